@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pyopbench.api.shipped_source import home_of, name_of, source_of
+from pyopbench.api.shipped_source import definition_name, home_of, name_of, source_of
 from pyopbench.core.discover import bring_own
 from pyopbench.core.errors import BadInput
 from pyopbench.core.own_target import VARIABLE
@@ -83,7 +83,7 @@ def _op_in_words(op: Any, folder: Path) -> str:
         )
     name, module = name_of(op), home_of(op)
     if not module:
-        source, defined_as = source_of(op).encode(), str(getattr(op, "__name__", ""))
+        source, defined_as = source_of(op).encode(), definition_name(op)
         path = folder / f"{defined_as}_{_digest(source)}.py"
         _write(path, source)
         return f"{path.resolve()}:{defined_as}"

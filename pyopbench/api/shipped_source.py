@@ -37,7 +37,10 @@ def source_of(function: Callable[..., Any]) -> str:
     """
     parts = _Parts()
     parts.add(_plain(function))
-    chunks = [[f'"""{function.__name__}, as it was when it was measured."""'], ["from __future__ import annotations"]]
+    chunks = [
+        [f'"""{definition_name(function)}, as it was when it was measured."""'],
+        ["from __future__ import annotations"],
+    ]
     chunks += [sorted(parts.imports), parts.constants]
     text = "\n\n".join("\n".join(chunk) for chunk in chunks if chunk)
     return "\n\n\n".join([text, *parts.functions]) + "\n"
@@ -53,7 +56,7 @@ class _Parts:
     _seen: dict[str, object] = field(default_factory=dict)
 
     def add(self, function: FunctionType) -> None:
-        self._seen[function.__name__] = function
+        self._seen[definition_name(function)] = function
         source = _source(function)
         for name in sorted({*_globals_of(function.__code__), *_names_before_the_body(source)}):
             if name in function.__globals__:
@@ -79,8 +82,8 @@ class _Parts:
             self.imports.add(found)
         elif isinstance(value, FunctionType):
             _plain(value)
-            if value.__name__ != name:
-                raise _cannot_travel(name, value, user, f"a function that was defined as {value.__name__}")
+            if definition_name(value) != name:
+                raise _cannot_travel(name, value, user, f"a function that was defined as {definition_name(value)}")
             self.add(value)
         elif (written := _written(value)) and len(written) <= LONGEST_CONSTANT:
             self.imports |= {"import numpy"} if written.startswith("numpy.") else set()
@@ -101,6 +104,11 @@ def home_of(value: object) -> str:
 def name_of(value: object) -> str:
     """Return the name that a function or class was defined under; "" for anything else."""
     return str(getattr(value, "__qualname__", None) or getattr(value, "__name__", ""))
+
+
+def definition_name(function: Callable[..., Any]) -> str:
+    """Return the name that a function has in its source; `__name__` may be set to anything."""
+    return str(function.__code__.co_name)
 
 
 def _import_of(name: str, value: object) -> str:
@@ -143,7 +151,7 @@ def _plain(function: Callable[..., Any]) -> FunctionType:
             legal="a function that is written with def, or the name of one: my_module.py:function",
             next_step="write it with def: a function of the same arguments that calls this one",
         )
-    if function.__name__ == "<lambda>":
+    if definition_name(function) == "<lambda>":
         raise BadInput(
             "a lambda has no source of its own: its line holds other things too",
             received=f"a lambda of {', '.join(function.__code__.co_varnames[: function.__code__.co_argcount])}",

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import io
 import json
 import os
 import re
+import tokenize
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -120,6 +123,7 @@ def read_target(text: str, inputs: Sequence[str], taken: Sequence[str], seed_wit
     place, _, function = text.partition(":") if not text.endswith(".py") else (text, "", "")
     if function and not function.isidentifier():
         raise BadInput("not the name of a function", received=repr(text), legal=LEGAL, next_step=_example(place))
+    function = unicodedata.normalize("NFKC", function)  # as Python does with names: a ligature is two letters
     if place.endswith(".py"):
         place = str(_readable(Path(place)))
     elif not function or not MODULE.fullmatch(place):
@@ -210,7 +214,29 @@ def _readable(path: Path) -> Path:
             next_step=f"check the path, or start with: pyopbench new op {path}",
         ) from error
     _parse(source, str(path), "a file that Python can parse")
+    try:
+        decode_source(source)
+    except SyntaxError as error:  # Python imports such a file if it is only a comment that it cannot read
+        raise BadInput(
+            "the file is not in the encoding that it declares, or in UTF-8 if it declares none",
+            received=f"{path}: {error.msg}",
+            legal="a file that Python can read",
+            next_step="save it as UTF-8, or declare its encoding in the first line: # -*- coding: latin-1 -*-",
+        ) from error
     return path.resolve()
+
+
+def decode_source(source: bytes) -> str:
+    """Return a Python file as text, in the encoding that it declares, with the line ends of Unix.
+
+    Raises:
+        SyntaxError: it is not in that encoding, or there is no such encoding.
+    """
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
+    try:
+        return io.TextIOWrapper(io.BytesIO(source), encoding, newline=None).read()
+    except UnicodeDecodeError as error:
+        raise SyntaxError(str(error)) from error
 
 
 def _parse(source: str | bytes, place: str, legal: str, mode: str = "exec") -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.machinery
 import json
+import keyword
 import os
+import shlex
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +26,9 @@ from pyopbench.run.worker_process import ask_once
 
 RUNNER = Path(__file__).with_name("port_test_process.py")
 """What runs a test where pyopbench cannot be imported."""
+
+TAKEN = frozenset({"conftest", "pyopbench"})
+"""Names of files that pytest reads as something else, or that the test of a port cannot import."""
 
 LONGEST_ERROR = 2_000
 """Characters that are shown of what a test says when it fails."""
@@ -126,12 +134,20 @@ def _check(variant: str, out: Path, *others: Path) -> None:
             legal=", ".join(WRITABLE),
             next_step="all other variants use code you write yourself, or need no new source",
         )
-    if out.suffix != ".py" or not out.stem.isidentifier():
+    what = _why_not_importable(out)
+    if what:
         raise BadInput(
-            "not a valid file name for a port",
+            what,
             received=out,
-            legal="NAME.py that Python can import",
+            legal="NAME.py that Python can import, and no module of Python's or of what is installed",
             next_step="for example --out ported.py",
+        )
+    if not out.parent.is_dir():
+        raise BadInput(
+            "no such folder",
+            received=out,
+            legal="a file in a folder that exists",
+            next_step=f"create the folder first: mkdir -p {shlex.quote(str(out.parent))}",
         )
     there = [path for path in (out, *others) if os.path.lexists(path)]
     if there:
@@ -141,6 +157,26 @@ def _check(variant: str, out: Path, *others: Path) -> None:
             legal="a file that does not exist yet",
             next_step="choose another name, or move the file away",
         )
+
+
+def _why_not_importable(out: Path) -> str:
+    """Return why the test could not import a file by its name, empty if it can."""
+    name = out.stem
+    if out.suffix != ".py" or not name.isidentifier() or keyword.iskeyword(name):
+        return "not a valid file name for a port"
+    if unicodedata.normalize("NFKC", name) != name:  # by which Python looks for the file
+        return "Python would look for a file of another name"
+    if name in TAKEN or name.startswith("__"):
+        return "the file has a name that Python, pytest or pyopbench uses"
+    if name in sys.stdlib_module_names or name in sys.builtin_module_names or _is_installed(name):
+        return "the file would hide a module of the same name"
+    return ""
+
+
+def _is_installed(name: str) -> bool:
+    """Is there a module of a name where Python has its own and what was installed?"""
+    folders = {sysconfig.get_path(one) for one in ("stdlib", "platstdlib", "purelib", "platlib")}
+    return importlib.machinery.PathFinder.find_spec(name, sorted(folders)) is not None
 
 
 def _require_written(answer: dict[str, Any], target: Target, variant: str) -> None:

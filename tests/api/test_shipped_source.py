@@ -72,6 +72,19 @@ def run_source(source: str) -> dict[str, Any]:
     return scope
 
 
+def test_the_name_in_the_source_counts_and_not_the_one_that_it_was_given_since(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    expected = helper(2.0)
+    monkeypatch.setattr(helper, "__name__", '"""\nraise SystemExit')
+    monkeypatch.setattr(helper, "__module__", "__main__")
+    assert run_source(source_of(helper))["helper"](2.0) == expected
+    unnamed = lambda x: x  # noqa: E731 - that is what is named
+    unnamed.__name__ = "named"
+    with pytest.raises(BadInput):
+        source_of(unnamed)
+
+
 @pytest.fixture
 def of_main(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the functions of this file look as if they were of `__main__`."""

@@ -42,11 +42,11 @@ def lines_of(text: str) -> set[str]:
     return set(text.splitlines())
 
 
-def run_its_test(made: Ported, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def run_its_test(made: Ported, folder: Path, monkeypatch: pytest.MonkeyPatch, module: str = "ported") -> list[str]:
     """Run the test that was written beside a port; return the names of its functions."""
-    (folder / "ported.py").write_text(made.port, encoding="utf-8")
+    (folder / f"{module}.py").write_text(made.port, encoding="utf-8")
     (folder / "test_ported.py").write_text(made.test, encoding="utf-8")
-    monkeypatch.delitem(sys.modules, "ported", raising=False)
+    monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.syspath_prepend(str(folder))
     tests = {name: one for name, one in vars(_loaded(folder)).items() if name.startswith("test_")}
     for test in tests.values():

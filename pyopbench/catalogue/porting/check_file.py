@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from itertools import count
@@ -10,6 +11,7 @@ from itertools import count
 from pyopbench.catalogue.porting import batch_check, keras_check
 from pyopbench.catalogue.porting.facts import Facts
 from pyopbench.catalogue.porting.module_text import module_text
+from pyopbench.catalogue.porting.refusal import CannotPort
 from pyopbench.catalogue.porting.render import Code
 from pyopbench.catalogue.porting.units import Units
 
@@ -83,6 +85,7 @@ def check_file(module: str, facts: Facts, old: Old, inputs: Inputs, *, on_keras:
         on_keras: is the port made of `keras.ops`?
     """
     units, code = old.units, Code(old.units)
+    _require_free(module, units)
     name, module = module, MODULE
     gradient = OLD_GRADIENT if old.gradient else ""
     statements = [f"TOLERANCE = {old.tolerance!r}", CLOSE, AS_TUPLE, _examples(inputs, old), _call(old, facts, inputs)]
@@ -98,10 +101,11 @@ def check_file(module: str, facts: Facts, old: Old, inputs: Inputs, *, on_keras:
         first = keras_check.ON_TENSORFLOW if on_keras else ""
         statements += [_against_gradient(facts, gradient, first) if gradient else _against_differences(facts, first)]
     taken = units.by_name.keys() | units.imports.keys()
-    own = {one.name for one in ast.parse("\n".join(statements)).body if isinstance(one, ast.FunctionDef)} | {
-        "TOLERANCE"
-    }
-    module = MODULE if name in taken | own else name
+    tree = ast.parse("\n".join(statements))
+    own = {one.name for one in tree.body if isinstance(one, ast.FunctionDef)} | {"TOLERANCE"}
+    local = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)}
+    is_taken = name in taken | own | local | vars(builtins).keys()
+    module = (_other_name(MODULE, taken) if MODULE in taken else MODULE) if is_taken else name
     others = {one: _other_name(one, taken | own) for one in own & taken}
     yours = {EXPRESSION: inputs.expression, OLD: old.function, OLD_GRADIENT: old.gradient, MODULE: module}
     statements = [_with_names(one, {**others, **yours}) for one in statements]
@@ -133,6 +137,19 @@ def _with_names(text: str, names: Mapping[str, str]) -> str:
             line, end = lines[row - 1], column + len(name.encode())
             lines[row - 1] = line[:column] + names[name].encode() + line[end:]
     return b"".join(lines).decode()
+
+
+def _require_free(module: str, units: Units) -> None:
+    """Check that a test can hold the user's code.
+
+    Raises:
+        CannotPort: a name of theirs is that of a test, or they import a module that the port would hide.
+    """
+    taken = [name for name in units.by_name if name.startswith("test_")]
+    if taken:
+        raise CannotPort(f"`{min(taken)}` would be run as a test in the port's test", fix="give it another name")
+    if module in {one.module.partition(".")[0] for one in units.imports.values()}:
+        raise CannotPort(f"your function imports `{module}`, which the port would hide", fix="choose another --out")
 
 
 def _examples(inputs: Inputs, old: Old) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
 from pyopbench.catalogue.porting.facts import SEEDS
 from pyopbench.catalogue.porting.refusal import CannotPort
@@ -48,7 +49,12 @@ def add_inputs(units: Units, target: Target, source: Source, op: Op) -> str:
 
 
 def _expression(text: str) -> str:
-    return f"np.load({text!r})" if text.endswith(".npy") else text
+    """Return an input as a part of a tuple: without what ends a line, and several values in parentheses."""
+    if text.endswith(".npy"):
+        return f"np.load({str(Path(text).resolve())!r})"  # the test is run in any folder
+    tree = ast.parse(text.strip(), mode="eval")
+    is_plain = not (isinstance(tree.body, ast.Tuple) or "#" in text or "\n" in text)
+    return text.strip() if is_plain else ast.unparse(tree)
 
 
 def _inputs_of(source: Source) -> tuple[ast.stmt, ast.expr]:

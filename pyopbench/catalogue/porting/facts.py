@@ -11,7 +11,6 @@ import numpy as np
 
 from pyopbench.catalogue.arrays import as_array, as_given, dtype_of
 from pyopbench.catalogue.gradients import as_tuple
-from pyopbench.catalogue.rebinding import written
 from pyopbench.core.op import Op
 
 WIDTH = 88
@@ -24,8 +23,8 @@ class Facts:
     """What is known of an op from its inputs and outputs on examples.
 
     Attributes:
-        function: the name of the user's function.
-        file: the name of the file that it is in.
+        function: the name that the user's function has where it is defined.
+        file: the name of the file that it is in, as a comment and a docstring may have it.
         inputs: name, dtype and rank of each input.
         outputs: dtype of each output, and its shape: a number, `input.shape[axis]`, or None for what varies.
         differentiable: positions of the inputs that have a gradient.
@@ -50,11 +49,12 @@ def examples_of(op: Op, sizes: int = 2, seeds: int = SEEDS) -> list[tuple[Any, .
     ]
 
 
-def facts_of(op: Op, names: Sequence[str], file: str) -> Facts:
+def facts_of(op: Op, function: str, names: Sequence[str], file: str) -> Facts:
     """Return what is known of an op.
 
     Args:
         op: a user's.
+        function: the name that its body has in the file, and not `__name__`, which may be anything.
         names: of its inputs.
         file: the name of the file that its body is in.
     """
@@ -64,7 +64,12 @@ def facts_of(op: Op, names: Sequence[str], file: str) -> Facts:
     outputs = tuple(
         (dtype_of(several[0]), _shape_of(several, examples, names)) for several in zip(*returned, strict=True)
     )
-    return Facts(written(op.numpy).__name__, file, inputs, outputs, op.differentiable, op.floating_outputs)
+    return Facts(function, _plain(file), inputs, outputs, op.differentiable, op.floating_outputs)
+
+
+def _plain(name: str) -> str:
+    """Return the name of a file on one line and without quotes, because it is written into comments and docstrings."""
+    return "".join(one if one.isprintable() and one not in '"\\' else f"\\u{ord(one):04x}" for one in name)
 
 
 def _shape_of(

@@ -32,7 +32,8 @@ def module_text(docstring: str, statements: Sequence[str], units: Units, extra: 
     first = ast.parse(body).body[0]
     # As isort has it: two empty lines before a definition, and one before anything else.
     gap = "\n\n\n" if isinstance(first, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) else "\n\n"
-    return f'"""{docstring}"""\n\n{imports_of(body, units, extra)}{gap}{body}\n'
+    says = docstring.replace("\\", "\\\\")
+    return f'"""{says}"""\n\n{imports_of(body, units, extra)}{gap}{body}\n'
 
 
 def imports_of(body: str, units: Units, extra: Sequence[str] = ()) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Sequence, Set
 from pyopbench.catalogue.for_numba.instead import BODY, PLACE, Instead, Names, helper_names, names_in
 from pyopbench.catalogue.for_numba.rules import instead_of
 from pyopbench.catalogue.porting.facts import Facts
-from pyopbench.catalogue.porting.render import Code
+from pyopbench.catalogue.porting.render import Code, with_head
 from pyopbench.catalogue.porting.units import Unit, Units
 
 
@@ -42,7 +42,7 @@ class CallbackCode(Code):
         if unit.name not in self.compiled:
             return text
         if unit.name == self.root:
-            text = text.replace(f"def {self.root}(", f"def {body_name(self.root)}(", 1)
+            text = with_head(text, self.root, f"def {body_name(self.root)}(")
         if not self.decorator:
             return text
         lines = text.splitlines(keepends=True)

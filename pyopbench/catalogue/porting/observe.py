@@ -141,7 +141,7 @@ def definition_of(function: Any) -> tuple[Source, Function]:
     try:
         source = read_source(code.co_filename)
     except (OSError, SyntaxError) as error:
-        raise CannotPort(f"the source of `{function.__name__}` cannot be read", place=place) from error
+        raise CannotPort(f"the source of `{function.__name__}` cannot be read: {error}", place=place) from error
     for node in source.tree.body:
         if isinstance(node, ast.FunctionDef) and node.name == code.co_name and _first_line(node) == place[1]:
             return source, node

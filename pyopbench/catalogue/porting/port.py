@@ -66,7 +66,8 @@ def port(target: Target, variant: str, module: str) -> Ported:
     inputs = Units()
     expression = add_inputs(inputs, target, source, op)
     keywords = _keywords(target, source)
-    one = facts_of(op, _names(definition, keywords, len(examples_of(op, 1, 1)[0])), Path(source.path).name)
+    names = _names(definition, keywords, len(examples_of(op, 1, 1)[0]))
+    one = facts_of(op, definition.name, names, Path(source.path).name)
     form = BATCHED.get(variant, BatchedPort(variant, ""))
     if form.how:
         batches.require_fixed_shapes(op)

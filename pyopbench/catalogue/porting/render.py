@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import re
 import textwrap
 import tokenize
 from typing import Any
@@ -84,6 +85,11 @@ class Code:
         lost = [one for one in comments_in(self.source.text(*self.source.span(node))) if one not in text]
         indent = " " * node.col_offset
         return "".join(f"{one}\n{indent}" for one in lost) + text
+
+
+def with_head(text: str, name: str, head: str) -> str:
+    """Return the source of a function at the left margin with another `def NAME(` in place of its own."""
+    return re.sub(rf"^def[\s\\]+{name}[\s\\]*\(", head, text, count=1, flags=re.MULTILINE)
 
 
 def comments_in(text: str) -> list[str]:

@@ -33,6 +33,20 @@ TYPES = {
 PREFIX = "Ported"
 """Before the name of an op, because TensorFlow has many names, and refuses one that is taken."""
 
+NOT_IN_CPP = """
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class co_await
+    co_return co_yield compl concept const consteval constexpr constinit const_cast continue decltype default delete do
+    double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable
+    namespace new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast
+    requires return short signed sizeof static static_assert static_cast struct switch template this thread_local throw
+    true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
+    name context std tensorflow
+"""
+"""Names that an input of the C++ cannot have: those of C++, and `name`, which TensorFlow's Python function takes."""
+
+OURS = re.compile(r"(output|input)(_\d+)?|d_.*|.*_(tensor|shape)")
+"""Names that the skeleton may have for something else."""
+
 KERNEL = """// {summary}
 //
 // What is missing is between allocate_output() and the error behind it{in_each}. Then build it:
@@ -117,7 +131,7 @@ def texts(facts: Facts, old: str, doc: str, module: str) -> Texts:
         CannotPort: a dtype has no name in C++.
     """
     inputs, outputs = _inputs(facts), _outputs(facts)
-    kind = PREFIX + "".join(word[:1].upper() + word[1:] for word in facts.function.split("_"))
+    kind = PREFIX + "".join(word.capitalize() for word in re.findall("[A-Za-z0-9]+", facts.function))
     ops = [(kind, inputs, outputs)]
     if facts.differentiable:
         ops.append((f"{kind}Gradient", *_of_gradient(facts, inputs, outputs)))
@@ -137,9 +151,8 @@ def _inputs(facts: Facts) -> list[Given]:
     found: list[Given] = []
     for place, (name, dtype, rank) in enumerate(facts.inputs):
         lower = name.lower()
-        is_good = (
-            re.fullmatch(r"[a-z][a-z0-9_]*", lower) and lower != "name" and lower not in {one.name for one in found}
-        )
+        is_free = not OURS.fullmatch(lower) and lower not in {*NOT_IN_CPP.split()} | {one.name for one in found}
+        is_good = is_free and re.fullmatch(r"[a-z][a-z0-9_]*", lower)
         found.append(Given(lower if is_good else f"input_{place}", dtype, tuple((place, axis) for axis in range(rank))))
     return found
 
@@ -217,7 +230,8 @@ def _registration(kind: str, inputs: list[Given], outputs: list[Given]) -> str:
 
 def _python(facts: Facts, kind: str, doc: str, module: str) -> str:
     """Return the module that loads the library and registers the gradient."""
-    function = "_".join(re.findall("[A-Z][^A-Z]*", kind)).lower()
+    # As TensorFlow names the function of an op: python_op_gen_internal.cc, GenerateLowerCaseOpName.
+    function = re.sub("(?<=[a-z])(?=[A-Z])|(?<!^)(?=[A-Z][a-z])", "_", kind).lower()
     names = ", ".join(name for name, _, _ in facts.inputs)
     how = f"`{facts.function}` of {facts.file}, as the op that {module}.cc is."
     several = ", ".join(f"gradients[{place}]" for place in range(len(facts.outputs)) if place in facts.floating)
@@ -235,7 +249,8 @@ def _gradient(op, *gradients):
     return [{", ".join(by_input)}]
 '''
     call = f"_LIBRARY.{function}({names})"
-    return f'''"""`{facts.function}` of {facts.file} as an op in C++.
+    file = facts.file.replace("\\", "\\\\")
+    return f'''"""`{facts.function}` of {file} as an op in C++.
 
 {module}.cc is built once for each version of TensorFlow, by
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import ast
+import io
+import tokenize
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TypeAlias
+
+from pyopbench.core.own_target import decode_source
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Replacement: TypeAlias = tuple[int, int, str]
@@ -23,7 +28,8 @@ class Source:
 
     Attributes:
         path: of the file.
-        data: its bytes, in which the tree counts columns.
+        data: its text in UTF-8, in which the tree counts columns, with lines that end as Unix has it and names as
+            Python takes them.
         tree: its statements; each node has a number.
         starts: the offset of each line, in bytes.
     """
@@ -72,14 +78,29 @@ def read_source(path: str) -> Source:
         OSError: it cannot be read.
         SyntaxError: it is no Python.
     """
-    data = Path(path).read_bytes().removeprefix(b"\xef\xbb\xbf")
-    tree = ast.parse(data, path)
+    text = _with_plain_names(decode_source(Path(path).read_bytes()))
+    data, tree = text.encode(), ast.parse(text, path)
     for number, node in enumerate(ast.walk(tree)):
         setattr(node, NUMBER, number)
     starts = [0]
     for line in data.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
     return Source(path, data, tree, tuple(starts))
+
+
+def _with_plain_names(text: str) -> str:
+    """Return a source whose names are written as Python takes them.
+
+    A ligature is two letters: https://docs.python.org/3/reference/lexical_analysis.html#identifiers
+    """
+    if text.isascii():
+        return text
+    lines = io.StringIO(text).readlines()
+    tokens = [one for one in tokenize.generate_tokens(iter(lines).__next__) if one.type == tokenize.NAME]
+    for one in reversed(tokens):
+        row, (begin, end) = one.start[0] - 1, (one.start[1], one.end[1])
+        lines[row] = lines[row][:begin] + unicodedata.normalize("NFKC", one.string) + lines[row][end:]
+    return "".join(lines)
 
 
 def number_of(node: ast.AST) -> int:

@@ -92,6 +92,13 @@ class Units:
         if isinstance(statement, ast.Import | ast.ImportFrom):
             return self._imported(source, statement, name)
         if statement is not None:
+            changes = None if isinstance(statement, ast.FunctionDef) else _changes(source, name)
+            if changes is not None:
+                raise CannotPort(
+                    f"`{name}` is changed after it is made",
+                    fix="make it in one statement",
+                    place=(source.path, changes.lineno),
+                )
             return Unit(source, statement, name, frozenset(globals_read(source, statement)))
         if hasattr(builtins, name):
             return None
@@ -175,7 +182,22 @@ def _bound_by(node: ast.stmt) -> Iterator[str]:
         yield node.name
     elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        yield from (one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name))
+        names = (one for target in targets for one in ast.walk(target) if isinstance(one, ast.Name))
+        yield from (one.id for one in names if isinstance(one.ctx, ast.Store))
+
+
+def _changes(source: Source, name: str) -> ast.stmt | None:
+    """Return the statement at the top level that changes what a name is bound to, and does not bind it."""
+    for statement in source.tree.body:
+        for node in (statement, *_nested(statement)):
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", node)]
+            for one in (part for target in targets for part in ast.walk(target)):
+                is_item = isinstance(one, ast.Subscript | ast.Attribute) and isinstance(one.ctx, ast.Store)
+                if is_item and ast.unparse(one.value) == name:  # type: ignore[attr-defined]
+                    return node
+            if isinstance(node, ast.AugAssign) and ast.unparse(node.target) == name:
+                return node
+    return None
 
 
 def globals_read(source: Source, statement: ast.stmt) -> set[str]:

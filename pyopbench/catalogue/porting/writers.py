@@ -23,6 +23,7 @@ from pyopbench.catalogue.porting.module_text import module_text
 from pyopbench.catalogue.porting.numba_check import require_compiled
 from pyopbench.catalogue.porting.observe import definition_of, multiplies_integers, observe
 from pyopbench.catalogue.porting.refusal import CannotPort
+from pyopbench.catalogue.porting.render import with_head
 from pyopbench.catalogue.porting.snippets import source_of
 from pyopbench.catalogue.porting.source import Source
 from pyopbench.catalogue.porting.tensor_code import TensorCode
@@ -139,8 +140,7 @@ def _tnp(op: Op, body: Body, examples: Examples, *, is_compiled: bool = False) -
 
 def _compiled(text: str, name: str) -> str:
     """Return a function's definition under the decorator that has XLA compile it."""
-    head = f"def {name}("
-    return text.replace(head, f"@tf.function(jit_compile=True)\n{head}", 1)
+    return with_head(text, name, f"@tf.function(jit_compile=True)\ndef {name}(")
 
 
 @dataclass(frozen=True)

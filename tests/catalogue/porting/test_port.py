@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from pyopbench.catalogue.porting.refusal import CannotPort
@@ -282,6 +283,95 @@ def test_examples_are_given_as_the_file_has_them_however_they_are_written(
     )
     made = write(str(path), to=to)
     assert "test_values" in run_its_test(made, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("name", ["a\nint x;.py", 'a""".py', "a\\x.py", 'a"\\N{.py'])
+@pytest.mark.parametrize("to", ["traced", "custom_op"])
+def test_a_file_may_have_any_name(name: str, to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a name holds stays in the comment or the docstring that names the file."""
+    path = tmp_path / name
+    path.write_text("import numpy as np\n\n\ndef body(x):\n    return x * 2\n")
+    made = write(f"{path}:body", VECTOR, to=to)
+    assert not [line for line in made.kernel.splitlines() if line.startswith("int x;")]
+    for text in (made.port, made.test):
+        compile(text, "ported.py", "exec")
+    if to == "traced":
+        run_its_test(made, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("to", ["traced", "njit", "tnp_xla"])
+@pytest.mark.parametrize(
+    ("source", "encoding"),
+    [
+        ("# -*- coding: latin-1 -*-\nimport numpy as np\n\n\ndef body(x):\n    # Größe\n    return x * 2\n", "latin-1"),
+        ("import numpy as np\n\n\ndef body(x):\n    \ufb01t = x * 2\n    return \ufb01t\n", "utf-8"),
+        ("import numpy as np\n\n\ndef bo\uff44y(x):\n    return np.\U0001d41eₓp(x)\n", "utf-8"),
+        ("import numpy as np\n\n\ndef  body (x):\n    return x * 2\n\n\nbody.__name__ = 'an\\nother'\n", "utf-8"),
+        ("import numpy as np\r\n\r\n\r\ndef body(\r\n    x\r\n):\r\n    return x * 2  # twice\r\n", "utf-8"),
+    ],
+    ids=["a declared encoding", "a ligature", "a ligature in the name", "__name__", "line ends"],
+)
+def test_what_python_reads_otherwise_than_it_is_written_is_ported(
+    source: str, encoding: str, to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "mine.py"
+    path.write_bytes(source.encode(encoding))
+    made = write(f"{path}:body", VECTOR, to=to)
+    assert made.function == "body"
+    run_its_test(made, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    "text", ["rng.random(5)  # five", "[1.0, 2.0],", "(  # five\n rng.random(5))", "rng.random(5)\n"]
+)
+def test_an_input_may_be_any_expression(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = write_source(tmp_path, "def body(x):\n    return np.asarray(x) * 2\n", text)
+    run_its_test(made, tmp_path, monkeypatch)
+
+
+def test_an_input_in_a_file_is_found_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.save(tmp_path / "x.npy", np.arange(5.0))
+    monkeypatch.chdir(tmp_path)
+    made = write_source(tmp_path, "def body(x):\n    return x * 2\n", "x.npy")
+    monkeypatch.chdir("/")
+    run_its_test(made, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("module", ["port", "list", "zip", "TOLERANCE", "expected", "old", "tensors"])
+def test_a_module_may_have_the_name_of_what_the_test_has_itself(
+    module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text("def body(x):\n    return x * 2\n")
+    made = write(f"{path}:body", VECTOR, module=module)
+    assert {f"import {module} as module_of_port"} <= lines_of(made.test)
+    assert run_its_test(made, tmp_path, monkeypatch, module) == ["test_values", "test_gradient"]
+
+
+def test_a_module_that_the_test_imports_is_not_hidden_by_the_port(tmp_path: Path) -> None:
+    """Python would take the port for that module, wherever it lies."""
+    (tmp_path / "mine.py").write_text(
+        "from fractions import Fraction\n\n\ndef body(x):\n    return x * float(Fraction(2))\n"
+    )
+    with pytest.raises(CannotPort) as caught:
+        write(f"{tmp_path / 'mine.py'}:body", VECTOR, to="numpy_whole", module="fractions")
+    assert caught.value.place is None
+
+
+@pytest.mark.parametrize("statement", ["FACTORS[0] = 3.0", "FACTORS += [1.0]", "FACTORS.shape = 2, 1"])
+def test_a_constant_that_is_changed_after_it_is_made_is_refused_with_that_line(statement: str, tmp_path: Path) -> None:
+    made = "[2.0, 2.0]" if "+=" in statement else "np.ones(2)"
+    source = f"FACTORS = {made}\n{statement}\n\n\ndef body(x):\n    return x * FACTORS[0]\n"
+    with pytest.raises(CannotPort) as caught:
+        write_source(tmp_path, source, VECTOR)
+    assert caught.value.place is not None
+    assert caught.value.place[1] == 5
+
+
+def test_a_name_that_would_be_run_as_a_test_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CannotPort) as caught:
+        write_source(tmp_path, "def test_mine(x):\n    return x\n\n\ndef body(x):\n    return test_mine(x)\n", VECTOR)
+    assert caught.value.fix == "give it another name"
 
 
 @pytest.mark.parametrize("to", ["tnp_xla", "traced_xla"])

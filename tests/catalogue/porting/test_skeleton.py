@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -9,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pyopbench.catalogue.kernels.compiler import CannotCompile, compiler
+from pyopbench.catalogue.kernels.compiler import CannotCompile, compiler, library_of
+from pyopbench.catalogue.kernels.load_library import load_custom_ops
 from pyopbench.catalogue.porting.refusal import CannotPort
 from pyopbench.catalogue.porting.skeleton import build_command
 from pyopbench.core import own_target
@@ -48,6 +50,20 @@ def test_it_has_the_signature_the_old_body_and_the_command_that_builds_it(tmp_pa
     assert dict(made.commands) == {"build": build_command("ported")}
     assert build_command("ported") in made.port
     assert made.notes == ("skeleton",)
+
+
+def test_no_input_has_a_name_of_cpp_or_of_the_skeleton(tmp_path: Path) -> None:
+    names = ("new", "double", "output", "context", "x_tensor", "d_output")
+    source = f"def größe_a_b(x, {', '.join(names)}):\n    return x * 2\n"
+    (tmp_path / "mine.py").write_text(source)
+    made = write(f"{tmp_path / 'mine.py'}:größe_a_b", *["np.ones(3)"] * 7, to="custom_op")
+    lines = lines_of(made.kernel)
+    assert {'    .Input("x: double")', *(f'    .Input("input_{place}: double")' for place in range(1, 7))} <= lines
+    assert 'REGISTER_OP("PortedGrEAB")' in made.kernel
+    if _has_compiler():
+        (tmp_path / "ported.cc").write_text(made.kernel)
+        called = re.findall(r"_LIBRARY\.(\w+)", made.port)
+        assert {"ported_gr_eab"} <= {*called} <= vars(load_custom_ops(library_of(tmp_path / "ported.cc"))).keys()
 
 
 def test_sizes_that_are_those_of_an_input_are_written_and_others_are_left(tmp_path: Path) -> None:
