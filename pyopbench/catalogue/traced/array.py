@@ -15,6 +15,7 @@ from pyopbench.catalogue.traced.as_python import AsPython
 from pyopbench.catalogue.traced.catching import refuse_where_named
 from pyopbench.catalogue.traced.dtypes import is_tensor
 from pyopbench.catalogue.traced.keys import key_of
+from pyopbench.catalogue.traced.refusal import going_over
 from pyopbench.catalogue.traced.storage import JOINED
 from pyopbench.catalogue.traced.tape import refuse, step
 
@@ -78,7 +79,7 @@ class TracedArray(AsPython, NDArrayOperatorsMixin):
     def __iter__(self) -> Iterator[Any]:
         if self.static_shape[:1] == (None,):
             raise refuse(
-                "for x in array",
+                going_over("array"),
                 why="needs a length that is known before the graph runs",
                 fix="work on the whole array",
             )

@@ -261,6 +261,40 @@ class _Grid:
         return wrap(self.numpys[tuple(plain) if isinstance(key, tuple) else plain[0]])
 
 
+def tensor(value: Any, dtype: Any = None, *more: Any, **options: Any) -> Any:
+    """Return what `tf.convert_to_tensor` and `tf.constant` make of a value, as an array; numbers of Python's are short."""
+    if not is_dynamic(value):
+        with tf.init_scope():
+            made = tf.constant(_known(value), dtype, **_shape_of(more, options))
+        return _outside(made.numpy()) if made.dtype != tf.string else made.numpy()
+    found = asarray(value)
+    leaves = [] if isinstance(value, TracedArray) or is_tensor(value) else _leaves(value)[0]
+    weak = getattr(value, "weak", None) or (
+        leaves[0].weak if leaves and len({one.weak for one in leaves}) == 1 else None
+    )
+    wanted = np.dtype(tf.as_dtype(dtype or SHORT.get(weak, found.dtype)).as_numpy_dtype)
+    found = METHODS["astype"](found, wanted)
+    shape = _shape_of(more, options).get("shape")
+    return found if shape is None else np.reshape(found, shape)
+
+
+def _shape_of(more: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
+    """Return the shape that `tf.constant` is given; of `tf.convert_to_tensor`, a hint of a dtype is by position."""
+    given = [one for one in more if isinstance(one, list | tuple)] or [options.get("shape")]
+    return {} if given[0] is None else {"shape": _known(given[0])}
+
+
+def cast_tensor(x: Any, dtype: Any, name: Any = None) -> Any:
+    """Return what `tf.cast` makes of a value, as an array."""
+    return METHODS["astype"](as_traced(tensor(x)), tf.as_dtype(dtype).as_numpy_dtype)
+
+
+SHORT = {int: np.int32, float: np.float32, complex: np.complex128}
+"""What TensorFlow makes of numbers of Python's."""
+
+TENSORS = {"convert_to_tensor": tensor, "constant": tensor, "cast": cast_tensor}
+"""Functions of TensorFlow's that a body of `tf.py_function` has for an array, by name."""
+
 CREATION: dict[str, Any] = {
     "array": array,
     "asarray": asarray,

@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from pyopbench.catalogue.traced import dtypes
 from pyopbench.catalogue.traced.array import TracedArray, as_traced
+from pyopbench.catalogue.traced.refusal import going_over
 from pyopbench.catalogue.traced.tape import refuse, step
 
 
@@ -116,7 +117,7 @@ def _refused(name: str) -> Callable[..., Any]:
 
 def _refuse(name: str) -> NoReturn:
     raise refuse(
-        "for x in list" if name == "list.__iter__" else name,
+        going_over("list") if name == "list.__iter__" else name,
         why="of a list that is as long as a value says",
         fix="np.array(list)",
     )

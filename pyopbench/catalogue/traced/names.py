@@ -14,10 +14,12 @@ import sys
 import types
 from typing import Any
 
+import tensorflow as tf
+
 from pyopbench.catalogue.traced.array import TracedArray, as_traced, wrap
 from pyopbench.catalogue.traced.catching import refuse_to_warn
 from pyopbench.catalogue.traced.code_templates import RUNTIME
-from pyopbench.catalogue.traced.creation import CREATION, _known, is_dynamic
+from pyopbench.catalogue.traced.creation import CREATION, TENSORS, _known, is_dynamic
 from pyopbench.catalogue.traced.functions import call_function
 from pyopbench.catalogue.traced.grown_list import GrownList, as_argument
 from pyopbench.catalogue.traced.identity import TYPE, is_other, is_same
@@ -241,6 +243,8 @@ def _meant_module(module: types.ModuleType) -> Any:
         meant: Any = RandomModule()
     elif module is math:
         meant = _Module(module, dict(MATH))
+    elif module is tf:
+        meant = _Module(module, dict(TENSORS))
     elif top in UNTOUCHED:
         meant = module
     else:
@@ -261,6 +265,7 @@ _NUMPY_BY_ID = {id(getattr(np, name)): CREATION[name] for name in ("r_", "c_", "
 
 
 _BY_VALUE.update({getattr(math, name): made for name, made in MATH.items()})
+_BY_VALUE.update({getattr(tf, name): made for name, made in TENSORS.items()})
 
 
 def _importing(name: str, *arguments: Any, **options: Any) -> Any:

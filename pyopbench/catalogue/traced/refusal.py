@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import dis
+import linecache
 import os
 import sys
 import sysconfig
@@ -44,9 +46,51 @@ class Refused(PyopbenchError):
 
 def place_of_user() -> tuple[str, int] | None:
     """Return file and line of the innermost frame that is the user's, one of a package only where no other is."""
-    frames = [place for place in _frames(sys._getframe(1)) if not is_foreign(place[0])]
-    of_users = [one for one in frames if PACKAGES not in one[0] and not one[0].startswith(STANDARD_LIBRARY)]
-    return next(iter(of_users or frames), None)
+    frame = _frame_of_user(sys._getframe(1))
+    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
+def going_over(noun: str) -> str:
+    """Return what the user's line does that goes over the elements of something, as `for x in list` or `tuple(list)`.
+
+    Args:
+        noun: what it goes over, `list` or `array`.
+    """
+    frame = _frame_of_user(sys._getframe(1))
+    steps = [] if frame is None else [one for one in dis.get_instructions(frame.f_code) if one.offset <= frame.f_lasti]
+    if not steps:
+        return f"for x in {noun}"
+    step = steps[-1]  # while a function of Python's is called, the place is in the cache behind the instruction
+    if step.opname.startswith(("GET_ITER", "FOR_ITER")):
+        return f"for x in {noun}"
+    if step.opname.startswith("UNPACK"):
+        return f"a, b = {noun}"
+    if step.opname.startswith(("LIST_EXTEND", "SET_UPDATE", "CALL_FUNCTION_EX")):
+        return f"*{noun}"
+    tree = _written_at(frame, step)
+    if isinstance(tree, ast.Call):
+        return f"{ast.unparse(tree.func)}({noun})"
+    return f"for x in {noun}" if isinstance(tree, ast.For | ast.comprehension) or tree is None else noun
+
+
+def _written_at(frame: Any, step: Any) -> ast.AST | None:
+    """Return the loop or the call that an instruction is of, as it is written; None where that is not known."""
+    file, line = frame.f_code.co_filename, frame.f_lineno
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return None
+    nodes = [one for one in ast.walk(tree) if isinstance(one, ast.Call | ast.For) and one.lineno == line]
+    position = getattr(step, "positions", None)  # from Python 3.11 on
+    if position is not None and position.col_offset is not None:
+        end = (position.end_lineno, position.end_col_offset)
+        exact = [
+            one
+            for one in nodes
+            if one.col_offset == position.col_offset and (one.end_lineno, one.end_col_offset) == end
+        ]
+        nodes = exact or nodes
+    return nodes[0] if nodes else None
 
 
 def where_unbound(error: NameError) -> tuple[str, tuple[str, int] | None]:
@@ -74,7 +118,18 @@ def is_foreign(path: str) -> bool:
     return path.startswith(FOREIGN) or (path.startswith(OURS) and not path.startswith(OPS))
 
 
-def _frames(frame: Any) -> Iterator[tuple[str, int]]:
+def _frame_of_user(frame: Any) -> Any:
+    """Return the innermost frame that is the user's, one of a package only where no other is; None for none."""
+    frames = [one for one in _frames(frame) if not is_foreign(one.f_code.co_filename)]
+    of_users = [one for one in frames if not _is_of_package(one.f_code.co_filename)]
+    return next(iter(of_users or frames), None)
+
+
+def _is_of_package(file: str) -> bool:
+    return PACKAGES in file or file.startswith(STANDARD_LIBRARY)
+
+
+def _frames(frame: Any) -> Iterator[Any]:
     while frame is not None:
-        yield frame.f_code.co_filename, frame.f_lineno
+        yield frame
         frame = frame.f_back
