@@ -108,6 +108,9 @@ class _Rebinding:
         copy = types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells)
         copy.__kwdefaults__ = function.__kwdefaults__
         copy.__module__ = function.__module__
+        for cell, captured in zip(cells or (), function.__closure__ or (), strict=True):
+            if type(_content(captured)) in NUMBERS:  # which is looked at while the copy is finished
+                cell.cell_contents = captured.cell_contents
         self.done[function] = finished = self.finish(copy)
         for name in sorted(set(_globals_read(function.__code__)) & scope.keys()):
             scope[name] = self._value(scope[name], function)
@@ -175,6 +178,18 @@ def codes_reached(function: Any) -> list[types.CodeType]:
 
     copy_functions(function, finish)
     return codes
+
+
+NUMBERS = (int, float, complex)
+"""Python's types of numbers."""
+
+
+def _content(cell: types.CellType) -> Any:
+    """Return what is in a cell; None where nothing is bound yet."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
 
 
 def _as_constant(value: Any) -> Any:

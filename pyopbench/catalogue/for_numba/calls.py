@@ -190,4 +190,44 @@ def number_of_array(node: ast.Call, names: Names) -> Instead | None:
     return _filled(f"{name}(np.asarray({{x}}).item())", {"x": given})
 
 
+def as_array(node: ast.Call, names: Names) -> Instead | None:
+    """Return what stands for what a body of `tf.py_function` makes of tensors and arrays: an array.
+
+    These are `x.numpy()`, `tf.convert_to_tensor`, `tf.constant` and `tf.cast`.
+    """
+    made = Instead()
+    if is_method(node, names) and isinstance(node.func, ast.Attribute) and node.func.attr == "numpy":
+        made.text = made.part(node.func.value)
+        return made if not node.args and not node.keywords else None
+    function = names.value_of(node.func)
+    name = str(getattr(function, "__name__", "")).removesuffix("_v2_with_dispatch")
+    if not str(getattr(function, "__module__", "")).startswith("tensorflow.") or name not in TENSORS:
+        return None
+    options = {one.arg: one.value for one in node.keywords if one.arg != "name"}
+    value = node.args[0] if node.args else options.pop(TENSORS[name], None)
+    dtype = node.args[1] if len(node.args) == 2 else options.pop("dtype", None)
+    wanted = _dtype_of_tensor(dtype, names)
+    if value is None or len(node.args) > 2 or options or (dtype is not None and wanted is None):
+        return None
+    is_list = isinstance(value, ast.Name) and value.id in names.lists
+    made.text = f"_array_of({made.part(value)})" if is_list else f"np.asarray({made.part(value)})"
+    made.text += f".astype(np.{wanted})" if wanted else ""
+    return made
+
+
+def _dtype_of_tensor(node: ast.expr | None, names: Names) -> str | None:
+    """Return NumPy's name of a dtype, of TensorFlow's or of NumPy's; None for one that is not known."""
+    value = node.value if isinstance(node, ast.Constant) else names.value_of(node) if node is not None else None
+    if value is None:
+        return None
+    try:
+        dtype = np.dtype(getattr(value, "as_numpy_dtype", value))
+    except TypeError:
+        return None
+    return {"bool": "bool_"}.get(dtype.name, dtype.name)
+
+
+TENSORS = {"convert_to_tensor": "value", "constant": "value", "cast": "x"}
+"""Functions of TensorFlow's that make a tensor of an array, and the name of what they are given."""
+
 NUMBERS = {"int": int, "float": float, "bool": bool}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from pyopbench.catalogue.for_numba.instead import Instead, Names
-from pyopbench.catalogue.for_numba.reducing import REDUCTIONS, is_method
+from pyopbench.catalogue.for_numba.instead import Instead, Names, is_python_number
+from pyopbench.catalogue.for_numba.reducing import METHODS, REDUCTIONS, is_method
 
 PLACES = {"zeros": 1, "ones": 1, "empty": 1, "array": 1, "asarray": 1, "full": 2, "empty_like": 1, "zeros_like": 1}
 """Functions that take a dtype by position, and at which."""
@@ -65,12 +66,170 @@ def _named(node: ast.expr, names: Names) -> str | None:
     return {"bool": "np.bool_"}.get(dtype.name, f"np.{dtype.name}") if dtype.kind in "biufc" else None
 
 
+OF_DTYPE = (
+    *("maximum", "minimum", "fmax", "fmin", "add", "subtract", "multiply", "divide", "true_divide", "power", "hypot"),
+    *("floor_divide", "mod", "remainder", "fmod", "arctan2", "copysign", "logaddexp", "float_power"),
+)
+TAKING_NUMBERS = {**{getattr(np, name): (0, 1) for name in OF_DTYPE}, np.where: (1, 2), np.clip: (0, 1, 2)}
+"""Functions whose result has the common dtype of some of their arguments, and the places of those."""
+
+KEEPING = (
+    np.exp,
+    np.log,
+    np.sqrt,
+    np.abs,
+    np.tanh,
+    np.sin,
+    np.cos,
+    np.log1p,
+    np.expm1,
+    np.square,
+    np.sign,
+    np.negative,
+)
+"""Functions of one array that give floats of the dtype that they are given."""
+
+
+def number_in_operation(node: ast.BinOp, names: Names) -> Instead | None:
+    """Return what stands for an operation of an array and a number of Python's: that number, of the array's dtype.
+
+    NumPy has it so from version 2 on: https://numpy.org/neps/nep-0050-scalar-promotion.html
+    """
+    sides = [node.left, node.right]
+    if isinstance(node.op, ast.MatMult):
+        return None
+    made = Instead()
+    texts = _with_numbers(sides, made, names, divides=isinstance(node.op, ast.Div))
+    if texts is None:
+        return None
+    made.text = f"({texts[0]} {OPERATORS[type(node.op)]} {texts[1]})"
+    return made
+
+
+def number_in_place(node: ast.AugAssign, names: Names) -> Instead | None:
+    """Return what stands for `x *= 0.5`."""
+    if isinstance(node.op, ast.MatMult) or not is_python_number(node.value, names) or names.is_wide:
+        return None
+    leaves = _leaves(node.target, names)
+    if not leaves:
+        return None
+    made = Instead()
+    value = _floating(node.value, made) if isinstance(node.op, ast.Div) else made.part(node.value)
+    number = f"_like({value}, {', '.join(leaves)})"
+    made.text = f"{made.part(node.target)} {OPERATORS[type(node.op)]}= {number}"
+    return made
+
+
+def number_compared(node: ast.Compare, names: Names) -> Instead | None:
+    """Return what stands for a comparison of an array with a float of Python's; whole numbers are compared as such."""
+    if not all(type(op) in COMPARED for op in node.ops):
+        return None
+    made = Instead()
+    sides = [node.left, *node.comparators]
+    texts = _with_numbers(sides, made, names)
+    if texts is None or not any(
+        isinstance(one, ast.Constant) and type(one.value) is float for side in sides for one in ast.walk(side)
+    ):
+        return None
+    words = [texts[0], *(f"{COMPARED[type(op)]} {one}" for op, one in zip(node.ops, texts[1:], strict=True))]
+    made.text = f"({' '.join(words)})"
+    return made
+
+
+def number_in_call(node: ast.Call, names: Names) -> Instead | None:
+    """Return what stands for a call like `np.maximum(x, 0.0)`."""
+    function = names.value_of(node.func)
+    places = next((places for one, places in TAKING_NUMBERS.items() if one is function), ())
+    if node.keywords or len(node.args) != max(places, default=-1) + 1:
+        return None
+    made = Instead()
+    texts = _with_numbers([node.args[place] for place in places], made, names, divides=function is np.divide)
+    if texts is None:
+        return None
+    by_place = dict(zip(places, texts, strict=True))
+    args = [by_place.get(place) or made.part(one) for place, one in enumerate(node.args)]
+    made.text = f"{made.part(node.func)}({', '.join(args)})"
+    return made
+
+
+def _floating(node: ast.expr, made: Instead) -> str:
+    """Return a number of Python's for a division, whose result is floating in 64 bits also of short integers."""
+    is_whole = isinstance(node, ast.Constant) and isinstance(node.value, int)
+    is_floating = isinstance(node, ast.Constant) and not is_whole
+    return f"{node.value}.0" if is_whole else made.part(node) if is_floating else f"1.0 * ({made.part(node)})"  # type: ignore[attr-defined]
+
+
+def _with_numbers(sides: list[ast.expr], made: Instead, names: Names, *, divides: bool = False) -> list[str] | None:
+    """Return operands of which those that are numbers of Python's get the dtype of the others; None if none do."""
+    are_numbers = [is_python_number(one, names) for one in sides]
+    others = [one for one, is_number in zip(sides, are_numbers, strict=True) if not is_number]
+    if names.is_wide or len(others) in (0, len(sides)):
+        return None
+    leaves = [_leaves(one, names) for one in others]
+    if not all(leaves):
+        return None
+    given = ", ".join(dict.fromkeys(leaf for several in leaves for leaf in several))
+    return [
+        f"_like({_floating(one, made) if divides else made.part(one)}, {given})" if is_number else made.part(one)
+        for one, is_number in zip(sides, are_numbers, strict=True)
+    ]
+
+
+def _leaves(node: ast.expr, names: Names) -> list[str]:
+    """Return the names that have the dtype of an expression among them; none where that is not seen."""
+    if isinstance(node, ast.Name):
+        return [node.id] if names.value_of(node) is None or isinstance(names.value_of(node), np.ndarray) else []
+    if isinstance(node, ast.Subscript):
+        return _leaves(node.value, names)
+    if isinstance(node, ast.UnaryOp):
+        return [] if isinstance(node.op, ast.Not) else _leaves(node.operand, names)
+    if isinstance(node, ast.Attribute):
+        return _leaves(node.value, names) if node.attr in ("T", "real", "imag") else []
+    if isinstance(node, ast.BinOp):
+        parts = [one for one in (node.left, node.right) if not is_python_number(one, names)]
+        return _all_leaves(parts, names)
+    if not isinstance(node, ast.Call) or any(one.arg not in ("axis", "keepdims") for one in node.keywords):
+        return []
+    function = names.value_of(node.func)
+    if is_method(node, names) and isinstance(node.func, ast.Attribute):
+        keeps = node.func.attr in METHODS | {"copy", "reshape", "transpose", "ravel", "flatten"}
+        return _leaves(node.func.value, names) if keeps and node.func.attr not in NOT_OF_DTYPE else []
+    if any(function is one for one in TAKING_NUMBERS):
+        places = next(places for one, places in TAKING_NUMBERS.items() if one is function)
+        parts = [one for place, one in enumerate(node.args) if place in places]
+        return _all_leaves([one for one in parts if not is_python_number(one, names)], names)
+    keeps = (
+        any(function is one for one in (*KEEPING, *REDUCTIONS))
+        and getattr(function, "__name__", "") not in NOT_OF_DTYPE
+    )
+    return _leaves(node.args[0], names) if keeps and node.args else []
+
+
+def _all_leaves(parts: list[ast.expr], names: Names) -> list[str]:
+    found = [_leaves(one, names) for one in parts]
+    return [leaf for several in found for leaf in several] if all(found) else []
+
+
+NOT_OF_DTYPE = {"any", "all", "argmax", "argmin"}
+"""Reductions whose result has a dtype of its own."""
+
+OPERATORS = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
+    ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
+}  # fmt: skip
+COMPARED = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
+
+
 def may_be_number(node: ast.expr, names: Names) -> bool:
     """Is it an expression that returns a number and no array, for all that is seen?"""
     if isinstance(node, ast.Constant):
         return isinstance(node.value, int | float)
     if isinstance(node, ast.Name):
-        return isinstance(names.value_of(node), int | float)
+        if node.id not in names.bindings or node.id in names.parameters:
+            return isinstance(names.value_of(node), int | float)
+        others = {name: values for name, values in names.bindings.items() if name != node.id}
+        known = replace(names, bindings=others)  # without itself, as in `t = t + 1`
+        return any(value is None or may_be_number(value, known) for value in names.bindings[node.id])
     if isinstance(node, ast.UnaryOp):
         return may_be_number(node.operand, names)
     if isinstance(node, ast.BinOp):

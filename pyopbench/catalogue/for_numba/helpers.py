@@ -236,3 +236,33 @@ def _product_typed(a: Any, b: Any) -> Any:
         return np.asarray(np.dot(a.astype(computed), b.astype(computed))).astype(dtype)[()]
 
     return mixed
+
+
+def _like(number: Any, *others: Any) -> Any:
+    """Return a number of Python's in the dtype that the arrays have which it is computed with, as NumPy takes it."""
+
+
+@numba.extending.overload(_like)  # type: ignore[untyped-decorator]
+def _like_typed(number: Any, *others: Any) -> Any:
+    def as_it_is(number: Any, *others: Any) -> Any:
+        return number
+
+    def of_dtype(number: Any, *others: Any) -> Any:
+        return dtype(number)
+
+    if len(others) == 1 and isinstance(others[0], numba.types.BaseTuple):
+        others = tuple(others[0])  # as Numba may pass them
+    arrays = [one for one in others if isinstance(one, numba.types.Array)]
+    scalars = [one for one in others if isinstance(one, numba.types.Number | numba.types.Boolean)]
+    if not isinstance(number, numba.types.Number) or len(arrays) + len(scalars) < len(others):
+        return as_it_is
+    # Before version 2, NumPy took numbers without axes for numbers of Python's.
+    if not arrays and np.__version__.startswith("1."):
+        return as_it_is
+    dtypes = [numba.np.numpy_support.as_dtype(one) for one in (*(one.dtype for one in arrays), *scalars)]
+    shared, given = np.result_type(*dtypes), numba.np.numpy_support.as_dtype(numba.types.unliteral(number))
+    if given.kind in "iu" and shared.kind in "iub" and not arrays:  # which Numba computes in 64 bits
+        return as_it_is
+    weak = {"i": 1, "u": 1, "f": 1.0, "c": 1j}[given.kind]
+    dtype = numba.np.numpy_support.from_dtype(np.result_type(np.ones(1, shared), weak))
+    return of_dtype

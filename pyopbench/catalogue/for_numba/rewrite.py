@@ -57,10 +57,17 @@ class _Rewriting(ast.NodeTransformer):
     def __init__(self, function: Any, node: ast.FunctionDef) -> None:
         self.scope = function.__globals__
         self.local = {*function.__code__.co_varnames, *function.__code__.co_cellvars, *function.__code__.co_freevars}
+        code = function.__code__
+        self.closed_over = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
         self.names = names_in(node, self._value)
         self.used: set[str] = set()
 
     def _value(self, node: ast.AST) -> Any:
+        if isinstance(node, ast.Name) and node.id in self.closed_over:
+            try:
+                return self.closed_over[node.id].cell_contents
+            except ValueError:  # a function, which is put there later
+                return None
         if isinstance(node, ast.Name):
             return None if node.id in self.local else self.scope.get(node.id, getattr(builtins, node.id, None))
         home = self._value(node.value) if isinstance(node, ast.Attribute) else None

@@ -21,23 +21,25 @@ class CallbackCode(Code):
         root: the name of the body.
         compiled: names of the functions that are compiled.
         decorator: what compiles them; empty where nothing does.
+        is_wide: is nothing of a dtype that a number of Python's could widen?
 
     Attributes:
         helpers: the functions of `for_numba.helpers` that were written calls of.
     """
 
-    def __init__(self, units: Units, root: str, compiled: Set[str], decorator: str) -> None:
+    def __init__(self, units: Units, root: str, compiled: Set[str], decorator: str, *, is_wide: bool = False) -> None:
         super().__init__(units)
         self.root = root
         self.compiled = compiled
         self.decorator = decorator
+        self.is_wide = is_wide
         self.helpers: set[str] = set()
         self.names: Names | None = None
 
     def write_unit(self, unit: Unit) -> str:
         """Return a statement, functions with their decorator and all as Numba takes it."""
         is_compiled = self.decorator and unit.name in self.compiled
-        self.names = names_in(unit.node, self.value_of) if is_compiled else None
+        self.names = names_in(unit.node, self.value_of, is_wide=self.is_wide) if is_compiled else None
         text = super().write_unit(unit)
         if unit.name not in self.compiled:
             return text

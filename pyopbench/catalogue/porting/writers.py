@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -32,6 +33,12 @@ from pyopbench.catalogue.porting.units import Unit, Units
 from pyopbench.catalogue.rebinding import written
 from pyopbench.core.op import Op
 from pyopbench.core.portable import SKELETON
+
+WIDE = {"float64", "int64", "bool", "complex128"}
+"""Dtypes in which Numba computes with numbers of Python's as NumPy does."""
+
+NARROW = re.compile(r"float16|float32|int8|int16|int32|complex64|half|single|intc|short|[\"'][<>=|]?[fiuc][1248][\"']")
+"""What names another dtype in a source."""
 
 
 @dataclass(frozen=True)
@@ -187,7 +194,10 @@ def _callback(op: Op, body: Body, callback: _Callback) -> Made:
         home, of_gradient = definition_of(written(op.numpy_gradient))
         gradient = units.add(home, of_gradient.name).name
         picked = _picked(op, facts)
-    code = numba_code.CallbackCode(units, name, compiled, callback.decorator)
+    is_wide = {dtype for dtype, _, _ in facts.inputs} <= WIDE and not any(
+        NARROW.search(unit.source.text(*unit.source.span(unit.node))) for unit in units.in_order()
+    )
+    code = numba_code.CallbackCode(units, name, compiled, callback.decorator, is_wide=is_wide)
     statements = {unit.name: code.write_unit(unit) for unit in units.in_order()}
     if gradient and callback.is_of_batch:
         adapters.append(numba_loop.gradient(gradient))

@@ -262,14 +262,14 @@ class _Grid:
 
 
 def tensor(value: Any, dtype: Any = None, *more: Any, **options: Any) -> Any:
-    """Return what `tf.convert_to_tensor` and `tf.constant` make of a value, as an array; numbers of Python's are short."""
+    """Return what `tf.convert_to_tensor` and `tf.constant` make of a value; numbers of Python's get 32 bits."""
     if not is_dynamic(value):
         with tf.init_scope():
             made = tf.constant(_known(value), dtype, **_shape_of(more, options))
         return _outside(made.numpy()) if made.dtype != tf.string else made.numpy()
     found = asarray(value)
     leaves = [] if isinstance(value, TracedArray) or is_tensor(value) else _leaves(value)[0]
-    weak = getattr(value, "weak", None) or (
+    weak: Any = getattr(value, "weak", None) or (
         leaves[0].weak if leaves and len({one.weak for one in leaves}) == 1 else None
     )
     wanted = np.dtype(tf.as_dtype(dtype or SHORT.get(weak, found.dtype)).as_numpy_dtype)
@@ -280,7 +280,7 @@ def tensor(value: Any, dtype: Any = None, *more: Any, **options: Any) -> Any:
 
 def _shape_of(more: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
     """Return the shape that `tf.constant` is given; of `tf.convert_to_tensor`, a hint of a dtype is by position."""
-    given = [one for one in more if isinstance(one, list | tuple)] or [options.get("shape")]
+    given: list[Any] = [one for one in more if isinstance(one, list | tuple)] or [options.get("shape")]
     return {} if given[0] is None else {"shape": _known(given[0])}
 
 

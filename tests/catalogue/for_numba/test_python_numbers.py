@@ -1,0 +1,164 @@
+"""Numbers of Python's take the dtype of the array that they are computed with, as in NumPy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from agreement import compiled, require_equal_to_numpy
+
+FACTOR = 0.9
+COUNT = 3
+STRONG = np.float64(0.9)
+
+
+def literals(x: Any) -> Any:
+    return 0.9 * x, x * 2, 1 - x, x / 3, 3 / (x + 1), x**2, x - 0.25, -0.5 * x, (x + 1) * 0.1
+
+
+def larger(x: Any) -> Any:
+    return 0.9 * (x * x + x), 0.1 + 2 * x, 2 * np.abs(x) + 0.5, 0.5 * x.mean() + x, (x - x.min()) / (1e-6 + x.max())
+
+
+def names(x: Any) -> Any:
+    alpha, steps = 0.3, 4
+    beta = 1 - alpha
+    return FACTOR * x, x + COUNT, alpha * x + beta * x, x * math.pi, np.pi * x, x * steps, x / len(x), x * x.shape[1]
+
+
+def strong(x: Any) -> Any:
+    return STRONG * x, np.float64(0.9) * x, x * np.ones(3)
+
+
+def in_place(x: Any) -> Any:
+    y = x.copy()
+    y *= 2
+    y += 1
+    z = x + 0
+    z = z * 3
+    for i in range(3):
+        z = z * 2 + i
+    y[0] += 2
+    y[1, 1] -= 1
+    return y, z
+
+
+def in_place_of_floats(x: Any) -> Any:
+    y = x.copy()
+    y *= 0.9
+    y[0] /= 3
+    return y, x
+
+
+def compared(x: Any) -> Any:
+    return x > 0.1, x >= 0.1, x == 0.1, x != 0.7, x < 1, (x > 0.1) & (x < 0.7)
+
+
+def called(x: Any) -> Any:
+    return (
+        np.where(x > 1, x, 0),
+        np.where(x > 1, 0.5, x),
+        np.maximum(x, 0),
+        np.minimum(0.7, x),
+        np.clip(x, 0, 1),
+        np.power(x, 2),
+        np.maximum(x, 0) * 2,
+    )
+
+
+def closing_over(number: float) -> Callable[[Any], Any]:
+    def body(x: Any) -> Any:
+        return number * x, x - number
+
+    return body
+
+
+def with_default(x: Any, gamma: float = 2.0, alpha: float = 0.25) -> Any:
+    return alpha * (1 - x) ** gamma, x
+
+
+def rebound(x: Any) -> Any:
+    for i in range(2):
+        x = 0.5 * x
+        if i > 0:
+            x = x + 1.5
+    return x, x * 2
+
+
+def cast_again(x: Any) -> Any:
+    t = x.mean()
+    t = t.astype(np.float32)
+    s = x.sum()
+    s = s.astype(np.int32)
+    last = x[0, 0]
+    for row in x:
+        last = row[1].astype(np.float32) + last
+    x = x.astype(np.float32)
+    return x * t, np.zeros(3, np.float32) + t, np.zeros(3, np.int32) + s, x * 0.1
+
+
+def complex_numbers(x: Any) -> Any:
+    return 1j * x, x + (0.5 + 1j), x * 0.9, x * 2
+
+
+ARRAY = np.array([[0.1, 0.7, 1.3], [2.9, 0.05, 1.0]])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        literals,
+        larger,
+        names,
+        strong,
+        in_place,
+        in_place_of_floats,
+        compared,
+        called,
+        rebound,
+        cast_again,
+        with_default,
+        closing_over(0.9),
+        closing_over(2),
+    ],
+)
+def test_values_and_dtypes_of_float32_are_those_of_numpy(body: Any) -> None:
+    require_equal_to_numpy(body, ARRAY.astype(np.float32))
+
+
+@pytest.mark.parametrize("body", [literals, cast_again])
+def test_values_and_dtypes_of_float64_are_those_of_numpy(body: Any) -> None:
+    require_equal_to_numpy(body, ARRAY)
+
+
+@pytest.mark.parametrize(
+    ("body", "dtype"), [(literals, "uint8"), (names, "int8"), (in_place, "uint8"), (called, "int32")]
+)
+def test_values_and_dtypes_of_integers_are_those_of_numpy(body: Any, dtype: str) -> None:
+    require_equal_to_numpy(body, np.arange(6).reshape(2, 3).astype(dtype))
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "float32"])
+def test_values_and_dtypes_of_complex_numbers_are_those_of_numpy(dtype: str) -> None:
+    require_equal_to_numpy(complex_numbers, ARRAY.astype(dtype))
+
+
+def test_scalars_are_of_the_dtype_of_their_array() -> None:
+    def body(x: Any) -> Any:
+        return np.zeros(2, np.float32) + 0.1 * x[0], np.zeros(2, np.float32) + (x.max() - 0.5) * 3
+
+    require_equal_to_numpy(body, np.array([0.3, 0.9], np.float32))
+
+
+def test_bits_are_those_of_numpy() -> None:
+    """A product in float64 that is rounded at the end would be another one."""
+    x = np.random.default_rng(0).random(1000, np.float32)
+
+    def body(x: Any) -> Any:
+        return 0.9 * x + 0.1
+
+    np.testing.assert_array_equal(compiled(body)(x), body(x))
