@@ -105,7 +105,10 @@ def _made(op: Op, body: Body, form: BatchedPort) -> tuple[Facts, Made]:
 
 def _check(op: Op) -> None:
     if op.own is not None and op.own.py_function is not None:
-        raise CannotPort("the body is one of TensorFlow's already", fix="ports are written of bodies in NumPy")
+        raise CannotPort(
+            "the body is one of `tf.py_function`, which takes tensors",
+            fix="ports are written from bodies that take arrays: write numpy=..., without `.numpy()`",
+        )
     if op.own is not None and op.own.is_random:
         raise CannotPort("the body draws random numbers", fix="draw them outside, and pass them in")
     if any(one.dtype.kind == "O" for one in examples_of(op, 1, 1)[0]):

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
-from agreement import require_equal_to_numpy
+from agreement import compiled, require_equal_to_numpy
 
 
 def padded(x: Any) -> Any:
@@ -108,3 +109,20 @@ def test_a_number_of_an_array_without_axes_is_python_s() -> None:
 
     for n, share in ((3, 0.5), (np.array(3), np.array(0.25))):
         require_equal_to_numpy(steps, np.ones(2), n, share)
+
+
+def of_tensors(x: Any) -> Any:
+    y = tf.cast(x, tf.float32).numpy()
+    found = [0.0]
+    for row in x.numpy():
+        found.append(row.sum())  # noqa: PERF401 - a list that grows
+    return tf.convert_to_tensor(y + 1, dtype=tf.float64), tf.constant(found), tf.convert_to_tensor(np.tanh(x.numpy()))
+
+
+def test_what_makes_tensors_of_arrays_makes_arrays() -> None:
+    x = np.linspace(-1, 2, 6).reshape(2, 3)
+    expected = [one.numpy() for one in of_tensors(tf.constant(x))]
+    found = compiled(of_tensors)(x)
+    assert len(found) == len(expected)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
