@@ -28,6 +28,25 @@ def dtype_of(array: Any) -> str:
     return STRING if array.dtype.kind == "O" else str(array.dtype.name)
 
 
+def is_rounded(array: Any) -> bool:
+    """Does an array hold floats or complex numbers, which arithmetic rounds?
+
+    By the name of the dtype, because for NumPy bfloat16 and most of the float8 are of no kind of number.
+    """
+    return bool(array.dtype.name.startswith(("float", "bfloat", "complex")))
+
+
+def in_parts(array: Any) -> Any:
+    """Return an array of floats as float64 with one more axis, along which a complex number has two elements.
+
+    Real and imaginary parts are compared apart, because one of them may be NaN or infinite and the other a number.
+    Every narrower float is exact in float64, while arithmetic in float16 or float8 would round errors away.
+    """
+    if array.dtype.kind == "c":
+        return np.stack([array.real, array.imag], axis=-1).astype(np.float64)
+    return array.astype(np.float64)[..., np.newaxis]
+
+
 def as_given(arrays: Sequence[Any]) -> tuple[Any, ...]:
     """Return copies in the form in which a callback gets them: a single text comes as `bytes`, not as an array."""
     return tuple(array.item() if array.dtype.kind == "O" and array.ndim == 0 else np.array(array) for array in arrays)

@@ -19,6 +19,9 @@ CASE_DTYPE = "dtype"
 """Stands in `Op.outputs` for an output that has the dtype of the case."""
 
 
+FLOATING = ("float16", "float32", "float64")
+"""Dtypes of outputs that a gradient flows back through."""
+
 Body: TypeAlias = Callable[..., Any]
 """Arrays or tensors by position, of any shapes -> one, or a tuple of them."""
 
@@ -146,4 +149,4 @@ class Op:
     @property
     def floating_outputs(self) -> tuple[int, ...]:
         """The positions of the outputs that a gradient flows back through."""
-        return tuple(i for i, output in enumerate(self.outputs) if output == CASE_DTYPE or output.startswith("float"))
+        return tuple(i for i, output in enumerate(self.outputs) if output == CASE_DTYPE or output in FLOATING)

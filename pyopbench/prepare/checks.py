@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pyopbench.catalogue.arrays import in_parts, is_rounded
 from pyopbench.core.errors import WrongResult
 
 DIFFERENCE_STEP = {"float32": 2.0**-8, "float64": 2.0**-16}
@@ -34,7 +35,7 @@ def require_equal(what: str, got: Any, expected: Any, tolerance: float, *, negli
         got: array or tensor to check.
         expected: the reference array.
         tolerance: largest error allowed, relative to the largest magnitude in `expected` (absolute if that is 0);
-            what is not floating has to be equal.
+            of complex numbers for each part, relative to the largest part. What is not rounded has to be equal.
         negligible: a magnitude that cannot be told from 0; where neither array exceeds it, they are equal.
 
     Returns:
@@ -53,12 +54,13 @@ def require_equal(what: str, got: Any, expected: Any, tolerance: float, *, negli
         )
     if expected.size == 0:
         return 0.0
-    if expected.dtype.kind != "f":
-        error, tolerance = (got != expected).astype(np.float64), 0.0
+    if not is_rounded(expected):
+        error, tolerance = np.asarray(got != expected).astype(np.float64), 0.0
     else:
-        if np.maximum(np.abs(got).max(), np.abs(expected).max()) <= negligible:  # which NaN is not
+        ours, theirs = in_parts(got), in_parts(expected)
+        if np.maximum(np.abs(ours).max(), np.abs(theirs).max()) <= negligible:  # which NaN is not
             return 0.0
-        error = _relative_error(got, expected)
+        error = _relative_error(ours, theirs).max(axis=-1)
     worst = np.unravel_index(int(np.argmax(error)), error.shape)
     if error[worst] > tolerance:
         index = ", ".join(str(int(i)) for i in worst)
@@ -72,7 +74,6 @@ def require_equal(what: str, got: Any, expected: Any, tolerance: float, *, negli
 
 def _relative_error(got: Any, expected: Any) -> Any:
     with np.errstate(invalid="ignore", over="ignore"):
-        # In the dtype of both: the difference of two floats that are close is exact (Sterbenz).
         error = np.abs(got - expected)
         scale = np.abs(expected).max()
     if not (np.isfinite(scale) and np.isfinite(error.max())):
@@ -85,7 +86,7 @@ def _error_beside_infinities(got: Any, expected: Any) -> tuple[Any, Any]:
     finite = np.abs(expected[np.isfinite(expected)])
     same = (got == expected) | (np.isnan(got) & np.isnan(expected))
     with np.errstate(invalid="ignore", over="ignore"):
-        difference = np.abs(got.astype(np.float64) - expected.astype(np.float64))
+        difference = np.abs(got - expected)
     error = np.where(same, 0.0, np.nan_to_num(difference, nan=np.inf))
     return error, finite.max() if finite.size else 0.0
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
+import tensorflow as tf
 
+from pyopbench.catalogue.own.complete import TOLERANCE
 from pyopbench.core.errors import WrongResult
 from pyopbench.prepare.checks import DIFFERENCE_STEP, DIFFERENCE_TOLERANCE, central_differences, require_equal
 
@@ -123,6 +126,78 @@ def test_another_dtype_or_shape_is_wrong_before_any_value() -> None:
 
 def test_none_is_wrong() -> None:
     assert complaint(None, np.zeros(2)) == "output 0 is None: TensorFlow found no gradient for it"
+
+
+# Dtypes
+
+EXACT = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "int4", "uint4", "bool", "string")
+
+
+def of_dtype(dtype: str, values: list[Any]) -> Any:
+    array = np.array(values)
+    return array.astype(object) if dtype == "string" else array.astype(tf.as_dtype(dtype).as_numpy_dtype)
+
+
+def test_each_dtype_that_a_callback_can_return_has_a_tolerance_or_has_to_be_equal() -> None:
+    names = {one.name for one in vars(tf.dtypes).values() if isinstance(one, tf.DType) and not one.is_quantized}
+    names |= {one for one in vars(tf.dtypes.experimental) if one.startswith(("float", "int", "uint"))}
+    rounded = {one for one in names if tf.as_dtype(one).is_floating or tf.as_dtype(one).is_complex}
+    assert rounded <= TOLERANCE.keys()
+    assert not TOLERANCE.keys() & set(EXACT)
+    assert names - rounded - {"resource", "variant"} <= {*EXACT, "int2", "uint2"}
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
+def test_a_tolerance_is_at_least_one_rounding_and_at_most_so_many(dtype: str) -> None:
+    """By `ml_dtypes.finfo`, which knows the narrow floats too; the counts are those of the documented sources."""
+    part = {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
+    most = {"float64": 500_000, "float32": 100, "float16": 11, "bfloat16": 7}.get(part, 1)
+    eps = float(ml_dtypes.finfo(tf.as_dtype(part).as_numpy_dtype).eps)
+    assert eps <= TOLERANCE[dtype] <= most * eps
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
+def test_a_value_within_the_tolerance_of_its_dtype_is_right_and_one_beyond_is_wrong(dtype: str) -> None:
+    """One spacing of numbers off is within, and the next one beyond twice the tolerance is not."""
+    tolerance = TOLERANCE[dtype]
+    expected = of_dtype(dtype, [1.0, 0.5])
+    near = of_dtype(dtype, [1.0, 0.5 + 0.5 * tolerance])
+    far = of_dtype(dtype, [1.0, 0.5 + 4 * tolerance])
+    assert check(expected, expected, tolerance) == 0
+    assert check(near, expected, tolerance) <= tolerance
+    assert "index [1]" in complaint(far, expected, tolerance)
+
+
+@pytest.mark.parametrize("dtype", EXACT)
+def test_what_is_not_rounded_has_to_be_equal(dtype: str) -> None:
+    values, others = ([b"a", b"b"], [b"a", b"c"]) if dtype == "string" else ([0, 1], [0, 0])
+    expected = of_dtype(dtype, values)
+    assert check(of_dtype(dtype, values), expected, 0.5) == 0
+    assert "index [1]" in complaint(of_dtype(dtype, others), expected, 0.5)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_real_and_imaginary_parts_are_compared_each(dtype: str) -> None:
+    expected = np.array([3 - 4j, 1 + 1j], dtype)
+    assert check(expected + np.array([0, 2.0**-10], dtype), expected, 2.0**-12) == 2.0**-12
+    assert check(expected + np.array([0, 2.0**-10 * 1j], dtype), expected, 2.0**-12) == 2.0**-12
+    for wrong in (expected.conj(), -expected, expected * 1j, expected.real.astype(dtype), expected * 1.01):
+        assert complaint(wrong, expected, 1e-3)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf])
+def test_nan_and_infinity_of_a_complex_number_are_right_in_their_own_part_only(dtype: str, special: float) -> None:
+    expected = np.array([complex(special, 2), complex(2, special), complex(special, special), 1 + 1j], dtype)
+    assert check(expected, expected) == 0
+    for place in range(3):
+        for wrong in (0j, complex(2, 2), complex(2, 3), complex(special, 3), complex(3, special), complex(np.nan, 0)):
+            got = expected.copy()
+            got[place] = wrong
+            assert f"index [{place}]" in complaint(got, expected)
+    got = expected.copy()
+    got[3] = complex(1, special)
+    assert "index [3]" in complaint(got, expected, 1e6)
 
 
 # Finite differences

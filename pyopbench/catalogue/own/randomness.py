@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.catalogue.arrays import as_array
+from pyopbench.catalogue.arrays import as_array, in_parts, is_rounded
 from pyopbench.catalogue.rebinding import BODY
 from pyopbench.core.errors import BadInput
 from pyopbench.core.op import Body
@@ -66,9 +66,10 @@ def require_same(first: Sequence[Any], second: Sequence[Any], *, is_seeded: bool
 def _apart(one: Any, other: Any) -> str:
     if one.shape != other.shape:
         return f"shape {one.shape}, then {other.shape}"
-    if one.dtype.kind in "fc":
-        scale = float(np.abs(one[np.isfinite(one)]).max(initial=0.0))
-        same = np.isclose(one, other, rtol=0, atol=ROUNDING * scale, equal_nan=True)
+    if is_rounded(one):
+        first, second = in_parts(one), in_parts(other)
+        scale = float(np.abs(first[np.isfinite(first)]).max(initial=0.0))
+        same = np.isclose(first, second, rtol=0, atol=ROUNDING * scale, equal_nan=True).all(axis=-1)
     else:
         same = np.asarray(one == other)
     count = int(same.size - np.count_nonzero(same))

@@ -20,9 +20,11 @@ def assert_same(found, expected):
     """Assert that an array has the values of another one, and its dtype and shape."""
     found, expected = np.asarray(found), np.asarray(expected)
     assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
-    if expected.dtype.kind not in "fc":
+    if not expected.dtype.name.startswith(("float", "bfloat", "complex")):
         np.testing.assert_array_equal(found, expected)
         return
+    wide = np.complex128 if expected.dtype.kind == "c" else np.float64
+    found, expected = found.astype(wide), expected.astype(wide)
     finite = np.abs(expected[np.isfinite(expected)])
     scale = finite.max() if finite.size else 0
     np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE * (scale or 1))

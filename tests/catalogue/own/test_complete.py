@@ -15,7 +15,7 @@ import tensorflow as tf
 from places import line_of
 from pyopbench import OwnOp
 from pyopbench.catalogue.load import load_variants
-from pyopbench.catalogue.own.complete import complete
+from pyopbench.catalogue.own.complete import TOLERANCE, complete
 from pyopbench.core.errors import BadInput, WrongResult
 from pyopbench.core.model import BASELINE, Axes, Case
 from pyopbench.core.op import Op
@@ -239,3 +239,33 @@ def test_an_input_that_matters_not_may_have_no_path(monkeypatch: pytest.MonkeyPa
     op = op_of(inputs=(X, X), numpy=lambda x, mask: np.where(mask > 100, 0, x))
     put_in_place(monkeypatch, replace(op, differentiable=(0, 1)))
     assert prepare(Case("mine", "tnp", "none", "forward", "call", "float32", 12)).checked.finite_difference is not None
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
+def test_a_port_of_any_rounded_dtype_may_be_off_by_its_tolerance_and_no_more(
+    dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind = tf.as_dtype(dtype).as_numpy_dtype
+    x = np.array([1.0, 0.5]).astype(kind)
+
+    def off_by(part: float) -> Op:
+        shifted = np.array([1.0, 0.5 + part * TOLERANCE[dtype]]).astype(kind)
+        return op_of(inputs=(x,), numpy=np.copy, tensor=lambda x: tf.constant(shifted), differentiable=())
+
+    case = Case("mine", "native", "none", "forward", "call", dtype, 2)
+    put_in_place(monkeypatch, off_by(0.5))
+    assert prepare(case).checked.values <= TOLERANCE[dtype]
+    put_in_place(monkeypatch, off_by(4.0))
+    with pytest.raises(WrongResult):
+        prepare(case)
+
+
+def test_a_complex_output_of_real_inputs_is_compared_within_a_tolerance(monkeypatch: pytest.MonkeyPatch) -> None:
+    put_in_place(monkeypatch, op_of(numpy=lambda x: np.exp(1j * x), differentiable=()))
+    found = prepare(Case("mine", "traced", "none", "forward", "call", "float32", 12)).checked.values
+    assert found <= TOLERANCE["float32"]
+
+
+def test_a_quantised_output_is_refused_because_no_callback_can_return_it() -> None:
+    with pytest.raises(BadInput):
+        op_of(numpy=lambda x: np.zeros(3, tf.qint8.as_numpy_dtype))
