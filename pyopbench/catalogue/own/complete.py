@@ -76,7 +76,8 @@ def complete(own: OwnOp, name: str, folder: Path) -> Op:
     callback = own.py_function if own.numpy is None else None
     dtype = _dtype_of_case(example)
     differentiable = _differentiable(own, body, example, outputs)
-    return Op(
+    gradient = _gradient_of(own.numpy_gradient, differentiable, len(example))
+    op = Op(
         name=name,
         summary=own.summary or _first_line(own.numpy if callback is None else callback),
         source=own.source,
@@ -90,12 +91,12 @@ def complete(own: OwnOp, name: str, folder: Path) -> Op:
         dtypes=(dtype,),
         outputs=tuple(map(dtype_of, outputs)),
         differentiable=differentiable,
-        numpy_gradient=_gradient_of(own.numpy_gradient, differentiable, len(example)),
+        numpy_gradient=gradient,
         tensor=own.tensor or callback,
-        tensor_gradient=own.tensor_gradient,
+        tensor_gradient=_gradient_of(own.tensor_gradient, differentiable, len(example)),
         python=own.python or callback,
         kernel=_kernel_of(own, folder),
-        numba=_numba_of(own),
+        numba=_numba_of(own, gradient),
         tolerance={dtype: _tolerance(own, [*map(dtype_of, (*example, *outputs))])},
         own=Own(
             py_function=callback,
@@ -104,6 +105,9 @@ def complete(own: OwnOp, name: str, folder: Path) -> Op:
             is_random=bool(own.seed_with),
         ),
     )
+    _try_gradient(op, op.numpy_gradient, lambda one: one)
+    _try_gradient(op, op.tensor_gradient, tf.convert_to_tensor)
+    return op
 
 
 def _check(own: OwnOp) -> None:
@@ -137,19 +141,56 @@ def _called(own: OwnOp, arguments: Arguments) -> OwnOp:
 
 
 def _gradient_of(gradient: GradientBody | None, differentiable: Sequence[int], inputs: int) -> GradientBody | None:
-    """Return a gradient that gives one for each differentiable input, of one that may give one, or None, for each."""
-    if gradient is None or len(differentiable) == inputs:
+    """Return a gradient that gives a tuple of one for each differentiable input.
+
+    The user's may return the only one by itself, one for each input, and None for what does not matter.
+    """
+    if gradient is None:
         return gradient
 
     def of_differentiable(given: Sequence[Any], outputs: Sequence[Any], incoming: Sequence[Any]) -> tuple[Any, ...]:
-        found = as_tuple(gradient(given, outputs, incoming))
-        if len(found) == inputs:
+        returned = gradient(given, outputs, incoming)
+        found = as_tuple(returned)
+        if len(found) == inputs != len(differentiable):
             found = tuple(found[place] for place in differentiable)
+        if len(found) != len(differentiable):
+            raise wrong(
+                "the gradient does not return one gradient for each differentiable input",
+                _form_of(returned),
+                f"a tuple of {len(differentiable)}, by {_named(differentiable)}"
+                if len(differentiable) > 1
+                else f"one array, by {_named(differentiable)}",
+            )
         pairs = zip(found, differentiable, strict=True)
-        return tuple(np.zeros_like(given[place]) if one is None else one for one, place in pairs)
+        return tuple(_zeros_like(given[place]) if one is None else one for one, place in pairs)
 
     setattr(of_differentiable, BODY, gradient)
     return of_differentiable
+
+
+def _zeros_like(value: Any) -> Any:
+    return tf.zeros_like(value) if tf.is_tensor(value) else np.zeros_like(value)
+
+
+def _form_of(returned: Any) -> str:
+    """Return in words what a gradient has returned, such as `one array of shape (4, 18)`."""
+    if isinstance(returned, (list, tuple)):
+        return f"a {type(returned).__name__} of {len(returned)}"
+    return f"one {type(returned).__name__} of shape {tuple(np.shape(returned))}"
+
+
+def _named(places: Sequence[int]) -> str:
+    return f"input{'s' if len(places) > 1 else ''} {', '.join(map(str, places))}"
+
+
+def _try_gradient(op: Op, gradient: GradientBody | None, convert: Callable[[Any], Any]) -> None:
+    """Call a gradient once, so that what it returns is known to be of the right form before anything is planned."""
+    if gradient is None or not op.differentiable:
+        return
+    inputs = tuple(as_array(one) for one in op.make_inputs(op.sizes[0], "", np.random.default_rng(0)))
+    outputs = _outputs_of(op.numpy(*as_given(inputs)))
+    incoming = [np.ones_like(outputs[place]) for place in op.floating_outputs]
+    gradient(*([convert(one) for one in arrays] for arrays in (as_given(inputs), as_given(outputs), incoming)))
 
 
 def _outputs_of(returned: Any) -> tuple[Any, ...]:
@@ -255,7 +296,7 @@ def _kernel_of(own: OwnOp, folder: Path) -> Path | None:
     return path
 
 
-def _numba_of(own: OwnOp) -> Callable[[], tuple[Body, GradientBody | None]] | None:
+def _numba_of(own: OwnOp, gradient: GradientBody | None) -> Callable[[], tuple[Body, GradientBody | None]] | None:
     body = own.numba
     if body is None:
         return None
@@ -263,7 +304,7 @@ def _numba_of(own: OwnOp) -> Callable[[], tuple[Body, GradientBody | None]] | No
     def compiled() -> tuple[Body, GradientBody | None]:
         import numba
 
-        return body if hasattr(body, "py_func") else numba.njit(body), own.numpy_gradient
+        return body if hasattr(body, "py_func") else numba.njit(body), gradient
 
     return compiled
 

@@ -84,14 +84,15 @@ def body_name(name: str) -> str:
     return f"{name}_on_arrays"
 
 
-def wrapper(facts: Facts, doc: str, gradient: str, picked: Sequence[int]) -> str:
+def wrapper(facts: Facts, doc: str, gradient: str, picked: Sequence[int] | None) -> str:
     """Return the function of tensors around the body.
 
     Args:
         facts: what it takes and returns.
         doc: its docstring.
         gradient: the name of the function of arrays that is its gradient; empty for none.
-        picked: which of the results of that are the gradients by the differentiable inputs.
+        picked: which of the results of that are the gradients by the differentiable inputs; None if that
+            is an array, the only gradient.
     """
     names = ", ".join(name for name, _, _ in facts.inputs)
     lines = [
@@ -139,22 +140,25 @@ def adapter_name(name: str) -> str:
     return f"{name}_as_arrays"
 
 
-def _gradient(facts: Facts, gradient: str, names: str, picked: Sequence[int]) -> list[str]:
+def _gradient(facts: Facts, gradient: str, names: str, picked: Sequence[int] | None) -> list[str]:
     inputs, several = len(facts.inputs), len(facts.inputs) + len(facts.outputs)
     differentiable = [facts.inputs[place][0] for place in facts.differentiable]
     incoming = ", ".join(f"output_gradients[{place}]" for place in facts.floating)
     dtypes = ", ".join(f"{name}.dtype" for name in differentiable)
     outputs = "found" if len(facts.outputs) == 1 else "*found"
     is_one = len(differentiable) == 1
-    returned = ", ".join(f"gradients[{place}]" for place in picked)
+    call = f"{gradient}(arrays[:{inputs}], arrays[{inputs}:{several}], arrays[{several}:])"
+    returned = [f"            return {call}"]
+    if picked is not None:
+        each = ", ".join(f"gradients[{place}]" for place in picked)
+        returned = [f"            gradients = {call}", f"            return {each}"]
     return [
         "",
         "    def backward(*output_gradients):",
         '        """Return the gradient by each input, computed in NumPy."""',
         "",
         "        def on_arrays(*arrays):",
-        f"            gradients = {gradient}(arrays[:{inputs}], arrays[{inputs}:{several}], arrays[{several}:])",
-        f"            return {returned}",
+        *returned,
         "",
         f"        arrays = [{names}, {outputs}, {incoming}]",
         f"        gradients = tf.numpy_function(on_arrays, arrays, {dtypes if is_one else f'[{dtypes}]'})",

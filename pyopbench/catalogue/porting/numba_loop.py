@@ -37,7 +37,7 @@ GRADIENT = """
 def {name}(inputs, outputs, output_gradients):
     {doc}
     rows = zip(zip(*inputs), zip(*outputs), zip(*output_gradients))
-    return [np.stack(one) for one in zip(*({gradient}(*map(list, row)) for row in rows))]
+    return [np.stack(one) for one in zip(*({called} for row in rows))]
 """
 
 GRADIENT_DOC = '"""Return the gradient of each example of a batch, with a leading axis."""'
@@ -86,6 +86,13 @@ def gradient_name(gradient: str) -> str:
     return f"{gradient}_of_batch"
 
 
-def gradient(name: str) -> str:
-    """Return the function that calls a gradient of one example for each of a batch."""
-    return GRADIENT.format(name=gradient_name(name), doc=GRADIENT_DOC, gradient=name)
+def gradient(name: str, *, is_array: bool) -> str:
+    """Return the function that calls a gradient of one example for each of a batch.
+
+    Args:
+        name: of that gradient.
+        is_array: does it return an array, and not a list or a tuple?
+    """
+    call = f"{name}(*map(list, row))"
+    called = f"[{call}]" if is_array else call
+    return GRADIENT.format(name=gradient_name(name), doc=GRADIENT_DOC, called=called)

@@ -189,7 +189,7 @@ def _callback(op: Op, body: Body, callback: _Callback) -> Made:
     units, facts, name = Units(), body.facts, body.definition.name
     units.add(body.source, name)
     compiled = {unit.name for unit in units.in_order() if _is_function(unit)}
-    gradient, picked, adapters = "", list(range(len(facts.differentiable))), list(callback.adapters)
+    gradient, picked, adapters = "", None, list(callback.adapters)
     if op.numpy_gradient is not None:
         home, of_gradient = definition_of(written(op.numpy_gradient))
         gradient = units.add(home, of_gradient.name).name
@@ -200,8 +200,8 @@ def _callback(op: Op, body: Body, callback: _Callback) -> Made:
     code = numba_code.CallbackCode(units, name, compiled, callback.decorator, is_wide=is_wide)
     statements = {unit.name: code.write_unit(unit) for unit in units.in_order()}
     if gradient and callback.is_of_batch:
-        adapters.append(numba_loop.gradient(gradient))
-        gradient = numba_loop.gradient_name(gradient)
+        adapters.append(numba_loop.gradient(gradient, is_array=picked is None))
+        gradient, picked = numba_loop.gradient_name(gradient), picked or [0]
     notes = [f"{LEADING}."] if callback.is_of_batch else []
     notes += [] if gradient or not facts.differentiable else ["It has no gradient, as the callback had none."]
     doc = docstring(body.doc, facts, callback.how, notes)
@@ -211,13 +211,15 @@ def _callback(op: Op, body: Body, callback: _Callback) -> Made:
     return Made(module_text(callback.how, texts, units), has_gradient=bool(gradient), notes=("callback",))
 
 
-def _picked(op: Op, facts: Facts) -> list[int]:
-    """Return which results of the user's gradient are those by the differentiable inputs."""
+def _picked(op: Op, facts: Facts) -> list[int] | None:
+    """Return which results of the user's gradient are those by the differentiable inputs; None if it is an array."""
     example = examples_of(op, 1, 1)[0]
     outputs = [np.asarray(one) for one in as_tuple(op.numpy(*as_given(example)))]
     incoming = [np.ones_like(outputs[place]) for place in facts.floating]
     assert op.numpy_gradient is not None
-    found = as_tuple(written(op.numpy_gradient)(example, outputs, incoming))
+    found = written(op.numpy_gradient)(example, outputs, incoming)
+    if not isinstance(found, (list, tuple)):
+        return None
     return list(facts.differentiable) if len(found) == len(example) else list(range(len(found)))
 
 

@@ -120,6 +120,49 @@ def test_a_gradient_may_be_none_for_whole_numbers_and_for_what_does_not_matter()
     np.testing.assert_array_equal(by_y, np.zeros_like(X))
 
 
+def by_hand(inputs: Any, outputs: Any, incoming: Any) -> Any:
+    """Return the gradient of softplus, of arrays or tensors."""
+    return incoming[0] / (1 + 1 / tf.exp(inputs[0]) if tf.is_tensor(incoming[0]) else 1 + np.exp(-inputs[0]))
+
+
+@pytest.mark.parametrize("form", [lambda one: one, lambda one: [one], lambda one: (one,)], ids=["bare", "list", "tuple"])
+@pytest.mark.parametrize("shape", [(12,), (4, 3), (1, 12), ()])
+def test_the_gradient_by_a_single_input_may_be_bare(
+    form: Any, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As NumPy's and as TensorFlow's; the callbacks are held against it, and it against differences."""
+
+    def gradient(*given: Any) -> Any:
+        return form(by_hand(*given))
+
+    inputs = (X.reshape(shape) if shape else X[0],)
+    put_in_place(monkeypatch, op_of(inputs=inputs, numpy_gradient=gradient))
+    for variant in ("numpy_function", "py_function_numpy", "traced"):
+        attached = "autodiff" if variant == "traced" else "custom_gradient"
+        case = Case("mine", variant, attached, "backward", "call", "float32", max(1, np.prod(shape, dtype=int)))
+        assert prepare(case, finite_differences=True).checked.gradient is not None
+    body = {"numpy": None, "py_function": tf.math.softplus}
+    put_in_place(monkeypatch, op_of(inputs=inputs, tensor_gradient=gradient, **body))
+    for attached in ("custom_gradient", "override_map"):
+        assert prepare(replace(case, variant="py_function", gradient=attached)).checked.finite_difference is not None
+
+
+@pytest.mark.parametrize(
+    ("returned", "said"),
+    [
+        (X, "one ndarray of shape (12,)"),
+        (tf.constant(X), "one EagerTensor of shape (12,)"),
+        ([X], "a list of 1"),
+        ((X, X, X), "a tuple of 3"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["numpy_gradient", "tensor_gradient"])
+def test_a_gradient_by_two_inputs_that_is_not_one_for_each_is_refused(returned: Any, said: str, kind: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        op_of(inputs=(X, X), numpy=lambda x, y: x * y, **{kind: lambda *_: returned})
+    assert refused.value.received == said
+
+
 def test_scalar_examples_are_told_apart_by_their_number() -> None:
     op = op_of(inputs=[(np.float32(0.5),), (np.float32(2),)], numpy=np.tanh)
     assert op.sizes == (1, 2)

@@ -74,6 +74,25 @@ def gradient(inputs, outputs, output_gradients):
     assert run_its_test(made, tmp_path, monkeypatch) == ["test_values", "test_in_a_dataset", "test_gradient"]
 
 
+@pytest.mark.parametrize("to", ["njit", "njit_loop", "traced"])
+@pytest.mark.parametrize("returned", ["{}", "[{}]", "({},)"])
+def test_a_port_has_the_gradient_that_is_returned_bare_in_a_list_or_in_a_tuple(
+    to: str, returned: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if to != "traced":
+        pytest.importorskip("numba")
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "import numpy as np\nfrom pyopbench import OwnOp\n\n\ndef body(x):\n    return x * x\n\n\n"
+        "def gradient(inputs, outputs, output_gradients):\n"
+        f"    return {returned.format('2 * inputs[0] * output_gradients[0]')}\n\n\n"
+        "def inputs(size, rng):\n    return (rng.random((size, 3)),)\n\n\n"
+        "OP = OwnOp(inputs=inputs, numpy=body, numpy_gradient=gradient, sizes=(2, 5))\n"
+    )
+    made = write(str(path), to=to)
+    assert "test_gradient" in run_its_test(made, tmp_path, monkeypatch)
+
+
 def test_a_callback_over_a_batch_that_the_body_mixes_up_fails_its_test(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
