@@ -36,7 +36,7 @@ from pyopbench.core.errors import WrongResult
 from pyopbench.core.model import NO_GRADIENT, Case
 from pyopbench.core.op import Op
 from pyopbench.core.variant import Variant
-from pyopbench.prepare.finite_differences import error_at
+from pyopbench.prepare.finite_differences import judge_at
 from pyopbench.prepare.prepare import prepare
 from pyopbench.prepare.reference import Reference, check_gradients, check_unchanged, check_values, make_reference
 from pyopbench.prepare.segments import constants, forward_and_backward, wrap
@@ -172,7 +172,7 @@ def _check(op: Op, variant: Variant, function: Any, trial: Trial) -> None:
         forward()
         check_gradients(op, backward(), reference, dtype)
     elif trial.is_moved:
-        error_at(op, function, reference, dtype)
+        judge_at(op, function, reference, dtype)
 
 
 def _times(op: Op, variant: Variant, case: Case) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from pyopbench.catalogue.gradients import as_tuple
 from pyopbench.core.errors import WrongResult
 from pyopbench.core.op import Op
 from pyopbench.prepare.checks import DIFFERENCE_STEP, central_differences
-from pyopbench.prepare.finite_differences import error_at
+from pyopbench.prepare.finite_differences import judge_at
 from pyopbench.prepare.reference import Reference, check_gradients, dense
 from pyopbench.prepare.segments import constants, forward_and_backward
 
@@ -92,7 +92,7 @@ def gradients_of(op: Op, function: Any, inputs: Sequence[Any], output_gradients:
 
 def _against_differences(op: Op, function: Any, reference: Reference, dtype: str) -> tuple[str, str]:
     try:
-        error_at(op, function, reference, dtype)
+        judge_at(op, function, reference, dtype)
     except WrongResult as error:
         is_open = _jumps(op, function, reference)
         return ("open" if is_open else "wrong"), error.what

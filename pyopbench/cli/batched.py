@@ -77,6 +77,7 @@ def _writable(right: Sequence[BatchedFinding]) -> dict[str, list[WritablePort]]:
 
 
 def _row(finding: BatchedFinding) -> tuple[str, str, str, str]:
-    errors = [one for one in (finding.checked or {}).values() if one is not None]
+    checked = finding.checked or {}
+    errors = [one for name, one in checked.items() if one is not None and name != "difference_uncertainty"]
     largest = f"{max(errors):.1g}" if errors else formatting.MISSING
     return finding.form, finding.outcome, largest, finding.reason or formatting.MISSING

@@ -136,5 +136,13 @@ def _print_findings(findings: list[Finding], wrong: list[Finding]) -> None:
         )
         rows = [(variant, n, reason) for (variant, reason), n in told.most_common()]
         print_table("Not supported", ("variant", "cases", "why"), rows)
+    rough = Counter(
+        (Case.from_id(finding.case).variant, uncertainty)
+        for finding in findings
+        if (uncertainty := (finding.checked or {}).get("difference_uncertainty")) is not None
+    )
+    if rough:
+        rows = [(variant, n, f"{uncertainty:.0%}") for (variant, uncertainty), n in rough.most_common()]
+        print_table("Gradients that finite differences could not check", ("variant", "cases", "uncertain by"), rows)
     print_failures([finding.failure for finding in wrong if finding.failure])
     out.print(f"{right:,} right, {len(wrong):,} failed, {len(unsupported):,} not supported")

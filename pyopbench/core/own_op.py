@@ -24,7 +24,8 @@ class OwnOp:
         tensor: the op in TensorFlow ops.
         python: the op with Python control flow on tensors, for AutoGraph.
         numpy_gradient: `(inputs, outputs, output_gradients) -> gradients` in NumPy. There is one output gradient for
-            each floating output, of its shape and dtype, and one gradient for each differentiable input, likewise.
+            each floating output, of its shape and dtype, and one gradient for each differentiable input, likewise; the only
+            one may be returned by itself.
         tensor_gradient: the same in TensorFlow ops.
         numba: the body compiled by Numba, or a plain function for Numba to compile.
         kernel: path of a C++ file, relative to the file of the op.
@@ -34,7 +35,7 @@ class OwnOp:
             elements of its largest input.
         size_unit: what a size counts, in the plural.
         tolerance: largest allowed error of a variant, relative to the largest magnitude of the reference; None for
-            the default of the dtype.
+            the default of the dtype. Of complex numbers each part is compared.
         summary: one line for people.
         source: where the op comes from.
         keywords: names of the last inputs, if the body takes them by name.

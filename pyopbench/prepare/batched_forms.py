@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
@@ -18,7 +18,7 @@ from pyopbench.catalogue.own.explain import explain
 from pyopbench.core.errors import Unsupported, WrongResult
 from pyopbench.core.op import Body, Op
 from pyopbench.prepare.checks import Checked, require_equal
-from pyopbench.prepare.finite_differences import error_at
+from pyopbench.prepare.finite_differences import judge_at, with_differences
 from pyopbench.prepare.reference import Reference, check_gradients, check_unchanged, check_values, make_reference
 from pyopbench.prepare.segments import constants, forward_and_backward
 
@@ -218,7 +218,8 @@ def _checked(
         return _ragged(op, form, whole, counts, dtype)
     call = form.build()
     checked = [_agreement(op, form, call, whole.first(count), dtype) for count in counts]
-    return call, Checked(*(_largest([getattr(one, name) for one in checked]) for name in ERRORS))
+    largest = {field.name: _largest([getattr(one, field.name) for one in checked]) for field in fields(Checked)}
+    return call, Checked(**largest)
 
 
 def _ragged(op: Op, form: Form, whole: _Batch, counts: Sequence[int], dtype: str) -> tuple[Body, Checked]:
@@ -238,9 +239,6 @@ def _ragged(op: Op, form: Form, whole: _Batch, counts: Sequence[int], dtype: str
     return call, Checked(max(errors))
 
 
-ERRORS = ("values", "gradient", "finite_difference")
-
-
 def _largest(errors: Sequence[float | None]) -> Any:
     return max((one for one in errors if one is not None), default=None)
 
@@ -255,7 +253,8 @@ def _agreement(op: Op, form: Form, call: Body, reference: Reference, dtype: str)
         forward, backward = forward_and_backward(op, function, tensors, constants(reference.output_gradients))
         values = check_values(op, as_tuple(forward()), reference, dtype)
         gradient = check_gradients(op, backward(), reference, dtype)
-        difference = error_at(op, function, reference, dtype) if gradient is None else None
-        checked = Checked(values, gradient, difference)
+        checked = Checked(values, gradient)
+        if gradient is None:
+            checked = with_differences(checked, judge_at(op, function, reference, dtype))
     check_unchanged("input", tensors, reference.inputs)
     return checked

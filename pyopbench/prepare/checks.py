@@ -20,11 +20,20 @@ DIFFERENCE_TOLERANCE = {"float32": 5e-3, "float64": 1e-6}
 
 @dataclass(frozen=True)
 class Checked:
-    """The largest errors seen, relative to the largest magnitude of what was expected; None where not checked."""
+    """The largest errors seen, relative to the largest magnitude of what was expected; None where not checked.
+
+    Attributes:
+        values: of the outputs.
+        gradient: against the reference gradient.
+        finite_difference: of the gradient against finite differences, where these are good enough to tell.
+        difference_uncertainty: how uncertain finite differences are where they cannot tell, because the body is too
+            rough or too noisy; None where they can everywhere. At most 1.
+    """
 
     values: float
     gradient: float | None = None
     finite_difference: float | None = None
+    difference_uncertainty: float | None = None
 
 
 def require_equal(what: str, got: Any, expected: Any, tolerance: float, *, negligible: float = 0.0) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from pyopbench.core.errors import WrongResult
 from pyopbench.prepare.checks import DIFFERENCE_STEP, DIFFERENCE_TOLERANCE
-from pyopbench.prepare.noisy_differences import Line, error_beside_noise, line_through
+from pyopbench.prepare.noisy_differences import Judged, Line, judge, line_through
 
 DIRECTIONS = 4
 """Directions that a gradient is looked at along: the first moves every element, the others a random part."""
@@ -20,10 +20,6 @@ ELEMENTS = 512
 
 ROUNDINGS = 8.0
 """Roundings of the function's value that a difference may be off by, beside what is relative to the slope."""
-
-FINER = (2.0**-4, 2.0**-8)
-"""Parts of a step that are tried where a difference is off. What is left out of a difference falls with the square of
-its step, where a function is steep or has a kink a little away; a gradient that is wrong is off by as much."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +34,7 @@ class ScalarFunction:
     position: int
 
 
-def require_slope(what: str, got: Any, function: ScalarFunction) -> float:
+def require_slope(what: str, got: Any, function: ScalarFunction) -> Judged:
     """Check a gradient against central differences along directions.
 
     Each direction goes along the sign of the gradient, so that its elements add up and do not cancel, and somewhere
@@ -51,7 +47,7 @@ def require_slope(what: str, got: Any, function: ScalarFunction) -> float:
         function: what it is the gradient of.
 
     Returns:
-        The largest error.
+        The largest error, and how uncertain differences are where they cannot tell.
 
     Raises:
         WrongResult: it is None, or of another shape or dtype, or a slope differs.
@@ -63,8 +59,8 @@ def require_slope(what: str, got: Any, function: ScalarFunction) -> float:
     if (gradient.shape, gradient.dtype) != (x.shape, x.dtype):
         raise WrongResult(f"{what}: expected {x.dtype} {x.shape}, got {gradient.dtype} {gradient.shape}")
     rng = np.random.default_rng([x.size, function.position])
-    errors = [_error_along(what, gradient, function, _direction(gradient, rng, part)) for part in range(DIRECTIONS)]
-    return max(errors)
+    found = [_judged_along(what, gradient, function, _direction(gradient, rng, part)) for part in range(DIRECTIONS)]
+    return Judged(max(one.error for one in found), max(one.uncertainty for one in found))
 
 
 def _direction(gradient: Any, rng: np.random.Generator, part: int) -> Any:
@@ -103,7 +99,7 @@ class _Along:
 def _along(gradient: Any, function: ScalarFunction, reach: Any) -> _Along:
     x = function.inputs[function.position]
     above, below = (x + reach).astype(x.dtype), (x - reach).astype(x.dtype)
-    values = [value_at(function, moved) for moved in (above, below)]
+    values = [_value_at(function, moved) for moved in (above, below)]
     # The distance that the dtype could really represent, not the one asked for.
     steps = gradient.astype(np.float64) * (above.astype(np.float64) - below.astype(np.float64))
     rounding = ROUNDINGS * float(np.finfo(x.dtype).eps) * max(map(abs, values))
@@ -111,39 +107,29 @@ def _along(gradient: Any, function: ScalarFunction, reach: Any) -> _Along:
     return _Along(values[0] - values[1], float(steps.sum()), scale, rounding)
 
 
-def _error_along(what: str, gradient: Any, function: ScalarFunction, direction: Any) -> float:
+def _judged_along(what: str, gradient: Any, function: ScalarFunction, direction: Any) -> Judged:
     x = function.inputs[function.position]
     dtype = str(x.dtype.name)
     step, tolerance = DIFFERENCE_STEP[dtype], DIFFERENCE_TOLERANCE[dtype]
     unit = np.maximum(1.0, np.abs(x.astype(np.float64))) * direction
     found = _along(gradient, function, step * unit)
     if found.is_right(tolerance):
-        return max(0.0, found.error - found.rounding) / found.scale
-    noisy = _beside_noise_along(gradient, function, unit, found.error)
-    if noisy is not None:
-        return noisy
-    for part in FINER:
-        finer = _along(gradient, function, part * step * unit)
-        if finer.rounding <= tolerance * finer.scale and finer.is_right(tolerance):
-            return max(0.0, finer.error - finer.rounding) / finer.scale
-    raise WrongResult(
-        f"{what}: along one direction the function changes by {found.change:.6g}, but the gradient says "
-        f"{found.told:.6g} (relative error {found.error / found.scale:.2g}, tolerance {tolerance:.2g})"
-    )
+        return Judged(max(0.0, found.error - found.rounding) / found.scale)
+    slopes = gradient.astype(np.float64) * unit
+    along = line_through(function.scalar, function.inputs, function.position, unit)
+    line = Line(along, float(slopes.sum()), found.error / (2 * step))
+    # Of a gradient that is 0 everywhere, what the function does instead.
+    scale = float(np.abs(slopes).sum()) or abs(found.change) / (2 * step)
+    judged = judge([line], scale, step, dtype, tolerance)
+    if judged is None:
+        raise WrongResult(
+            f"{what}: along one direction the function changes by {found.change:.6g}, but the gradient says "
+            f"{found.told:.6g} (relative error {found.error / found.scale:.2g}, tolerance {tolerance:.2g})"
+        )
+    return judged
 
 
-def _beside_noise_along(gradient: Any, function: ScalarFunction, unit: Any, error: float) -> float | None:
-    """Return the error of a gradient along a direction for a body with noise, as `error_beside_noise`."""
-    dtype = str(gradient.dtype.name)
-    step, slopes = DIFFERENCE_STEP[dtype], gradient.astype(np.float64) * unit
-    line = Line(
-        line_through(function.scalar, function.inputs, function.position, unit), float(slopes.sum()), error / (2 * step)
-    )
-    scale = float(np.abs(slopes).sum())
-    return error_beside_noise([line], scale, step, dtype, DIFFERENCE_TOLERANCE[dtype]) if scale else None
-
-
-def value_at(function: ScalarFunction, moved: Any) -> float:
+def _value_at(function: ScalarFunction, moved: Any) -> float:
     """Return the function with another array in the place of the input that is moved."""
     inputs = list(function.inputs)
     inputs[function.position] = moved

@@ -7,6 +7,7 @@ whose differences were right vouches for the reference, and of the others some e
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,15 @@ from pyopbench.core.errors import WrongResult
 from pyopbench.core.model import Case
 from pyopbench.core.op import Body, Op
 from pyopbench.core.variant import Variant
-from pyopbench.prepare.checks import DIFFERENCE_STEP, DIFFERENCE_TOLERANCE, central_differences, require_equal
+from pyopbench.prepare.checks import (
+    DIFFERENCE_STEP,
+    DIFFERENCE_TOLERANCE,
+    Checked,
+    central_differences,
+    require_equal,
+)
 from pyopbench.prepare.directional_differences import ScalarFunction, require_slope
-from pyopbench.prepare.nearer_differences import error_by_shorter_steps, error_to_one_side
-from pyopbench.prepare.noisy_differences import Line, error_beside_noise, line_through
+from pyopbench.prepare.noisy_differences import Judged, Line, judge, line_through
 from pyopbench.prepare.reference import Reference, dense, reference_of
 from pyopbench.prepare.segments import constants, forward_and_backward, wrap
 
@@ -34,33 +40,36 @@ MOST_VOUCHED = 32
 calls for each mechanism of an op of one's own took most of the time of a run. One by one, because a step along many at
 once crosses a kink of one of them."""
 
-_checked_differences: dict[tuple[str, ...], float] = {}
-"""Errors by op, variant, mechanism, mode and dtype. They are taken at one small size whatever the size of the case, so
-that once in a process is enough; what failed is not in here, and fails again."""
+_checked_differences: dict[tuple[str, ...], Judged] = {}
+"""What came of it by op, variant, mechanism, mode and dtype. They are taken at one small size whatever the size of the
+case, so that once in a process is enough; what failed is not in here, and fails again."""
 
 _vouched: set[tuple[str, str]] = set()
 """Ops and dtypes whose reference gradient a mechanism agrees with whose differences were right."""
 
 
-def _beside_noise(got: Any, expected: Any, function: ScalarFunction, dtype: str) -> float | None:
-    """Return the error of a gradient for a body with noise, as `error_beside_noise`, of the elements that are off."""
+def _judged(got: Any, expected: Any, function: ScalarFunction, dtype: str) -> Judged | None:
+    """Return what differences over several widths say of the elements of a gradient that the usual ones call off."""
     found = np.asarray(got)
     if found.shape != expected.shape or found.dtype != expected.dtype or not np.isfinite(found).all():
         return None
     x, tolerance = function.inputs[function.position], DIFFERENCE_TOLERANCE[dtype]
-    errors = np.abs(found.astype(np.float64) - expected.astype(np.float64))
-    scale = float(np.abs(found).max())
+    errors = np.nan_to_num(np.abs(found.astype(np.float64) - expected.astype(np.float64)), nan=np.inf)
+    finite = np.abs(expected[np.isfinite(expected)])
+    # Of a gradient that is 0 everywhere, what the differences are instead.
+    scale = float(np.abs(found).max()) or float(finite.max(initial=0.0))
     lines = []
-    for index in map(tuple, np.argwhere(errors > tolerance * float(np.abs(expected).max()))):
+    for index in map(tuple, np.argwhere(errors > tolerance * scale)):
         unit = np.zeros(x.shape)
         unit[index] = reach = max(1.0, abs(float(x[index])))
         along = line_through(function.scalar, function.inputs, function.position, unit)
         lines.append(Line(along, float(found[index]), float(errors[index]), reach))
-    return error_beside_noise(lines, scale, DIFFERENCE_STEP[dtype], dtype, tolerance) if lines and scale else None
+    # The usual differences are relative to the largest of themselves, which noise may have made too large or too small.
+    return judge(lines, scale, DIFFERENCE_STEP[dtype], dtype, tolerance) if scale else Judged()
 
 
-def difference_error(op: Op, variant: Variant, case: Case) -> float:
-    """Return the largest distance of a gradient from central differences at a small size.
+def check_differences(checked: Checked, op: Op, variant: Variant, case: Case) -> Checked:
+    """Return what was checked of a case, with its gradient checked by differences at a small size.
 
     Raises:
         WrongResult: it is larger than differences are off by.
@@ -70,10 +79,19 @@ def difference_error(op: Op, variant: Variant, case: Case) -> float:
         # A function of its own: one that has been traced for a second shape takes longer to call.
         function = wrap(variant.build(op, case), variant, case.mode)
         vouched = (case.op, case.dtype)
-        _checked_differences[key], has_reference = _error_of(op, function, case.dtype, is_vouched=vouched in _vouched)
+        _checked_differences[key], has_reference = _judged_at(op, function, case.dtype, is_vouched=vouched in _vouched)
         if has_reference:
             _vouched.add(vouched)
-    return _checked_differences[key]
+    return with_differences(checked, _checked_differences[key])
+
+
+def with_differences(checked: Checked, judged: Judged) -> Checked:
+    """Return what was checked, with what differences say of the gradient."""
+    return replace(
+        checked,
+        finite_difference=judged.error,
+        difference_uncertainty=judged.uncertainty if judged.uncertainty else None,
+    )
 
 
 def small_size(op: Op) -> int:
@@ -87,14 +105,14 @@ def _some_places(x: Any) -> list[tuple[int, ...]]:
     return [tuple(int(part) for part in np.unravel_index(place, x.shape)) for place in drawn]
 
 
-def _error_of(op: Op, function: Body, dtype: str, *, is_vouched: bool) -> tuple[float, bool]:
-    """Return the largest error, with few elements moved where the reference is vouched for; is there a reference?"""
+def _judged_at(op: Op, function: Body, dtype: str, *, is_vouched: bool) -> tuple[Judged, bool]:
+    """Return what differences say, with few elements moved where the reference is vouched for; is there a reference?"""
     reference = reference_of(op.name, small_size(op), dtype)
-    return error_at(op, function, reference, dtype, is_vouched=is_vouched), reference.gradients is not None
+    return judge_at(op, function, reference, dtype, is_vouched=is_vouched), reference.gradients is not None
 
 
-def error_at(op: Op, function: Body, reference: Reference, dtype: str, *, is_vouched: bool = False) -> float:
-    """Return the largest distance of a gradient from central differences at the inputs of a reference.
+def judge_at(op: Op, function: Body, reference: Reference, dtype: str, *, is_vouched: bool = False) -> Judged:
+    """Return what central differences at the inputs of a reference say of a gradient: how far off, how uncertain.
 
     Args:
         op: says which inputs are moved.
@@ -121,7 +139,7 @@ def error_at(op: Op, function: Body, reference: Reference, dtype: str, *, is_vou
             sum((output * weight).sum() for output, weight in zip(floating, reference.output_gradients, strict=True))
         )
 
-    def error_of_input(position: int, got: Any) -> float:
+    def judged_input(position: int, got: Any) -> Judged:
         what = f"gradient of input {position} against finite differences"
         if got is None and op.is_own:  # where it is not known which inputs matter, no path is a gradient of 0
             got = np.zeros_like(reference.inputs[position])
@@ -135,16 +153,13 @@ def error_at(op: Op, function: Body, reference: Reference, dtype: str, *, is_vou
             moved[tuple(np.transpose(places))] = True
             got = np.where(moved, got, np.zeros_like(got))
         try:
-            return require_equal(what, got, expected, DIFFERENCE_TOLERANCE[dtype])
+            return Judged(require_equal(what, got, expected, DIFFERENCE_TOLERANCE[dtype]))
         except WrongResult:
             function_of_input = ScalarFunction(scalar, reference.inputs, position)
-            noisy = None if got is None else _beside_noise(got, expected, function_of_input, dtype)
-            if noisy is None and got is not None:
-                noisy = error_by_shorter_steps(np.asarray(got), expected, function_of_input)
-            if noisy is None and got is not None:
-                noisy = error_to_one_side(np.asarray(got), expected, function_of_input)
-            if noisy is None:
+            judged = None if got is None else _judged(got, expected, function_of_input, dtype)
+            if judged is None:
                 raise
-            return noisy
+            return judged
 
-    return max(error_of_input(position, got) for position, got in zip(op.differentiable, found, strict=True))
+    judged = [judged_input(position, got) for position, got in zip(op.differentiable, found, strict=True)]
+    return Judged(max(one.error for one in judged), max(one.uncertainty for one in judged))

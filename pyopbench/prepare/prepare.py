@@ -30,7 +30,7 @@ from pyopbench.core.variant import Variant
 from pyopbench.prepare import gpu, node_graph
 from pyopbench.prepare.checks import Checked
 from pyopbench.prepare.copies import Copies, copies_of
-from pyopbench.prepare.finite_differences import difference_error
+from pyopbench.prepare.finite_differences import check_differences
 from pyopbench.prepare.reference import Reference, check_gradients, check_unchanged, check_values, dense, reference_of
 from pyopbench.prepare.segments import constants, forward_and_backward, timed_segments, wrap
 
@@ -170,10 +170,10 @@ def _prepare_nodes(
     graphs = node_graph.alive_graphs(link, copies, (*tensors, *output_gradients), check)
     check_unchanged("input", tensors, reference.inputs)
     check_unchanged("output gradient", output_gradients, incoming)
-    difference = None
+    checked = [graph.checked for graph in graphs]
     if gradient and (finite_differences or reference.gradients is None):
-        difference = difference_error(op, variant, replace(case, mode="call"))  # the same mechanism, attached alike
-    checked = (replace(graph.checked, finite_difference=difference) for graph in graphs)
+        alike = replace(case, mode="call")  # the same mechanism, attached alike
+        checked = [check_differences(one, op, variant, alike) for one in checked]
     return tuple(
         Prepared(case, (graph.call,), errors, graph.copies, call_seconds=graph.seconds)
         for graph, errors in zip(graphs, checked, strict=True)
@@ -195,7 +195,7 @@ def _prepare(op: Op, variant: Variant, case: Case, *, finite_differences: bool) 
         checked = Checked(check_values(op, outputs, reference, case.dtype))
         check_unchanged("input", tensors, reference.inputs)
         if _has_only_differences(op, variant):
-            checked = replace(checked, finite_difference=difference_error(op, variant, _as_gradient(case)))
+            checked = check_differences(checked, op, variant, _as_gradient(case))
         return Prepared(case, (call,), checked)
     output_gradients = place(reference.output_gradients)
     forward, backward = segments = _blocking(forward_and_backward(op, function, tensors, output_gradients), case)
@@ -209,7 +209,7 @@ def _prepare(op: Op, variant: Variant, case: Case, *, finite_differences: bool) 
     check_unchanged("input", tensors, reference.inputs)
     check_unchanged("output gradient", output_gradients, reference.output_gradients)
     if finite_differences or checked.gradient is None:
-        checked = replace(checked, finite_difference=difference_error(op, variant, case))
+        checked = check_differences(checked, op, variant, case)
     return Prepared(case, segments, checked)
 
 

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from planted_gradients import FAULTS, HIDDEN, ROUGH, SMOOTH, spoiled
 from pyopbench.core.errors import WrongResult
-from pyopbench.prepare import directional_differences, finite_differences, nearer_differences, noisy_differences
+from pyopbench.prepare import directional_differences, finite_differences, noisy_differences
 from pyopbench.prepare.directional_differences import ScalarFunction, require_slope
+from pyopbench.prepare.finite_differences import judge_at
 from pyopbench.prepare.prepare import prepare
 from small_ops import (
     SIZE,
@@ -172,7 +174,7 @@ def cubes(dtype: str) -> ScalarFunction:
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_right_gradient_is_found_right(dtype: str) -> None:
     """By hand: the derivative of x**3 is 3 x**2."""
-    assert require_slope("it", (3 * X**2).astype(dtype), cubes(dtype)) < 1e-3
+    assert require_slope("it", (3 * X**2).astype(dtype), cubes(dtype)).error < 1e-3
 
 
 def half_gone(gradient: Any) -> Any:
@@ -188,16 +190,15 @@ def require_slope_refusal(wrong: Any, dtype: str, monkeypatch: pytest.MonkeyPatc
         made.append((inputs[0].astype(np.float64), right.scalar(*inputs)))
         return made[-1][1]
 
-    def look_for_noise(*asked: Any) -> float | None:
+    def look_for_noise(*asked: Any) -> noisy_differences.Judged | None:
         ends.extend(made[-2:])
-        return noisy_differences.error_beside_noise(*asked)
+        return noisy_differences.judge(*asked)
 
-    monkeypatch.setattr(directional_differences, "error_beside_noise", look_for_noise)
+    monkeypatch.setattr(directional_differences, "judge", look_for_noise)
     right = cubes(dtype)
     with pytest.raises(WrongResult) as refused:
         require_slope("it", wrong, replace(right, scalar=scalar))
-    # Without a slope there is nothing that noise could be beside; shorter steps are taken last.
-    (above, more), (below, less) = ends or made[-2 - 2 * len(directional_differences.FINER) :][:2]
+    (above, more), (below, less) = ends[-2:]
     steps = wrong.astype(np.float64) * (above - below)
     scale = np.abs(steps).sum() or np.abs(above - below).sum() / 2
     assert refused.value.what == (
@@ -264,43 +265,52 @@ def logarithms(smallest: float) -> tuple[Any, ScalarFunction]:
 
 def test_a_right_gradient_of_a_steep_function_is_right_by_shorter_steps() -> None:
     x, function = logarithms(2e-4)
-    assert require_slope("it", 1 / x, function) < 1e-6
+    with np.errstate(invalid="ignore"):
+        found = require_slope("it", 1 / x, function)
+    assert found.error < 1e-6
+    assert found.uncertainty == 0
 
 
 def test_a_wrong_gradient_of_a_steep_function_is_still_wrong() -> None:
     x, function = logarithms(2e-4)
-    with pytest.raises(WrongResult):
+    with pytest.raises(WrongResult), np.errstate(invalid="ignore"):
         require_slope("it", np.where(x < 1e-3, 0.99, 1.0) / x, function)
 
 
-@pytest.mark.parametrize(("factor", "is_right"), [(1.0, True), (1.01, False)])
-def test_shorter_steps_tell_elements_that_are_steep_too(factor: float, is_right: bool) -> None:
-    x = np.array([2e-4, 0.5, 1.0])
-    function = ScalarFunction(lambda x: float(np.log(x).sum()), [x], 0)
-    expected = finite_differences.central_differences(function.scalar, [x], 0, 2.0**-16)
-    found = nearer_differences.error_by_shorter_steps(factor / x, expected, function)
-    assert (found is not None) == is_right
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("body", SMOOTH)
+@pytest.mark.filterwarnings("ignore:invalid value encountered in log")
+def test_each_fault_that_is_planted_into_the_gradient_of_a_smooth_body_is_found(body: str, fault: str) -> None:
+    with pytest.raises(WrongResult):
+        judge_at(*spoiled(SMOOTH[body], FAULTS[fault]))
 
 
-@pytest.mark.parametrize(("slope", "is_right"), [(2.0, True), (-1.0, False), (0.5, False), (2.1, False)])
-def test_beside_a_kink_the_slope_to_its_own_side_is_right(slope: float, is_right: bool) -> None:
-    x = np.array([1e-6, 0.5])
-    function = ScalarFunction(lambda x: float(np.maximum(2 * x, -x).sum()), [x], 0)
-    expected = finite_differences.central_differences(function.scalar, [x], 0, 2.0**-16)
-    found = nearer_differences.error_to_one_side(np.array([slope, 2.0]), expected, function)
-    assert (found is not None) == is_right
+@pytest.mark.parametrize("body", [*SMOOTH, *ROUGH])
+@pytest.mark.filterwarnings("ignore:invalid value encountered in log")
+def test_no_right_gradient_is_called_wrong_however_rough_its_body(body: str) -> None:
+    found = judge_at(*spoiled({**SMOOTH, **ROUGH}[body], None))
+    assert found.error <= 1e-2
+    assert body in ROUGH or found.uncertainty == 0
 
 
-def test_a_side_on_which_there_is_no_value_tells_nothing() -> None:
-    function = ScalarFunction(lambda x: float(x.sum()) if x[0] > 0 else np.nan, [np.array([1e-6, 0.5])], 0)
-    expected = np.array([np.nan, 1.0])
-    assert nearer_differences.error_to_one_side(np.ones(2), expected, function) < 1e-6
-    assert nearer_differences.error_to_one_side(np.array([2.0, 1.0]), expected, function) is None
+@pytest.mark.parametrize("fault", ["sign", "factor 2"])
+@pytest.mark.parametrize("body", [one for one in ROUGH if one not in HIDDEN])
+def test_a_gradient_that_is_wrong_by_its_own_size_is_found_of_rough_bodies_too(body: str, fault: str) -> None:
+    with pytest.raises(WrongResult):
+        judge_at(*spoiled(ROUGH[body], FAULTS[fault]))
 
 
-def test_beside_a_jump_the_slope_to_the_other_side_is_right() -> None:
-    x = np.array([1e-6, 0.5])
-    function = ScalarFunction(lambda x: float((3 * x + (x < 0)).sum()), [x], 0)
-    expected = finite_differences.central_differences(function.scalar, [x], 0, 2.0**-16)
-    assert nearer_differences.error_to_one_side(np.full(2, 3.0), expected, function) < 1e-6
-    assert nearer_differences.error_to_one_side(np.array([3.1, 3.0]), expected, function) is None
+@pytest.mark.parametrize("body", HIDDEN)
+def test_a_gradient_that_differences_cannot_tell_is_neither_right_nor_wrong(body: str) -> None:
+    assert judge_at(*spoiled(ROUGH[body], None)).uncertainty == 1
+
+
+def test_what_cannot_be_checked_is_said_with_its_number(put: Put) -> None:
+    def rough(x: Any) -> Any:
+        return x + 0.1 * np.sin(1e9 * x * x)
+
+    put(square(numpy=rough, numpy_gradient=lambda inputs, outputs, incoming: (incoming[0],)))
+    checked = prepare(case_of("numpy_function", "custom_gradient"), finite_differences=True).checked
+    assert checked.difference_uncertainty == 1
+    put(square())
+    assert prepare(NATIVE, finite_differences=True).checked.difference_uncertainty is None

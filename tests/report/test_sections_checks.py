@@ -33,5 +33,16 @@ def test_the_largest_error_over_the_sizes_is_shown() -> None:
     }
 
 
+def test_what_differences_cannot_check_is_said_with_the_largest_uncertainty() -> None:
+    sizes = {1: 0.11, 1000: 0.24}
+    rough = {
+        size: {"values": 0.0, "finite_difference": 0.0, "difference_uncertainty": one} for size, one in sizes.items()
+    }
+    (table,) = (block for block in build(native=rough) if isinstance(block, Table))
+    (cell,) = (row[-1] for row in table.rows)
+    assert "24%" in str(cell)
+    assert cell.number == 0.24
+
+
 def test_results_from_before_errors_were_stored_have_no_such_section() -> None:
     assert build() == ()

@@ -125,7 +125,7 @@ def by_hand(inputs: Any, outputs: Any, incoming: Any) -> Any:
     return incoming[0] / (1 + 1 / tf.exp(inputs[0]) if tf.is_tensor(incoming[0]) else 1 + np.exp(-inputs[0]))
 
 
-@pytest.mark.parametrize("form", [lambda one: one, lambda one: [one], lambda one: (one,)], ids=["bare", "list", "tuple"])
+@pytest.mark.parametrize("form", [lambda x: x, lambda x: [x], lambda x: (x,)], ids=["bare", "list", "tuple"])
 @pytest.mark.parametrize("shape", [(12,), (4, 3), (1, 12), ()])
 def test_the_gradient_by_a_single_input_may_be_bare(
     form: Any, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
