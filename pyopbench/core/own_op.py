@@ -24,8 +24,8 @@ class OwnOp:
         tensor: the op in TensorFlow ops.
         python: the op with Python control flow on tensors, for AutoGraph.
         numpy_gradient: `(inputs, outputs, output_gradients) -> gradients` in NumPy. There is one output gradient for
-            each floating output, of its shape and dtype, and one gradient for each differentiable input, likewise; the only
-            one may be returned by itself.
+            each floating output, of its shape and dtype, and one gradient for each differentiable input, likewise; the
+            only one may be returned by itself.
         tensor_gradient: the same in TensorFlow ops.
         numba: the body compiled by Numba, or a plain function for Numba to compile.
         kernel: path of a C++ file, relative to the file of the op.
