@@ -11,8 +11,9 @@ from pyopbench.core.errors import BadInput
 
 SECONDS = 300
 """A checkout of a large repository from a slow disk takes minutes."""
-WITHOUT_HOOKS = ("-c", "core.hooksPath=/dev/null")
-"""Hooks of a repository are for who works in it."""
+OFF = ("core.hooksPath=/dev/null", "core.fsmonitor=false", "log.showSignature=false")
+"""Settings by which a repository has git run programs, for whoever works in it: hooks, what watches files, what checks
+signatures. Filters stay on, because without them a worktree has not the files that were committed."""
 
 
 def ask(folder: Path, *arguments: str, variables: Mapping[str, str] | None = None) -> str | None:
@@ -56,7 +57,7 @@ def _run(
     environment = {**kept, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", **(variables or {})}
     try:
         return subprocess.run(
-            ["git", *WITHOUT_HOOKS, "-C", str(folder), *arguments],
+            ["git", *(word for one in OFF for word in ("-c", one)), "-C", str(folder), *arguments],
             capture_output=True,
             text=True,
             errors="replace",

@@ -10,7 +10,7 @@ import pytest
 from pyopbench.core import cache_folder
 from pyopbench.core.discover import PACKAGE
 from pyopbench.core.errors import BadInput
-from pyopbench.run import checkouts
+from pyopbench.run import checkouts, revisions
 from repositories import commit, git, repository
 
 
@@ -35,13 +35,57 @@ def test_a_checkout_has_the_files_of_its_commit_and_the_name_of_the_repository(m
     assert worktrees(folder) == 2
 
 
+def program(path: Path, *lines: str) -> Path:
+    """Write a program of a few lines of shell."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("\n".join(["#!/bin/sh", *lines, ""]), encoding="utf-8")
+    path.chmod(0o755)
+    return path
+
+
+def signed(folder: Path, commit: str) -> str:
+    """Return a commit like another one, with a signature that nobody made."""
+    headers, _, message = git(folder, "cat-file", "commit", commit).partition("\n\n")
+    lines = (headers, "gpgsig -----BEGIN PGP SIGNATURE-----", " -----END PGP SIGNATURE-----", "", message, "")
+    source = folder / ".git" / "signed"
+    source.write_text("\n".join(lines), encoding="utf-8")
+    return git(folder, "hash-object", "-t", "commit", "-w", str(source))
+
+
 def test_hooks_of_the_repository_are_not_run(made: tuple[Path, list[str]], tmp_path: Path) -> None:
-    hook = made[0] / ".git" / "hooks" / "post-checkout"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n", encoding="utf-8")
-    hook.chmod(0o755)
+    program(made[0] / ".git" / "hooks" / "post-checkout", f"touch {tmp_path}/ran")
     checkouts.checkout_of(*(made[0], made[1][0]))
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("name", ["core.fsmonitor", "gpg.program"])
+def test_programs_in_the_settings_of_the_repository_are_not_run(
+    made: tuple[Path, list[str]], tmp_path: Path, name: str
+) -> None:
+    """Neither what tells git of changed files nor what checks signatures has a say in what is measured."""
+    folder, commits = made
+    by_hand = signed(folder, commits[0])
+    git(folder, "config", name, str(program(tmp_path / "marking", f"touch {tmp_path}/ran", "exit 1")))
+    git(folder, "config", "log.showSignature", "true")
+    (folder / "op.py").write_text("# changed\n", encoding="utf-8")
+    found = revisions.named(folder, [by_hand, revisions.WORKTREE])
+    for revision in found:
+        checkouts.checkout_of(folder, revision.commit)
+        assert checkouts.is_whole(folder, revision.commit)
+    assert not (tmp_path / "ran").exists()
+    git(folder, "status", "--porcelain")
+    git(folder, "show", by_hand)
+    assert (tmp_path / "ran").exists(), "git by hand runs it"
+
+
+def test_filters_of_the_repository_are_run(made: tuple[Path, list[str]], tmp_path: Path) -> None:
+    """Without them a worktree would have pointers in place of the files that Git LFS keeps."""
+    folder, _ = made
+    with_filter = commit(folder, {".gitattributes": "*.py filter=large\n"})
+    git(folder, "config", "filter.large.smudge", str(program(tmp_path / "smudge", "echo '# smudged'")))
+    git(folder, "config", "filter.large.clean", str(program(tmp_path / "clean", "echo '# 1'")))
+    found = checkouts.checkout_of(folder, with_filter).folder
+    assert (found / "op.py").read_text(encoding="utf-8") == "# smudged\n"
 
 
 def test_a_checkout_is_used_again_unless_it_was_changed(made: tuple[Path, list[str]]) -> None:
