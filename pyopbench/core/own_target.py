@@ -206,10 +206,10 @@ def _check_inputs(text: str, function: str, inputs: Sequence[str]) -> None:
 def _readable(path: Path) -> Path:
     try:
         source = path.read_bytes()
-    except OSError as error:
+    except (OSError, ValueError) as error:  # a ValueError is about a null character, or one that no file name has
         raise BadInput(
             "cannot read the file of your op",
-            received=f"{path}: {error.strerror}",
+            received=f"{path}: {error.strerror}" if isinstance(error, OSError) else f"{str(path)!r}: {error}",
             legal=LEGAL,
             next_step=f"check the path, or start with: pyopbench new op {path}",
         ) from error

@@ -30,12 +30,19 @@ def require_own(folder: Path) -> None:
     """Check that a folder, if it is there, is one's own.
 
     Raises:
-        BadInput: it is another user's, and nothing says that it may be written into.
+        BadInput: it is another user's, and nothing says that it may be written into; or no folder can have its name.
     """
     try:
         owner = os.stat(folder).st_uid
     except (FileNotFoundError, NotADirectoryError):
         return
+    except ValueError as error:
+        raise BadInput(
+            "no folder can have this name",
+            received=repr(str(folder)),
+            legal="a path without null characters, in characters that the file system can store",
+            next_step="choose another folder",
+        ) from error
     if trust.everybody or owner in _own_ids():
         return
     raise BadInput(

@@ -66,5 +66,5 @@ def _run(
             env=environment,
             umask=umask,
         )
-    except (OSError, subprocess.TimeoutExpired):
+    except (OSError, ValueError, subprocess.TimeoutExpired):  # a null character is a ValueError: no program can get it
         return None

@@ -13,12 +13,14 @@ import pytest
 import pipelines
 import pyopbench
 from commands import planned
+from places import DATA
 from pyopbench.core.errors import BadInput, Interrupted, NothingMeasured
 from pyopbench.core.own_target import brought
 from pyopbench.results import store
 from pyopbench.run import conduct, worker_process
 from pyopbench.run import pipeline as pipeline_measuring
 from refusals import refused
+from repositories import commit, repository
 
 __all__ = ["planned"]
 ENDS_AT_ONCE = (sys.executable, "-c", "raise SystemExit(3)")
@@ -138,6 +140,32 @@ def test_a_wrong_argument_is_refused_before_a_worker_starts(wrong: dict[str, Any
         pyopbench.run(body, [X], out=tmp_path / "run", **{**QUIET, **wrong})
     assert error.value.what == what
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("text", ["a\0b", "a\ud800b"])
+@pytest.mark.parametrize(
+    "asked", ["op", "op with a function", "variants", "tf", "rev", "out", "resume", "read", "save"]
+)
+def test_a_text_that_the_system_takes_for_no_name_is_refused(tmp_path: Path, asked: str, text: str) -> None:
+    """A command line cannot hold a null character or half of a pair of surrogates; a text of Python can."""
+    folder = repository(tmp_path / "project")
+    commit(folder, {"op.py": "def double(x):\n    return x + x\n"})
+    op = f"{folder}/op.py:double"
+    kept: dict[str, Any] = {"out": tmp_path / "run", **QUIET}
+    calls: dict[str, Callable[[], Any]] = {
+        "op": lambda: pyopbench.run(f"{folder}/{text}.py", **kept),
+        "op with a function": lambda: pyopbench.pipeline(f"{folder}/{text}.py:double", [X]),
+        "variants": lambda: pyopbench.run(op, [X], variants=[text], **kept),
+        "tf": lambda: pyopbench.run(op, [X], tf=["2.21.0", text], **kept),
+        "rev": lambda: pyopbench.run(op, [X], rev=["HEAD", text], **kept),
+        "out": lambda: pyopbench.run(op, [X], **{**kept, "out": tmp_path / text}),
+        "resume": lambda: pyopbench.resume(tmp_path / text),
+        "read": lambda: pyopbench.read(tmp_path / text),
+        "save": lambda: pyopbench.read(DATA / "stored_run").save(tmp_path / text),
+    }
+    with pytest.raises(BadInput):
+        calls[asked]()
+    assert [path.name for path in tmp_path.iterdir()] == ["project"]
 
 
 def test_a_folder_that_holds_a_run_is_left_alone(planned: Callable[..., None], tmp_path: Path) -> None:

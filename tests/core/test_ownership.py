@@ -26,6 +26,13 @@ def test_ones_own_folder_and_one_that_is_not_there_yet_are_written_into(tmp_path
     require_own(tmp_path / "new")
 
 
+@pytest.mark.parametrize("name", ["a\0b", "a\ud800b"])
+def test_a_text_that_no_path_can_have_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        require_own(tmp_path / name)
+    assert refused.value.received == repr(str(tmp_path / name)), "shown without the character itself"
+
+
 def test_a_folder_of_another_user_is_refused(foreign: Path) -> None:
     with pytest.raises(BadInput):
         require_own(foreign)

@@ -63,7 +63,9 @@ def test_a_range_follows_the_first_parent(made: tuple[Path, list[str]]) -> None:
     assert [one.subject for one in revisions.named(folder, [f"{commits[3]}.."])] == ["change 4", "change 5", "a merge"]
 
 
-@pytest.mark.parametrize("text", ["no such", "", "--upload-pack=x", "HEAD:op.py", "main..no such"])
+@pytest.mark.parametrize(
+    "text", ["no such", "", "--upload-pack=x", "HEAD:op.py", "main..no such", "a\0b", "HEAD..\ud800"]
+)
 def test_what_is_no_commit_is_refused(made: tuple[Path, list[str]], text: str) -> None:
     with pytest.raises(BadInput) as refused:
         revisions.named(made[0], [text, "HEAD"])
