@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 
 from pyopbench.api.alone import alone_on_this_machine
 from pyopbench.api.judging import judging_of
@@ -14,6 +12,7 @@ from pyopbench.api.results import PipelineResult
 from pyopbench.core.arrangement import STEP_ELEMENTS
 from pyopbench.core.model import BASELINE, MINIMUM_EFFECT
 from pyopbench.core.own_target import usual_baseline
+from pyopbench.core.process_guard import TemporaryFolder
 from pyopbench.judge.pipeline import TrainingStep, judge
 from pyopbench.run import pipeline as measuring
 from pyopbench.run import pipeline_request
@@ -76,7 +75,7 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
         step_seconds=step_seconds,
     )
     training = TrainingStep(step_elements, step_seconds)
-    with tempfile.TemporaryDirectory() as scratch, brought_op(op, inputs, Path(scratch), seed_with) as name:
+    with TemporaryFolder() as scratch, brought_op(op, inputs, scratch, seed_with) as name:
         request = pipeline_request.PipelineRequest(
             name,
             size,

@@ -1,17 +1,27 @@
-"""Sees to it that no worker outlives its parent: a process that waits for the parent's end, and then ends the worker's.
+"""Sees to it that nothing outlives a parent, even one that is ended by kill -9: no worker, and no temporary folder.
 
 A worker that hangs in C cannot look whether anybody is still there, and what its bodies have forked never would. The
-guard sleeps in a read on a pipe that nobody writes to; when the parent has ended, however, the read returns.
+guard sleeps in a read on a pipe that only the parent writes to; when the parent has ended, however, the read returns.
 """
 
 from __future__ import annotations
 
 import os
+import secrets
+import shutil
 import signal
 import subprocess
+import tempfile
 from contextlib import suppress
+from pathlib import Path
 
-END_OF_GROUP = 'read -r _; kill -s KILL -- "-$1"'
+END = """
+read -r group
+read -r _
+[ -z "$group" ] || kill -s KILL -- "-$group"
+[ -z "$1" ] || rm -rf -- "$1"
+"""
+"""The first line is written as soon as there is a group, the second never."""
 
 
 def end_group(group: int) -> None:
@@ -21,18 +31,27 @@ def end_group(group: int) -> None:
 
 
 class Guard:
-    """Ends a process group when this process has ended, even by kill -9."""
+    """Ends a process group, and removes a folder, when this process has ended, even by kill -9."""
 
-    def __init__(self, group: int) -> None:
-        """Begin to watch over the process group of this id."""
+    def __init__(self, group: int | None = None, *, folder: Path | None = None) -> None:
+        """Begin to watch over the process group of this id, and over a folder, which need not be there yet."""
         self._process = subprocess.Popen(
-            ("/bin/sh", "-c", END_OF_GROUP, "pyopbench-guard", str(group)),
+            ("/bin/sh", "-c", END, "pyopbench-guard", "" if folder is None else str(folder)),
+            bufsize=0,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             # Whoever ends the group of the parent, as a terminal or a supervisor does, does not end the guard.
             start_new_session=True,
         )
+        if group is not None:
+            self.watch(group)
+
+    def watch(self, group: int) -> None:
+        """Watch over the process group of this id too, the only one."""
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError):  # somebody has ended the guard
+            self._process.stdin.write(f"{group}\n".encode())
 
     def close(self) -> None:
         """Watch no longer. May be called twice."""
@@ -40,3 +59,36 @@ class Guard:
         self._process.wait()
         if self._process.stdin is not None:
             self._process.stdin.close()
+
+
+class TemporaryFolder:
+    """A new folder for temporary files, removed at the end with all that is in it, also if this process is killed.
+
+    Use as a context manager, which gives its path.
+
+    Attributes:
+        path: of the folder, which nobody else can read.
+        guard: removes it if this process is killed, and before that ends the process group that it is given, if any.
+    """
+
+    def __init__(self) -> None:
+        """Make it."""
+        self.path = Path(tempfile.gettempdir(), f"pyopbench-{secrets.token_hex(8)}")
+        # Before there is a folder, or one would stay if this process were killed in between.
+        self.guard = Guard(folder=self.path)
+        try:
+            self.path.mkdir(mode=0o700)
+        except OSError:
+            self.guard.close()
+            raise
+
+    def __enter__(self) -> Path:
+        return self.path
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove it. May be called twice."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        self.guard.close()

@@ -11,7 +11,6 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-import tempfile
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from typing import Any
 from pyopbench.core.errors import BadInput, WrongResult
 from pyopbench.core.own_target import Target
 from pyopbench.core.portable import SKELETON, WRITABLE
+from pyopbench.core.process_guard import TemporaryFolder
 from pyopbench.core.write_file import write_new
 from pyopbench.run.worker_process import ask_once
 
@@ -120,10 +120,10 @@ def write_port(
 
 def _tested(files: Mapping[Path, str], module: str, timeout_seconds: float, tools: Tools) -> dict[str, Any]:
     """Return what the test of a port says, run in a folder that is thrown away."""
-    with tempfile.TemporaryDirectory() as folder:
+    with TemporaryFolder() as folder:
         for path, text in files.items():
-            (Path(folder) / path.name).write_text(text, encoding="utf-8")
-        return tools.test(Path(folder), module, timeout_seconds)
+            (folder / path.name).write_text(text, encoding="utf-8")
+        return tools.test(folder, module, timeout_seconds)
 
 
 def _check(variant: str, out: Path, *others: Path) -> None:

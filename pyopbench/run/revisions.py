@@ -6,7 +6,6 @@ import importlib.machinery
 import os
 import re
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from pyopbench.core.discover import PACKAGE, find
 from pyopbench.core.errors import BadInput
 from pyopbench.core.option_text import option_text
 from pyopbench.core.own_target import Target, brought
+from pyopbench.core.process_guard import TemporaryFolder
 from pyopbench.results.versions import Revision, short_hash
 from pyopbench.run import git, memory
 
@@ -208,8 +208,8 @@ def _working_tree(repository: Path) -> Revision:
 def _tree(repository: Path) -> str:
     """Return the tree of all that git knows, as it is now, and of small files that it neither knows nor ignores."""
     what = "the working tree cannot be stored as a revision"
-    with tempfile.TemporaryDirectory() as scratch:
-        index = {"GIT_INDEX_FILE": str(Path(scratch) / "index")}
+    with TemporaryFolder() as scratch:
+        index = {"GIT_INDEX_FILE": str(scratch / "index")}
         git.require(repository, "read-tree", "HEAD", what=what, variables=index)
         git.require(repository, "add", "--update", ".", what=what, variables=index)
         others = git.require(
@@ -217,7 +217,7 @@ def _tree(repository: Path) -> str:
         ).split("\0")
         small = [name for name in others if name and _is_small(repository / name)]
         if small:
-            listed = Path(scratch) / "untracked"
+            listed = scratch / "untracked"
             listed.write_bytes(b"\0".join(map(os.fsencode, small)))
             more = (f"--pathspec-from-file={listed}", "--pathspec-file-nul")
             git.require(repository, "--literal-pathspecs", "add", *more, what=what, variables=index)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from pyopbench.core.checkout import Checkout
 from pyopbench.core.errors import BadInput, NothingMeasured, PyopbenchError
 from pyopbench.core.model import Case
 from pyopbench.core.own_target import brought
+from pyopbench.core.process_guard import TemporaryFolder
 from pyopbench.results import store, versions
 from pyopbench.results.versions import Revision, ValueDifference, Values
 from pyopbench.run import checkouts, revisions, start
@@ -120,10 +120,10 @@ class _Plans:
     def of(self, wanted: Sequence[Revision]) -> list[tuple[Revision, dict[str, Any] | None]]:
         """Return each revision with what came out, and the content of its run; None where there is a problem."""
         made: dict[str, tuple[Revision, dict[str, Any] | None]] = {}
-        with tempfile.TemporaryDirectory() as scratch:
+        with TemporaryFolder() as scratch:
             for revision in wanted:
                 if revision.commit not in made:
-                    made[revision.commit] = self._plan(revision, _Kept(Path(scratch)))
+                    made[revision.commit] = self._plan(revision, _Kept(scratch))
         found = [made[revision.commit] for revision in wanted]
         return [
             (

@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeAlias
 from pyopbench.core.checkout import Checkout
 from pyopbench.core.errors import WorkerLost
 from pyopbench.core.marker import BYTES, VARIABLE, Marker
-from pyopbench.core.process_guard import Guard, end_group
+from pyopbench.core.process_guard import TemporaryFolder, end_group
 from pyopbench.run import bytecode, memory_limit, worker_python
 from pyopbench.run.worker_log import cause_of_end, how_ended, tail_of
 
@@ -106,8 +106,14 @@ class Worker:
             shared.write(bytes(BYTES))
             shared.flush()
             self._marker = Marker(shared)
-            self._process = self._start(shared.fileno(), python, checkout)
-        self._guard = Guard(self._process.pid)
+            # Whatever ends the worker, what TensorFlow, compilers and bodies leave in a temporary folder goes with it.
+            self._folder = TemporaryFolder()
+            try:
+                self._process = self._start(shared.fileno(), python, checkout)
+            except BaseException:
+                self._folder.close()
+                raise
+        self._folder.guard.watch(self._process.pid)
         memory_limit.offer(self._process.pid)
         if limit_bytes is not None:
             memory_limit.limit(self._process.pid, limit_bytes)
@@ -131,6 +137,7 @@ class Worker:
 
     def _start(self, shared: int, python: Path | None, checkout: Checkout | None) -> subprocess.Popen[bytes]:
         command = worker_python.command(COMMAND, python)
+        own = {VARIABLE: str(shared), "TMPDIR": str(self._folder.path)}
         variables = worker_python.variables(python) | bytecode.variables(python)
         if checkout is not None:
             variables |= checkout.variables()
@@ -139,7 +146,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
-            env={**os.environ, **variables, **WORKER_VARIABLES, VARIABLE: str(shared)},
+            env={**os.environ, **variables, **WORKER_VARIABLES, **own},
             pass_fds=(shared,),
             cwd=None if checkout is None else checkout.current_folder,
             # A terminal's Ctrl-C is for the parent, which decides what becomes of the worker.
@@ -215,7 +222,7 @@ class Worker:
         """End the process, and what it has started in its group, and close what belongs to it. May be called twice."""
         self._kill()
         self._watcher.join()
-        self._guard.close()
+        self._folder.close()
         if self._process.stdin is not None:
             _close_quietly(self._process.stdin)
         self._log.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import stat
 import subprocess
@@ -16,6 +17,7 @@ from action_steps import measure_inputs, run_step
 from commands import Call, Ended, groups, told
 from op_projects import project
 from places import FAKE_WORKER_COMMAND
+from processes import left_in
 from pyopbench.compare.gate import read_gate
 from pyopbench.report.wording import gate as wording
 from pyopbench.results import store, versions
@@ -218,6 +220,32 @@ def test_a_killed_parent_leaves_what_it_measured_and_worktrees_that_resume_uses(
     assert [found[: len(kept)] for found, kept in zip(after, before, strict=True)] == before
     assert {len({launch for launch, _ in found}) for found in after} == {6}
     assert worktrees(project) == 0
+
+
+KILLED_WHEN_IT_COMPARES = """
+import os
+from pyopbench.run import start_revisions
+real = start_revisions._Kept.compare
+def compare(kept, worker, plan):
+    real(kept, worker, plan)
+    assert any(kept._folder.iterdir())
+    os.kill(os.getpid(), 9)
+start_revisions._Kept.compare = compare
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells the end of no child")
+def test_a_parent_that_is_killed_while_it_plans_leaves_nothing_in_the_temporary_folder(
+    project: Path, tmp_path: Path
+) -> None:
+    """What the first revision computes is in a file there, for the others."""
+    (tmp_path / "temporary").mkdir()
+    words = ["run", "mine.py", "--rev", "HEAD~1", "--rev", "HEAD", "--out", str(tmp_path / "run")]
+    command = [sys.executable, "-c", KILLED_WHEN_IT_COMPARES + WITH_FAKE_WORKER, *words]
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "temporary")}
+    killed = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert left_in(tmp_path / "temporary") == []
 
 
 @pytest.mark.parametrize(("value", "code"), [(None, 0), ("2", 1)])

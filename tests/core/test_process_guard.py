@@ -1,4 +1,4 @@
-"""No process of a worker's group outlives the parent, and a guard that is closed ends nothing."""
+"""No process of a worker's group and no temporary folder outlives the parent; a closed guard ends nothing."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from processes import has_ended
-from pyopbench.core.process_guard import Guard
+from processes import has_ended, left_in
+from pyopbench.core.process_guard import Guard, TemporaryFolder
 
 pytestmark = [
     pytest.mark.measures,
@@ -52,3 +53,36 @@ def test_a_guard_may_be_closed_twice() -> None:
     guard = Guard(os.getpid())  # no group of this id would be left to end in any other way
     guard.close()
     guard.close()
+
+
+KILLED = """
+import os, pathlib, sys
+from pyopbench.core import process_guard
+class KilledWhenItIsMade(type(pathlib.Path())):
+    def mkdir(self, *words, **options):
+        if sys.argv[1] == "before it is made":
+            os.kill(os.getpid(), 9)
+        super().mkdir(*words, **options)
+process_guard.Path = KilledWhenItIsMade
+with process_guard.TemporaryFolder() as folder:
+    (folder / "inner").mkdir()
+    (folder / "inner" / "file").touch()
+    if sys.argv[1] == "in use":
+        os.kill(os.getpid(), 9)
+    process_guard.shutil.rmtree = lambda *words, **options: os.kill(os.getpid(), 9)
+"""
+
+
+@pytest.mark.parametrize("moment", ["before it is made", "in use", "when it is removed"])
+def test_a_temporary_folder_goes_with_a_process_that_is_killed(tmp_path: Path, moment: str) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", KILLED, moment], env=environment, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert left_in(tmp_path) == []
+
+
+def test_a_temporary_folder_is_for_nobody_else_and_is_removed_at_the_end() -> None:
+    with TemporaryFolder() as folder:
+        assert folder.stat().st_mode & 0o777 == 0o700
+        (folder / "file").touch()
+    assert not folder.exists()

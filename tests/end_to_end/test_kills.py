@@ -22,7 +22,7 @@ import pytest
 
 import stored
 from places import HELPERS
-from processes import has_ended
+from processes import has_ended, left_in
 from pyopbench.results import store
 from pyopbench.results.check import check_folder
 
@@ -80,7 +80,10 @@ def runs(tmp_path: Path) -> Iterator[Runs]:
     cases = [stored.case(variant, size=size) for size in SIZES for variant in ("well", "lasting")]
     settings = {**stored.SETTINGS, "launches": LAUNCHES, "rounds": 6, "group_seconds": 60.0}
     store.create(tmp_path / "run", stored.run(cases, settings=settings))
-    with subprocess.Popen([sys.executable, str(HELPERS / "killed_run.py")], stdin=-1, stdout=-1) as process:
+    (tmp_path / "temporary").mkdir()
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "temporary")}
+    command = [sys.executable, str(HELPERS / "killed_run.py")]
+    with subprocess.Popen(command, stdin=-1, stdout=-1, env=environment) as process:
         yield Runs(process, tmp_path / "run")
 
 
@@ -146,6 +149,7 @@ def test_nothing_that_was_finished_is_lost_in_fifty_kills(runs: Runs) -> None:
     assert killed["run"] == KILLS
     assert killed["worker"] > 0
     assert json.dumps(lines)
+    assert left_in(runs.folder.with_name("temporary")) == []
 
 
 def limit_to(folder: Path, launches: int) -> None:

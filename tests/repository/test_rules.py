@@ -316,6 +316,26 @@ def test_the_rule_about_writing_finds_what_breaks_it(source: str) -> None:
     assert written_otherwise(ast.parse(source))
 
 
+LEFT_BEHIND = {"TemporaryDirectory", "mkdtemp", "mkstemp", "NamedTemporaryFile"}
+
+
+def left_by_a_kill(tree: ast.Module) -> set[str]:
+    """Return the names in a source of what stays in the temporary folder when the process is killed."""
+    names = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    imported = {name.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for name in node.names}
+    return (names | imported) & LEFT_BEHIND
+
+
+def test_a_process_that_is_killed_leaves_nothing_in_the_temporary_folder() -> None:
+    """A worker may, because its temporary folder is one of its own that goes with it."""
+    assert broken_by(lambda path: package_of(path) not in MEASURING and left_by_a_kill(parse(path))) == {}
+
+
+@pytest.mark.parametrize("source", ["tempfile.TemporaryDirectory()", "from tempfile import mkdtemp as new"])
+def test_the_rule_about_temporary_folders_finds_what_breaks_it(source: str) -> None:
+    assert left_by_a_kill(ast.parse(source))
+
+
 READERS = {"results/open_file.py", "results/strict_json.py", "results/catalogue_facts.py"}
 """The last reads sources of ops, as `import` does."""
 READING = ("results", "stats", "judge", "compare", "report", "callbacks", "api", "cli")

@@ -143,6 +143,19 @@ def test_a_worker_that_is_not_waited_for_says_as_well_why_it_does_not_come_up(mo
     assert (caught.value.what, caught.value.next_step) == DOES_NOT_START
 
 
+def test_what_a_worker_leaves_in_its_temporary_folder_goes_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Libraries and compilers that are killed remove nothing, and a worker is ended by a signal nobody can handle."""
+    leave = 'import os, tempfile; os.symlink(tempfile.mkdtemp(), os.environ["MADE"]); os.kill(os.getpid(), 9)'
+    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, "-c", leave))
+    monkeypatch.setenv("MADE", str(tmp_path / "made"))
+    with pytest.raises(WorkerLost):
+        Worker(LONG)
+    assert (tmp_path / "made").is_symlink()
+    assert not (tmp_path / "made").exists()
+
+
 def test_leaving_a_worker_ends_its_process() -> None:
     with Worker(LONG) as worker:
         pid = pid_of(worker)
