@@ -10,6 +10,7 @@ Where a run is of several machines, what these differ by is in the error of its 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
@@ -23,7 +24,7 @@ from pyopbench.compare.verdicts import not_above_zero
 from pyopbench.core.model import Case
 from pyopbench.judge.latencies import baseline_of, checked_frame, label_of, measured_cases, usual_gradients
 from pyopbench.results.run import Run
-from pyopbench.stats import estimate
+from pyopbench.stats import costs, estimate
 from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.machines import MachinesEstimate, over_each_machine, over_machines
 
@@ -33,6 +34,8 @@ Anchor: TypeAlias = Literal["moment", "variant", ""]
 
 BLOCK = "block"
 """The column of frames whose launches of one number were made in turns, one of each run."""
+COLUMNS = ("tool", "launch", "case", "mode", "round", "calls", "seconds", "copies", "floor_seconds")
+"""What the log of a launch is made of, besides the run."""
 PASSES = 20
 SETTLED = 1e-9
 """Effects of blocks and moments are averaged in turns until they move by no more than this."""
@@ -81,6 +84,36 @@ def points_of(runs: Sequence[Run], labels: Sequence[str]) -> Iterator[Point]:
     else:
         for number, run in enumerate(runs):
             yield from _of_one(run, number)
+
+
+def points_of_sources(sources: Sequence[Sequence[Run]], labels: Sequence[Sequence[str]]) -> Iterator[list[Point]]:
+    """Yield the points of each of many sources, as `points_of`; files of other tools are taken together.
+
+    pandas takes as long for one of them as for hundreds, and a history has thousands.
+    """
+    together = {place: runs[0] for place, runs in enumerate(sources) if len(runs) == 1 and _is_one_launch(runs[0])}
+    points = iter(_of_one_launch(list(together.values())))
+    for place, (runs, named) in enumerate(zip(sources, labels, strict=True)):
+        yield next(points) if place in together else list(points_of(runs, named))
+
+
+def _is_one_launch(run: Run) -> bool:
+    """Whether a run is of another tool, which tells of a single launch, and of no graph of copies."""
+    return run.tool != "pyopbench" and not any((part["mode"] == costs.MODE).any() for part in _parts(run))
+
+
+def _of_one_launch(runs: Sequence[Run]) -> list[list[Point]]:
+    """Return the points of runs of a single launch, which tells no error."""
+    parts = [(place, part) for place, run in enumerate(runs) for part in _parts(run)]
+    found: list[list[Point]] = [[] for _ in runs]
+    if not parts:
+        return found
+    frame = pd.DataFrame({name: np.concatenate([part[name].to_numpy() for _, part in parts]) for name in COLUMNS})
+    frame["run"] = np.repeat([place for place, _ in parts], [len(part) for _, part in parts])  # names may be the same
+    logs = estimate.launch_logs(frame)
+    for case, place, value in zip(logs["case"], logs["run"], logs["value"], strict=True):
+        found[place].append(Point(str(case), 0, "", "", value, 0.0, math.nan, math.nan, 1))
+    return found
 
 
 def fields_of(run: Run, case: str) -> dict[str, str]:
@@ -132,8 +165,12 @@ def _error(one: Estimate) -> float:
 
 def _samples(run: Run) -> pd.DataFrame:
     """Return the samples of cases that were never found wrong, and those of benchmarks that are no cases."""
-    parts = [part for part in (checked_frame(run), run.others) if len(part)]
+    parts = _parts(run)
     return pd.concat(parts, ignore_index=True) if parts else run.frame
+
+
+def _parts(run: Run) -> list[pd.DataFrame]:
+    return [part for part in (checked_frame(run), run.others) if len(part)]
 
 
 def _anchors(run: Run) -> Mapping[str, str]:

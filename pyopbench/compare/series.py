@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from pyopbench.compare.case_key import environment_name
 from pyopbench.compare.moments import Axis, Moment, in_order, moment_of
-from pyopbench.compare.points import Anchor, Measure, Point, are_interleaved, fields_of, points_of
+from pyopbench.compare.points import Anchor, Measure, Point, are_interleaved, fields_of, points_of_sources
 from pyopbench.results.run import Run
 from pyopbench.stats.change_thresholds import Noise
 from pyopbench.stats.noise_scale import between_runs
@@ -99,11 +99,13 @@ def series_of(
     moments = tuple(every if kept else in_order(axis, every))
     place_of = {moment: place for place, moment in enumerate(moments)}
     found: dict[tuple[object, ...], list[_Placed]] = {}
-    for source, (runs, named) in enumerate(zip(sources, read, strict=True)):
-        for point in points_of(runs, [moment.label for moment in named]):
-            run = runs[point.number]
-            placed = _Placed(point, place_of[named[point.number]], source, _environment(axis, run), run)
-            key = (run.tool, point.case, point.kind, point.anchor, placed.environment)
+    points_of_each = points_of_sources(sources, [[moment.label for moment in named] for named in read])
+    for source, (runs, named, points) in enumerate(zip(sources, read, points_of_each, strict=True)):
+        environments = [_environment(axis, run) for run in runs]
+        for point in points:
+            run, environment = runs[point.number], environments[point.number]
+            placed = _Placed(point, place_of[named[point.number]], source, environment, run)
+            key = (run.tool, point.case, point.kind, point.anchor, environment)
             found.setdefault(key, []).append(placed)
     shared = _shared([placed[0].environment for placed in found.values()])
     return moments, tuple(_series(sources, placed, shared, run_spread) for placed in found.values())

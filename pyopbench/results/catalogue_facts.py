@@ -7,16 +7,17 @@ Only what is written down as a value is read, through names of constants too; wh
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pyopbench.core.discover import PACKAGE, find
+from pyopbench.core.discover import PACKAGE, PATH_VARIABLE, find
 
 
 def declared(kind: str) -> Mapping[str, Mapping[str, Any]]:
-    """Return what is declared of each op or variant, by name.
+    """Return what is declared of each op or variant, by name; read once in a process, as files are that it imports.
 
     Args:
         kind: `ops` or `variants`.
@@ -24,6 +25,11 @@ def declared(kind: str) -> Mapping[str, Mapping[str, Any]]:
     Returns:
         Name -> the keywords of the last call in its file, those that are plain values.
     """
+    return _declared(kind, os.environ.get(PATH_VARIABLE, ""))
+
+
+@lru_cache(maxsize=16)  # every file of results asks, and a history has thousands
+def _declared(kind: str, path: str) -> Mapping[str, Mapping[str, Any]]:
     return {name: _keywords(path) for name, path in find(kind).items()}
 
 
@@ -94,6 +100,6 @@ def _parse(path: Path) -> ast.Module | None:
         return None
 
 
-@lru_cache(maxsize=256)  # one module holds what many ops share, and every source of results asks again
+@lru_cache(maxsize=256)  # one module holds what many ops share
 def _tree(source: str) -> ast.Module:
     return ast.parse(source)
