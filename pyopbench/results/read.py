@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -33,11 +33,11 @@ def read_source(path: Path) -> tuple[Run, ...]:
     if versions.is_here(path):
         return _read_versions(path)
     if path.is_file():
-        return (_read_file(path),)
+        return _read_files([path])
     files = asv_file.files_in(path)
     if not files:
         raise _none_of_these(path)
-    return tuple(_read_file(file) for file in files)
+    return _read_files(files)
 
 
 def read_one(paths: Sequence[Path]) -> Run:
@@ -96,13 +96,22 @@ def _labelled(run: Run, version: versions.Version, name: str) -> Run:
     return replace(run, frame=frame, environment={**run.environment, **environment})
 
 
-def _read_file(path: Path) -> Run:
-    document = common.load(path)
-    if asv_file.is_result(document):
-        return asv.read(path, document)
-    if pytest_benchmark.is_result(document):
-        return pytest_benchmark.read(path, document)
-    raise _none_of_these(path)
+def _read_files(paths: Sequence[Path]) -> tuple[Run, ...]:
+    """Return the run in each file of other tools; those of asv are read together."""
+    found: dict[Path, Run] = {}
+
+    def documents() -> Iterator[tuple[Path, Any]]:
+        for path in paths:
+            document = common.load(path)
+            if asv_file.is_result(document):
+                yield path, document
+            elif pytest_benchmark.is_result(document):
+                found[path] = pytest_benchmark.read(path, document)
+            else:
+                raise _none_of_these(path)
+
+    of_asv = iter(asv.read(documents()))
+    return tuple(found[path] if path in found else next(of_asv) for path in paths)
 
 
 def _none_of_these(path: Path) -> BadInput:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import pandas as pd
@@ -26,7 +27,9 @@ NOISE_COLUMNS = (
 CROSSING_COLUMNS = ("tool", "run", "launch", "case", "bytes_in", "bytes_out", "aligned")
 
 
-def _no_rows(columns: Sequence[str]) -> pd.DataFrame:
+@cache  # a history has thousands of runs
+def no_rows(columns: tuple[str, ...]) -> pd.DataFrame:
+    """Return a frame of columns without a row, the same each time."""
     return pd.DataFrame([], columns=list(columns))
 
 
@@ -43,8 +46,8 @@ class Costs:
 
     cases: tuple[str, ...] = ()
     failures: tuple[Failure, ...] = ()
-    frame: pd.DataFrame = field(default_factory=lambda: _no_rows(COLUMNS))
-    crossings: pd.DataFrame = field(default_factory=lambda: _no_rows(CROSSING_COLUMNS))
+    frame: pd.DataFrame = field(default_factory=lambda: no_rows(COLUMNS))
+    crossings: pd.DataFrame = field(default_factory=lambda: no_rows(CROSSING_COLUMNS))
 
 
 @dataclass(frozen=True)
@@ -99,11 +102,11 @@ class Run:
     workers: tuple[Mapping[str, Any], ...] = ()
     ended: Mapping[str, Any] | None = None
     costs: Costs = Costs()
-    noise: pd.DataFrame = field(default_factory=lambda: _no_rows(NOISE_COLUMNS))
+    noise: pd.DataFrame = field(default_factory=lambda: no_rows(NOISE_COLUMNS))
     certificate: Mapping[str, Any] | None = None
     limits: tuple[Mapping[str, Any], ...] = ()
     tool: str = "pyopbench"
-    others: pd.DataFrame = field(default_factory=lambda: _no_rows(COLUMNS))
+    others: pd.DataFrame = field(default_factory=lambda: no_rows(COLUMNS))
     cannot: tuple[Limitation, ...] = ()
     checked: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     counted_copies: Mapping[str, Any] | None = None

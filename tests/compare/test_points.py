@@ -8,10 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import foreign_files
 from frames import Bench
-from pyopbench.compare.points import points_of
+from pyopbench.compare import points
+from pyopbench.compare.points import points_of, points_of_sources
 from pyopbench.core.model import Failure
+from pyopbench.results.read import read_source
 from pyopbench.results.run import Run
+from pyopbench.stats import estimate
 
 BASELINE = "py_function_numpy"
 
@@ -147,3 +151,23 @@ def test_one_launch_has_a_value_and_no_interval():
     (native,) = (one for one in points_of([bench(2e-4, launches=1)], ["one"]) if "/native/" in one.case)
     assert native.error == 0.0
     assert math.isnan(native.low)
+
+
+def test_files_of_other_tools_are_taken_together_and_each_has_the_points_that_it_has_alone(tmp_path, monkeypatch):
+    """What pandas needs for one file it would need for each of thousands."""
+    content = foreign_files.document("asv-first")
+    for place, factor in enumerate((1.0, 2.0, 3.0)):
+        changed = foreign_files.scaled(content, factor) | {"commit_hash": f"{place:040x}"}
+        foreign_files.write(tmp_path / "machine" / f"{place}.json", changed)
+    foreign_files.write(tmp_path / "machine" / "machine.json", {})
+    sources = [(run,) for run in read_source(tmp_path)]
+    sources.insert(1, (bench(2e-4, launches=3),))
+    labels = [["one"]] * 4
+    expected = [list(points_of(*one)) for one in zip(sources, labels, strict=True)]
+    calls = []
+    launch_logs = estimate.launch_logs
+    monkeypatch.setattr(points.estimate, "launch_logs", lambda frame: calls.append(1) or launch_logs(frame))
+    found = list(points_of_sources(sources, labels))
+    assert list(map(repr, found)) == list(map(repr, expected)), "nan is not equal to itself"
+    assert all(found)
+    assert len(calls) == 2, "one for the files, and one for the run"

@@ -8,6 +8,7 @@ import pytest
 
 from pyopbench.catalogue.load import load_variant
 from pyopbench.core.discover import PATH_VARIABLE, find
+from pyopbench.results import catalogue_facts
 from pyopbench.results.catalogue_facts import declared
 
 
@@ -42,3 +43,14 @@ def test_what_is_computed_is_passed_over_and_constants_are_followed(
     assert found["mine"]["gradients"][:2] == ("tape", "custom_gradient")
     assert set(found["mine"]) == {"name", "kind", "gradients"}
     assert found["broken"] == found["nothing"] == {}
+
+
+def test_files_are_read_once_in_a_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A history has thousands of files of results, each of which asks; another folder for ops is another answer."""
+    before = declared("ops")
+    monkeypatch.setattr(catalogue_facts, "_keywords", lambda path: {"summary": path.name})
+    assert declared("ops") is before
+    (tmp_path / "ops").mkdir()
+    (tmp_path / "ops" / "mine.py").touch()
+    monkeypatch.setenv(PATH_VARIABLE, str(tmp_path))
+    assert declared("ops")["mine"] == {"summary": "mine.py"}

@@ -10,7 +10,8 @@ import ast
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -18,9 +19,9 @@ from pyopbench.core.model import GPU, NO_GRADIENT, Case, Failure
 from pyopbench.results.catalogue_facts import declared
 from pyopbench.results.foreign import asv_file, common
 from pyopbench.results.foreign.asv_file import Entry
-from pyopbench.results.foreign.common import Timed
+from pyopbench.results.foreign.common import Timed, TimedRun
 from pyopbench.results.limitations import Limitation, NotInterleaved, OnlyOneLaunch, VersionsUnknown, samples_not_kept
-from pyopbench.results.run import Run
+from pyopbench.results.run import COLUMNS, Run, no_rows
 from pyopbench.results.warnings import Counted, NoTimes, RunWarning, UnknownGradients
 
 TOOL: Final = "asv"
@@ -38,24 +39,28 @@ PACKAGES = {"tensorflow": ("tensorflow-cpu", "tensorflow"), "numpy": ("numpy",)}
 """Names in asv's matrix for what an environment is told by; with `pip+` before them where they are pip's alone."""
 
 
-def read(path: Path, document: Mapping[str, Any]) -> Run:
-    """Read one file of results.
+def read(files: Iterable[tuple[Path, Mapping[str, Any]]]) -> list[Run]:
+    """Read files of results, each of which becomes a run.
 
     Args:
-        path: where it is, for messages.
-        document: its JSON.
+        files: where each is, for messages, and its JSON, which need not be kept until the end.
 
     Raises:
-        BadInput: it is of another version, or not as asv writes it; with file and place.
+        BadInput: one is of another version, or not as asv writes it; with file and place.
     """
+    read = [_without_frames(path, document) for path, document in files]
+    of_each = common.frames(TOOL, [TimedRun(run.name, run.environment["tensorflow"], timed) for run, timed in read])
+    return [replace(run, frame=frame, others=others) for (run, _), (frame, others) in zip(read, of_each, strict=True)]
+
+
+def _without_frames(path: Path, document: Mapping[str, Any]) -> tuple[Run, list[Timed]]:
     timed, failures, strange = _sorted(asv_file.entries_of(path, document))
     common.require_once((one.key for one in timed), path)
     environment = {**_environment(document), "commit_date": asv_file.committed_of(path, document)}
     name = f"{document['commit_hash'][:8]} in {document['env_name']}"
-    frame, others = common.frames(TOOL, common.shown(name), environment["tensorflow"], timed)
     cases = [one.case for one in timed if one.case is not None]
     cases += [Case.from_id(failure.case) for failure in failures]
-    return Run(
+    run = Run(
         name=common.shown(name),
         command=(),
         created=asv_file.created_of(path, document),
@@ -65,12 +70,12 @@ def read(path: Path, document: Mapping[str, Any]) -> Run:
         cases=tuple(dict.fromkeys(case.id for case in cases)),
         failures=tuple(failures),
         launches=(),
-        frame=frame,
+        frame=no_rows(COLUMNS),
         warnings=_warnings(path, asv_file.others_of(document), strange),
         tool=TOOL,
-        others=others,
         cannot=_cannot(timed),
     )
+    return run, timed
 
 
 def _sorted(entries: Sequence[Entry]) -> tuple[list[Timed], list[Failure], list[str]]:

@@ -17,7 +17,7 @@ from pyopbench.core import formatting
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import Case
 from pyopbench.results.foreign import common
-from pyopbench.results.foreign.common import Timed, damaged
+from pyopbench.results.foreign.common import Timed, TimedRun, damaged
 from pyopbench.results.limitations import Limitation, NotInterleaved, OnlyOneLaunch, samples_not_kept
 from pyopbench.results.run import Run
 from pyopbench.results.validation import problem
@@ -94,7 +94,7 @@ def read(path: Path, document: Mapping[str, Any]) -> Run:
     common.require_once((one.key for one in timed), path)
     environment = _environment(path, document)
     name = common.shown(path.stem)
-    frame, others = common.frames(TOOL, name, environment["tensorflow"], timed)
+    ((frame, others),) = common.frames(TOOL, [TimedRun(name, environment["tensorflow"], timed)])
     cases = [one.case for one in timed if one.case is not None]
     return Run(
         name=name,

@@ -19,7 +19,7 @@ PATH = Path("results/asv/here/file.json")
 
 
 def read(content: Any) -> Run:
-    return asv.read(PATH, content)
+    return asv.read([(PATH, content)])[0]
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import foreign_files
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import BASELINE, Case
 from pyopbench.results.foreign import common
-from pyopbench.results.foreign.common import Timed
+from pyopbench.results.foreign.common import Timed, TimedRun
 from pyopbench.results.run import COLUMNS
 from pyopbench.stats import estimate
 
@@ -64,7 +64,7 @@ def test_samples_become_blocks_of_one_round_because_nothing_was_interleaved() ->
     """So that the ratio of two cases is that of their medians, however many samples each has."""
     slow = Case("sinh", "numpy_function", "none", "forward", "call", "float32", 1000)
     timed = [Timed("a", NATIVE, 10, (1.0, 2.0, 9.0)), Timed("b", slow, 1, (6.0, 4.0)), Timed("c", None, 1, (1.0,))]
-    cases, others = common.frames("asv", "a run", "2.21.0", timed)
+    ((cases, others),) = common.frames("asv", [TimedRun("a run", "2.21.0", timed)])
     assert list(cases.columns) == list(others.columns) == list(COLUMNS)
     assert cases["seconds"].tolist() == [10.0, 20.0, 90.0, 6.0, 4.0], "of the whole block"
     assert others["case"].tolist() == ["c"]
