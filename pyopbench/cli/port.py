@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+import shutil
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -54,4 +56,13 @@ def port(
         say(escape(note), err)
     for line in commands_text(written.commands):
         out.print(escape(line), soft_wrap=True)
-    out.print(f"run its test: {escape(shlex.join(['pytest', str(written.test)]))}", soft_wrap=True)
+    out.print(f"run its test: {escape(shlex.join([_python(), str(written.test)]))}", soft_wrap=True)
+
+
+def _python() -> str:
+    """Return the Python that runs this, as a shell in the current folder takes it; no environment has to be active."""
+    here = Path(sys.executable)
+    found = shutil.which("python")
+    if found is not None and Path(found).absolute() == here.with_name("python"):
+        return "python"
+    return str(here.relative_to(Path.cwd())) if here.is_relative_to(Path.cwd()) else str(here)

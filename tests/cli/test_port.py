@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,6 +32,13 @@ def test_it_names_what_it_wrote_and_what_was_checked(tmp_path: Path, monkeypatch
     assert result.exit_code == 0, result.output
     assert result.output.splitlines()[:2] == [f"written: {out}", f"written: {tmp_path / 'test_ported.py'}"]
     assert result.output.splitlines()[2].split()[-1] == "test_values"
+    label, _, printed = result.output.splitlines()[-1].partition(": ")
+    assert label == "run its test"
+    python, test = shlex.split(printed)
+    assert test == str(tmp_path / "test_ported.py")
+    assert subprocess.run([python, "-c", "import sys; print(sys.prefix)"], stdout=-1, text=True, check=True).stdout == (
+        f"{sys.prefix}\n"
+    ), "the Python that has what the port needs"
     assert [(target.function, variant) for target, variant in asked] == [("body", "traced")]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import count
 
@@ -104,14 +104,15 @@ def check_file(module: str, facts: Facts, old: Old, inputs: Inputs, *, on_keras:
         statements += [_against_gradient(facts, gradient, first) if gradient else _against_differences(facts, first)]
     taken = units.by_name.keys() | units.imports.keys()
     tree = ast.parse("\n".join(statements))
-    own = {one.name for one in tree.body if isinstance(one, ast.FunctionDef)} | {"TOLERANCE"}
+    functions = [one.name for one in tree.body if isinstance(one, ast.FunctionDef)]
+    own = {"TOLERANCE", *functions}
     local = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)}
     is_taken = name in taken | own | local | vars(builtins).keys()
     module = (_other_name(MODULE, taken) if MODULE in taken else MODULE) if is_taken else name
     others = {one: _other_name(one, taken | own) for one in own & taken}
     yours = {EXPRESSION: inputs.expression, OLD: old.function, OLD_GRADIENT: old.gradient, MODULE: module}
     statements = [_with_names(one, {**others, **yours}) for one in statements]
-    statements = [*(code.write_unit(unit) for unit in units.in_order()), *statements]
+    statements = [*(code.write_unit(unit) for unit in units.in_order()), *statements, _run_by_itself(functions)]
     each = " for each example" if old.is_of_one else ""
     says = f"""Checks a port against the body that it replaces.
 
@@ -274,3 +275,13 @@ def test_gradient():
         if np.isfinite(expected):
             np.testing.assert_allclose(slope, expected, rtol=0, atol=max(step, 1e-4) * 5 * max(magnitude, 1e-30))
 '''
+
+
+def _run_by_itself(functions: Sequence[str]) -> str:
+    """Return what runs the tests where the file is run as a program, which takes neither pytest nor its settings."""
+    tests = [name for name in functions if name.startswith("test_")]
+    calls = "".join(f"    {name}()\n" for name in tests)
+    return f"""
+if __name__ == "__main__":
+{calls}    print("passed: {", ".join(tests)}")
+"""

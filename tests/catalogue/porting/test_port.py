@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -54,6 +55,23 @@ def test_a_file_is_clean_by_the_default_rules_of_ruff(tmp_path: Path) -> None:
     command = [str(Path(sys.executable).with_name("ruff")), "check", "--isolated", "--no-cache", "."]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 0, done.stdout
+
+
+def test_a_test_is_a_program_that_needs_no_pytest(tmp_path: Path) -> None:
+    """As the command line prints it. It says what has passed, and ends with an error where the port is another."""
+    made = write_source(tmp_path, "def body(x):\n    return x * 2\n", VECTOR)
+    (tmp_path / "test_ported.py").write_text(made.test, encoding="utf-8")
+    command = [sys.executable, str(tmp_path / "test_ported.py")]
+    without_pytest = {**os.environ, "PYTHONPATH": str(tmp_path / "hidden")}
+    (tmp_path / "hidden").mkdir()
+    (tmp_path / "hidden" / "pytest.py").write_text("raise ImportError", encoding="utf-8")
+    for port, code, said in (
+        (made.port, 0, "passed: test_values, test_gradient\n"),
+        (f"{made.port}body = abs\n", 1, ""),
+    ):
+        (tmp_path / "ported.py").write_text(port, encoding="utf-8")
+        done = subprocess.run(command, env=without_pytest, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (code, said), done.stderr
 
 
 def test_promotion_is_written_as_casts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
