@@ -101,8 +101,11 @@ def history(
     with err.status("reading"):
         known = list(_confirmations(out_dir, options))
         found = read_history(results, options, known)
-    for warning in found.warnings:
+    for warning in found.warnings[:MOST_ROWS]:
         say(f"[yellow]warning:[/] {escape(warning_text(warning))}", err)
+    if len(found.warnings) > MOST_ROWS:
+        more = formatting.count(len(found.warnings) - MOST_ROWS, "more warning")
+        say(f"and {more}, all in history.json", err)
     before = set(found.with_status("confirmed"))
     if confirm and _measure_again(found, out_dir, seconds):
         found = read_history(results, options, list(_confirmations(out_dir, options)))

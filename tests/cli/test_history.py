@@ -191,3 +191,14 @@ def test_no_results_are_told(call, tmp_path):
     code, _, said = call(tmp_path)
     assert code == 2
     assert str(tmp_path) in said
+
+
+def test_thousands_of_warnings_are_counted_and_not_listed(call, tmp_path, monkeypatch) -> None:
+    """Each file of asv's has benchmarks that measure no time."""
+    monkeypatch.setattr(history, "MOST_ROWS", 2)
+    code, _, err = call(write_asv(tmp_path / "asv", [1.0] * 5))
+    assert code == 0
+    *listed, last = err.splitlines()
+    assert [line.partition(":")[0] for line in listed] == ["warning"] * 2
+    stored_ones = json.loads((tmp_path / history.USUAL_FOLDER / "history.json").read_text(encoding="utf-8"))["warnings"]
+    assert last == f"and {len(stored_ones) - 2} more warnings, all in history.json"
