@@ -86,18 +86,18 @@ def _series(rng: np.random.Generator, number: int, commits: int) -> Series:
     )
 
 
-def looked_at(path: Path) -> Iterator[str]:
-    """Open the page in a browser; yield what was seen, the seconds to the first chart first."""
+def looked_at(path: Path) -> Iterator[tuple[str, bool]]:
+    """Open the page in a browser; yield what was seen and whether it is wrong, the seconds to the first chart first."""
     browsers = helper("browsers")
     if browsers.found() is None:
-        yield browsers.WITHOUT
+        yield browsers.WITHOUT, True
         return
     with tempfile.TemporaryDirectory() as profile, browsers.browser(Path(profile)) as driver:
         seconds = [_opened(driver, path) for _ in range(OPENED)]
-        yield f"first chart after {statistics.median(seconds):.2f} s (median; {min(seconds):.2f} to {max(seconds):.2f})"
-        if statistics.median(seconds) > MOST_SECONDS:
-            yield f"TOO SLOW: more than {MOST_SECONDS} s"
-        yield from _used(driver, path)
+        middle = statistics.median(seconds)
+        told = f"first chart after {middle:.2f} s (median; {min(seconds):.2f} to {max(seconds):.2f})"
+        yield f"{told}, at most {MOST_SECONDS} s are promised", middle > MOST_SECONDS
+        yield from ((line, False) for line in _used(driver, path))
         for name, width in WIDTHS.items():
             for scheme in ("light", "dark"):
                 browsers.emulate(driver, width, scheme)
@@ -105,9 +105,10 @@ def looked_at(path: Path) -> Iterator[str]:
                 picture = path.with_name(f"{name}-{scheme}.png")
                 driver.save_screenshot(str(picture))
                 wide = driver.execute_script("return document.documentElement.scrollWidth")
-                yield f"{picture}: {wide} of {width} pixels wide"
+                yield f"{picture}: {wide} of {width} pixels wide", wide > width
         complaints = browsers.complaints(driver)
-        yield f"{len(complaints)} complaints of the page{': ' if complaints else ''}{'; '.join(complaints[:3])}"
+        told = f"{len(complaints)} complaints of the page{': ' if complaints else ''}{'; '.join(complaints[:3])}"
+        yield told, bool(complaints)
 
 
 def _opened(driver: Any, path: Path, anchor: str = "") -> float:
@@ -174,10 +175,9 @@ def main() -> None:
         f"{asked.commits} commits x {asked.series} series, {len(history.changes)} changes: judged in "
         f"{judged - start:.1f} s, written in {written - judged:.1f} s, {len(content) / 1e6:.1f} MB\n"
     )
-    lines = list(looked_at(path))
-    sys.stdout.write("\n".join(lines) + "\n")
-    too_much = len(content) > MOST_BYTES or any(line.startswith("TOO SLOW") for line in lines)
-    sys.exit(1 if too_much else 0)
+    seen = list(looked_at(path))
+    sys.stdout.writelines(f"{line}\n" for line, _ in seen)
+    sys.exit(1 if len(content) > MOST_BYTES or any(is_wrong for _, is_wrong in seen) else 0)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,8 @@ SESSIONS = [
     for session in page_commands.sessions(page.read_text(encoding="utf-8"))
 ]
 COLUMNS = "100"
+ENDED = (0, 1)
+"""Done, or done with something wrong or slower; a page shows no command that is refused."""
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +55,23 @@ def test_a_session_is_what_the_command_prints(session: page_commands.Session, cl
         check=False,
     )
     assert page_commands.is_printed(session.lines, done.stdout), done.stdout
+    assert done.returncode in ENDED, done.stdout
+
+
+def test_each_session_shows_a_line_and_none_is_passed_over() -> None:
+    texts = [page.read_text(encoding="utf-8") for page in PAGES]
+    shown = [session for text in texts for session in page_commands.sessions(text)]
+    assert len(shown) == len(SESSIONS) == sum(text.count("\n$ ") for text in texts)
+    assert [session.command for session in shown if not set(session.lines) - {page_commands.LEFT_OUT, ""}] == []
+    assert not [page.name for page, text in zip(PAGES, texts, strict=True) if page_commands.INDENTED.search(text)]
+
+
+def test_a_console_block_without_a_command_is_refused() -> None:
+    for text in ("```console\nanswer\n```\n", "```console\n```\n", "```console\nanswer\n$ run\n```\n"):
+        with pytest.raises(ValueError, match="dollar sign"):
+            list(page_commands.sessions(text))
+    (session,) = page_commands.sessions('```console title="x"\n$ pyopbench run\nanswer\n```\n')
+    assert session.lines == ("answer",)
 
 
 def test_the_readme_shows_four() -> None:

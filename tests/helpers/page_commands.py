@@ -7,7 +7,9 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^```(\w+)[^\n`]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+INDENTED = re.compile(r"^ +```(?:console|sh)\b", re.MULTILINE)
+"""Begins a block in a list, which `blocks` does not see."""
 LEFT_OUT = "..."
 """A line of a session that stands for any lines."""
 
@@ -40,7 +42,9 @@ def sections(text: str) -> dict[str, str]:
 def sessions(text: str) -> Iterator[Session]:
     """Yield the sessions: a line `$ command`, and behind it what it prints."""
     for block in blocks(text, "console"):
-        _, *parts = re.split(r"^\$ ", block.replace("\\\n", " "), flags=re.MULTILINE)
+        before, *parts = re.split(r"^\$ ", block.replace("\\\n", " "), flags=re.MULTILINE)
+        if before or not parts:
+            raise ValueError(f"a console block begins with a command behind a dollar sign, and not with {block[:40]!r}")
         for part in parts:
             command, *lines = part.rstrip().splitlines()
             yield Session(tuple(shlex.split(command)), tuple(lines))

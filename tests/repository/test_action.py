@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +23,36 @@ for word in "$@"; do printf '[%s]' "$word"; done > "$RECORD"
 mkdir -p "$FOLDER"; [ -z "$WRITES" ] || echo '### the comment' > "$FOLDER/comment.md"
 exit "$ENDS_WITH"
 """
+
+
+EVENTS_AND_JOBS = {"name", "on", "permissions", "jobs"}
+OF_JOB = {"name", "runs-on", "needs", "if", "permissions", "env", "timeout-minutes", "steps"}
+OF_STEP = {"name", "id", "if", "uses", "with", "run", "shell", "env"}
+"""The keys that the workflows here have, of those that GitHub knows. It passes over none: another one is an error."""
+TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+
+
+def faults_of_workflow(text: str) -> set[str]:
+    """Return what is wrong with a workflow, where actionlint is not installed too: the keys and values in question."""
+    # YAML takes `on` for a truth value.
+    workflow = {"on" if key is True else key: value for key, value in yaml.safe_load(text).items()}
+    faults = set(workflow) - EVENTS_AND_JOBS
+    for job in workflow["jobs"].values():
+        needs = job.get("needs", [])
+        faults |= set(job) - OF_JOB
+        faults |= {*([needs] if isinstance(needs, str) else needs)} - set(workflow["jobs"])
+        faults = faults.union(*map(faults_of_step, job["steps"]))
+    return faults
+
+
+def faults_of_step(step: dict[str, Any]) -> set[str]:
+    uses, script = step.get("uses", "./"), step.get("run", "")
+    faults = set(step) - OF_STEP
+    faults |= set() if uses == "./" or "@" in uses else {uses}
+    faults |= set() if ("run" in step) != ("uses" in step) else {"run and uses"}
+    is_shell = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True, check=False).returncode == 0
+    faults |= set() if is_shell and "${{" not in script else {script}
+    return faults | set(re.findall(r"^make ([a-z-]+)", script, re.MULTILINE)) - TARGETS
 
 
 def run_stubbed(name: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -52,7 +85,9 @@ def test_the_exit_code_is_kept_until_the_results_are_uploaded(tmp_path: Path, co
     assert (tmp_path / "output").read_text(encoding="utf-8") == f"code={code}\n"
     assert not (tmp_path / "summary").exists(), "nothing is summed up of a run that wrote nothing"
     names = [one.get("name", one.get("uses")) for one in action()["runs"]["steps"]]
-    assert names.index("actions/upload-artifact@v4") == names.index("Decide") - 1
+    uploading = names.index("actions/upload-artifact@v4")
+    assert uploading == names.index("Decide") - 1
+    assert action()["runs"]["steps"][uploading]["if"] == "always()"
     assert run_stubbed("Decide", tmp_path, CODE=str(code)).returncode == code
 
 
@@ -73,17 +108,53 @@ def test_the_action_installs_itself_and_what_is_asked_for(tmp_path: Path) -> Non
 
 def test_expressions_stay_out_of_shells() -> None:
     """What GitHub puts into a script is run; into a variable it is text."""
-    assert not [one["run"] for one in action()["runs"]["steps"] if "${{" in one.get("run", "")]
+    scripts = [one["run"] for one in action()["runs"]["steps"] if "run" in one]
+    assert scripts
+    assert not [one for one in scripts if "${{" in one]
+
+
+EVERY_WORKFLOW = pytest.mark.parametrize(
+    "path",
+    [*sorted(WORKFLOWS.glob("*.yml")), *sorted((ROOT / "examples" / "workflows").glob("*.yml"))],
+    ids=lambda path: path.stem,
+)
+
+
+def test_there_are_three_workflows() -> None:
+    (paths,) = EVERY_WORKFLOW.args[1:]
+    assert [path.stem for path in paths] == ["benchmarks", "fuzz", "pyopbench"]
+
+
+@EVERY_WORKFLOW
+def test_a_workflow_has_known_keys_and_shell_that_parses(path: Path) -> None:
+    assert faults_of_workflow(path.read_text(encoding="utf-8")) == set()
 
 
 @pytest.mark.parametrize(
-    "path", [*WORKFLOWS.glob("*.yml"), ROOT / "examples" / "workflows" / "pyopbench.yml"], ids=lambda path: path.stem
+    ("now", "then", "fault"),
+    [
+        ("run: make fuzz\n", "run: make fuzz (\n", "make fuzz ("),
+        ("run: make fuzz\n", "run: make fuzzz\n", "fuzzz"),
+        ("run: make fuzz\n", "run: make fuzz ${{ x }}\n", "make fuzz ${{ x }}"),
+        ("timeout-minutes", "timeout-minute", "timeout-minute"),
+        ("permissions:", "permission:", "permission"),
+        ("actions/checkout@v4", "actions/checkout", "actions/checkout"),
+        ("    runs-on:", "    needs: testz\n    runs-on:", "testz"),
+        ("if: failure()", "when: failure()", "when"),
+    ],
 )
+def test_what_is_wrong_with_a_workflow_is_found(now: str, then: str, fault: str) -> None:
+    text = (WORKFLOWS / "fuzz.yml").read_text(encoding="utf-8")
+    assert fault in faults_of_workflow(text.replace(now, then, 1))
+
+
+@EVERY_WORKFLOW
 def test_actionlint_finds_nothing(path: Path) -> None:
     """In a workflow of this repository it checks the action's inputs too, and shell scripts where shellcheck is."""
     program = shutil.which("actionlint")
-    if program is None:
+    if program is None and "GITHUB_ACTIONS" not in os.environ:  # where a workflow has installed it
         pytest.skip("actionlint is not installed: https://github.com/rhysd/actionlint")
+    assert program
     done = subprocess.run([program, str(path)], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -23,6 +23,16 @@ def test_each_figure_of_a_page_is_held_and_nothing_is_held_that_is_gone(name: st
     assert sorted(set(holders) - found) == []
 
 
+def test_what_is_held_is_of_pages_that_there_are_and_is_what_the_page_says() -> None:
+    assert set(HELD) <= set(PAGES)
+    assert [
+        figure
+        for holders in HELD.values()
+        for figure, holder in holders.items()
+        if not isinstance(holder, held_figures.Example) and holder != figure
+    ] == []
+
+
 @pytest.mark.parametrize("name", simulation_tables.TABLES)
 def test_the_page_has_each_table_of_the_simulations_with_the_head_that_is_printed(name: str) -> None:
     (found,) = simulation_tables.block(name).finditer(PAGES["statistics.md"].read_text(encoding="utf-8"))

@@ -15,7 +15,7 @@ PARAGRAPH_WORDS = 90
 CODE_COLUMNS = 100
 """What the site shows of a line of code on a usual screen; a longer one wraps."""
 
-FENCE = re.compile(r"^\s*```\w*\s*$")
+FENCE = re.compile(r"^\s*```[^`]*$")
 ITEM = re.compile(r"^\s*(?:[-*]|\d+\.)\s+")
 RECORDS = ROOT / "docs" / "decisions"
 """Each record is kept as it was written when the decision was made, so none of these rules holds for it."""
@@ -81,4 +81,5 @@ def test_a_long_paragraph_is_found_and_each_item_of_a_list_is_one() -> None:
 
 
 def test_a_long_line_of_code_is_found() -> None:
-    assert long_code(f"```sh\npyopbench {'x' * 100}\n```\n{'y' * 200}\n") == [f"pyopbench {'x' * 100}"]
+    for fence in ("```sh", '```sh title="a name"'):
+        assert long_code(f"{fence}\npyopbench {'x' * 100}\n```\n{'y' * 200}\n") == [f"pyopbench {'x' * 100}"]
