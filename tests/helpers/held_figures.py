@@ -23,13 +23,17 @@ from places import ROOT
 from pyopbench.compare.verdicts import INTERLEAVED_ERROR
 from pyopbench.core import formatting
 from pyopbench.core.model import MINIMUM_EFFECT
+from pyopbench.judge import pipeline, stopping
 from pyopbench.judge.choice import PROVISIONAL
+from pyopbench.prepare import copies
 from pyopbench.report import gate
 from pyopbench.report.sections import limits
 from pyopbench.report.wording.machines import BORDERS
 from pyopbench.results import open_file
 from pyopbench.run import certificate_extent, environments, memory_limit, pipeline_request, revisions, start
-from pyopbench.stats import change_thresholds, estimate, launch_model, noise_scale, unpaired
+from pyopbench.run.look_times import WITHIN_RUN
+from pyopbench.stats import change_thresholds, estimate, launch_model, noise_scale, spread, unpaired
+from pyopbench.stats.looks import MOST_LOOKS
 
 
 @dataclass(frozen=True)
@@ -164,6 +168,74 @@ def held() -> dict[str, dict[str, Holder]]:
     }
 
 
+NUMBERS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+TENS = {50: "fifty"}
+PARTS = {0.2: "a fifth", 0.0005: "half a millisecond"}
+
+
+def in_words(number: float) -> str:
+    """Return a number as prose has it."""
+    return TENS.get(round(number)) or NUMBERS[round(number)]
+
+
+def claims() -> dict[str, tuple[str, ...]]:
+    """Return what pages claim with numbers that are no figures, made from the constants of the code."""
+    steps = ", ".join(map(str, copies.STEPS[:-1]))
+    graphs = f"{copies.LINEAR[1]}, {copies.LINEAR[2]} ... {copies.LINEAR[-1]}"
+    (block,) = {start.QUICK.block_seconds, start.FULL.block_seconds}
+    trimmed, looks = in_words(estimate.TRIMMED), in_words(MOST_LOOKS)
+    value_of("pyopbench/worker/sampling.py", "LARGEST_TIMER_SHARE")
+    far, lag = in_words(noise_scale.FARTHEST), in_words(noise_scale.LAG)
+    rows, gates, slower = tables.GATE_ROWS, tables.MOST_GATES, tables.GATE_SLOWDOWNS
+    return {
+        "how-it-measures.md": (
+            (
+                f"the fewest copies ({steps} or {copies.STEPS[-1]}) at which the current callback takes "
+                f"{in_words(copies.SHARE_OF_EMPTY)} times as long as an empty graph, or {copies.USUAL} if it never does"
+            ),
+            f"need more than {copies.MOST_NODES} nodes",
+            f"makes graphs of {graphs} copies instead (and of {copies.LINEAR[0]} for a callback)",
+            f"It lasts about {PARTS[block]}",
+            f"more than {value_of('pyopbench/worker/sampling.py', 'LARGEST_TIMER_SHARE'):.0e} of it".replace(
+                "e-0", "e-"
+            ),
+            f"at least {in_words(value_of('pyopbench/worker/sampling.py', 'LEAST_ROUNDS'))} unless",
+        ),
+        "statistics.md": (
+            f"From {trimmed} launches on, one in {trimmed} is trimmed at each end",
+            f"n - 1 - {estimate.DEGREES_PER_PAIR:g} g, and with Yuen's number",
+            f"worth at most {spread.MOST_DEGREES:g} degrees of freedom",
+            f"in fewer than one case in {in_words(1 / spread.RARE)}",
+            f"times {student_over_normal():.1f}, the ratio of the {percent((1 + estimate.LEVEL) / 2)} quantiles",
+            f"at most {in_words(WITHIN_RUN)}, and continues with what is open",
+            f"all {looks} possible looks are charged",
+            f"p at most a / {MOST_LOOKS} at some look",
+            f"one that takes at most {PARTS[pipeline.ALIKE]} longer than the best is as good",
+            f"may cost at most {in_words(100 * MINIMUM_EFFECT * stopping.CERTAIN)} point",
+            f"From {in_words(spread.LEAST_COMPARISONS)} others on",
+            (
+                f"at most {spread.MOST_DEGREES:g}, and below {in_words(unpaired.MANY_COMPARISONS)} others at least "
+                f"{unpaired.LEAST_DEGREES:g}"
+            ),
+            f"further than {far} standard errors from a running median of {in_words(noise_scale.WINDOW)}",
+            f"what points differ by over {lag} places",
+            f"as have {rows:,} rows, at most {gates}, and {slower} gates of slower code",
+        ),
+    }
+
+
+def student_over_normal() -> float:
+    """Return how many times as wide as a normal interval one of Student's t is after three runs."""
+    return float(stats.t.ppf((1 + estimate.LEVEL) / 2, THREE_RUNS)) / NORMAL
+
+
+def dependent_over_independent() -> float:
+    """Return the largest ratio of the two thresholds of a change, from so many points on as both are estimated."""
+    rate, kinds = change_thresholds.ALARM_RATE, change_thresholds.THRESHOLDS
+    pairs = zip(kinds["autocorrelated"][rate], kinds["independent"][rate], strict=True)
+    return max(more / less for more, less in pairs)
+
+
 def _exact(*texts: str) -> Mapping[str, Holder]:
     return {text: text for text in texts}
 
@@ -252,11 +324,16 @@ def _statistics() -> Mapping[str, Holder]:
         **_exact(*(percent(border) for border, _ in BORDERS)),
         **_exact(*(f"{100 * ratio - 100:.0f}%" for ratio in tables.SLOWDOWNS[:1])),
         **_exact(percent(value_of("tests/helpers/simulated_worlds.py", "launch"))),
-        **_exact(f"{noise_scale.MANY_POINTS} runs", f"{value_of(alarms, 'POINTS')} points", "1,000 points", "5 points"),
+        **_exact(f"{noise_scale.MANY_POINTS} runs", f"{value_of(alarms, 'POINTS')} points", *_lengths()),
         **_exact(f"{value_of(alarms, 'RERUN_LAUNCHES')} launches", f"{value_of(machines, 'TRIALS'):,} draws"),
         **_exact(percent(value_of(machines, "LEAST_COVERAGE")), percent(value_of(machines, "MOST_COVERAGE_POOLED"))),
         **_settings(),
     }
+
+
+def _lengths() -> tuple[str, ...]:
+    shortest, *_, longest = change_thresholds.LENGTHS
+    return f"{longest:,} points", f"{shortest} points", f"{dependent_over_independent():.1f} times"
 
 
 def _settings() -> Mapping[str, Holder]:

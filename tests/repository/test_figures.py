@@ -23,6 +23,12 @@ def test_each_figure_of_a_page_is_held_and_nothing_is_held_that_is_gone(name: st
     assert sorted(set(holders) - found) == []
 
 
+@pytest.mark.parametrize(("name", "claims"), held_figures.claims().items(), ids=lambda one: one if one in PAGES else "")
+def test_a_page_claims_what_the_constants_of_the_code_are(name: str, claims: tuple[str, ...]) -> None:
+    text = " ".join(PAGES[name].read_text(encoding="utf-8").split())
+    assert [claim for claim in claims if claim not in text] == []
+
+
 def test_what_is_held_is_of_pages_that_there_are_and_is_what_the_page_says() -> None:
     assert set(HELD) <= set(PAGES)
     assert [

@@ -237,6 +237,12 @@ def test_no_runner_follows_itself_from_round_to_round(count: int) -> None:
 
 
 @pytest.mark.parametrize("count", [3, 4, 6])
+def test_no_round_reverses_the_one_before(count: int) -> None:
+    """What docs/how-it-measures.md says: an order is drawn afresh, and a reversed one would begin with the last."""
+    assert not [order for before, order in itertools.pairwise(many_orders(count)) if order == before[::-1]]
+
+
+@pytest.mark.parametrize("count", [3, 4, 6])
 def test_every_runner_stands_as_often_in_each_place_and_behind_each_other_one(count: int) -> None:
     orders = many_orders(count)
     for place in range(count):
