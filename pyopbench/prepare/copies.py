@@ -16,7 +16,8 @@ USUAL = STEPS[-1]
 """Where nothing tells how many are enough."""
 
 FEWER = (2, 1)
-"""What a case falls back to for which the group's number of copies takes too long or too much memory."""
+"""What a case falls back to for which the group's number of copies takes too long or has too many nodes; to one if it
+does not fit into memory."""
 
 SHARE_OF_EMPTY = 3.0
 """Times that the copies are to take what the empty graph does: its noise is then a third of that of the sum."""
