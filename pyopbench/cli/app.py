@@ -92,7 +92,8 @@ from pyopbench.run.revision_request import RevisionRequest, check_revisions
 
 EPILOG = (
     "**Exit codes**: 0 success; 1 a wrong result, a slowdown, changed values or a failed certificate; 2 bad usage or "
-    "bad input; 3 nothing was measured; 130 interrupted (`pyopbench resume DIR` continues).\n\n"
+    "bad input; 3 nothing was measured; 70 an internal error of pyopbench; 130 interrupted (`pyopbench resume DIR` "
+    "continues).\n\n"
     "**Output**: results go to stdout, progress and notes to stderr. `--json` prints JSON, `--quiet` hides progress "
     "and notes. Text is plain where it is piped or NO_COLOR is set.\n\n"
     "**Completion**: `pyopbench --install-completion` sets it up for your shell."

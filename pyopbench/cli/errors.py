@@ -13,7 +13,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from pyopbench.cli.output import err, say_error
-from pyopbench.core.errors import BadInput, PyopbenchError
+from pyopbench.core.errors import BadInput, InternalError, PyopbenchError
 from pyopbench.core.ownership import trust
 from pyopbench.core.parse import parse_bytes
 from pyopbench.results import open_file
@@ -131,8 +131,8 @@ def _unusable(error: OSError) -> BadInput:
     )
 
 
-def _unexpected(error: Exception) -> BadInput:
-    return BadInput(
+def _unexpected(error: Exception) -> InternalError:
+    return InternalError(
         "an internal error of pyopbench, or input that it does not handle",
         received=f"{type(error).__name__}: {error}",
         legal="anything documented",

@@ -146,15 +146,18 @@ def as_json(document: Mapping[str, Any]) -> str:
     return ",\n".join((head.removesuffix("\n}"), *parts)) + "\n}\n"
 
 
-def _known_keys(document: Mapping[str, Any]) -> None:
+def _fits_together(document: Mapping[str, Any]) -> None:
     keys = {one["key"]: one for one in document["arrangements"]}
     for name in ("prepared", "blocks"):
         for row in document[name]:
             keys[row["key"]]
     keys[document["baseline"]]
+    for place, row in enumerate(document["rates"]):
+        if (row["one_process"] is None) != (row["processes"] is None):
+            raise ValueError(f"rates[{place}]: one_process and processes are both numbers, or both null")
 
 
-KIND = SideFile(COMMAND, SCHEMA, PipelineMeasurement, _known_keys)
+KIND = SideFile(COMMAND, SCHEMA, PipelineMeasurement, _fits_together)
 
 
 def read(path: Path) -> dict[str, Any]:

@@ -7,7 +7,7 @@ be absent.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, TypeAlias, get_args
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -95,7 +95,7 @@ class Workers(Line, frozen=True, kw_only=True):
 
     launches: list[int]
     at_once: int
-    limited_by: Annotated[str, Meta(extra_json_schema={"enum": ["", "memory", "budget"]})]
+    limited_by: Literal["", "memory", "budget"]
     worker_bytes: int | None
     available_bytes: int | None
     seconds: float
@@ -168,7 +168,7 @@ class Limits(Line, frozen=True, kw_only=True):
 class Ended(Line, frozen=True, kw_only=True):
     """The measuring has ended, and by what."""
 
-    by: Annotated[str, Meta(extra_json_schema={"enum": ["launches", "budget", "look"]})]
+    by: Literal["launches", "budget", "look"]
     looks: Annotated[int, Meta(ge=0)]
     seconds: float
     sampling_seconds: float

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -230,9 +230,22 @@ def _resume_command(folder: Path, own_words: Sequence[str]) -> str:
 
 
 def settings_of(folder: Path) -> Settings:
-    """Return how the run in a folder is measured, to continue it."""
+    """Return how the run in a folder is measured, to continue it.
+
+    Raises:
+        BadInput: it was planned without a setting that is needed now.
+    """
     settings = store.read_run(folder)["settings"]
-    return Settings(**{name: settings[name] for name in Settings.__dataclass_fields__})
+    known = fields(Settings)
+    missing = [one.name for one in known if one.default is MISSING and one.name not in settings]
+    if missing:
+        raise BadInput(
+            "the run lacks settings that it would be continued with",
+            received=f"{folder / store.RUN_FILE} without {formatting.listing(missing)}",
+            legal="a run of this version of pyopbench",
+            next_step="start a new run; pyopbench report shows what this one has measured",
+        )
+    return Settings(**{one.name: settings[one.name] for one in known if one.name in settings})
 
 
 def tf_of(folder: Path) -> str | None:

@@ -15,6 +15,7 @@ import pytest
 import stored
 from commands import told
 from pyopbench.cli import app, errors, output
+from pyopbench.core.errors import InternalError
 from pyopbench.results import store
 from pyopbench.run import worker_process
 
@@ -101,7 +102,7 @@ def test_debug_shows_the_traceback_before_the_message(
     assert err.endswith(f"\n{message}")
 
 
-def test_a_bug_is_neither_a_slowdown_nor_a_traceback(
+def test_a_bug_is_neither_a_slowdown_nor_bad_input_nor_a_traceback(
     call: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def stumble(folder: Path) -> dict[str, object]:
@@ -110,7 +111,7 @@ def test_a_bug_is_neither_a_slowdown_nor_a_traceback(
     folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
     monkeypatch.setattr(store, "read_run", stumble)
     code, _, err = call("report", str(folder))
-    assert code == 2
+    assert code == InternalError.exit_code
     assert err == told(
         "an internal error of pyopbench, or input that it does not handle",
         received="ZeroDivisionError: by nothing",

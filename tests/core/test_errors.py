@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from pyopbench.core.errors import BadInput, NothingMeasured, PyopbenchError, Unsupported, WorkerLost, WrongResult
+from pyopbench.core.errors import (
+    BadInput,
+    InternalError,
+    NothingMeasured,
+    PyopbenchError,
+    Unsupported,
+    WorkerLost,
+    WrongResult,
+)
 
 
 def test_an_error_says_what_received_legal_and_next() -> None:
@@ -31,7 +39,11 @@ def test_details_are_labels_and_texts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "code"), [(BadInput, 2), (NothingMeasured, 3), (WorkerLost, 3), (WrongResult, 1), (PyopbenchError, 2)]
+    ("kind", "code"),
+    [
+        *((BadInput, 2), (NothingMeasured, 3), (WorkerLost, 3), (WrongResult, 1), (PyopbenchError, 2)),
+        (InternalError, 70),
+    ],
 )
 def test_every_error_has_the_exit_code_that_the_command_line_promises(kind: type[PyopbenchError], code: int) -> None:
     assert kind("what").exit_code == code

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -25,7 +26,7 @@ def attempts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int]:
 
     @contextmanager
     def fuzzing() -> Iterator[object]:
-        yield attempt
+        yield SimpleNamespace(attempt=attempt)
 
     monkeypatch.setattr(mutants, "fuzzing", fuzzing)
     monkeypatch.setattr(mutants, "KEPT", tmp_path / "kept")

@@ -1,15 +1,44 @@
-"""Commands end as documented whatever was done to the results that they read, as `helpers/mutants.py` does."""
+"""Commands end as documented whatever was done to the results that they read, as `helpers/mutants.py` does.
+
+What finds faults is seen to find those that are planted, in each command that it drives.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 import mutants
+import pyopbench
+from mutant_files import PYTHON
+from pyopbench.core.errors import InternalError
+from pyopbench.results import open_file
 
-COUNT = 500
-"""Some eight seconds; `make fuzz` goes on for as many as it is told."""
+COUNT = 300
+"""Some ten seconds; `make fuzz` goes on for as many as it is told."""
+DRIVEN = ("check", "compare", "history", "merge", "pipeline", "probe", "record", "report", "resume", "run", "scan")
+NOT_DRIVEN = {
+    *("build", "certify", "copies", "list", "placement", "port", "verify"),  # measure or compile, and read no results
+    *("schema", "version"),  # read nothing
+    *("fleet", "new"),  # need a scheduler; write templates
+}
+FUNCTIONS = ("compare", "read")
+WAYS = [*((one,) for one in DRIVEN), *((PYTHON, one) for one in FUNCTIONS)]
+
+
+@pytest.fixture(scope="module")
+def fuzzer() -> Iterator[mutants.Fuzzer]:
+    with mutants.fuzzing() as made:
+        yield made
+
+
+@pytest.fixture
+def kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setattr(mutants, "KEPT", tmp_path / "kept")
+    return tmp_path / "kept"
 
 
 def test_mutants_end_as_documented() -> None:
@@ -21,26 +50,166 @@ def test_what_was_found_once_ends_as_documented(name: str) -> None:
     assert [one for content in mutants.FOUND[name] for one in mutants.replay(name, content)] == []
 
 
-def test_a_command_that_fails_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(mutants, "KEPT", tmp_path / "kept")
-    monkeypatch.setattr(mutants, "call", lambda words: (2, f"pyopbench {mutants.UNEXPECTED}"))
-    assert len(list(mutants.run(3, 0))) == 3
-    assert list((tmp_path / "kept").iterdir())
+def test_every_command_is_driven_or_reads_no_results(fuzzer: mutants.Fuzzer) -> None:
+    assert {words[0] for every in fuzzer.commands.values() for words in every} == {*DRIVEN, PYTHON}
+    assert {*DRIVEN} | NOT_DRIVEN == set(mutants.cli().commands)
+    assert {words[1] for every in fuzzer.commands.values() for words in every if words[0] == PYTHON} == {*FUNCTIONS}
 
 
-def test_a_file_that_is_written_through_a_link_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def write(words: list[str]) -> tuple[int, str]:
-        Path(mutants.VICTIM).write_text("gone", encoding="utf-8")
-        return 0, ""
+class _Planted:
+    """A fault, in place of a command: does what a test says, and is given anything."""
 
-    monkeypatch.setattr(mutants, "KEPT", tmp_path / "kept")
-    monkeypatch.setattr(mutants, "call", write)
-    assert len(list(mutants.run(1, 0))) == 1
+    def __init__(self, act: Callable[[Path], object], name: str) -> None:
+        self._act, self._name = act, name
+
+    def __call__(self, *_: object, **__: object) -> None:
+        self._act(Path.cwd() / self._name)
 
 
-def test_every_command_that_reads_or_writes_files_is_tried(tmp_path: Path) -> None:
-    """The others measure before they write; what they write is tried in `test_prepared_folders`."""
-    with mutants.fuzzing():
-        commands = mutants.make_once(tmp_path / "made")
-    tried = {words[0] for every in commands.values() for words in every}
-    assert tried == {"check", "compare", "probe", "record", "report", "resume", "run", "scan"}
+def _raise(path: Path) -> None:
+    raise ZeroDivisionError("all is well")
+
+
+def _raise_what_input_raises(path: Path) -> None:
+    raise KeyError("rows")
+
+
+def _hang(path: Path) -> None:
+    while True:
+        pass
+
+
+def _hang_and_answer(path: Path) -> None:
+    """Hang where errors of the system are answered, which a `TimeoutError` is one of, and other errors too."""
+    try:
+        _hang(path)
+    except Exception as error:
+        raise pyopbench.BadInput("a file cannot be read", received=error) from error
+
+
+def _hang_and_swallow(path: Path) -> None:
+    try:
+        _hang(path)
+    except BaseException:  # noqa: BLE001 - so nobody should write, and the alarm is remembered all the same
+        return
+
+
+def _fill_memory(path: Path) -> None:
+    bytearray(2 << 30)
+
+
+def _touch_memory(path: Path) -> None:
+    """Take memory below what is refused, and answer as if nothing were."""
+    content = bytearray(5 * mutants.MOST_BYTES // 4)
+    content[:: 1 << 12] = b"1" * len(content[:: 1 << 12])
+
+
+def _change_input(path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[::-1])
+
+
+def _write_beside(path: Path) -> None:
+    (path.parent / "notes.txt").write_text("new", encoding="utf-8")
+
+
+def _remove_input(path: Path) -> None:
+    path.unlink()
+
+
+def _write_through_a_link(path: Path) -> None:
+    (Path.cwd() / mutants.VICTIM).write_text("gone", encoding="utf-8")
+
+
+HANGS = (_hang, _hang_and_answer, _hang_and_swallow)
+FAULTS = [
+    *(_raise, _raise_what_input_raises, *HANGS, _fill_memory, _touch_memory),
+    *(_change_input, _write_beside, _remove_input, _write_through_a_link),
+]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__.strip("_"))
+@pytest.mark.parametrize("way", WAYS, ids=" ".join)
+def test_a_fault_in_any_command_is_found(
+    fuzzer: mutants.Fuzzer,
+    kept: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    way: tuple[str, ...],
+    fault: Callable[..., None],
+) -> None:
+    name, words = _way_of(fuzzer, way)
+    _plant(monkeypatch, way, _Planted(fault, name))
+    if fault in HANGS:
+        monkeypatch.setattr(mutants, "SECONDS_EACH", 0.02)
+    if fault is _touch_memory:  # as large as is meant takes seconds
+        monkeypatch.setattr(mutants, "MOST_BYTES", 1 << 26)
+    found = fuzzer.run(name, words, lambda path: None)
+    assert found, f"{fault.__name__} in {' '.join(way)}"
+    assert fault is _remove_input or list(kept.iterdir()), "what is found is kept"
+
+
+def _way_of(fuzzer: mutants.Fuzzer, way: tuple[str, ...]) -> tuple[str, list[str]]:
+    """Return a file and a command line that reads it; of `resume` one whose input is none that it writes."""
+    return next(
+        (name, words)
+        for name, commands in fuzzer.commands.items()
+        for words in commands
+        if tuple(words[: len(way)]) == way and not name.endswith(mutants.RESUMED)
+    )
+
+
+def _plant(monkeypatch: pytest.MonkeyPatch, way: tuple[str, ...], fault: Callable[..., None]) -> None:
+    if way[0] == PYTHON:
+        monkeypatch.setitem(mutants.API, way[1], fault)
+    else:
+        monkeypatch.setattr(mutants.cli().commands[way[0]], "callback", fault)
+
+
+def test_every_command_reads_the_file_that_it_is_driven_with_and_a_bug_in_reading_it_is_found(
+    fuzzer: mutants.Fuzzer, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file beside a run that is damaged is left out with a warning; a bug in what reads it is none of its faults.
+
+    What reads nothing would never be found wrong, as where a run is compared with itself, which is refused.
+    """
+    unplanted = open_file.open_file
+    for name, commands in fuzzer.commands.items():
+
+        def stumble(path: Path, kind: open_file.Kind, name: str = name) -> object:
+            if Path(path).name in (Path(name).name, AS_A_PART.get(name)):
+                raise ZeroDivisionError
+            return unplanted(path, kind)
+
+        monkeypatch.setattr(open_file, "open_file", stumble)
+        for words in commands:
+            end = ZeroDivisionError.__name__ if words[0] == PYTHON else InternalError.exit_code
+            assert any(f"ends with {end}" in one for one in fuzzer.run(name, words, lambda path: None)), words
+
+
+AS_A_PART = {"part.json": "1.json"}
+"""How what a recorded program leaves is named where it is read."""
+
+
+def test_a_command_without_a_fault_is_found_to_have_none(fuzzer: mutants.Fuzzer, kept: Path) -> None:
+    for way in WAYS:
+        name, words = _way_of(fuzzer, way)
+        assert fuzzer.run(name, words, lambda path: None) == []
+    assert not kept.exists()
+
+
+def test_what_a_seed_finds_fails_the_program_and_is_counted(
+    kept: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(mutants, "call", lambda words: (InternalError.exit_code, "all is well"))
+    monkeypatch.setattr("sys.argv", ["mutants.py", "3", "0"])
+    assert mutants.main() == 1
+    told = capsys.readouterr().out
+    assert told.count("ends with 70") == 3
+    assert "3 mutants from seed 0: 3 wrong" in told
+    monkeypatch.setattr(mutants, "call", lambda words: (0, ""))
+    assert mutants.main() == 0
+
+
+def test_ends_are_counted_by_kind_and_command() -> None:
+    ends: Counter[tuple[str, str, int | str]] = Counter({("run", "check", 0): 3, ("run", "check", 1): 2})
+    assert [line.split() for line in mutants.table(ends)] == [["run", "check", "5", "0:", "3,", "1:", "2"]]

@@ -41,12 +41,12 @@ def fuzz(seconds: float, tell: Callable[[str], object], examples: int = EXAMPLES
         How many mutants were tried, and how many rounds failed.
     """
     end, tried, failed = time.monotonic() + seconds, 0, 0
-    with mutants.fuzzing() as attempt:
+    with mutants.fuzzing() as fuzzer:
 
         def counted(rng: random.Random) -> list[str]:
             nonlocal tried
             tried += 1
-            return attempt(rng)
+            return fuzzer.attempt(rng)
 
         while time.monotonic() < end:
             problem = _round(counted, examples)

@@ -1,4 +1,4 @@
-"""One of every kind of file that somebody else may have made, and the commands that read it."""
+"""Every kind of folder and file that pyopbench reads and somebody else may have made, and the commands that read it."""
 
 from __future__ import annotations
 
@@ -9,25 +9,64 @@ from typing import Any
 
 import certificates
 import copied_files
+import histories
+import pairs
+import pipelines
 import placement_files
 import probe_files
+import revision_runs
+import sharded
 import stored
+import thread_calls
 from places import ROOT
-from pyopbench.results import certificate, copy_costs, counted_copies, probes, store, versions
+from pyopbench.results import (
+    certificate,
+    copy_costs,
+    counted_copies,
+    merge,
+    pipeline_file,
+    probes,
+    store,
+    threads_file,
+    versions,
+)
 from pyopbench.run import kept_probes
 
 Commands = dict[str, list[list[str]]]
-"""Name of a file -> command lines that read it."""
+"""Name of a file -> command lines that read it; PYTHON is the first word of what Python calls."""
 
+PYTHON = "python"
 FOREIGN = [ROOT / "tests/data/foreign" / name for name in ("asv-first.json", "pytest-benchmark-first.json")]
 OUT = "out"
 VICTIM = "victim"
 KNOWN = {**stored.ENVIRONMENT, "commit": None, "dirty": None}
 TODAY, NATIVE = "py_function_numpy", "native"
+DATA = "data"
+"""The folder of the user's own data."""
 
 
 def make(folder: Path) -> Commands:
-    """Write one of every kind of file, and return the command lines that read it, by the name of the file."""
+    """Write one of every kind of file, and return the command lines that read them, by the name of the file."""
+    (folder / VICTIM).write_text("keep me", encoding="utf-8")
+    return {
+        **_make_run(folder),
+        **_make_pipeline(folder),
+        **_make_shards(folder),
+        **_make_versions(folder),
+        **_make_revisions(folder),
+        **_make_histories(folder),
+        **_make_for_runs(folder),
+        **_make_for_programs(folder),
+    }
+
+
+def _files(folder: str, commands: list[list[str]]) -> Commands:
+    """Return both files of a run's folder with the commands that read them."""
+    return {f"{folder}/{name}": commands for name in (store.RUN_FILE, store.SAMPLES_FILE)}
+
+
+def _make_run(folder: Path) -> Commands:
+    """Write a run with everything that may lie in its folder, and two runs to compare and to pool."""
     cases = [stored.case(variant, size=size) for variant in ("well", NATIVE) for size in (1, 10)]
     content = stored.run(cases, certificate=certificates.as_stored(certificates.certificate()))
     content["catalogue"]["variants"][NATIVE] = {**stored.VARIANT, "kind": "port"}
@@ -37,33 +76,136 @@ def make(folder: Path) -> Commands:
     counted_copies.write(run / counted_copies.FILE, placement_files.document())
     made = copied_files.document(copied_files.row(1, 1e-4), copied_files.row(1_000, 2e-4))
     copy_costs.write(run / copy_costs.FILE, {**made, **copied_files.gpu_document(copied_files.GPU)})
-    shutil.copytree(run, folder / "several" / "tf-2.21.0")
-    versions.write(folder / "several", versions.named(folder / "several", ["2.21.0"]))
+    threads_file.write(run / threads_file.FILE, thread_calls.document({TODAY: {1: 1e3, 2: 1e3}, NATIVE: {1: 1e4}}))
+    (run / pipeline_file.FILE).write_text(pipeline_file.as_json(_pipeline()), encoding="utf-8")
+    for number, name in enumerate(("first", "second")):
+        pairs.write_run(folder / name, pairs.cases(), seed=number, launches=3)
+    report = ["report", "run", "--out", OUT]
+    of_run = [["check", "run"], ["check", "--json", "run"], [PYTHON, "read", "run"], report]
+    compared = [
+        ["compare", "first", "second"],
+        ["compare", "second", "first", "--json", "--fail-on", "never"],
+        ["compare", "first", "second", "--markdown", f"{OUT}/told.md", "--junit", f"{OUT}/told.xml"],
+        ["compare", "first", TODAY, NATIVE, "--axis", "variant"],
+        ["check", "first"],
+        [PYTHON, "compare", "first", "second"],
+        [PYTHON, "read", "first", "second"],
+        ["report", "first", "second", "--out", OUT],
+    ]
+    in_page = [report, [PYTHON, "read", "run"]]
+    return {
+        **_files("run", [*of_run, ["report", "run", "--allow-changed", "--json", "--out", OUT]]),
+        **_files("first", compared),
+        **{f"run/{name}": in_page for name in (counted_copies.FILE, copy_costs.FILE, threads_file.FILE)},
+        f"run/{pipeline_file.FILE}": [report, ["pipeline", "double", "--results", f"run/{pipeline_file.FILE}"]],
+        f"run/{probes.FILE}": [
+            report,
+            ["report", "run", "--require", "xla", "--out", OUT],
+            ["probe", f"run/{probes.FILE}"],
+            ["probe", "--json", f"run/{probes.FILE}"],
+            ["probe", f"run/{probes.FILE}", f"run/{probes.FILE}"],
+        ],
+    }
+
+
+def _pipeline() -> dict[str, Any]:
+    seconds = {one.key: 1e-4 / (place + 1) for place, one in enumerate(pipelines.ALL)}
+    return pipelines.document(seconds)
+
+
+def _make_pipeline(folder: Path) -> Commands:
+    """Write what `pyopbench pipeline` does."""
+    name = f"pipe/{pipeline_file.FILE}"
+    (folder / "pipe").mkdir()
+    (folder / name).write_text(pipeline_file.as_json(_pipeline()), encoding="utf-8")
+    again = ["pipeline", "double", "--results", name]
+    return {
+        name: [again, [*again, "--json"], [*again, "--step-ms", "5"], [*again, "--out", f"{OUT}/new", "--step-ms", "5"]]
+    }
+
+
+def _make_shards(folder: Path) -> Commands:
+    """Write the shards of a run, and of one on several versions, and what they are merged to."""
+    parts = [folder / f"shard-{index}" for index in (1, 2)]
+    for index, part in enumerate(parts, 1):
+        sharded.write_shard(part, index, 2)
+        sharded.write_versions(folder / f"versions-{index}", index, 2, ["2.20.0", "2.21.0"])
+    merge.merge(parts, folder / "merged")
+    together = ["merge", "shard-1", "shard-2", "--out", f"{OUT}/new"]
+    of_shards = [
+        together,
+        [*together, "--allow-changed"],
+        ["merge", "shard-1", "--allow-missing", "--out", f"{OUT}/new"],
+        ["check", "shard-1"],
+    ]
+    of_versions = [["merge", "versions-1", "versions-2", "--out", f"{OUT}/new"]]
+    of_merged = [["check", "merged"], [PYTHON, "read", "merged"], ["report", "merged", "--out", OUT]]
+    return {
+        **_files("shard-1", of_shards),
+        f"versions-1/{versions.FILE}": of_versions,
+        **_files("versions-1/tf-2.21.0", of_versions),
+        **_files("merged", of_merged),
+    }
+
+
+def _make_versions(folder: Path) -> Commands:
+    """Write a run on two versions of TensorFlow."""
+    pairs.write_versions(folder / "several", "2.20.0", "2.21.0")
+    commands = [
+        ["compare", "several", "2.20.0", "2.21.0", "--axis", "tf"],
+        ["history", "several", "--by", "tf", "--out", OUT],
+        ["check", "several"],
+        ["resume", "several"],
+        [PYTHON, "read", "several"],
+        ["report", "several"],
+    ]
+    return {f"several/{versions.FILE}": commands, **_files("several/tf-2.21.0", commands)}
+
+
+def _make_revisions(folder: Path) -> Commands:
+    """Write a run over two revisions and a control."""
+    slower = {histories.CHANGED: 1.2}
+    revision_runs.write_revisions(folder / "revisions", {}, slower, different={1: revision_runs.DIFFERENT}, launches=3)
+    commands = [
+        ["report", "revisions"],
+        ["report", "revisions", "--json", "--fail-on", "never"],
+        ["compare", "revisions", "r0", "r1", "--axis", "commit"],
+        ["check", "revisions"],
+        ["resume", "revisions"],
+        [PYTHON, "read", "revisions"],
+    ]
+    of_runs = [one for one in commands if one[0] != "resume"]
+    return {f"revisions/{versions.FILE}": commands, **_files("revisions/rev-2", of_runs)}
+
+
+def _make_histories(folder: Path) -> Commands:
+    """Write runs of four commits, a change between them that was measured again, and results of other tools."""
+    factors = histories.stepped(4, 2, 1.3)
+    runs = [f"commits/{path.name}" for path in histories.write_commits(folder / "commits", factors)]
+    again = folder / "history" / "reruns" / "again"
+    revision_runs.write_revisions(again, {}, {histories.CHANGED: 1.3}, launches=3)
+    of_commits = ["history", *runs, "--out", "history"]
+    histories.write_asv(folder / "asv", [1.0, 1.0, 1.3, 1.3])
+    of_asv = ["history", "asv", "--out", OUT]
+    results = sorted((folder / "asv" / "here").glob("*-env.json"))
     for path in FOREIGN:
         shutil.copy(path, folder)
-    (folder / VICTIM).write_text("keep me", encoding="utf-8")
-    of_run = [
-        ["report", "run", "--out", OUT],
-        ["compare", "run", "run"],
-        ["compare", "run", "run", "--markdown", f"{OUT}/told.md"],
-        ["check", "run"],
-        ["check", "--json", "run"],
-    ]
-    allowed = [["report", "run", "--allow-changed", "--json", "--out", OUT]]
-    found = {f"run/{name}": [*of_run, *allowed] for name in (store.RUN_FILE, store.SAMPLES_FILE)}
-    found |= {f"run/{name}": of_run for name in (counted_copies.FILE, copy_costs.FILE)}
-    found[f"run/{probes.FILE}"] = [
-        *of_run,
-        ["probe", f"run/{probes.FILE}"],
-        ["probe", "--json", f"run/{probes.FILE}"],
-        ["probe", f"run/{probes.FILE}", f"run/{probes.FILE}"],
-    ]
-    found[f"several/{versions.FILE}"] = [["compare", "several", "several"], ["check", "several"], ["resume", "several"]]
-    found |= {
-        path.name: [["compare", path.name, path.name], ["report", path.name, "--out", OUT], ["check", path.name]]
-        for path in FOREIGN
+        shutil.copy(path, folder / f"other-{path.name}")
+    return {
+        **_files(runs[1], [of_commits, [*of_commits, "--json"]]),
+        f"history/reruns/again/{versions.FILE}": [of_commits],
+        **_files("history/reruns/again/rev-2", [of_commits]),
+        results[1].relative_to(folder).as_posix(): [of_asv, [*of_asv, "--json"]],
+        **{
+            path.name: [
+                ["compare", path.name, f"other-{path.name}"],
+                [PYTHON, "read", path.name],
+                ["history", path.name, f"other-{path.name}", "--by", "date", "--out", OUT],
+                ["report", path.name, "--out", OUT],
+            ]
+            for path in FOREIGN
+        },
     }
-    return {**found, **_make_for_runs(folder), **_make_for_programs(folder)}
 
 
 def _kept() -> Path:
@@ -93,7 +235,7 @@ def _make_for_runs(folder: Path) -> Commands:
     stored.write(folder / "wanting", {**content, "settings": {**settings, "tf": "2.21.0"}}, [stored.launch_line(0)])
     (folder / "mix.csv").write_text("size,weight\n1,3\n10,1\n", encoding="utf-8")
     (folder / "shapes.csv").write_text("shape,dtype,weight\n1x1,float32,3\n2x5,float32,1\n", encoding="utf-8")
-    data = folder / "data" / "pyopbench"
+    data = folder / DATA / "pyopbench"
     for path in (certificate.path_for(KNOWN), _kept()):
         (data / path.parent.name).mkdir(parents=True)
     own = data / "certificates" / certificate.path_for(KNOWN).name
@@ -104,10 +246,8 @@ def _make_for_runs(folder: Path) -> Commands:
     mixed = [["resume", "wanting", "--mix"], ["report", "run", "--out", OUT, "--mix"]]
     begun = ["run", "double", "--out", f"{OUT}/new"]
     return {
-        f"begun/{store.RUN_FILE}": resumed,
-        f"begun/{store.SAMPLES_FILE}": resumed,
-        f"fresh/{store.RUN_FILE}": [["resume", "fresh"], ["resume", "fresh", "--allow-changed"]],
-        f"fresh/{store.SAMPLES_FILE}": [["resume", "fresh"], ["resume", "fresh", "--allow-changed"]],
+        **_files("begun", resumed),
+        **_files("fresh", [["resume", "fresh"], ["resume", "fresh", "--allow-changed"]]),
         f"wanting/{store.RUN_FILE}": [["resume", "wanting"]],
         "mix.csv": [[*words, "mix.csv"] for words in mixed],
         "shapes.csv": [[*words, "shapes.csv"] for words in mixed],
@@ -117,20 +257,33 @@ def _make_for_runs(folder: Path) -> Commands:
 
 
 def _make_for_programs(folder: Path) -> Commands:
-    """Write what a recorded program leaves, and what `scan` parses."""
+    """Write what a recorded program leaves, a recording, and what `scan` parses."""
     counted = {"calls": 3, "raised": 0, "seconds": 0.5, "outside_calls": 3, "outside_seconds": 0.75}
-    names = {"file": "a.py", "line": 3, "function": "f", "kind": "py_function", "mode": "graph", "body": "g"}
+    names = {"file": "source.py", "line": 4, "function": "f", "kind": "py_function", "mode": "graph", "body": "g"}
     shapes = [{"inputs": [{"shape": [2, 5], "dtype": "float32"}], "calls": 3, "seconds": 0.5}]
     part = {"trouble": "", "sites": [{**names, "forward": counted, "gradient": counted, "shapes": shapes}]}
     (folder / "part.json").write_text(json.dumps(part), encoding="utf-8")
     source = "import tensorflow as tf\ndef f(x):\n    return x[1]\ny = tf.numpy_function(f, [1], tf.float32)\n"
     (folder / "source.py").write_text(source, encoding="utf-8")
+    recording = {"version": 1, "command": ["python"], "exit_code": 0, "sites": part["sites"]}
+    (folder / "recording.json").write_text(json.dumps(recording), encoding="utf-8")
+    (folder / "graph.pb").write_bytes(_field(1, _field(1, b"one") + _field(2, b"PyFunc") + _field(5, _TOKEN)))
+    text = 'node {\n  name: "one"\n  op: "PyFunc"\n  attr {\n    key: "token"\n    value { s: "pyfunc_3" }\n  }\n}\n'
+    (folder / "graph.pbtxt").write_text(text, encoding="utf-8")
     leaving = ["sh", "-c", 'cp -a part.json "$PYOPBENCH_RECORD/1.json" 2> /dev/null']
+    draft = ["scan", "--draft", "source.py:4"]
     return {
         "part.json": [["record", "--out", f"{OUT}/r.json", "--", *leaving]],
-        "source.py": [
-            ["scan", "source.py"],
-            ["scan", "--json", "source.py"],
-            ["scan", "--draft", "source.py:4", "--out", f"{OUT}/my_op.py"],
-        ],
+        "source.py": [["scan", "source.py"], ["scan", "--json", "source.py"], [*draft, "--out", f"{OUT}/my_op.py"]],
+        "recording.json": [[*draft, "--recording", "recording.json"]],
+        "graph.pb": [["scan", "graph.pb"]],
+        "graph.pbtxt": [["scan", "graph.pbtxt"]],
     }
+
+
+def _field(number: int, content: bytes) -> bytes:
+    """Return a field of a protocol buffer, of at most 127 bytes."""
+    return bytes([number << 3 | 2, len(content)]) + content
+
+
+_TOKEN = _field(1, b"token") + _field(2, _field(2, b"pyfunc_3"))

@@ -27,6 +27,12 @@ def test_a_line_of_no_kind_is_refused_with_the_kinds_that_there_are(line: Any, k
     assert caught.value.received == f"line 3: kind is {kind!r}, not one of {', '.join(samples_schema.LINES)}"
 
 
+@pytest.mark.parametrize("by", ["", "rounds", None])
+def test_what_nothing_ends_a_run_by_is_refused(by: str | None) -> None:
+    line = {"kind": "ended", "launch": 2, "by": by, "looks": 0, "seconds": 1.0, "sampling_seconds": 1.0}
+    assert "by: " in str(stored.refusal(lambda: samples_schema.check_line(line, "here")))
+
+
 @pytest.mark.parametrize(
     ("gpus", "told"),
     [
