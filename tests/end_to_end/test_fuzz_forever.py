@@ -13,6 +13,7 @@ import pytest
 
 import fuzz_forever
 import mutants
+from pyopbench.core.errors import InternalError
 
 
 @pytest.fixture
@@ -53,6 +54,23 @@ def test_what_fails_is_told_made_small_and_tried_first_the_next_time(
     ticks = iter([0.0] * 2 + [0.5] * 100_000)
     fuzz_forever.fuzz(1.0, tell, examples=50)
     assert attempts[0] == smallest
+
+
+@pytest.mark.parametrize(("failed", "code"), [(0, 0), (2, 1)])
+def test_a_round_that_fails_fails_the_program(monkeypatch: pytest.MonkeyPatch, failed: int, code: int) -> None:
+    monkeypatch.setattr("sys.argv", ["fuzz_forever.py", "1"])
+    monkeypatch.setattr(fuzz_forever, "fuzz", lambda *_: (300, failed))
+    assert fuzz_forever.main() == code
+
+
+def test_a_fault_in_a_command_is_a_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(mutants, "KEPT", tmp_path / "kept")
+    monkeypatch.setattr(mutants, "call", lambda words: (InternalError.exit_code, "all is well"))
+    told: list[str] = []
+    ticks = iter([0.0, 0.5])
+    monkeypatch.setattr(time, "monotonic", lambda: next(ticks, 2.0))
+    assert fuzz_forever.fuzz(1.0, told.append, examples=2)[1] == 1
+    assert f"ends with {InternalError.exit_code}" in told[0]
 
 
 def test_it_ends_in_time(attempts: list[int], monkeypatch: pytest.MonkeyPatch) -> None:

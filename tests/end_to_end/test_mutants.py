@@ -14,6 +14,7 @@ import pytest
 import mutants
 import pyopbench
 from mutant_files import PYTHON
+from pyopbench.__main__ import EXIT_INTERRUPTED
 from pyopbench.core.errors import InternalError
 from pyopbench.results import open_file
 
@@ -208,6 +209,22 @@ def test_what_a_seed_finds_fails_the_program_and_is_counted(
     assert "3 mutants from seed 0: 3 wrong" in told
     monkeypatch.setattr(mutants, "call", lambda words: (0, ""))
     assert mutants.main() == 0
+
+
+def test_ctrl_c_during_a_command_ends_the_program(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Commands answer Ctrl-C with an exit code, after which the next mutant would be tried."""
+
+    def interrupted(**_: object) -> None:
+        raise KeyboardInterrupt
+
+    for command in mutants.cli().commands.values():
+        if command.callback is not None:
+            monkeypatch.setattr(command, "callback", interrupted)
+    monkeypatch.setattr("sys.argv", ["mutants.py", "100", "0"])
+    assert mutants.main() == EXIT_INTERRUPTED
+    assert "0 wrong" in capsys.readouterr().out
 
 
 def test_ends_are_counted_by_kind_and_command() -> None:

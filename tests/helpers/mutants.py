@@ -37,6 +37,7 @@ import stored
 from mutant_files import DATA, KNOWN, NATIVE, OUT, PYTHON, TODAY, VICTIM, Commands, make
 from mutations import mutate
 from places import ROOT
+from pyopbench.__main__ import EXIT_INTERRUPTED
 from pyopbench.cli import app
 from pyopbench.cli.errors import command_of, end_of
 from pyopbench.core.errors import InternalError, PyopbenchError, WorkerLost
@@ -210,6 +211,8 @@ class Fuzzer:
                 raise
             except BaseException as error:  # noqa: BLE001 - what a command lets through is what is looked for
                 code, said = type(error).__name__, str(error)
+        if code == EXIT_INTERRUPTED:  # by Ctrl-C, which commands answer: it is meant for the fuzzer
+            raise KeyboardInterrupt
         self.ends[Path(name).parts[0], words[0], code] += 1
         if code == InternalError.exit_code or code not in EXIT_CODES:
             yield f"ends with {code}: {said[-600:]}"
@@ -331,11 +334,10 @@ def run(count: int, seed: int, ends: Counter[tuple[str, str, int | str]] | None 
         ends: gets how often a command over a kind of file ended with an exit code.
     """
     with fuzzing() as fuzzer:
+        fuzzer.ends = fuzzer.ends if ends is None else ends
         for number in range(seed, seed + count):
             for problem in fuzzer.attempt(random.Random(number)):
                 yield f"seed {number}: {problem}"
-        if ends is not None:
-            ends.update(fuzzer.ends)
 
 
 def replay(name: str, content: bytes) -> Iterator[str]:
@@ -375,14 +377,18 @@ def main() -> int:
     count, seed = (int(word) for word in (*sys.argv[1:], *("2000", str(time.time_ns() % 10**9))[len(sys.argv) - 1 :]))
     start, wrong = time.process_time(), 0
     ends: Counter[tuple[str, str, int | str]] = Counter()
-    for problem in run(count, seed, ends):
-        wrong += 1
-        sys.stdout.write(f"{problem}\n")
-        sys.stdout.flush()
+    is_interrupted = False
+    try:
+        for problem in run(count, seed, ends):
+            wrong += 1
+            sys.stdout.write(f"{problem}\n")
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        is_interrupted = True
     seconds = time.process_time() - start
-    lines = (*table(ends), f"{count:,} mutants from seed {seed}: {wrong:,} wrong; {seconds:.0f} s of CPU")
-    sys.stdout.write("\n".join(lines) + "\n")
-    return int(wrong > 0)
+    said = f"{sum(ends.values()):,} mutants from seed {seed}: {wrong:,} wrong; {seconds:.0f} s of CPU"
+    sys.stdout.write("\n".join((*table(ends), said)) + "\n")
+    return EXIT_INTERRUPTED if is_interrupted else int(wrong > 0)
 
 
 if __name__ == "__main__":
