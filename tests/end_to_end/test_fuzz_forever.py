@@ -70,7 +70,7 @@ def test_a_fault_in_a_command_is_a_failure(monkeypatch: pytest.MonkeyPatch, tmp_
     ticks = iter([0.0, 0.5])
     monkeypatch.setattr(time, "monotonic", lambda: next(ticks, 2.0))
     assert fuzz_forever.fuzz(1.0, told.append, examples=2)[1] == 1
-    assert f"ends with {InternalError.exit_code}" in told[0]
+    assert len(told) == 1
 
 
 def test_it_ends_in_time(attempts: list[int], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -157,9 +157,9 @@ def test_settings_and_baseline_are_read_back(tmp_path: Path) -> None:
 def test_a_run_without_a_setting_that_it_is_continued_with_is_refused(tmp_path: Path) -> None:
     settings = {name: value for name, value in stored.SETTINGS.items() if name != "until"}
     folder = stored.write(tmp_path / "run", stored.run(CASES, settings=settings), [])
-    with pytest.raises(BadInput, match="lacks settings") as refused:
+    with pytest.raises(BadInput) as refused:
         start.settings_of(folder)
-    assert str(refused.value.received).endswith(" without until")
+    assert refused.value.received == f"{folder / store.RUN_FILE} without until"
 
 
 def test_a_setting_that_has_a_usual_value_may_be_absent(tmp_path: Path) -> None:
