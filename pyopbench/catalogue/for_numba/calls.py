@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -217,14 +218,16 @@ def as_array(node: ast.Call, names: Names) -> Instead | None:
 
 def _dtype_of_tensor(node: ast.expr | None, names: Names) -> str | None:
     """Return NumPy's name of a dtype, of TensorFlow's or of NumPy's; None for one that is not known."""
-    value = node.value if isinstance(node, ast.Constant) else names.value_of(node) if node is not None else None
-    if value is None:
+    if node is None:
+        return None
+    value: Any = node.value if isinstance(node, ast.Constant) else names.value_of(node)
+    if value is None:  # which NumPy takes for float64
         return None
     try:
         dtype = np.dtype(getattr(value, "as_numpy_dtype", value))
     except TypeError:
         return None
-    return {"bool": "bool_"}.get(dtype.name, dtype.name)
+    return {"bool": "bool_"}.get(str(dtype.name), str(dtype.name))
 
 
 TENSORS = {"convert_to_tensor": "value", "constant": "value", "cast": "x"}
