@@ -21,8 +21,8 @@ from pyopbench.core.op import Op
 PLACE = re.compile(r'File "?([^"\n]+?)"?[,:]? (?:line |\()(\d+)')
 """A line of source as tracebacks, TensorFlow and Numba quote it in their messages."""
 
-INNER_NAME = re.compile(r"(?<=ymbolic Tensor) \([^)]*\)|pyopbench\d+_\d+/")
-"""Names of tensors that pyopbench's graphs have, and nobody's source; the line of the source says which is meant."""
+SCOPE = re.compile(r"pyopbench\d+_\d+/")
+"""The scope of a copy in pyopbench's graphs, which names of tensors begin with and nobody's source has."""
 
 MODULE_PLACE = re.compile(r" from '[^']*'(?=>)| \w+ from /\S+ \(\d+\)|, defined at \S+ \(\d+\)")
 
@@ -38,7 +38,7 @@ NUMBA_SAYS = re.compile(
 """Of a long message of Numba's, what it says first and what its innermost check says, but for which step has failed."""
 
 ADVICE = re.compile(
-    r"(?<=\.) (You can attempt|This error may indicate|Please call) .*|(?<=tf\.Tensor) \([^)]*\)", re.DOTALL
+    r"(?<=\.) (You can attempt|This error may indicate|Please call) .*|(?<=[. ]Tensor) \([^)]*\)", re.DOTALL
 )
 """TensorFlow's advice to who wrote the code for it, which nobody did here, and numbered names of tensors."""
 
@@ -80,7 +80,7 @@ def explain(error: BaseException, op: Op) -> str:
     where = "" if place is None else f", {_told(place)}"
     if isinstance(error, Refused):
         where += _behind(error, op)
-    said = INNER_NAME.sub("", _said(error, place))
+    said = SCOPE.sub("", _said(error, place))
     return shorten_reason(said.rstrip(ENDS) if where else said, where)
 
 
