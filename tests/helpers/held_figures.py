@@ -20,6 +20,7 @@ from scipy import stats
 
 import simulation_tables as tables
 from places import ROOT
+from pyopbench.callbacks.record.usage import DISPATCH_SECONDS
 from pyopbench.compare.verdicts import INTERLEAVED_ERROR
 from pyopbench.core import formatting
 from pyopbench.core.model import MINIMUM_EFFECT
@@ -126,6 +127,7 @@ def held() -> dict[str, dict[str, Holder]]:
         "find-and-watch.md": {
             "100%": WHOLE,
             **_exact(MINIMUM, seconds(value_of("pyopbench/callbacks/injected/recorder.py", "SAVE_SECONDS"))),
+            **_exact(formatting.seconds(DISPATCH_SECONDS)),
         },
         "fleet.md": _fleet(),
         "gpu.md": _exact(size(4 * max(value_of("pyopbench/worker/gpu_copies.py", "SIZES")))),
