@@ -143,7 +143,7 @@ Baseline = Annotated[
     typer.Option(
         "--baseline",
         metavar="NAME",
-        help="Your current callback. Default: that of your op file, else numpy_function; built-in: py_function_numpy.",
+        help="Your callback today. Default: as in the op file, else numpy_function; built-in: py_function_numpy.",
         rich_help_panel=JUDGING,
     ),
 ]

@@ -135,5 +135,5 @@ def _print_next(number: int, used: usage.Usage, mix: Path, file: Path) -> None:
     say(f"is #{number} worth a port? Draft an op with the recorded shapes and measure it:", err)
     scan = f"pyopbench scan --draft {place} --recording {shlex.quote(str(file))} --out my_op.py"
     err.print(f"  {escape(scan)}", soft_wrap=True)
-    run = shlex.join(run_words("my_op.py", BASELINES[site.kind], mix, used.step_of(site)))
+    run = shlex.join(run_words("my_op.py", BASELINES.get(site.kind), mix, used.step_of(site)))
     err.print(f"  {escape(run)}", soft_wrap=True)

@@ -183,6 +183,7 @@ def test_corrupt_results_end_with_file_and_line(
 def test_a_file_that_cannot_be_read_is_bad_input(call: Call, tmp_path: Path) -> None:
     """The samples are a folder: no content is wrong, but the system refuses to read it."""
     folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
+    (folder / store.SAMPLES_FILE).unlink()
     (folder / store.SAMPLES_FILE).mkdir()
     ended = call("report", folder)
     assert ended.code == 2

@@ -128,7 +128,7 @@ def eventually(found: Callable[[], Any]) -> Any:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the body reads where it is from /proc")
 def test_a_body_costs_the_arrangements_in_which_it_misbehaves_and_the_rest_is_measured(tmp_path: Path) -> None:
-    command = start(tmp_path, BEHAVIOURS, "--json")
+    command = start(tmp_path, BEHAVIOURS, "--json", "--baseline", "py_function_numpy")
     told, errors = command.communicate(timeout=400)
     assert command.returncode == 0, errors
     found = json.loads(told)

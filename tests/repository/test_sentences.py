@@ -38,6 +38,7 @@ OF_OTHERS = {
     "tests/cli/test_probe.py": 1,
     "tests/end_to_end/test_command_line.py": 2,
     "tests/helpers/figures.py": 2,
+    "tests/helpers/mutants.py": 2,
     "tests/helpers/named_versions.py": 5,
     "tests/helpers/simulation_tables.py": 1,
     "tests/judge/test_tried_ports.py": 1,

@@ -98,8 +98,10 @@ class Surroundings:
         """Return whether a pipeline calls a node in parallel; `perhaps` where a number is not in the source."""
         names = {getattr(scope, "name", "") for scope in self.source.scopes(node)}
         nodes = {below for _, below in self.source.above(node)}
-        is_in = {one for one in PARALLEL_CONTEXTS.values() if names & self.used_in[one] or nodes & self.inside[one]}
-        return next((answer for answer, context in PARALLEL_CONTEXTS.items() if context in is_in), "no")
+        for answer, context in PARALLEL_CONTEXTS.items():
+            if names & self.used_in[context] or nodes & self.inside[context]:
+                return answer
+        return "no"
 
     def gradient(self, node: ast.AST, op: str, kind: str) -> str:
         """Return how a callback has its gradient; `op` is the name of the op that it becomes in a graph."""

@@ -267,9 +267,9 @@ def next_steps(draft: Draft, out: Path) -> list[str]:
     return [f"pyopbench verify {mine}", run, *([port] if draft.has_numpy else [])]
 
 
-def run_words(op: str, baseline: str, mix: Path | None, step: Step | None) -> list[str]:
+def run_words(op: str, baseline: str | None, mix: Path | None, step: Step | None) -> list[str]:
     """Return the command that measures an op file with what is known of the program."""
-    words = ["pyopbench", "run", op, "--quick", "--baseline", baseline]
+    words = ["pyopbench", "run", op, "--quick", *([] if baseline is None else ["--baseline", baseline])]
     words += [] if mix is None else ["--mix", str(mix)]
     if step is None:
         return words

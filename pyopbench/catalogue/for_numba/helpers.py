@@ -240,6 +240,7 @@ def _product_typed(a: Any, b: Any) -> Any:
 
 def _like(number: Any, *others: Any) -> Any:
     """Return a number of Python's in the dtype that the arrays have which it is computed with, as NumPy takes it."""
+    return number
 
 
 @numba.extending.overload(_like)  # type: ignore[untyped-decorator]

@@ -33,15 +33,108 @@ TYPES = {
 PREFIX = "Ported"
 """Before the name of an op, because TensorFlow has many names, and refuses one that is taken."""
 
-NOT_IN_CPP = """
-    alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class co_await
-    co_return co_yield compl concept const consteval constexpr constinit const_cast continue decltype default delete do
-    double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable
-    namespace new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast
-    requires return short signed sizeof static static_assert static_cast struct switch template this thread_local throw
-    true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
-    name context std tensorflow
-"""
+NOT_IN_CPP = {
+    *[
+        "alignas",
+        "alignof",
+        "and",
+        "and_eq",
+        "asm",
+        "auto",
+        "bitand",
+        "bitor",
+        "bool",
+        "break",
+        "case",
+        "catch",
+        "char",
+        "char8_t",
+        "char16_t",
+        "char32_t",
+        "class",
+        "co_await",
+        "co_return",
+        "co_yield",
+        "compl",
+        "concept",
+        "const",
+        "consteval",
+        "constexpr",
+        "constinit",
+        "const_cast",
+        "continue",
+        "decltype",
+        "default",
+        "delete",
+        "do",
+        "double",
+        "dynamic_cast",
+        "else",
+        "enum",
+        "explicit",
+    ],
+    *[
+        "export",
+        "extern",
+        "false",
+        "float",
+        "for",
+        "friend",
+        "goto",
+        "if",
+        "inline",
+        "int",
+        "long",
+        "mutable",
+        "namespace",
+        "new",
+        "noexcept",
+        "not",
+        "not_eq",
+        "nullptr",
+        "operator",
+        "or",
+        "or_eq",
+        "private",
+        "protected",
+        "public",
+        "register",
+        "reinterpret_cast",
+        "requires",
+        "return",
+        "short",
+        "signed",
+        "sizeof",
+        "static",
+        "static_assert",
+        "static_cast",
+        "struct",
+        "switch",
+        "template",
+        "this",
+        "thread_local",
+        "throw",
+        "true",
+        "try",
+        "typedef",
+        "typeid",
+        "typename",
+        "union",
+        "unsigned",
+        "using",
+        "virtual",
+        "void",
+        "volatile",
+        "wchar_t",
+        "while",
+        "xor",
+        "xor_eq",
+        "name",
+        "context",
+        "std",
+        "tensorflow",
+    ],
+}
 """Names that an input of the C++ cannot have: those of C++, and `name`, which TensorFlow's Python function takes."""
 
 OURS = re.compile(r"(output|input)(_\d+)?|d_.*|.*_(tensor|shape)")
@@ -151,7 +244,7 @@ def _inputs(facts: Facts) -> list[Given]:
     found: list[Given] = []
     for place, (name, dtype, rank) in enumerate(facts.inputs):
         lower = name.lower()
-        is_free = not OURS.fullmatch(lower) and lower not in {*NOT_IN_CPP.split()} | {one.name for one in found}
+        is_free = not OURS.fullmatch(lower) and lower not in NOT_IN_CPP | {one.name for one in found}
         is_good = is_free and re.fullmatch(r"[a-z][a-z0-9_]*", lower)
         found.append(Given(lower if is_good else f"input_{place}", dtype, tuple((place, axis) for axis in range(rank))))
     return found
