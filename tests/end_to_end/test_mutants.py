@@ -17,6 +17,7 @@ from mutant_files import PYTHON
 from pyopbench.__main__ import EXIT_INTERRUPTED
 from pyopbench.core.errors import InternalError
 from pyopbench.results import open_file
+from pyopbench.results.check import check
 
 COUNT = 300
 """Some ten seconds; `make fuzz` goes on for as many as it is told."""
@@ -164,6 +165,12 @@ def _plant(monkeypatch: pytest.MonkeyPatch, way: tuple[str, ...], fault: Callabl
         monkeypatch.setitem(mutants.API, way[1], fault)
     else:
         monkeypatch.setattr(mutants.cli().commands[way[0]], "callback", fault)
+
+
+def test_what_is_mutated_is_whole_before(fuzzer: mutants.Fuzzer) -> None:
+    """What lacks its checksum would be refused whatever is changed in it, and find nothing."""
+    found = [file for part in check(fuzzer._template) for file in part.files if not file.is_fine]
+    assert found == []
 
 
 def test_every_command_reads_the_file_that_it_is_driven_with_and_a_bug_in_reading_it_is_found(

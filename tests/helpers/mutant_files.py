@@ -23,6 +23,7 @@ from pyopbench.results import (
     certificate,
     copy_costs,
     counted_copies,
+    integrity,
     merge,
     pipeline_file,
     probes,
@@ -77,7 +78,7 @@ def _make_run(folder: Path) -> Commands:
     made = copied_files.document(copied_files.row(1, 1e-4), copied_files.row(1_000, 2e-4))
     copy_costs.write(run / copy_costs.FILE, {**made, **copied_files.gpu_document(copied_files.GPU)})
     threads_file.write(run / threads_file.FILE, thread_calls.document({TODAY: {1: 1e3, 2: 1e3}, NATIVE: {1: 1e4}}))
-    (run / pipeline_file.FILE).write_text(pipeline_file.as_json(_pipeline()), encoding="utf-8")
+    stored.seal(run / pipeline_file.FILE, _pipeline())
     for number, name in enumerate(("first", "second")):
         pairs.write_run(folder / name, pairs.cases(), seed=number, launches=3)
     report = ["report", "run", "--out", OUT]
@@ -117,7 +118,7 @@ def _make_pipeline(folder: Path) -> Commands:
     """Write what `pyopbench pipeline` does."""
     name = f"pipe/{pipeline_file.FILE}"
     (folder / "pipe").mkdir()
-    (folder / name).write_text(pipeline_file.as_json(_pipeline()), encoding="utf-8")
+    stored.seal(folder / name, _pipeline())
     again = ["pipeline", "double", "--results", name]
     return {
         name: [again, [*again, "--json"], [*again, "--step-ms", "5"], [*again, "--out", f"{OUT}/new", "--step-ms", "5"]]
@@ -239,7 +240,7 @@ def _make_for_runs(folder: Path) -> Commands:
     for path in (certificate.path_for(KNOWN), _kept()):
         (data / path.parent.name).mkdir(parents=True)
     own = data / "certificates" / certificate.path_for(KNOWN).name
-    own.write_text(certificates.certificate(environment=KNOWN).as_json(), encoding="utf-8")
+    own.write_bytes(integrity.sealed(certificates.certificate(environment=KNOWN).as_json()))
     known = data / "probes" / _kept().name
     probes.write(known, probe_files.document(probe_files.row("xla", TODAY, "fails", "no")))
     resumed = [["resume", "begun"], ["resume", "begun", "--allow-changed"], ["check", "begun"]]
@@ -266,7 +267,7 @@ def _make_for_programs(folder: Path) -> Commands:
     source = "import tensorflow as tf\ndef f(x):\n    return x[1]\ny = tf.numpy_function(f, [1], tf.float32)\n"
     (folder / "source.py").write_text(source, encoding="utf-8")
     recording = {"version": 1, "command": ["python"], "exit_code": 0, "sites": part["sites"]}
-    (folder / "recording.json").write_text(json.dumps(recording), encoding="utf-8")
+    stored.seal(folder / "recording.json", recording)
     (folder / "graph.pb").write_bytes(_field(1, _field(1, b"one") + _field(2, b"PyFunc") + _field(5, _TOKEN)))
     text = 'node {\n  name: "one"\n  op: "PyFunc"\n  attr {\n    key: "token"\n    value { s: "pyfunc_3" }\n  }\n}\n'
     (folder / "graph.pbtxt").write_text(text, encoding="utf-8")
