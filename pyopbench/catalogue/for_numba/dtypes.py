@@ -89,6 +89,14 @@ KEEPING = (
 )
 """Functions of one array that give floats of the dtype that they are given."""
 
+WHOLE_OPERATIONS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.Pow)
+WHOLE_FUNCTIONS = (
+    *(np.abs, np.square, np.sign, np.negative, np.max, np.min, np.where),
+    *(np.maximum, np.minimum, np.add, np.subtract, np.multiply, np.floor_divide, np.mod),
+)
+WHOLE_METHODS = {"copy", "reshape", "transpose", "ravel", "flatten", "max", "min"}
+"""What gives integers of the dtype that it is given; everything else may give wider ones, or floats."""
+
 
 def number_in_operation(node: ast.BinOp, names: Names) -> Instead | None:
     """Return what stands for an operation of an array and a number of Python's: that number, of the array's dtype.
@@ -126,7 +134,7 @@ def number_compared(node: ast.Compare, names: Names) -> Instead | None:
         return None
     made = Instead()
     sides = [node.left, *node.comparators]
-    texts = _with_numbers(sides, made, names)
+    texts = _with_numbers(sides, made, names, are_compared=True)
     if texts is None or not any(
         isinstance(one, ast.Constant) and type(one.value) is float for side in sides for one in ast.walk(side)
     ):
@@ -159,8 +167,14 @@ def _floating(node: ast.expr, made: Instead) -> str:
     return f"{node.value}.0" if is_whole else made.part(node) if is_floating else f"1.0 * ({made.part(node)})"  # type: ignore[attr-defined]
 
 
-def _with_numbers(sides: list[ast.expr], made: Instead, names: Names, *, divides: bool = False) -> list[str] | None:
-    """Return operands of which those that are numbers of Python's get the dtype of the others; None if none do."""
+def _with_numbers(
+    sides: list[ast.expr], made: Instead, names: Names, *, divides: bool = False, are_compared: bool = False
+) -> list[str] | None:
+    """Return operands of which those that are numbers of Python's get the dtype of the others; None if none do.
+
+    A whole number that would not fit into the short integers of an array is right next to what is computed of them in
+    more bits (`300 * x.mean()`), and in a comparison.
+    """
     are_numbers = [is_python_number(one, names) for one in sides]
     others = [one for one, is_number in zip(sides, are_numbers, strict=True) if not is_number]
     if names.is_wide or len(others) in (0, len(sides)):
@@ -168,7 +182,10 @@ def _with_numbers(sides: list[ast.expr], made: Instead, names: Names, *, divides
     leaves = [_leaves(one, names) for one in others]
     if not all(leaves):
         return None
-    given = ", ".join(dict.fromkeys(leaf for several in leaves for leaf in several))
+    keeps_dtype = not are_compared and all(_is_whole(one, names) for one in others)
+    given = ", ".join(
+        [*([] if keeps_dtype else ["None"]), *dict.fromkeys(leaf for several in leaves for leaf in several)]
+    )
     return [
         f"_like({_floating(one, made) if divides else made.part(one)}, {given})" if is_number else made.part(one)
         for one, is_number in zip(sides, are_numbers, strict=True)
@@ -208,6 +225,30 @@ def _leaves(node: ast.expr, names: Names) -> list[str]:
 def _all_leaves(parts: list[ast.expr], names: Names) -> list[str]:
     found = [_leaves(one, names) for one in parts]
     return [leaf for several in found for leaf in several] if all(found) else []
+
+
+def _is_whole(node: ast.expr, names: Names) -> bool:
+    """Has an expression the dtype of its arrays where these are of integers, for all that is seen?"""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, int)
+    if isinstance(node, ast.Name):
+        return not isinstance(names.value_of(node), float | complex)
+    if isinstance(node, ast.Subscript):
+        return _is_whole(node.value, names)
+    if isinstance(node, ast.Attribute):
+        return node.attr in ("T", "real", "imag") and _is_whole(node.value, names)
+    if isinstance(node, ast.UnaryOp):
+        return _is_whole(node.operand, names)
+    if isinstance(node, ast.BinOp):
+        operands = (node.left, node.right)
+        return isinstance(node.op, WHOLE_OPERATIONS) and all(_is_whole(one, names) for one in operands)
+    if not isinstance(node, ast.Call):
+        return False
+    if is_method(node, names) and isinstance(node.func, ast.Attribute):
+        return node.func.attr in WHOLE_METHODS and _is_whole(node.func.value, names)
+    function = names.value_of(node.func)
+    args = node.args[1:] if function is np.where else node.args
+    return any(function is one for one in WHOLE_FUNCTIONS) and all(_is_whole(one, names) for one in args)
 
 
 NOT_OF_DTYPE = {"any", "all", "argmax", "argmin"}

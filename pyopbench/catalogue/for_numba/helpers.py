@@ -239,7 +239,11 @@ def _product_typed(a: Any, b: Any) -> Any:
 
 
 def _like(number: Any, *others: Any) -> Any:
-    """Return a number of Python's in the dtype that the arrays have which it is computed with, as NumPy takes it."""
+    """Return a number of Python's in the dtype that the arrays have which it is computed with, as NumPy takes it.
+
+    After None, whole numbers stay as they are next to integers, because the arrays are not what it is computed with
+    but what that is made of, in more bits perhaps.
+    """
     return number
 
 
@@ -253,6 +257,8 @@ def _like_typed(number: Any, *others: Any) -> Any:
 
     if len(others) == 1 and isinstance(others[0], numba.types.BaseTuple):
         others = tuple(others[0])  # as Numba may pass them
+    are_wider = bool(others) and isinstance(others[0], numba.types.NoneType)
+    others = others[are_wider:]
     arrays = [one for one in others if isinstance(one, numba.types.Array)]
     scalars = [one for one in others if isinstance(one, numba.types.Number | numba.types.Boolean)]
     if not isinstance(number, numba.types.Number) or len(arrays) + len(scalars) < len(others):
@@ -262,7 +268,8 @@ def _like_typed(number: Any, *others: Any) -> Any:
         return as_it_is
     dtypes = [numba.np.numpy_support.as_dtype(one) for one in (*(one.dtype for one in arrays), *scalars)]
     shared, given = np.result_type(*dtypes), numba.np.numpy_support.as_dtype(numba.types.unliteral(number))
-    if given.kind in "iu" and shared.kind in "iub" and not arrays:  # which Numba computes in 64 bits
+    # Numba computes scalars in 64 bits.
+    if given.kind in "iu" and shared.kind in "iub" and (are_wider or not arrays):
         return as_it_is
     weak = {"i": 1, "u": 1, "f": 1.0, "c": 1j}[given.kind]
     dtype = numba.np.numpy_support.from_dtype(np.result_type(np.ones(1, shared), weak))

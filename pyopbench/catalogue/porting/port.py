@@ -106,7 +106,7 @@ def _made(op: Op, body: Body, form: BatchedPort) -> tuple[Facts, Made]:
 def _check(op: Op) -> None:
     if op.own is not None and op.own.py_function is not None:
         raise CannotPort(
-            "the body is one of `tf.py_function`, which takes tensors",
+            "the body is for `tf.py_function`, which passes tensors",
             fix="ports are written from bodies that take arrays: write numpy=..., without `.numpy()`",
         )
     if op.own is not None and op.own.is_random:

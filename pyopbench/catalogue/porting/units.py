@@ -95,8 +95,8 @@ class Units:
             changes = None if isinstance(statement, ast.FunctionDef) else _changes(source, name)
             if changes is not None:
                 raise CannotPort(
-                    f"`{name}` is changed after it is made",
-                    fix="make it in one statement",
+                    f"`{name}` is changed after it is defined",
+                    fix="define it in one statement",
                     place=(source.path, changes.lineno),
                 )
             return Unit(source, statement, name, frozenset(globals_read(source, statement)))

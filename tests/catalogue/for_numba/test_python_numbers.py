@@ -142,6 +142,19 @@ def test_values_and_dtypes_of_integers_are_those_of_numpy(body: Any, dtype: str)
     require_equal_to_numpy(body, np.arange(6).reshape(2, 3).astype(dtype))
 
 
+def wider(x: Any) -> Any:
+    z = x * 0.5
+    return (
+        *(300 * x.mean(), (x / 2) * 300, x.sum() * 1000, 300 * (0.5 * x), z * 300, (x > 0.5) & (x < 300)),
+        *(np.maximum(x, 0.5) * 300, x.astype(np.float64) * 300, np.abs(x) * 2, x.max() * x),
+    )
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32"])
+def test_a_number_that_short_integers_cannot_hold_keeps_its_value_next_to_what_is_wider(dtype: str) -> None:
+    require_equal_to_numpy(wider, np.array([1, 2, 3, 100]).astype(dtype))
+
+
 @pytest.mark.parametrize("dtype", ["complex64", "float32"])
 def test_values_and_dtypes_of_complex_numbers_are_those_of_numpy(dtype: str) -> None:
     require_equal_to_numpy(complex_numbers, ARRAY.astype(dtype))
