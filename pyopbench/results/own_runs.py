@@ -26,7 +26,7 @@ from pyopbench.results import (
 from pyopbench.results.run import CROSSING_COLUMNS, NOISE_COLUMNS, Costs, Run
 from pyopbench.results.sample_frame import frame_of
 from pyopbench.results.shards import Merged, lacking
-from pyopbench.results.warnings import Changed, MissingShards, UnreadableFile, gpu_warnings, left_running
+from pyopbench.results.warnings import MissingShards, UnreadableFile, gpu_warnings, left_running
 
 POOLED_ENVIRONMENT = (
     *("cpu", "cores", "tensorflow", "numpy", "python", "commit", "dirty"),
@@ -125,8 +125,8 @@ def _with_beside(run: Run, name: str, path: Path, read: Callable[[Path], dict[st
     except BadInput as error:
         return replace(run, warnings=(*run.warnings, UnreadableFile(error.what, str(error.received))))
     # Such a file was read only because that is allowed.
-    is_changed = integrity.seal_of(open_file.read_bytes(path, open_file.BESIDE)).state == "changed"
-    return replace(run, warnings=(*run.warnings, *([Changed(str(path), ())] if is_changed else [])), **found)
+    changed = store.changes_of(path, integrity.seal_of(open_file.read_bytes(path, open_file.BESIDE)))
+    return replace(run, warnings=(*run.warnings, *changed), **found)
 
 
 def _apart(run: Run, crossings: pd.DataFrame) -> Run:

@@ -218,7 +218,12 @@ def _no_run(folder: Path) -> BadInput:
 
 def changes(folder: Path) -> list[Changed]:
     """Return a warning if `run.json` is not as it was written; `read_lines` says so of samples."""
-    return [Changed(str(folder / RUN_FILE), ())] if _seal(folder).state == "changed" else []
+    return changes_of(folder / RUN_FILE, _seal(folder))
+
+
+def changes_of(path: Path, seal: Seal) -> list[Changed]:
+    """Return a warning if a document is not as it was written."""
+    return [Changed(str(path), ())] if seal.state == "changed" else []
 
 
 def require_unchanged(warnings: Iterable[object]) -> None:
@@ -233,7 +238,7 @@ def require_unchanged(warnings: Iterable[object]) -> None:
     first = found[0]
     lines = ", ".join(f"{line:,}" for line in first.lines[:MOST_SHOWN])
     more = f" and {len(first.lines) - MOST_SHOWN:,} more" if len(first.lines) > MOST_SHOWN else ""
-    said = f"line {lines}{more}" if lines else "its checksum is that of something else"
+    said = f"line {lines}{more}" if lines else "its checksum does not match its content"
     raise integrity.refusal(f"{first.path}: {said}", CHANGED_NEXT_STEP)
 
 

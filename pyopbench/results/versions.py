@@ -220,7 +220,7 @@ def read_all(folder: Path) -> list[Version]:
     links = [version.folder for version in found if version.folder.is_symlink()]
     if links:  # reports are written into it, and it may lead anywhere
         raise corrupt(str(links[0]), "a link in place of the folder of a version")
-    store.require_unchanged(_changes(path, raw))
+    store.require_unchanged(store.changes_of(path, integrity.seal_of(raw)))
     for version in found:
         _require_its_run(version)
     return found
@@ -228,11 +228,7 @@ def read_all(folder: Path) -> list[Version]:
 
 def changes(folder: Path) -> list[Changed]:
     """Return a warning if the file that names the versions is not as it was written."""
-    return _changes(folder / FILE, read_bytes(folder / FILE, VERSIONS))
-
-
-def _changes(path: Path, raw: bytes) -> list[Changed]:
-    return [Changed(str(path), ())] if integrity.seal_of(raw).state == "changed" else []
+    return store.changes_of(folder / FILE, integrity.seal_of(read_bytes(folder / FILE, VERSIONS)))
 
 
 def _require_its_run(version: Version) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from planted_gradients import FAULTS, HIDDEN, ROUGH, SMOOTH, spoiled
+from planted_gradients import FAULTS, HIDDEN, ROUGH, SMOOTH, bisected, spoiled
 from pyopbench.core.errors import WrongResult
 from pyopbench.prepare import directional_differences, finite_differences, noisy_differences
 from pyopbench.prepare.directional_differences import ScalarFunction, require_slope
@@ -231,16 +231,6 @@ def test_no_gradient_and_one_of_another_kind_are_wrong(wrong: Any) -> None:
         require_slope("it", wrong, cubes("float64"))
 
 
-def _bisected(x: Any) -> Any:
-    """Return the cube root of numbers from 0 to 64, good to 1e-7."""
-    low, high = np.zeros_like(x), np.full_like(x, 4.0)
-    while (high - low).max() > 1e-7:
-        middle = (low + high) / 2
-        is_below = middle**3 < x
-        low, high = np.where(is_below, middle, low), np.where(is_below, high, middle)
-    return (low + high) / 2
-
-
 def gradient_times(factor: float) -> Any:
     return lambda inputs, outputs, incoming: (factor * incoming[0] / (3 * np.cbrt(inputs[0]) ** 2),)
 
@@ -249,11 +239,11 @@ def gradient_times(factor: float) -> Any:
 def test_a_body_with_noise_keeps_its_gradient_and_a_wrong_one_is_found(put: Put, size: int) -> None:
     """Element by element, and along directions; the gradient is that of the cube root itself."""
     case = case_of("numpy_function", "custom_gradient", size=size)
-    put(square(numpy=_bisected, numpy_gradient=gradient_times(1.0), sizes=(size,)))
+    put(square(numpy=lambda x: bisected(x, 1e-7), numpy_gradient=gradient_times(1.0), sizes=(size,)))
     found = prepare(case, finite_differences=True).checked.finite_difference
     assert found is not None
     assert found < 1e-3
-    put(square(numpy=_bisected, numpy_gradient=gradient_times(1.02), sizes=(size,)))
+    put(square(numpy=lambda x: bisected(x, 1e-7), numpy_gradient=gradient_times(1.02), sizes=(size,)))
     assert refusal(case, finite_differences=True)
 
 
