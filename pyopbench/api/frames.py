@@ -86,7 +86,7 @@ LATENCIES = _columns(
     ("low", "s", "lower end of its 95% interval; missing for one launch"),
     ("high", "s", "upper end of its 95% interval; missing for one launch"),
     ("launches", "count", "worker processes"),
-    ("too_noisy", "bool", "whether noise leaves it open if that is anything, so that reports show no number"),
+    ("too_noisy", "bool", "whether it is too noisy for reports to show it as a number"),
 )
 FAILURES = _columns(
     *_CASE,

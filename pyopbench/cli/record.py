@@ -107,7 +107,7 @@ def _share(site: usage.SiteUsage, used: usage.Usage) -> str:
 def _input_text(found: usage.InputShare) -> str:
     waited = f"The program waited for its input {formatting.percent(found.waited)} of that time"
     if found.is_hidden:
-        return f"{waited}: its input pipelines are done in time, so a port of their callbacks would save little."
+        return f"{waited}: its input pipelines keep up, so a port of their callbacks would save little."
     return (
         f"{waited}; callbacks in input pipelines take at least {formatting.percent(found.callbacks)}, all threads "
         "together. `pyopbench pipeline` measures what a change saves."

@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 EXIT_WRONG = 1
 NODE = "node"
 MOST_LAUNCHES_ASKED = 40
-"""Nobody is sent to wait for more launches: a fifth of a minute each makes eight minutes."""
+"""The next command asks for no more launches than this: at 12 s each they take eight minutes."""
 MOST_EFFECT_ASKED = 0.25
-"""A quarter of the current time is worth acting on, whoever asks: what may save more is no matter of what counts."""
+"""The next command proposes no larger minimum effect: a quarter of the current time is always worth acting on."""
 
 NOT_TRIED = "What is required was not tried with every port, so these are not recommended. To try it, and report again:"
 
@@ -143,7 +143,7 @@ def next_command(decision: Decision, judgement: Judgement, folders: Sequence[Pat
         case StillOpen():
             words = _settling(reason, again, report, run)
         case NoCandidate(required=True) | DtypeNotCalled():
-            words = report  # without what nothing meets
+            words = report  # without the requirements that no variant meets
         case NoCandidate():
             words = ["pyopbench", "verify", *op]
         case BaselineFailed():

@@ -248,7 +248,7 @@ class BaselineMeasured:
 
 @dataclass(frozen=True)
 class LessNoise:
-    """A measurement of the baseline, which has been measured in so many launches, with less noise."""
+    """A measurement of the baseline with less noise than in the launches so far."""
 
     baseline: str
     launches: int

@@ -272,7 +272,7 @@ def find(environment: Mapping[str, Any]) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         found = None
     check_certificate(found, str(path))
-    integrity.require_whole(path, content, "make it again: pyopbench certify; or remove the file")
+    integrity.require_whole(path, content, "create it again: pyopbench certify; or remove the file")
     found = {key: value for key, value in found.items() if key != integrity.KEY}
     if found["schema"] != SCHEMA:
         return None

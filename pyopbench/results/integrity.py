@@ -71,7 +71,7 @@ def require_whole(path: object, content: bytes, next_step: str) -> None:
         BadInput: it was.
     """
     if seal_of(content).state == "changed" and not allowance.changed:
-        raise refusal(f"{path}: its checksum is that of something else", next_step)
+        raise refusal(f"{path}: its checksum does not match its content", next_step)
 
 
 def refusal(received: str, next_step: str) -> BadInput:

@@ -154,7 +154,7 @@ def _fits_together(document: Mapping[str, Any]) -> None:
     keys[document["baseline"]]
     for place, row in enumerate(document["rates"]):
         if (row["one_process"] is None) != (row["processes"] is None):
-            raise ValueError(f"rates[{place}]: one_process and processes are both numbers, or both null")
+            raise ValueError(f"rates[{place}]: one_process and processes must both be numbers or both be null")
 
 
 KIND = SideFile(COMMAND, SCHEMA, PipelineMeasurement, _fits_together)

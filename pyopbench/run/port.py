@@ -139,7 +139,7 @@ def _check(variant: str, out: Path, *others: Path) -> None:
         raise BadInput(
             what,
             received=out,
-            legal="NAME.py that Python can import, and no module of Python's or of what is installed",
+            legal="NAME.py that Python can import, and not the name of a standard or installed module",
             next_step="for example --out ported.py",
         )
     if not out.parent.is_dir():

@@ -240,7 +240,7 @@ def settings_of(folder: Path) -> Settings:
     missing = [one.name for one in known if one.default is MISSING and one.name not in settings]
     if missing:
         raise BadInput(
-            "the run lacks settings that it would be continued with",
+            "the run lacks settings that are needed to continue it",
             received=f"{folder / store.RUN_FILE} without {formatting.listing(missing)}",
             legal="a run of this version of pyopbench",
             next_step="start a new run; pyopbench report shows what this one has measured",

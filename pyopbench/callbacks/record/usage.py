@@ -176,7 +176,7 @@ class InputShare:
 
     @property
     def is_hidden(self) -> bool:
-        """Is hardly anything waited for, so that the pipelines are done in time?"""
+        """Does the program hardly wait for its input, so that the pipelines keep up?"""
         return self.waited < MINIMUM_EFFECT
 
 

@@ -146,12 +146,14 @@ def lock_text(lock: LockShare | None, bound: float | None) -> str:
 
 def _advice(lock: LockShare, bound: float | None) -> str:
     if bound is None:
-        return "A map with parallel calls gains more than this share allows, as not only the body runs in parallel."
+        return (
+            "A map with parallel calls gains more than this share allows, because more than the body runs in parallel."
+        )
     if lock.share >= HOLDS:
         return "Threads do not help: parallel calls wait for one another."
     if lock.share <= RELEASES:
         return "Threads help: parallel calls run at the same time."
-    return f"Any number of threads makes the body at most {formatting.ratio(bound)} as fast."
+    return f"With any number of threads, the body is at most {formatting.ratio(bound)} as fast."
 
 
 def unsteady_text(throughputs: Sequence[Throughput]) -> str:
