@@ -23,7 +23,7 @@ from peers import asv, own, pyperf, pytest_benchmark, table
 from peers.cases import cases, environment_of, handed_over
 from peers.figures import Moments, Pair, Row, Stated, ratio_of_means, ratio_of_stated
 from peers.processes import PeerFailed, Task, call
-from places import DATA
+from places import DATA, ROOT
 from pyopbench.core.errors import BadInput
 from pyopbench.judge.decision import Verdict
 
@@ -296,6 +296,12 @@ class TestTable:
         found = table.goal_of(json.loads(json.dumps(stored)))
         assert found is not None
         assert found.missed == missed
+
+    def test_the_stored_table_is_as_the_page_promises(self) -> None:
+        """Of the goal, the page says that only the time is missed."""
+        stored = table.goal_of(json.loads((ROOT / "results" / "peers.json").read_text(encoding="utf-8")))
+        assert stored is not None
+        assert {*stored.missed} <= {"share_of_asv"}, stored.text()
 
     def test_without_asv_nothing_can_be_held_against_what_is_promised(self) -> None:
         assert table.goal_of(table.document([row(pair(1.0, 1.0), tool="pyperf")], {}, ["a"])) is None
