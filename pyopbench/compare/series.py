@@ -101,10 +101,10 @@ def series_of(
     found: dict[tuple[object, ...], list[_Placed]] = {}
     points_of_each = points_of_sources(sources, [[moment.label for moment in named] for named in read])
     for source, (runs, named, points) in enumerate(zip(sources, read, points_of_each, strict=True)):
-        environments = [_environment(axis, run) for run in runs]
+        environments, places = [_environment(axis, run) for run in runs], [place_of[moment] for moment in named]
         for point in points:
             run, environment = runs[point.number], environments[point.number]
-            placed = _Placed(point, place_of[named[point.number]], source, environment, run)
+            placed = _Placed(point, places[point.number], source, environment, run)
             key = (run.tool, point.case, point.kind, point.anchor, environment)
             found.setdefault(key, []).append(placed)
     shared = _shared([placed[0].environment for placed in found.values()])
