@@ -17,6 +17,7 @@ from pyopbench.compare.series import series_of
 from pyopbench.core import formatting
 from pyopbench.core.errors import NothingMeasured
 from pyopbench.core.model import MINIMUM_EFFECT
+from pyopbench.core.paths import real_path
 from pyopbench.judge.machines import kinds_in, run_on
 from pyopbench.results import versions
 from pyopbench.results.read import read_source
@@ -89,7 +90,7 @@ def read_history(paths: Sequence[Path], options: Options, confirmations: Sequenc
         BadInput: a path is not of results.
         NothingMeasured: nothing was timed.
     """
-    folders = list(dict.fromkeys(path.resolve() for path in paths))
+    folders = list(dict.fromkeys(real_path(path) for path in paths))
     sources = [part for path in folders for part in _by_kind(_read(path))]
     found = history_of(_alike(sources), options, confirmations)
     if not found.traced:

@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from pyopbench.core.errors import BadInput
+from pyopbench.core.paths import real_path
 from pyopbench.results import open_file, probes, store, versions
 from pyopbench.results.integrity import LineChecker, allowance, seal_of
 from pyopbench.results.shards import Shard
@@ -110,7 +111,7 @@ def read(folders: Sequence[Path]) -> tuple[list[ShardFolder], list[Problem]]:
     """Read the shards in folders, in the order of their numbers; and what is no shard, or cannot be read."""
     found: list[ShardFolder] = []
     problems: list[Problem] = []
-    for folder in dict.fromkeys(path.resolve() for path in folders):
+    for folder in dict.fromkeys(real_path(path) for path in folders):
         try:
             one = _read(folder)
         except BadInput as error:
