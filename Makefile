@@ -6,7 +6,7 @@
 #                the same until Ctrl-C, or for make fuzz-forever SECONDS=3600;
 #                what fails is kept in .fuzz/
 # make docs      build the pages of docs/ into .site/, strictly
-# make lock      recompile requirements/*.txt and pyopbench/run/locks/*.txt
+# make lock      recompile requirements/*.txt and pyopbench/engine/locks/*.txt
 # make asv       measure this commit with asv on several TensorFlow versions
 #                and write its pages (a quarter of an hour)
 # make peers     measure identical code with asv, pytest-benchmark, pyperf and
@@ -90,15 +90,15 @@ lock: .venv/.uv lock-versions
 # them, on Windows only.
 lock-versions: .venv/.uv
 	@echo "tensorflow-intel ; sys_platform == 'never'" > .venv/overrides.in
-	@for lock in pyopbench/run/locks/*.txt; do version=$$(basename "$$lock" .txt); echo "$$version"; \
+	@for lock in pyopbench/engine/locks/*.txt; do version=$$(basename "$$lock" .txt); echo "$$version"; \
 	printf "%s\n" "tensorflow-cpu==$$version ; sys_platform == 'linux' and platform_machine != 'aarch64'" \
 	"tensorflow==$$version ; sys_platform == 'darwin' or (sys_platform == 'linux' and platform_machine == 'aarch64')" \
 	> .venv/version.in; \
-	$(COMPILE) --no-annotate --override .venv/overrides.in pyopbench/run/locks/requirements.in .venv/version.in -o "$$lock" || exit; done
+	$(COMPILE) --no-annotate --override .venv/overrides.in pyopbench/engine/locks/requirements.in .venv/version.in -o "$$lock" || exit; done
 
 # Exit code 2 is a TensorFlow that has no wheels for this Python.
 versions: .venv/.dev
-	@status=0; for lock in pyopbench/run/locks/*.txt; do version=$$(basename "$$lock" .txt); echo "== TensorFlow $$version"; \
+	@status=0; for lock in pyopbench/engine/locks/*.txt; do version=$$(basename "$$lock" .txt); echo "== TensorFlow $$version"; \
 	.venv/bin/pyopbench verify --tf "$$version" || [ $$? -eq 2 ] || status=1; done; \
 	PYOPBENCH_EVERY_VERSION=1 $(VENV_PYTHON) -m pytest tests/worker/test_count_copies.py || status=1; exit $$status
 

@@ -7,12 +7,11 @@ called.
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from pyopbench.core.errors import (
+from pyopbench.model.case import Case
+from pyopbench.model.errors import (
     BadInput,
     CannotStore,
     Interrupted,
@@ -21,10 +20,9 @@ from pyopbench.core.errors import (
     WorkerLost,
     WrongResult,
 )
-from pyopbench.core.model import Case
-from pyopbench.core.op import Op
-from pyopbench.core.own_op import OwnOp
-from pyopbench.core.variant import Variant
+from pyopbench.model.op import Op
+from pyopbench.model.own_op import OwnOp
+from pyopbench.model.variant import Variant
 
 if TYPE_CHECKING:
     from pyopbench.api.measure import resume, run
@@ -52,36 +50,21 @@ __all__ = [
 __version__ = "0.1.0"
 
 
-class _LoadedWhenCalledFor:
-    """A function of this package, whose module is imported when somebody asks for it.
-
-    `run` and `compare` are names of folders of this package, too. Importing a module of such a folder makes Python put
-    the folder under its name here; the function keeps the name, and `from pyopbench.run import start` works as ever.
-    """
-
-    def __init__(self, module: str) -> None:
-        self._module = module
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, package: object, owner: type | None = None) -> Any:
-        return getattr(import_module(self._module), self._name)
-
-    def __set__(self, package: object, value: object) -> None:
-        if not isinstance(value, ModuleType):
-            raise AttributeError(f"{self._name} cannot be replaced")
+_MODULES = {
+    "compare": "pyopbench.api.stored",
+    "pipeline": "pyopbench.api.measure_pipeline",
+    "read": "pyopbench.api.stored",
+    "resume": "pyopbench.api.measure",
+    "run": "pyopbench.api.measure",
+}
+"""Where the functions are, which are imported when somebody asks for them (PEP 562)."""
 
 
-class _Package(ModuleType):
-    compare = _LoadedWhenCalledFor("pyopbench.api.stored")
-    pipeline = _LoadedWhenCalledFor("pyopbench.api.measure_pipeline")
-    read = _LoadedWhenCalledFor("pyopbench.api.stored")
-    resume = _LoadedWhenCalledFor("pyopbench.api.measure")
-    run = _LoadedWhenCalledFor("pyopbench.api.measure")
-
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *__all__})
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'pyopbench' has no attribute {name!r}")
+    return getattr(import_module(_MODULES[name]), name)
 
 
-sys.modules[__name__].__class__ = _Package
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

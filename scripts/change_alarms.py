@@ -28,10 +28,10 @@ import numpy.typing as npt
 from change_thresholds import DRAWN
 from gate_trials import at_most
 
-from pyopbench.compare.verdicts import verdicts_on
-from pyopbench.core.model import MINIMUM_EFFECT
-from pyopbench.core.parse import parse_duration
-from pyopbench.core.write_file import write_atomically
+from pyopbench.judge.comparison.verdicts import verdicts_on
+from pyopbench.model.case import MINIMUM_EFFECT
+from pyopbench.model.parse import parse_duration
+from pyopbench.model.write_file import write_atomically
 from pyopbench.stats.change_points import segment
 from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.launch_model import RELATIVE

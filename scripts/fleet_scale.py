@@ -18,10 +18,10 @@ from pathlib import Path
 
 from fleet_hosts import Site, dask_hosts
 
-from pyopbench.run.fleet import plan_folder, whole
-from pyopbench.run.fleet.addresses import Access
-from pyopbench.run.fleet.connection import Connection
-from pyopbench.run.fleet.dispatch import Dispatch, Rules, Watch
+from pyopbench.engine.fleet import plan_folder, whole
+from pyopbench.engine.fleet.addresses import Access
+from pyopbench.engine.fleet.connection import Connection
+from pyopbench.engine.fleet.dispatch import Dispatch, Rules, Watch
 
 HOSTS = 40
 CASES = 10_000

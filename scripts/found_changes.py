@@ -33,8 +33,8 @@ from gate_trials import (
 )
 from helpers import helper
 
-from pyopbench.core.parse import parse_duration
-from pyopbench.results import store, versions
+from pyopbench.model.parse import parse_duration
+from pyopbench.store import run_folder, versions
 
 OP = """import numpy as np
 
@@ -126,7 +126,7 @@ def _differences(answer: Mapping[str, Any]) -> list[Any]:
 
 def measured_by(folder: Path) -> str | None:
     """Return the commit of pyopbench that measured a run; None where that is not known."""
-    commit: str | None = store.read_run(versions.read(folder)[0].folder)["environment"]["commit"]
+    commit: str | None = run_folder.read_run(versions.read(folder)[0].folder)["environment"]["commit"]
     return commit
 
 

@@ -19,9 +19,9 @@ from typing import Any
 
 from scipy import special
 
-from pyopbench.core.write_file import write_atomically
+from pyopbench.model.write_file import write_atomically
 from pyopbench.report.gate import DOCUMENT
-from pyopbench.results import versions
+from pyopbench.store import versions
 
 ENDED = (0, 1, 3)
 """Exit codes of a gate that has something to say: passed, failed, nothing to compare."""

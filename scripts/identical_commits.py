@@ -30,7 +30,7 @@ from gate_trials import (
     told_apart,
 )
 
-from pyopbench.core.parse import parse_duration
+from pyopbench.model.parse import parse_duration
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 MOST_RUNS = 200

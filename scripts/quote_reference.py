@@ -16,14 +16,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pyopbench.core import formatting
 from pyopbench.judge.answer import Answer
+from pyopbench.model import formatting
 from pyopbench.report.markdown import escape
 from pyopbench.report.sections.certificate import rows_of
 from pyopbench.report.wording.certificate import miss_text, renaming_text
 from pyopbench.report.wording.decisions import answer_text
-from pyopbench.results.certificate import Certificate, from_dict
-from pyopbench.results.promises import misses_of
+from pyopbench.store.certificate import Certificate, from_dict
+from pyopbench.store.promises import misses_of
 
 ROOT = Path(__file__).parent.parent
 sys.path += [str(ROOT / folder) for folder in ("benchmarks", "scripts")]

@@ -10,11 +10,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from pyopbench.core import formatting
 from pyopbench.judge.decide import Judgement, judge
 from pyopbench.judge.repetition import Repetition, repetition_of, run_effect_of
+from pyopbench.model import formatting
 from pyopbench.report.wording.decisions import answer_text
-from pyopbench.results.read import read_one
+from pyopbench.store.read import read_one
 
 LEAST_RUNS = 2
 

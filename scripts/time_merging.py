@@ -65,7 +65,7 @@ def lines_of(content: dict[str, Any], host: int, rounds: int) -> Iterator[bytes]
     """Yield the lines that the workers of a shard would have stored."""
     import sharded
     import stored
-    from pyopbench.core.model import Case
+    from pyopbench.model.case import Case
 
     rng = np.random.default_rng(host)
     groups: dict[str, list[str]] = {}
@@ -90,11 +90,11 @@ def lines_of(content: dict[str, Any], host: int, rounds: int) -> Iterator[bytes]
 
 def write(folder: Path, content: dict[str, Any], lines: Iterator[bytes]) -> None:
     """Write a run as `store` does, but without waiting for the disk after each line."""
-    from pyopbench.results import integrity, store
+    from pyopbench.store import integrity, run_folder
 
-    store.create(folder, content)
-    before = integrity.seal_of((folder / store.RUN_FILE).read_bytes()).checksum or 0
-    with (folder / store.SAMPLES_FILE).open("wb") as stream:
+    run_folder.create(folder, content)
+    before = integrity.seal_of((folder / run_folder.RUN_FILE).read_bytes()).checksum or 0
+    with (folder / run_folder.SAMPLES_FILE).open("wb") as stream:
         for line in lines:
             sealed = integrity.sealed_line(line, before)
             before = integrity.checksum_of(sealed) or 0
@@ -103,8 +103,8 @@ def write(folder: Path, content: dict[str, Any], lines: Iterator[bytes]) -> None
 
 def make(folder: Path, given: argparse.Namespace) -> None:
     """Write the shards of all machines."""
-    from pyopbench.results import versions
-    from pyopbench.run.shards import ShardChoice, narrowed
+    from pyopbench.engine.shards import ShardChoice, narrowed
+    from pyopbench.store import versions
 
     contents = plans(given.cases, given.versions)
     total = len(contents[0]["cases"]) * given.versions * REPLICATES * LAUNCHES

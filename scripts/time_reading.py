@@ -37,7 +37,7 @@ stored.write(folder, stored.run([key for keys in cases for key in keys]), [store
 READ = """
 import sys, time
 from pathlib import Path
-from pyopbench.results.own_runs import read_runs
+from pyopbench.store.own_runs import read_runs
 start = time.process_time()
 frame = read_runs([Path(sys.argv[1])]).frame
 print(time.process_time() - start, len(frame))

@@ -135,7 +135,7 @@ def forked_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     It is for tests of what workers answer. A limit that is set for the process from outside, or a signal to its group,
     only reaches the process that has asked for the fork.
     """
-    from pyopbench.run.worker_process import WORKER_VARIABLES
+    from pyopbench.engine.worker_process import WORKER_VARIABLES
 
     with ForkedPrograms("workers", WORKER_VARIABLES) as programs:
         yield programs.write_client(tmp_path_factory.mktemp("worker") / "worker.py", "pyopbench.worker")
@@ -156,11 +156,11 @@ def kernels(tmp_path_factory: pytest.TempPathFactory) -> None:
 
     So is the kernel that `pyopbench new op my_kernel_start.py --kernel` writes: a library goes by the text.
     """
-    from pyopbench.catalogue.kernels.batch import compile_all
-    from pyopbench.catalogue.kernels.precompiled import with_precompiled_header
-    from pyopbench.catalogue.kernels.simulated_device import BORROWED_KERNELS, KERNEL_DEFINES, PLUG_IN
     from pyopbench.cli.starting import start_op
-    from pyopbench.core.discover import KERNELS
+    from pyopbench.model.discover import KERNELS
+    from pyopbench.ops.kernels.batch import compile_all
+    from pyopbench.ops.kernels.precompiled import with_precompiled_header
+    from pyopbench.ops.kernels.simulated_device import BORROWED_KERNELS, KERNEL_DEFINES, PLUG_IN
 
     _, start = start_op(tmp_path_factory.mktemp("start") / "my_kernel_start.py", kernel=True)
     sources = [PLUG_IN, BORROWED_KERNELS, start, *sorted(KERNELS.glob("*.cc"))]

@@ -62,7 +62,8 @@ ALL_BRIDGE_VARIANTS = (
 BRIDGE_SIZES = (100_000,)
 ALL_BRIDGE_SIZES = (10_000, 100_000, 1_000_000)
 
-_SOURCES = Path(__file__).resolve().parents[2] / "pyopbench" / "catalogue"
+_SOURCES = Path(__file__).resolve().parents[2] / "pyopbench" / "ops"
+_FOLDERS = {"ops": _SOURCES / "builtin", "variants": _SOURCES / "variants"}
 
 
 def ops() -> Parameters:
@@ -112,4 +113,5 @@ def _everything() -> bool:
 
 def _names(kind: str) -> tuple[str, ...]:
     others = [Path(part) for part in os.environ.get("PYOPBENCH_PATH", "").split(os.pathsep) if part]
-    return tuple(sorted(path.stem for root in (_SOURCES, *others) for path in (root / kind).glob("[!_]*.py")))
+    folders = [_FOLDERS[kind], *(root / kind for root in others)]
+    return tuple(sorted(path.stem for folder in folders for path in folder.glob("[!_]*.py")))

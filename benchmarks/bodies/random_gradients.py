@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from bodies.left_open import Compared, are_open
-from pyopbench.catalogue.arrays import as_given
-from pyopbench.catalogue.gradients import as_tuple
-from pyopbench.core.errors import WrongResult
-from pyopbench.core.op import Op
-from pyopbench.prepare.checks import DIFFERENCE_STEP, central_differences
-from pyopbench.prepare.finite_differences import judge_at
-from pyopbench.prepare.reference import Reference, check_gradients, dense
-from pyopbench.prepare.segments import constants, forward_and_backward
+from pyopbench.model.errors import WrongResult
+from pyopbench.model.op import Op
+from pyopbench.ops.arrays import as_given
+from pyopbench.ops.gradients import as_tuple
+from pyopbench.worker.prepare.checks import DIFFERENCE_STEP, central_differences
+from pyopbench.worker.prepare.finite_differences import judge_at
+from pyopbench.worker.prepare.reference import Reference, check_gradients, dense
+from pyopbench.worker.prepare.segments import constants, forward_and_backward
 
 MOST_ELEMENTS = 64
 """Inputs with more elements are not moved one by one: two calls for each."""

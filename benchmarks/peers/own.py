@@ -12,13 +12,13 @@ from pathlib import Path
 from peers.figures import LEVEL, Pair, Row, Stated, missing, ratio_of_stated
 from peers.processes import PeerFailed, Task
 from peers.table import OWN_TOOL
-from pyopbench.core.discover import CONTROLS, PATH_VARIABLE, find
-from pyopbench.core.model import MINIMUM_EFFECT, Axes, Case
+from pyopbench.engine import start
+from pyopbench.engine.schedule import measure
+from pyopbench.engine.settings import Settings
 from pyopbench.judge import judge
 from pyopbench.judge.decision import Verdict
-from pyopbench.run import start
-from pyopbench.run.schedule import measure
-from pyopbench.run.settings import Settings
+from pyopbench.model.case import MINIMUM_EFFECT, Axes, Case
+from pyopbench.model.discover import CONTROLS, PATH_VARIABLE, find
 
 SETTINGS: Settings = replace(start.QUICK, launches=8, rounds=450, until="resolved", budget_seconds=None)
 """How a session measures, in one place. Fewer are quicker and resolve less: four launches of at most 150 rounds, or six
@@ -34,7 +34,7 @@ _TWIN_SOURCE = '''"""{base} under a second name."""
 
 from dataclasses import replace
 
-from pyopbench.catalogue.load import load_variant
+from pyopbench.ops.load import load_variant
 
 VARIANT = replace(
     load_variant("{base}"), name="{base}{twin}", summary="{base} under a second name", role="control"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pyopbench.api.console import err, say
-from pyopbench.run import host_lock
+from pyopbench.engine import host_lock
 
 
 @contextmanager

@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
-from pyopbench.core.errors import PyopbenchError
-from pyopbench.core.printable import printable
+from pyopbench.model.errors import PyopbenchError
+from pyopbench.model.printable import printable
 
 
 class PrintableConsole(Console):
@@ -61,6 +61,6 @@ def say_error(error: PyopbenchError, what: str = "[bold red]error:[/]") -> None:
         error: which.
         what: markup of what stands before it.
     """
-    say(f"{what} {escape(error.what)}", err)
+    say(f"{what} {escape(error.message)}", err)
     for label, text in error.details:
         say(escape(text), err, mark=label)

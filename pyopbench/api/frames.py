@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pandas as pd
 
-from pyopbench.core.model import Case
 from pyopbench.judge.latencies import label_of
+from pyopbench.model.case import Case
 from pyopbench.report.wording.comparison import unmatched_text
 from pyopbench.report.wording.decisions import answer_text, why
 from pyopbench.report.wording.verdicts import unresolved_text
 
 if TYPE_CHECKING:
-    from pyopbench.compare.diff import Comparison
-    from pyopbench.compare.gate import Gate
+    from pyopbench.judge.comparison.diff import Comparison
+    from pyopbench.judge.comparison.gate import Gate
     from pyopbench.judge.decide import Judgement
     from pyopbench.judge.pipeline import PipelineJudgement
     from pyopbench.stats.unresolved import Unresolved

@@ -13,14 +13,14 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
 from pyopbench.api.console import err, say, say_error
-from pyopbench.core import formatting
-from pyopbench.core.errors import PyopbenchError
-from pyopbench.core.printable import printable
+from pyopbench.engine.budget import Progress as Step
+from pyopbench.engine.budget import Tell
+from pyopbench.engine.conduct import Listener
+from pyopbench.engine.pipeline import PipelineProgress
+from pyopbench.model import formatting
+from pyopbench.model.errors import PyopbenchError
+from pyopbench.model.printable import printable
 from pyopbench.report.wording.measuring import stage_text, workers_text
-from pyopbench.run.budget import Progress as Step
-from pyopbench.run.budget import Tell
-from pyopbench.run.conduct import Listener
-from pyopbench.run.pipeline import PipelineProgress
 
 LONGEST_CASE = 26
 """Characters of what is being measured; with it the bar and the time left fit a terminal of 80 columns."""

@@ -13,16 +13,16 @@ from pyopbench.api.listeners import listener_here
 from pyopbench.api.own_function import Inputs, Op, brought_op, forget_shipped
 from pyopbench.api.request_checks import require_launches, require_list, require_revisable
 from pyopbench.api.several_results import AnyResult, result_of
-from pyopbench.core.errors import BadInput, Interrupted
-from pyopbench.core.model import BASELINE, MINIMUM_EFFECT, Axes, Until
-from pyopbench.core.option_text import asked_from_python
-from pyopbench.core.own_target import usual_baseline
-from pyopbench.core.ownership import require_own
+from pyopbench.engine import conduct, memory_limit, start
+from pyopbench.engine.choose_settings import settings_for
+from pyopbench.engine.revision_request import RevisionRequest, check_revisions
 from pyopbench.judge.judge import Judging
-from pyopbench.results import store, versions
-from pyopbench.run import conduct, memory_limit, start
-from pyopbench.run.choose_settings import settings_for
-from pyopbench.run.revision_request import RevisionRequest, check_revisions
+from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, Axes, Until
+from pyopbench.model.errors import BadInput, Interrupted
+from pyopbench.model.option_text import asked_from_python
+from pyopbench.model.own_target import usual_baseline
+from pyopbench.model.ownership import require_own
+from pyopbench.store import run_folder, versions
 
 
 @asked_from_python()
@@ -130,7 +130,7 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
     if memory_limit_bytes is not None:
         memory_limit.require_limitable(memory_limit_bytes)
     folder = start.new_folder() if out is None else Path(out)
-    store.require_new(folder)
+    run_folder.require_new(folder)
     require_own(folder)
     listener = listener_here(progress=progress)
     with (
@@ -212,7 +212,7 @@ def resume(  # noqa: PLR0913 - all but the folder have a default
             "a run on several versions or revisions is continued from the command line",
             received=place,
             legal="a run on one version",
-            next_step=f"pyopbench resume {place}",
+            hint=f"pyopbench resume {place}",
         )
     judging = judging_of(start.baseline_of(place), minimum_effect, mix, requires, calls_per_step, step_seconds)
     with _resumable(place, op, inputs), alone_on_this_machine(), _brought_again(op, inputs, place, seed_with):
@@ -262,7 +262,7 @@ def _resumable(folder: Path, op: Op | None, inputs: Inputs) -> Iterator[None]:
 
 
 def _is_begun(folder: Path) -> bool:
-    return (folder / store.RUN_FILE).exists() or versions.is_here(folder)
+    return (folder / run_folder.RUN_FILE).exists() or versions.is_here(folder)
 
 
 def _how_to_resume(folder: Path, op: Op | None, inputs: Inputs) -> str:

@@ -9,13 +9,13 @@ from pyopbench.api.judging import judging_of
 from pyopbench.api.listeners import listener_here, pipeline_text
 from pyopbench.api.own_function import Inputs, Op, brought_op
 from pyopbench.api.results import PipelineResult
-from pyopbench.core.arrangement import STEP_ELEMENTS
-from pyopbench.core.model import BASELINE, MINIMUM_EFFECT
-from pyopbench.core.own_target import usual_baseline
-from pyopbench.core.process_guard import TemporaryFolder
+from pyopbench.engine import pipeline as measuring
+from pyopbench.engine import pipeline_request
 from pyopbench.judge.pipeline import TrainingStep, judge
-from pyopbench.run import pipeline as measuring
-from pyopbench.run import pipeline_request
+from pyopbench.model.arrangement import STEP_ELEMENTS
+from pyopbench.model.case import BASELINE, MINIMUM_EFFECT
+from pyopbench.model.own_target import usual_baseline
+from pyopbench.model.process_guard import TemporaryFolder
 
 
 def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a default

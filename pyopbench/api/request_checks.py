@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pyopbench.api.own_function import Op
 from pyopbench.api.shipped_source import home_of
-from pyopbench.core.errors import BadInput
+from pyopbench.model.errors import BadInput
 
 
 def require_launches(launches: int | None) -> None:
@@ -20,7 +20,7 @@ def require_launches(launches: int | None) -> None:
             "one launch gives no interval",
             received=f"launches={launches!r}",
             legal="2 or more",
-            next_step="for example launches=8",
+            hint="for example launches=8",
         )
 
 
@@ -35,7 +35,7 @@ def require_list(option: str, given: Sequence[str]) -> None:
             f"{option} is a list, because there are several to compare",
             received=f"{option}={given!r}",
             legal="a list of texts",
-            next_step=f"{option}=[{given!r}, ...]",
+            hint=f"{option}=[{given!r}, ...]",
         )
 
 
@@ -50,5 +50,5 @@ def require_revisable(op: Op, rev: Sequence[str]) -> None:
             "a function of a notebook or a script has no revisions",
             received=f"{getattr(op, '__name__', op)} with rev={list(rev)!r}",
             legal="an op whose file is in a git repository",
-            next_step='put it into a file of the repository, commit it, and name it: "my_module.py:function"',
+            hint='put it into a file of the repository, commit it, and name it: "my_module.py:function"',
         )

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from pyopbench.api import frames
-from pyopbench.core import formatting
-from pyopbench.core.errors import BadInput
-from pyopbench.core.ownership import require_own
-from pyopbench.core.write_file import write_atomically
+from pyopbench.model import formatting
+from pyopbench.model.errors import BadInput
+from pyopbench.model.ownership import require_own
+from pyopbench.model.write_file import write_atomically
 from pyopbench.report import notebook
 from pyopbench.report.wording.comparison import summary, title
 from pyopbench.report.wording.decisions import answer_text
 from pyopbench.report.wording.pipeline import answer_text as pipeline_answer_text
-from pyopbench.results import integrity, store
+from pyopbench.store import integrity, run_folder
 
 if TYPE_CHECKING:
-    from pyopbench.compare.diff import Comparison
+    from pyopbench.judge.comparison.diff import Comparison
     from pyopbench.judge.decide import Judgement
     from pyopbench.judge.pipeline import PipelineJudgement
 
@@ -95,9 +95,9 @@ class RunResult:
                 "these results were pooled from several folders, and one folder holds one run",
                 received=formatting.listing([str(one) for one in self.sources]),
                 legal="results of one folder or file",
-                next_step="result.report(folder) writes the report of all of them",
+                hint="result.report(folder) writes the report of all of them",
             )
-        store.require_new(place)
+        run_folder.require_new(place)
         require_own(place)
         (source,) = self.sources
         place.mkdir(parents=True, exist_ok=True)

@@ -12,17 +12,17 @@ import pandas as pd
 
 from pyopbench.api import frames
 from pyopbench.api.results import ComparisonResult, RunResult, links_in
-from pyopbench.compare.gate import Gate, read_gate
-from pyopbench.compare.versions import VersionComparison, judge_versions
-from pyopbench.core.ownership import require_own
+from pyopbench.engine import start, start_versions
+from pyopbench.engine.revision_request import slowdown_of
+from pyopbench.judge.comparison.gate import Gate, read_gate
+from pyopbench.judge.comparison.versions import VersionComparison, judge_versions
 from pyopbench.judge.judge import Judging, judge
+from pyopbench.model.ownership import require_own
 from pyopbench.report import notebook
 from pyopbench.report.wording import gate as gate_wording
 from pyopbench.report.wording.comparison import summary, title
-from pyopbench.results import store, versions
-from pyopbench.results.versions import Version
-from pyopbench.run import start, start_versions
-from pyopbench.run.revision_request import slowdown_of
+from pyopbench.store import run_folder, versions
+from pyopbench.store.versions import Version
 
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
@@ -100,7 +100,7 @@ class SeveralResults:
 
     def _copy_to(self, folder: str | Path) -> Path:
         place = Path(folder)
-        store.require_new(place)
+        run_folder.require_new(place)
         start_versions.require_new(place)
         require_own(place)
         return Path(shutil.copytree(self.folder, place, ignore=links_in, dirs_exist_ok=True))

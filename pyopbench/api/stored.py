@@ -9,16 +9,16 @@ from typing import TypeAlias
 from pyopbench.api.judging import Mix, effect_of, judging_of
 from pyopbench.api.results import ComparisonResult, RunResult
 from pyopbench.api.several_results import AnyResult, SeveralResults, result_of
-from pyopbench.compare.diff import compare_sides
-from pyopbench.compare.select import read_sides
-from pyopbench.core.errors import BadInput
-from pyopbench.core.model import MINIMUM_EFFECT
+from pyopbench.engine import start
+from pyopbench.engine.conduct import parts_of
+from pyopbench.engine.report_target import usual_of
+from pyopbench.judge.comparison.diff import compare_sides
+from pyopbench.judge.comparison.select import read_sides
 from pyopbench.judge.judge import judge
-from pyopbench.results import versions
-from pyopbench.run import start
-from pyopbench.run.conduct import parts_of
-from pyopbench.run.report_target import usual_of
+from pyopbench.model.case import MINIMUM_EFFECT
+from pyopbench.model.errors import BadInput
 from pyopbench.stats.unpaired import RUN_SPREAD
+from pyopbench.store import versions
 
 Source: TypeAlias = str | Path
 """A folder of a run, a folder or file of asv, or a file of pytest-benchmark."""
@@ -64,7 +64,7 @@ def read(  # noqa: PLR0913 - all but the results have a default
             "no results are named",
             received="read()",
             legal="a folder of a run, or a file of asv or pytest-benchmark",
-            next_step='for example pyopbench.read("results/reference")',
+            hint='for example pyopbench.read("results/reference")',
         )
     several = len(paths) == 1 and versions.is_here(paths[0])
     is_over_revisions = several and versions.is_of_revisions(paths[0])
@@ -86,7 +86,7 @@ def compare(
 
     Args:
         sides: two results, side A and side B, each a path or what `run` or `read` returned; or one result and two
-            labels of an axis: `compare("results/versions", "2.16.2", "2.21.0", axis="tf")`.
+            labels of an axis: `compare("store/versions", "2.16.2", "2.21.0", axis="tf")`.
         axis: what they differ in: `run`, `commit`, `tf` or `variant`.
         minimum_effect: the smallest difference that matters, as a share: 0.03 is 3%.
         run_spread: how much two separate runs of the same code differ at least, as a share, one standard deviation.
@@ -113,6 +113,6 @@ def _word(side: Source | RunResult | SeveralResults) -> str:
             "a side of a comparison is one result, and this one was pooled from several",
             received=" ".join(map(str, side.sources)),
             legal="the folder of one run",
-            next_step="compare them one by one",
+            hint="compare them one by one",
         )
     return str(side.sources[0])

@@ -78,17 +78,17 @@ from pyopbench.cli.run_options import (
 from pyopbench.cli.scan import scan
 from pyopbench.cli.threads import Threads, measure_beside, read_threads
 from pyopbench.cli.versions import report_versions
-from pyopbench.core.errors import BadInput
-from pyopbench.core.model import BASELINE, Axes
-from pyopbench.core.own_target import usual_baseline
-from pyopbench.core.ownership import require_own
-from pyopbench.core.parse import parse_duration
-from pyopbench.results import versions
-from pyopbench.run import conduct, start
-from pyopbench.run.choose_settings import settings_for
-from pyopbench.run.conduct import parts_of
-from pyopbench.run.report_target import usual_of
-from pyopbench.run.revision_request import RevisionRequest, check_revisions
+from pyopbench.engine import conduct, start
+from pyopbench.engine.choose_settings import settings_for
+from pyopbench.engine.conduct import parts_of
+from pyopbench.engine.report_target import usual_of
+from pyopbench.engine.revision_request import RevisionRequest, check_revisions
+from pyopbench.model.case import BASELINE, Axes
+from pyopbench.model.errors import BadInput
+from pyopbench.model.own_target import usual_baseline
+from pyopbench.model.ownership import require_own
+from pyopbench.model.parse import parse_duration
+from pyopbench.store import versions
 
 EPILOG = (
     "**Exit codes**: 0 success; 1 a wrong result, a slowdown, changed values or a failed certificate; 2 bad usage or "
@@ -238,7 +238,7 @@ def report(
                 "a run on several versions has one report per version",
                 received=f"{results[0]} with {'--json' if as_json else '--out'}",
                 legal="--json and --out with the folder of one version",
-                next_step=f"pyopbench report {parts_of(results[0])[0]}, or without these options",
+                hint=f"pyopbench report {parts_of(results[0])[0]}, or without these options",
             )
         for part in (results[0], *parts_of(results[0])):
             require_own(part)

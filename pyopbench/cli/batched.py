@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from rich.markup import escape
 
 from pyopbench.cli.output import err, out, print_table, say
-from pyopbench.core import formatting
-from pyopbench.core.errors import BadInput
-from pyopbench.core.model import Axes
-from pyopbench.core.own_target import brought
-from pyopbench.core.portable import BATCHED, port_words
+from pyopbench.engine.verify_batched import BatchedFinding, verify_batched
 from pyopbench.judge.writable_ports import WritablePort
+from pyopbench.model import formatting
+from pyopbench.model.case import Axes
+from pyopbench.model.errors import BadInput
+from pyopbench.model.own_target import brought
+from pyopbench.model.portable import BATCHED, port_words
 from pyopbench.report.wording.port import how_to_write_one
-from pyopbench.run.verify_batched import BatchedFinding, verify_batched
 
 EXIT_WRONG = 1
 
@@ -33,7 +33,7 @@ def refuse_unbatched(gradient: list[str] | None, mode: list[str] | None) -> None
             "batched forms have one gradient each and run in a graph",
             received=" and ".join(given) + " with --batch",
             legal="--variant, --axis size=... and --axis dtype=... with --batch",
-            next_step=f"leave out {' and '.join(given)}, or --batch",
+            hint=f"leave out {' and '.join(given)}, or --batch",
         )
 
 

@@ -11,8 +11,8 @@ from rich.markup import escape
 
 from pyopbench.cli.options import AsJson, Ops
 from pyopbench.cli.output import err, out, print_table, say
-from pyopbench.core.discover import bring_own, find, require_known
-from pyopbench.run.worker_process import ask_once
+from pyopbench.engine.worker_process import ask_once
+from pyopbench.model.discover import bring_own, find, require_known
 
 EXIT_REFUSED = 1
 

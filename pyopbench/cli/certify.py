@@ -16,14 +16,14 @@ from rich.markup import escape
 from pyopbench.api.alone import alone_on_this_machine
 from pyopbench.cli.options import AsJson, out_option
 from pyopbench.cli.output import err, out, print_table, say
-from pyopbench.core import formatting
-from pyopbench.core.errors import detail_label
-from pyopbench.results.certificate import FILE, Certificate
-from pyopbench.results.open_file import CERTIFICATE, read_bytes
-from pyopbench.run import start
+from pyopbench.engine import start
+from pyopbench.model import formatting
+from pyopbench.model.errors import detail_label
+from pyopbench.store.certificate import FILE, Certificate
+from pyopbench.store.open_file import CERTIFICATE, read_bytes
 
 if TYPE_CHECKING:
-    from pyopbench.run.certificate_runs import Stage
+    from pyopbench.engine.certificate_runs import Stage
 
 EXIT_MISSED = 1
 EXIT_INTERRUPTED = 130
@@ -38,8 +38,8 @@ def certify(
 ) -> None:
     """Measure how reliable pyopbench's verdicts and decisions are on this machine."""
     # pandas and SciPy cost a second, which other commands need not pay.
-    from pyopbench.run.certificate_extent import FULL, QUICK
-    from pyopbench.run.certify import certify as measure
+    from pyopbench.engine.certificate_extent import FULL, QUICK
+    from pyopbench.engine.certify import certify as measure
 
     created = datetime.now(timezone.utc)
     folder = out_dir or start.RESULTS_FOLDER / f"certify-{created:%Y%m%d-%H%M%S}"
@@ -58,7 +58,7 @@ def certify(
     else:
         _print(certificate, folder)
     from pyopbench.report.wording.certificate import AFTER_MISSES, miss_text
-    from pyopbench.results.promises import misses_of
+    from pyopbench.store.promises import misses_of
 
     misses = misses_of(certificate)
     for miss in misses:

@@ -10,7 +10,7 @@ import typer
 
 from pyopbench.cli.options import AsJson
 from pyopbench.cli.output import out, print_table, say
-from pyopbench.core import formatting
+from pyopbench.model import formatting
 
 EXIT_CHANGED = 1
 MOST_SHOWN = 20
@@ -24,7 +24,7 @@ def check(
     """Check stored results against their checksums: which files and lines are unchanged?"""
     import json
 
-    from pyopbench.results.check import check as check_all
+    from pyopbench.store.check import check as check_all
 
     found = check_all(path)
     told = [asdict(one) for one in found]

@@ -10,13 +10,13 @@ from rich.markup import escape
 
 from pyopbench.cli.options import USUAL_EFFECT, AllowChanged, AsJson
 from pyopbench.cli.output import err, out, print_table, say
-from pyopbench.core import formatting
-from pyopbench.core.errors import BadInput
-from pyopbench.core.parse import parse_fail_on, parse_share
-from pyopbench.core.write_file import write_atomically
+from pyopbench.model import formatting
+from pyopbench.model.errors import BadInput
+from pyopbench.model.parse import parse_fail_on, parse_share
+from pyopbench.model.write_file import write_atomically
 
 if TYPE_CHECKING:
-    from pyopbench.compare.diff import Comparison
+    from pyopbench.judge.comparison.diff import Comparison
 
 EXIT_SLOWER = 1
 EXIT_NOTHING = 3
@@ -77,8 +77,8 @@ def compare(
     effect, spread = parse_share("--min-effect", minimum_effect), parse_share("--run-spread", run_spread)
     slowdown = parse_fail_on(fail_on, effect)
     # pandas and SciPy cost a second, which a mistake in the options need not pay.
-    from pyopbench.compare.diff import compare_sides
-    from pyopbench.compare.select import read_sides
+    from pyopbench.judge.comparison.diff import compare_sides
+    from pyopbench.judge.comparison.select import read_sides
     from pyopbench.report import comparison
     from pyopbench.report.wording.warnings import warning_text
 
@@ -110,7 +110,7 @@ def _require_free(markdown: str | None, *, as_json: bool) -> None:
             "JSON and Markdown cannot both be printed",
             received="--json with --markdown -",
             legal="--json with --markdown FILE, or one of them",
-            next_step="leave one of them out, or give Markdown a file",
+            hint="leave one of them out, or give Markdown a file",
         )
     _require_no_results("--markdown", markdown)
 
@@ -121,13 +121,13 @@ def _require_no_results(option: str, path: str | None) -> None:
             f"{'XML' if option == '--junit' else 'Markdown'} would overwrite a file of results",
             received=f"{option} {path}",
             legal=f"a name that does not end with {formatting.listing(RESULTS, 'or')}",
-            next_step=f"for example {option} compare.{'xml' if option == '--junit' else 'md'}",
+            hint=f"for example {option} compare.{'xml' if option == '--junit' else 'md'}",
         )
 
 
 def _write_short(found: Comparison, slowdown: float | None, comment: Path | None, junit: Path | None) -> None:
     """Write the comment and JUnit's XML, as far as they are asked for."""
-    from pyopbench.compare.gate import gate_of
+    from pyopbench.judge.comparison.gate import gate_of
     from pyopbench.report import gate as report
 
     gate = gate_of(found, slowdown)
@@ -150,7 +150,7 @@ def _said(slowdown: float | None, many: int) -> str:
 
 def print_comparison(found: Comparison, said: str) -> None:
     """Print a comparison for a terminal, and a last sentence."""
-    from pyopbench.compare.notes import notes_of
+    from pyopbench.judge.comparison.notes import notes_of
     from pyopbench.report import comparison
     from pyopbench.report.wording.comparison import note_text, summary, title
 

@@ -11,13 +11,13 @@ import typer
 from pyopbench.api.alone import alone_on_this_machine
 from pyopbench.cli.options import AsJson, TrustFolder, out_option
 from pyopbench.cli.output import err, out, print_table, say
-from pyopbench.core import formatting
-from pyopbench.core.discover import require_known
-from pyopbench.core.model import GPU
-from pyopbench.core.ownership import require_own
+from pyopbench.engine import measure_copies
+from pyopbench.model import formatting
+from pyopbench.model.case import GPU
+from pyopbench.model.discover import require_known
+from pyopbench.model.ownership import require_own
 from pyopbench.report.wording import copy_costs as wording
-from pyopbench.results import copy_costs
-from pyopbench.run import measure_copies
+from pyopbench.store import copy_costs
 
 DEVICES = ("cpu", GPU)
 

@@ -13,11 +13,11 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from pyopbench.cli.output import err, say_error
-from pyopbench.core.errors import BadInput, InternalError, PyopbenchError
-from pyopbench.core.ownership import trust
-from pyopbench.core.parse import parse_bytes
-from pyopbench.results import open_file
-from pyopbench.results.integrity import allowance
+from pyopbench.model.errors import BadInput, InternalError, PyopbenchError
+from pyopbench.model.ownership import trust
+from pyopbench.model.parse import parse_bytes
+from pyopbench.store import open_file
+from pyopbench.store.integrity import allowance
 
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """What Typer raises of a command line that it cannot read; it has no public name of its own in every version."""
@@ -127,7 +127,7 @@ def _unusable(error: OSError) -> BadInput:
         "a file or folder cannot be read or written",
         received=error,
         legal="paths that exist, with permission, on a disk with space",
-        next_step="fix it, or choose another path",
+        hint="fix it, or choose another path",
     )
 
 
@@ -136,7 +136,7 @@ def _unexpected(error: Exception) -> InternalError:
         "an internal error of pyopbench, or input that it does not handle",
         received=f"{type(error).__name__}: {error}",
         legal="anything documented",
-        next_step="run the same command with --debug, and report what it shows",
+        hint="run the same command with --debug, and report what it shows",
     )
 
 
@@ -146,7 +146,7 @@ def as_bad_input(error: Any) -> BadInput:
     path = "pyopbench" if context is None else context.command_path
     received, legal, close = _received_and_legal(error, None if context is None else context.command, path)
     hint = f"did you mean {' or '.join(close)}? " if close else ""
-    return BadInput(_without_hints(error), received=received, legal=legal, next_step=f"{hint}{path} --help shows more")
+    return BadInput(_without_hints(error), received=received, legal=legal, hint=f"{hint}{path} --help shows more")
 
 
 def _received_and_legal(error: Any, command: Any, path: str) -> tuple[str, str, list[str]]:

@@ -18,11 +18,11 @@ from pyopbench.cli import epilogs
 from pyopbench.cli.fleet_words import check_names, parameters_of_run
 from pyopbench.cli.options import AsJson, Quiet, out_option
 from pyopbench.cli.output import err, out, print_table, say, say_error
-from pyopbench.core import formatting
-from pyopbench.core.errors import WorkerLost
-from pyopbench.core.ownership import require_own
-from pyopbench.core.parse import parse_duration
-from pyopbench.core.printable import printable
+from pyopbench.model import formatting
+from pyopbench.model.errors import WorkerLost
+from pyopbench.model.ownership import require_own
+from pyopbench.model.parse import parse_duration
+from pyopbench.model.printable import printable
 
 EXIT_WRONG = 1
 EXIT_MISSING = 3
@@ -75,8 +75,8 @@ def run_fleet(
     quiet: Quiet = False,
 ) -> None:
     """Measure on the hosts of a Dask scheduler; ops and other options are as for pyopbench run."""
-    from pyopbench.run.fleet import plan_folder, sent_files, whole
-    from pyopbench.run.fleet.addresses import Access
+    from pyopbench.engine.fleet import plan_folder, sent_files, whole
+    from pyopbench.engine.fleet.addresses import Access
 
     if out_dir is not None:
         plan_folder.require_new(out_dir)
@@ -110,8 +110,8 @@ def resume_fleet(
     quiet: Quiet = False,
 ) -> None:
     """Measure what is missing of an interrupted fleet run."""
-    from pyopbench.run.fleet import plan_folder, whole
-    from pyopbench.run.fleet.addresses import Access
+    from pyopbench.engine.fleet import plan_folder, whole
+    from pyopbench.engine.fleet.addresses import Access
 
     require_own(folder)
     files = whole.read_files(folder)
@@ -137,8 +137,8 @@ def examine_fleet(
     quiet: Quiet = False,
 ) -> None:
     """Show what each host is, which hosts are alike, and what each lacks."""
-    from pyopbench.run.fleet import doctor
-    from pyopbench.run.fleet.addresses import Access
+    from pyopbench.engine.fleet import doctor
+    from pyopbench.engine.fleet.addresses import Access
 
     access = Access(scheduler, tuple(allow_address or ()), tls_ca_file, tls_cert, tls_key)
     access.check()
@@ -155,8 +155,8 @@ def examine_fleet(
 
 @contextmanager
 def _connected(access: Any, patience_seconds: float, *, is_told: bool = True) -> Iterator[Any]:
+    from pyopbench.engine.fleet.connection import Connection
     from pyopbench.report.wording.fleet import event_text
-    from pyopbench.run.fleet.connection import Connection
 
     def tell(event: Any) -> None:
         if is_told:
@@ -170,9 +170,9 @@ def _connected(access: Any, patience_seconds: float, *, is_told: bool = True) ->
 
 def _go_on(folder: Path, files: Any, connection: Any, without: list[str], patience_seconds: float) -> int:
     """Run a fleet to its end, print what came of it, and return the exit code."""
+    from pyopbench.engine.fleet import whole
+    from pyopbench.engine.fleet.dispatch import Rules, Watch
     from pyopbench.report.wording.fleet import event_text, odd_text
-    from pyopbench.run.fleet import whole
-    from pyopbench.run.fleet.dispatch import Rules, Watch
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends it finds it as after Ctrl-C
     name = shlex.quote(str(folder))

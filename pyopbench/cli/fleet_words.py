@@ -7,10 +7,10 @@ from typing import Any
 import typer
 
 from pyopbench.cli.read_options import read_axes
-from pyopbench.core.discover import find, require_known
-from pyopbench.core.errors import BadInput
-from pyopbench.core.model import Axes
-from pyopbench.core.parse import parse_duration
+from pyopbench.model.case import Axes
+from pyopbench.model.discover import find, require_known
+from pyopbench.model.errors import BadInput
+from pyopbench.model.parse import parse_duration
 
 REPORTED = "leave it out, and give it to: pyopbench report DIR/merged"
 NO_REPOSITORY = "leave it out: hosts have no repository of yours"
@@ -43,7 +43,7 @@ def parameters_of_run(context: typer.Context) -> dict[str, Any]:
                 "an option that the hosts of a fleet are not given",
                 received=option,
                 legal="options of `pyopbench run` that say what to measure, and how",
-                next_step=instead,
+                hint=instead,
             )
     return {"replicates": 1, **asked.params}
 

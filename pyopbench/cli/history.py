@@ -17,17 +17,17 @@ from rich.markup import escape
 
 from pyopbench.cli.options import USUAL_EFFECT, AllowChanged, AsJson, Quiet, TrustFolder, out_option
 from pyopbench.cli.output import err, out, print_table, say
-from pyopbench.core import formatting
-from pyopbench.core.errors import BadInput
-from pyopbench.core.ownership import require_own
-from pyopbench.core.parse import parse_duration, parse_share
-from pyopbench.core.write_file import write_atomically
-from pyopbench.results.integrity import sealed
-from pyopbench.results.open_file import REPORT, read_bytes
+from pyopbench.model import formatting
+from pyopbench.model.errors import BadInput
+from pyopbench.model.ownership import require_own
+from pyopbench.model.parse import parse_duration, parse_share
+from pyopbench.model.write_file import write_atomically
+from pyopbench.store.integrity import sealed
+from pyopbench.store.open_file import REPORT, read_bytes
 
 if TYPE_CHECKING:
-    from pyopbench.compare.history import History, Options
-    from pyopbench.compare.reruns import Confirmation, Rerun
+    from pyopbench.judge.comparison.history import History, Options
+    from pyopbench.judge.comparison.reruns import Confirmation, Rerun
 
 EXIT_SLOWER = 1
 USUAL_FOLDER = Path("results") / "history"
@@ -100,7 +100,7 @@ def history(
     # quarter of the time that thousands of files take.
     gc.set_threshold(ALLOCATIONS_BETWEEN_COLLECTIONS)
     # pandas and SciPy cost a second, which a mistake in the options need not pay.
-    from pyopbench.compare.history import read_history
+    from pyopbench.judge.comparison.history import read_history
     from pyopbench.report.wording.warnings import warning_text
 
     with err.status("reading"):
@@ -124,7 +124,7 @@ def history(
 
 
 def _options(by: By | None, min_effect: str, run_spread: str, alarm_rate: str) -> Options:
-    from pyopbench.compare.history import Options
+    from pyopbench.judge.comparison.history import Options
     from pyopbench.stats.change_thresholds import ALARM_RATES
 
     rate = parse_share("--alarm-rate", alarm_rate)
@@ -133,7 +133,7 @@ def _options(by: By | None, min_effect: str, run_spread: str, alarm_rate: str) -
             "this rate of false alarms is not supported",
             received=f"--alarm-rate {alarm_rate}",
             legal=formatting.listing([formatting.percent(one) for one in ALARM_RATES], "or"),
-            next_step="for example --alarm-rate 1%",
+            hint="for example --alarm-rate 1%",
         )
     effect, spread = parse_share("--min-effect", min_effect), parse_share("--run-spread", run_spread)
     return Options(None if by is None else by.value, effect, spread, rate)
@@ -141,7 +141,7 @@ def _options(by: By | None, min_effect: str, run_spread: str, alarm_rate: str) -
 
 def _confirmations(folder: Path, options: Options) -> Iterator[Confirmation]:
     """Yield what was measured again before, in the order of its folders' names."""
-    from pyopbench.compare.reruns import read_confirmation
+    from pyopbench.judge.comparison.reruns import read_confirmation
 
     for path in sorted((folder / RERUNS).glob("*")):
         found = read_confirmation(path, options.minimum_effect)
@@ -171,13 +171,13 @@ def _measure_again(found: History, folder: Path, seconds: float | None) -> int:
 
 def _rerun(rerun: Rerun, folder: Path, seconds: float | None) -> None:
     """Measure two moments again, or go on with that where it was interrupted or has not settled a case."""
-    from pyopbench.results import store, versions
+    from pyopbench.store import run_folder, versions
 
     for number in itertools.count(1):
         place = folder / (rerun.folder if number == 1 else f"{rerun.folder}-{number}")
         if not versions.is_here(place):
             break
-        planned = store.read_run(versions.read(place)[0].folder)["cases"]
+        planned = run_folder.read_run(versions.read(place)[0].folder)["cases"]
         if set(rerun.cases) <= set(planned):
             _run(("pyopbench", "resume", str(place), *rerun.own_words, "--yes"))
             return

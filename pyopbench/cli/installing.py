@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from pyopbench.cli.output import err, say
+from pyopbench.engine import environments
 from pyopbench.report.wording.measuring import disk_text, installing_text
-from pyopbench.run import environments
 
 
 def announce(versions: Iterable[str]) -> None:

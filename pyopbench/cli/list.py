@@ -28,11 +28,11 @@ from pyopbench.cli.options import (
 )
 from pyopbench.cli.output import err, out, print_failures, print_table
 from pyopbench.cli.read_options import read_axes
-from pyopbench.core import formatting
-from pyopbench.core.model import MODE_SUMMARIES, Axes, Case
-from pyopbench.core.parse import parse_duration
-from pyopbench.run import planning
-from pyopbench.run.verify import EVERYTHING, Finding, verify_cases
+from pyopbench.engine import planning
+from pyopbench.engine.verify import EVERYTHING, Finding, verify_cases
+from pyopbench.model import formatting
+from pyopbench.model.case import MODE_SUMMARIES, Axes, Case
+from pyopbench.model.parse import parse_duration
 
 EXIT_WRONG = 1
 

@@ -10,11 +10,11 @@ from rich.markup import escape
 
 from pyopbench.cli.options import AllowChanged, Quiet, TrustFolder, out_option
 from pyopbench.cli.output import err, out, say
-from pyopbench.core import formatting
-from pyopbench.core.ownership import require_own
+from pyopbench.model import formatting
+from pyopbench.model.ownership import require_own
 
 if TYPE_CHECKING:
-    from pyopbench.results.merge import Merging
+    from pyopbench.store.merge import Merging
 
 MOST_SHOWN = 20
 """Holes, and units without a result, that are printed."""
@@ -33,7 +33,7 @@ def merge(
     quiet: Quiet = False,
 ) -> None:
     """Merge the shards of a plan into one run, with the environment of each machine."""
-    from pyopbench.results.merge import merge as merged
+    from pyopbench.store.merge import merge as merged
 
     require_own(out_dir)
     with err.status("merging"):

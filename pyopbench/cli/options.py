@@ -9,12 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from pyopbench.cli.output import err
-from pyopbench.core import formatting
-from pyopbench.core.discover import find
-from pyopbench.core.model import MINIMUM_EFFECT
-from pyopbench.core.ownership import trust
 from pyopbench.judge import requirements
-from pyopbench.results.integrity import allowance
+from pyopbench.model import formatting
+from pyopbench.model.case import MINIMUM_EFFECT
+from pyopbench.model.discover import find
+from pyopbench.model.ownership import trust
+from pyopbench.store.integrity import allowance
 
 
 def new_path(text: str) -> Path:

@@ -28,12 +28,12 @@ from pyopbench.cli.options import (
     out_option,
 )
 from pyopbench.cli.output import err, out, print_table, say
-from pyopbench.core.arrangement import AUTOTUNE, STEP_ELEMENTS
-from pyopbench.core.discover import bring_own
-from pyopbench.core.errors import BadInput
-from pyopbench.core.own_target import usual_baseline
-from pyopbench.core.ownership import require_own
-from pyopbench.core.parse import parse_duration, parse_share, split_some
+from pyopbench.model.arrangement import AUTOTUNE, STEP_ELEMENTS
+from pyopbench.model.discover import bring_own
+from pyopbench.model.errors import BadInput
+from pyopbench.model.own_target import usual_baseline
+from pyopbench.model.ownership import require_own
+from pyopbench.model.parse import parse_duration, parse_share, split_some
 
 if TYPE_CHECKING:
     from pyopbench.judge.pipeline import PipelineJudgement, TrainingStep
@@ -136,10 +136,10 @@ def pipeline(
     quiet: Quiet = False,
 ) -> None:
     """Measure an op inside tf.data, and find the best of threads, batches, processes and ports."""
+    from pyopbench.engine import pipeline as measuring
+    from pyopbench.engine import pipeline_request as asked
     from pyopbench.judge.pipeline import judge
-    from pyopbench.results import pipeline_file
-    from pyopbench.run import pipeline as measuring
-    from pyopbench.run import pipeline_request as asked
+    from pyopbench.store import pipeline_file
 
     step, effect = _read_step(step_ms, step_elements), parse_share("--min-effect", min_effect)
     if out_dir is not None:
@@ -191,7 +191,7 @@ def _read_step(milliseconds: float | None, elements: int) -> TrainingStep:
             "not a step",
             received=f"--step-ms {milliseconds:g}",
             legal="milliseconds above 0",
-            next_step="for example --step-ms 120 --step-elements 32",
+            hint="for example --step-ms 120 --step-elements 32",
         )
     return TrainingStep(elements, None if milliseconds is None else milliseconds / 1000)
 
@@ -204,7 +204,7 @@ def _read_numbers(option: str, text: str) -> tuple[int, ...]:
             f"{option} takes numbers",
             received=text,
             legal="whole numbers from 1, comma-separated; for --parallel also AUTOTUNE",
-            next_step="for example --parallel 1,4,AUTOTUNE --batch 1,32",
+            hint="for example --parallel 1,4,AUTOTUNE --batch 1,32",
         )
     return tuple(dict.fromkeys(int(word) if word.isdecimal() else AUTOTUNE for word in words))
 

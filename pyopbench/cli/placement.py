@@ -26,17 +26,17 @@ from pyopbench.cli.options import (
 )
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.cli.read_options import read_axes
-from pyopbench.core import formatting
-from pyopbench.core.discover import require_known
-from pyopbench.core.model import Case
-from pyopbench.core.ownership import require_own
-from pyopbench.core.parse import parse_duration
-from pyopbench.core.places import PINS, ROUTES
+from pyopbench.engine import count_copies as counting
+from pyopbench.model import formatting
+from pyopbench.model.case import Case
+from pyopbench.model.discover import require_known
+from pyopbench.model.ownership import require_own
+from pyopbench.model.parse import parse_duration
+from pyopbench.model.places import PINS, ROUTES
 from pyopbench.report.wording import counted_copies as wording
-from pyopbench.results import counted_copies
-from pyopbench.results.counted_copies import Note, Row
-from pyopbench.results.integrity import sealed
-from pyopbench.run import count_copies as counting
+from pyopbench.store import counted_copies
+from pyopbench.store.counted_copies import Note, Row
+from pyopbench.store.integrity import sealed
 
 EXIT_WRONG = 1
 ARROWS = {(start, end): f"{start[0]}→{end[0]}" for start, end in ROUTES}

@@ -13,12 +13,12 @@ from rich.markup import escape
 
 from pyopbench.cli.options import Inputs, Quiet, SeedWith, out_option
 from pyopbench.cli.output import err, out, say
-from pyopbench.core.discover import bring_own
-from pyopbench.core.errors import BadInput
-from pyopbench.core.own_target import brought
-from pyopbench.core.parse import parse_duration
+from pyopbench.engine.port import write_port
+from pyopbench.model.discover import bring_own
+from pyopbench.model.errors import BadInput
+from pyopbench.model.own_target import brought
+from pyopbench.model.parse import parse_duration
 from pyopbench.report.wording.port import commands_text, notes_text
-from pyopbench.run.port import write_port
 
 
 def port(
@@ -44,7 +44,7 @@ def port(
             "only your own ops can be ported",
             received=op,
             legal="my_op.py, my_module.py:function or package.module:function",
-            next_step="the sources of built-in ops are in pyopbench/catalogue/ops/",
+            hint="the sources of built-in ops are in pyopbench/ops/builtin/",
         )
     with err.status("writing and testing the port"):
         written = write_port(brought()[names[0]], to, out_file, parse_duration(test_timeout))

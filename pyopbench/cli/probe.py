@@ -16,17 +16,17 @@ from rich.table import Table
 from pyopbench.cli.installing import announce
 from pyopbench.cli.options import WHAT, AsJson, Inputs, SeedWith, TensorFlow, TrustFolder, out_option
 from pyopbench.cli.output import err, out
-from pyopbench.core import formatting
-from pyopbench.core.discover import bring_own
-from pyopbench.core.errors import BadInput
-from pyopbench.core.own_target import is_target
-from pyopbench.core.ownership import require_own
-from pyopbench.core.parse import parse_duration, split_some
-from pyopbench.core.printable import printable
-from pyopbench.results import probes as stored_probes
-from pyopbench.results.probes import BAD, STATUSES, Row
-from pyopbench.run import kept_probes
-from pyopbench.run import probe as probe_run
+from pyopbench.engine import kept_probes
+from pyopbench.engine import probe as probe_run
+from pyopbench.model import formatting
+from pyopbench.model.discover import bring_own
+from pyopbench.model.errors import BadInput
+from pyopbench.model.own_target import is_target
+from pyopbench.model.ownership import require_own
+from pyopbench.model.parse import parse_duration, split_some
+from pyopbench.model.printable import printable
+from pyopbench.store import probes as stored_probes
+from pyopbench.store.probes import BAD, STATUSES, Row
 
 Files = Annotated[
     list[Path] | None, typer.Argument(metavar="FILE", help="Show this file, or compare two, instead of probing.")
@@ -114,7 +114,7 @@ def _show_files(files: list[Path], *, as_json: bool) -> None:
             "at most two files can be compared",
             received=len(files),
             legal="one file, or two",
-            next_step="compare them two at a time",
+            hint="compare them two at a time",
         )
     documents = [stored_probes.read(path) for path in files]
     if len(documents) == 1:

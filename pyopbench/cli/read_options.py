@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyopbench.core.discover import bring_own
-from pyopbench.core.errors import BadInput
-from pyopbench.core.model import Axes
-from pyopbench.core.parse import apply_axes, parse_bytes, parse_shard, parse_share, split_some
+from pyopbench.engine import memory_limit, planning
+from pyopbench.engine.shards import ShardChoice
 from pyopbench.judge import judge, requirements
-from pyopbench.run import memory_limit, planning
-from pyopbench.run.shards import ShardChoice
+from pyopbench.model.case import Axes
+from pyopbench.model.discover import bring_own
+from pyopbench.model.errors import BadInput
+from pyopbench.model.parse import apply_axes, parse_bytes, parse_shard, parse_share, split_some
 
 if TYPE_CHECKING:
     from pyopbench.judge.step_savings import Step
@@ -69,7 +69,7 @@ def read_shard(shard: str | None, replicates: int, revisions: Sequence[str] | No
             "--replicates needs --shard" if shard is None else "a run over revisions is not divided into shards",
             received=f"--replicates {replicates} without --shard" if shard is None else f"--shard {shard} with --rev",
             legal="--shard I/N, without --rev",
-            next_step="for example --shard 1/4" if shard is None else "measure the revisions on one machine",
+            hint="for example --shard 1/4" if shard is None else "measure the revisions on one machine",
         )
     return ShardChoice(*parse_shard(shard), replicates)
 
@@ -85,7 +85,7 @@ def read_judging(
     """Return how to judge, with the mix read from its file and the requirements checked."""
     requires = requirements.check(split_some("requirement", require) if require else ())
     effect = parse_share("--min-effect", minimum_effect)
-    from pyopbench.results.mix_file import read_mix
+    from pyopbench.store.mix_file import read_mix
 
     calls = None if mix is None else read_mix(mix)
     return judge.Judging(baseline, effect, calls, _read_step(calls_per_step, step_ms), requires)
@@ -101,7 +101,7 @@ def _read_step(calls: float | None, milliseconds: float | None) -> Step | None:
             "not a step",
             received=given,
             legal="both of them, above 0",
-            next_step="for example --calls-per-step 1 --step-ms 120",
+            hint="for example --calls-per-step 1 --step-ms 120",
         )
     from pyopbench.judge.step_savings import Step
 

@@ -11,14 +11,14 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from pyopbench.callbacks.record import usage
-from pyopbench.callbacks.record.run import record as run_and_record
-from pyopbench.callbacks.scan.draft import BASELINES, run_words
 from pyopbench.cli.options import out_option
 from pyopbench.cli.output import err, print_table, say
-from pyopbench.core import formatting
-from pyopbench.core.errors import BadInput
-from pyopbench.core.model import MINIMUM_EFFECT
+from pyopbench.find.record import usage
+from pyopbench.find.record.run import record as run_and_record
+from pyopbench.find.scan.draft import BASELINES, run_words
+from pyopbench.model import formatting
+from pyopbench.model.case import MINIMUM_EFFECT
+from pyopbench.model.errors import BadInput
 
 MOST_SITES = 10
 """Sites that are shown; all of them are in the file."""
@@ -42,7 +42,7 @@ def record(
             "no program to run",
             received="nothing after --",
             legal="a command with its arguments",
-            next_step="for example `pyopbench record -- python train.py --epochs 1`",
+            hint="for example `pyopbench record -- python train.py --epochs 1`",
         )
     file = out_file or Path(f"recording-{datetime.now(timezone.utc):%Y%m%d-%H%M%S}.json")
     code, used = run_and_record(command, file)

@@ -13,8 +13,8 @@ import typer
 from rich.markup import escape
 
 from pyopbench.cli.output import err, out, print_failures, print_table, say
-from pyopbench.core.label import Label
-from pyopbench.core.model import BASELINE, Case
+from pyopbench.engine import start
+from pyopbench.engine.schedule import Ended
 from pyopbench.judge import judge
 from pyopbench.judge.bars import Unknown
 from pyopbench.judge.findings import (
@@ -28,17 +28,17 @@ from pyopbench.judge.findings import (
 )
 from pyopbench.judge.requirements import GPU, PROBES
 from pyopbench.judge.settling import MoreMachines, SecondLaunch
+from pyopbench.model.case import BASELINE, Case
+from pyopbench.model.label import Label
 from pyopbench.report.wording.measuring import sampling_text
-from pyopbench.results import counted_copies
-from pyopbench.results import probes as probes_file
-from pyopbench.results.open_file import REPORT, read_bytes
-from pyopbench.run import start
-from pyopbench.run.schedule import Ended
+from pyopbench.store import counted_copies
+from pyopbench.store import probes as probes_file
+from pyopbench.store.open_file import REPORT, read_bytes
 
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
     from pyopbench.judge.decision import Decision
-    from pyopbench.results.run import Run
+    from pyopbench.store.run import Run
 
 EXIT_WRONG = 1
 NODE = "node"
@@ -68,7 +68,7 @@ def schema(
 ) -> None:
     """Print the JSON Schema of decisions.json or of stored results."""
     from pyopbench.report import decisions_json
-    from pyopbench.results import schema as results
+    from pyopbench.store import schema as results
 
     printed = decisions_json.as_text() if of is Document.DECISIONS else results.as_text(of.value)
     out.print(printed, end="", soft_wrap=True, markup=False)

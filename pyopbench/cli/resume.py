@@ -29,14 +29,14 @@ from pyopbench.cli.output import err, say
 from pyopbench.cli.read_options import read_judging
 from pyopbench.cli.revisions import FailOn, usual_effect_text
 from pyopbench.cli.run import measure_and_report, refuse_json
-from pyopbench.core import formatting
-from pyopbench.core.discover import bring_own
-from pyopbench.core.errors import BadInput
-from pyopbench.core.own_target import is_target
-from pyopbench.core.ownership import require_own
-from pyopbench.results import versions
-from pyopbench.run import checkouts, environments, start, start_revisions
-from pyopbench.run.conduct import parts_of
+from pyopbench.engine import checkouts, environments, start, start_revisions
+from pyopbench.engine.conduct import parts_of
+from pyopbench.model import formatting
+from pyopbench.model.discover import bring_own
+from pyopbench.model.errors import BadInput
+from pyopbench.model.own_target import is_target
+from pyopbench.model.ownership import require_own
+from pyopbench.store import versions
 
 
 def resume(
@@ -105,7 +105,7 @@ def _ask_for_revisions(folder: Path, *, yes: bool) -> None:
         "the run needs revisions that are not checked out, and their code runs only if you agree",
         received=f"{formatting.listing(missing)} of {repository}",
         legal="an answer of yes, or --yes",
-        next_step="pyopbench resume --yes DIR OP_FILE, if you trust who made the folder",
+        hint="pyopbench resume --yes DIR OP_FILE, if you trust who made the folder",
     )
 
 
@@ -124,7 +124,7 @@ def _ask_to_install(parts: Sequence[Path], *, yes: bool) -> None:
         "the run needs TensorFlow versions that are not installed, and they are installed only if you agree",
         received=f"TensorFlow {formatting.listing(missing)}, about {size}",
         legal="an answer of yes, or --yes",
-        next_step="pyopbench resume --yes DIR, if you trust who made the folder",
+        hint="pyopbench resume --yes DIR, if you trust who made the folder",
     )
 
 
@@ -135,5 +135,5 @@ def _require_own(folder: Path, own: list[str]) -> None:
             "a run is resumed as it was planned, so you cannot choose other ops",
             received=" ".join(others),
             legal="your own ops of that run: my_op.py, my_module.py:function or package.module:function",
-            next_step=f"pyopbench resume {folder}, or a new run for other ops",
+            hint=f"pyopbench resume {folder}, or a new run for other ops",
         )

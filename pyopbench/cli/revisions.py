@@ -11,12 +11,12 @@ from rich.markup import escape
 from pyopbench.cli.compare import MOST_ROWS
 from pyopbench.cli.options import JUDGING, WHAT
 from pyopbench.cli.output import err, out, print_table, say
-from pyopbench.core import formatting
+from pyopbench.engine.revision_request import slowdown_of, usual_effect
 from pyopbench.judge import judge
-from pyopbench.run.revision_request import slowdown_of, usual_effect
+from pyopbench.model import formatting
 
 if TYPE_CHECKING:
-    from pyopbench.compare.gate import Gate
+    from pyopbench.judge.comparison.gate import Gate
 
 Revisions = Annotated[
     list[str] | None,
@@ -51,7 +51,7 @@ def report_revisions(folder: Path, options: judge.Judging, fail_on: str | None, 
     """Compare the revisions of a run, write and print what came out, and return the exit code."""
     slowdown = slowdown_of(fail_on, options.minimum_effect)
     with err.status("comparing"):
-        from pyopbench.compare.gate import read_gate
+        from pyopbench.judge.comparison.gate import read_gate
         from pyopbench.report import gate as report
 
         gate = read_gate(folder, options.minimum_effect, slowdown)

@@ -17,10 +17,10 @@ from pyopbench.cli.output import err
 from pyopbench.cli.report import write_report
 from pyopbench.cli.revisions import report_revisions
 from pyopbench.cli.versions import report_versions
-from pyopbench.core.errors import BadInput
+from pyopbench.engine import conduct, start
 from pyopbench.judge import judge
-from pyopbench.results import versions
-from pyopbench.run import conduct, start
+from pyopbench.model.errors import BadInput
+from pyopbench.store import versions
 
 EXIT_INTERRUPTED = 130
 
@@ -36,7 +36,7 @@ def refuse_json(received: str, *, as_json: bool) -> None:
             "a run on several versions has one report per version",
             received=received,
             legal="--json with one version, or its folder",
-            next_step="leave out --json, then: pyopbench report DIR/tf-VERSION --json",
+            hint="leave out --json, then: pyopbench report DIR/tf-VERSION --json",
         )
 
 

@@ -12,15 +12,15 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from pyopbench.callbacks.scan import draft, risks
-from pyopbench.callbacks.scan.call_sites import CallSite
-from pyopbench.callbacks.scan.walk import Scan
-from pyopbench.callbacks.scan.walk import scan as scan_paths
 from pyopbench.cli.options import AsJson, out_option
 from pyopbench.cli.output import err, out, print_table, say
-from pyopbench.core import formatting
-from pyopbench.core.errors import BadInput
-from pyopbench.core.write_file import write_new
+from pyopbench.find.scan import draft, risks
+from pyopbench.find.scan.call_sites import CallSite
+from pyopbench.find.scan.walk import Scan
+from pyopbench.find.scan.walk import scan as scan_paths
+from pyopbench.model import formatting
+from pyopbench.model.errors import BadInput
+from pyopbench.model.write_file import write_new
 
 FORMAT_VERSION = 1
 """Of the JSON; raised when a key changes its meaning or goes."""
@@ -55,7 +55,7 @@ def scan(
             "nothing to scan" if not paths else "--out and --recording need --draft",
             received="no PATH" if not paths else given,
             legal="PATH..., or --draft FILE:LINE --out FILE",
-            next_step="for example `pyopbench scan .`",
+            hint="for example `pyopbench scan .`",
         )
     start = perf_counter()
     with err.status("scanning"):
@@ -115,7 +115,7 @@ def _draft(site: str, out_file: Path | None, recording: Path | None, paths: list
             "--draft writes one op file",
             received=f"--draft with {'--json' if as_json else ' '.join(map(str, paths or ()))}",
             legal="--draft FILE:LINE, and --out FILE",
-            next_step="scan and draft separately",
+            hint="scan and draft separately",
         )
     made = draft.draft(site, out_file, recording)
     if out_file is None:
@@ -128,7 +128,7 @@ def _draft(site: str, out_file: Path | None, recording: Path | None, paths: list
             "the file already exists",
             received=out_file,
             legal="a file that does not exist yet",
-            next_step="choose another --out",
+            hint="choose another --out",
         ) from error
     out.print(f"written: {escape(str(out_file))}", soft_wrap=True)
     out.print("to do:")

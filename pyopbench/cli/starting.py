@@ -6,9 +6,9 @@ import os
 import re
 from pathlib import Path
 
-from pyopbench.core.discover import find
-from pyopbench.core.errors import BadInput
-from pyopbench.core.write_file import write_new
+from pyopbench.model.discover import find
+from pyopbench.model.errors import BadInput
+from pyopbench.model.write_file import write_new
 
 TEMPLATES = Path(__file__).parent / "starting_files"
 
@@ -32,7 +32,7 @@ def start_op(path: Path, *, kernel: bool = False) -> list[Path]:
             "not a valid file name for a new op",
             received=path,
             legal="NAME.py, with lower-case letters, digits and underscores, and not the name of a built-in op",
-            next_step="for example pyopbench new op my_op.py",
+            hint="for example pyopbench new op my_op.py",
         )
     texts = {path: _filled("op.py", name, kernel=kernel)}
     if kernel:
@@ -43,7 +43,7 @@ def start_op(path: Path, *, kernel: bool = False) -> list[Path]:
             "the file already exists",
             received=there[0],
             legal="a file that does not exist yet",
-            next_step="choose another name, or move the file away",
+            hint="choose another name, or move the file away",
         )
     for one, text in texts.items():
         write_new(one, text.encode())

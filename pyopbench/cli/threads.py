@@ -12,12 +12,12 @@ from rich.markup import escape
 
 from pyopbench.cli.output import err, say_error
 from pyopbench.cli.run_options import EXTRA
-from pyopbench.core.errors import BadInput, PyopbenchError
-from pyopbench.core.model import Axes
-from pyopbench.core.parse import split_some
-from pyopbench.results import threads_file
-from pyopbench.run import concurrent_calls
-from pyopbench.run.worker_process import Worker
+from pyopbench.engine import concurrent_calls
+from pyopbench.engine.worker_process import Worker
+from pyopbench.model.case import Axes
+from pyopbench.model.errors import BadInput, PyopbenchError
+from pyopbench.model.parse import split_some
+from pyopbench.store import threads_file
 
 Threads = Annotated[
     str,
@@ -48,14 +48,14 @@ def read_threads(text: str, others: Sequence[str]) -> tuple[int, ...]:
             "--threads takes numbers",
             received=text,
             legal=f"whole numbers from 1 to {MOST_THREADS}, comma-separated",
-            next_step="for example --threads 1,2,4",
+            hint="for example --threads 1,2,4",
         )
     if numbers and others:
         raise BadInput(
             "calls from several threads are measured on one version and one machine",
             received=f"--threads {text} with {', '.join(others)}",
             legal="--threads without --tf, --rev and --shard",
-            next_step="make a run for each: pyopbench run OP --threads 1,2,4",
+            hint="make a run for each: pyopbench run OP --threads 1,2,4",
         )
     return numbers
 

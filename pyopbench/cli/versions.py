@@ -10,16 +10,16 @@ from rich.markup import escape
 
 from pyopbench.cli.compare import print_comparison
 from pyopbench.cli.output import err, out, print_failures, print_table, say, say_error
-from pyopbench.core import formatting
-from pyopbench.core.errors import detail_label
-from pyopbench.core.printable import printable
+from pyopbench.engine import start, start_versions
 from pyopbench.judge import judge
-from pyopbench.results import versions
-from pyopbench.results.versions import Version
-from pyopbench.run import start, start_versions
+from pyopbench.model import formatting
+from pyopbench.model.errors import detail_label
+from pyopbench.model.printable import printable
+from pyopbench.store import versions
+from pyopbench.store.versions import Version
 
 if TYPE_CHECKING:
-    from pyopbench.compare.versions import VersionComparison
+    from pyopbench.judge.comparison.versions import VersionComparison
     from pyopbench.judge.decide import Judgement
 
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from pyopbench.core.label import Label
-from pyopbench.core.model import NO_GRADIENT, Case
+from pyopbench.model.case import NO_GRADIENT, Case
+from pyopbench.model.label import Label
 from pyopbench.stats import costs, estimate
 
 if TYPE_CHECKING:
     from pyopbench.judge.candidates import Comparison, Setting
     from pyopbench.judge.choice import Choice
     from pyopbench.judge.mix import Mix
-    from pyopbench.results.run import Run
+    from pyopbench.store.run import Run
 
 ROLE = "body_alone"
 

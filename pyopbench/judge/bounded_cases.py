@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyopbench.core.model import Case
+from pyopbench.model.case import Case
 
 BOUNDED = {"direction": "forward", "mode": "call", "placement": "cpu"}
 

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from pyopbench.core.label import Label
-from pyopbench.core.model import Case, Failure
 from pyopbench.judge.answer import finite
 from pyopbench.judge.bars import Bar, Substituted, Unknown
 from pyopbench.judge.contrasts import Contrasts, contrasts_of
 from pyopbench.judge.findings import BaselineFailed, BaselineNotMeasured, BaselineTooNoisy
 from pyopbench.judge.latencies import label_of, standing, usual_gradients
 from pyopbench.judge.mix import Mix
+from pyopbench.model.case import Case, Failure
+from pyopbench.model.label import Label
 from pyopbench.stats.estimate import Floats
 from pyopbench.stats.surcharges import Surcharge
 
 if TYPE_CHECKING:
     from pyopbench.judge.measured import Measured, Row
-    from pyopbench.results.run import Run
+    from pyopbench.store.run import Run
 
 TOO_NOISY = "too noisy"
 """What is said of a case of the baseline that was measured, next to the statuses of those that failed."""

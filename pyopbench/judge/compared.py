@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from pyopbench.core.errors import BadInput
-from pyopbench.core.model import BASELINE, Case
 from pyopbench.judge import requirements
 from pyopbench.judge.candidates import Comparison, compare, settings_of
 from pyopbench.judge.choice import Choice, Rules
@@ -24,16 +22,18 @@ from pyopbench.judge.mix import Mix
 from pyopbench.judge.pairs import shares_of_pairs
 from pyopbench.judge.rulebook import Rulebook, choose_over_mix, rulebook_of
 from pyopbench.judge.verdicts import SHARES, estimates_of, shares_of, verdicts_from
-from pyopbench.results.certificate import certified_run_effect
-from pyopbench.results.mix_file import Calls
+from pyopbench.model.case import BASELINE, Case
+from pyopbench.model.errors import BadInput
 from pyopbench.stats import costs, estimate, launch_model
 from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.launch_model import RUN_EFFECT, LaunchModel
 from pyopbench.stats.looks import Looks
 from pyopbench.stats.surcharges import surcharges
+from pyopbench.store.certificate import certified_run_effect
+from pyopbench.store.mix_file import Calls
 
 if TYPE_CHECKING:
-    from pyopbench.results.run import Run
+    from pyopbench.store.run import Run
 
 TEXTS_OF_UNIT = ("tool", "run")
 """Columns of `estimate.UNIT` that hold text. It is told apart once and for all: each look at a million texts takes as
@@ -157,12 +157,12 @@ def _check(run: Run, baseline: str, minimum_effect: float) -> None:
             "the baseline is not a variant of this run",
             received=baseline,
             legal=", ".join(known),
-            next_step="name the variant that is your current callback",
+            hint="name the variant that is your current callback",
         )
     if not 0 <= minimum_effect < 1:
         raise BadInput(
             "the minimum effect is out of range",
             received=minimum_effect,
             legal="0 to below 1; 0.03 is 3%",
-            next_step="for example --min-effect 0.03",
+            hint="for example --min-effect 0.03",
         )

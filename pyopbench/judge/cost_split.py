@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
-from pyopbench.core.model import (
+from pyopbench.judge.latencies import checked_frame, measured_cases
+from pyopbench.model.case import (
     FLOOR_DTYPE,
     FLOOR_IN,
     FLOOR_OUT,
@@ -33,11 +34,10 @@ from pyopbench.core.model import (
     NO_GRADIENT,
     Case,
 )
-from pyopbench.judge.latencies import checked_frame, measured_cases
 from pyopbench.stats import estimate
 
 if TYPE_CHECKING:
-    from pyopbench.results.run import Run
+    from pyopbench.store.run import Run
 
 PARTS = ("dispatch", "bridge", "bytes_in", "bytes_out", "body")
 """What a prediction is the sum of."""

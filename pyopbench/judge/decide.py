@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from pyopbench.core.errors import BadInput
-from pyopbench.core.model import BASELINE, MINIMUM_EFFECT
 from pyopbench.judge import requirements
 from pyopbench.judge.answer import Answer, KindAnswer, finite
 from pyopbench.judge.body_share import BodyShare, body_costs, body_share_of
@@ -49,12 +47,14 @@ from pyopbench.judge.roofline import Bound, Limits, bounds_of, limits_of
 from pyopbench.judge.rulebook import Rulebook, is_called, sizes_beyond
 from pyopbench.judge.step_savings import Step, Worth, worth_of
 from pyopbench.judge.twins import NO_TWINS, Twins, twins_of
-from pyopbench.results import counted_copies
-from pyopbench.results.mix_file import Calls
+from pyopbench.model.case import BASELINE, MINIMUM_EFFECT
+from pyopbench.model.errors import BadInput
 from pyopbench.stats import costs, estimate
+from pyopbench.store import counted_copies
+from pyopbench.store.mix_file import Calls
 
 if TYPE_CHECKING:
-    from pyopbench.results.run import Run
+    from pyopbench.store.run import Run
 
 
 @dataclass(frozen=True, eq=False)

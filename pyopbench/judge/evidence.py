@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pyopbench.core.model import Case
 from pyopbench.judge.candidates import Comparison
 from pyopbench.judge.choice import Choice, Gain
 from pyopbench.judge.findings import (
@@ -34,12 +33,13 @@ from pyopbench.judge.findings import (
 )
 from pyopbench.judge.mix import Mix
 from pyopbench.judge.settling import MoreLaunches, MoreMachines, SecondLaunch, Settling
+from pyopbench.model.case import Case
 from pyopbench.stats.estimate import Bools, Floats
 from pyopbench.stats.machines import MachinesEstimate
 
 if TYPE_CHECKING:
     from pyopbench.judge.decision import Decision
-    from pyopbench.results.run import Run
+    from pyopbench.store.run import Run
 
 
 def reason_of(choice: Choice, comparison: Comparison) -> Reason:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pyopbench.core.label import Label
-from pyopbench.core.model import SIMULATED
-from pyopbench.core.places import DEVICE, HOST
 from pyopbench.judge.copies_advice import Copied, CopiesAdvice, DataOnDevice, NotCounted, PinToHost
 from pyopbench.judge.decision import Decision
-from pyopbench.results.counted_copies import Row, best_at
+from pyopbench.model.case import SIMULATED
+from pyopbench.model.label import Label
+from pyopbench.model.places import DEVICE, HOST
+from pyopbench.store.counted_copies import Row, best_at
 
 MODES = {"node": "call"}
 """A node of a graph is counted as a call of one: what an op copies does not depend on how many there are of it."""

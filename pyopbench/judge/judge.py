@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
     from pyopbench.judge.step_savings import Step
     from pyopbench.judge.stopping import Look
-    from pyopbench.results.mix_file import Calls
+    from pyopbench.store.mix_file import Calls
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def look(folder: Path, judging: Judging, launches: int, most: int) -> Look:
     What is closed is not measured again, so it has to stay settled however many looks follow: all are charged.
     """
     from pyopbench.judge import compared, stopping
-    from pyopbench.results.read import read_one
+    from pyopbench.store.read import read_one
 
     how = (judging.baseline, judging.minimum_effect, judging.mix, judging.requires)
     return stopping.look(compared.compared(read_one([folder]), *how, looks=ALL_LOOKS), launches, most)
@@ -47,6 +47,6 @@ def judge(folders: Sequence[Path], judging: Judging) -> Judgement:
     """
     # pandas, SciPy and Altair cost a second and 150 MB, which a parent does not need before it judges.
     from pyopbench.judge import decide
-    from pyopbench.results.read import read_one
+    from pyopbench.store.read import read_one
 
     return decide.judge(read_one(folders), **vars(judging))

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from pyopbench.core.label import Label
-from pyopbench.core.model import DIRECTIONS, Case
+from pyopbench.model.case import DIRECTIONS, Case
+from pyopbench.model.label import Label
 from pyopbench.stats import costs, estimate
 from pyopbench.stats.machines import over_each_machine
 
 if TYPE_CHECKING:
-    from pyopbench.results.run import Run
+    from pyopbench.store.run import Run
 
 FIELDS = ["case", "group", "op", "variant", "gradient", "direction", "mode", "dtype", "size", "placement"]
 ORDER = ["op_rank", "direction_rank", "mode", "dtype", "placement", "size", "label"]

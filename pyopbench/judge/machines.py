@@ -7,16 +7,16 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pyopbench.core import formatting
-from pyopbench.core.model import GPU
 from pyopbench.judge.answer import DiffersByMachine, KindAnswer, finite
+from pyopbench.model import formatting
+from pyopbench.model.case import GPU
 from pyopbench.stats.machines import MachinesEstimate
 
 if TYPE_CHECKING:
     from pyopbench.judge.candidates import Setting
     from pyopbench.judge.choice import Choice
     from pyopbench.judge.decision import Decision
-    from pyopbench.results.run import Run
+    from pyopbench.store.run import Run
 
 Place: TypeAlias = tuple[str, str, str, str, str]
 """Op, use, mode, dtype and placement of a decision."""

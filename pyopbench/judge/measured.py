@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from pyopbench.core.model import Case, Failure
 from pyopbench.judge.candidates import KEYS, Setting
+from pyopbench.model.case import Case, Failure
 from pyopbench.stats.launch_model import LaunchModel
 from pyopbench.stats.surcharges import Surcharge
 
 if TYPE_CHECKING:
-    from pyopbench.results.run import Run
+    from pyopbench.store.run import Run
 
 
 class Row(NamedTuple):

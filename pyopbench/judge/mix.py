@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from pyopbench.core.errors import BadInput
-from pyopbench.results.mix_file import Calls
+from pyopbench.model.errors import BadInput
 from pyopbench.stats.estimate import Floats
+from pyopbench.store.mix_file import Calls
 
 MOST_SHOWN = 8
 """So many sizes that were not measured are named in a message."""
@@ -97,7 +97,7 @@ def calls_mix(calls: Mapping[int, float], seconds: Mapping[int, float], what: st
             f"the mix has sizes outside the measured range of {what}",
             received=", ".join(map(str, outside[:MOST_SHOWN])) + (", ..." if len(outside) > MOST_SHOWN else ""),
             legal=f"sizes from {measured[0]} to {measured[-1]}",
-            next_step="measure these sizes too (--axis size=...), or remove them from the mix",
+            hint="measure these sizes too (--axis size=...), or remove them from the mix",
         )
     places = np.log(np.asarray(measured, dtype=np.float64))
     rows = [np.interp(np.log(sizes), places, column) for column in np.eye(len(measured))]

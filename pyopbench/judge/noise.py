@@ -15,12 +15,12 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from pyopbench.core.model import UNLIMITED
+from pyopbench.model.case import UNLIMITED
 from pyopbench.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from pyopbench.judge.decision import Verdict
-    from pyopbench.results.run import Run
+    from pyopbench.store.run import Run
 
 FAR_DEVIATIONS = 5.0
 """Robust standard deviations above the median, beyond which a block was disturbed: normal noise gets there by chance in

@@ -10,8 +10,8 @@ from statistics import median
 
 import numpy as np
 
-from pyopbench.results import store, versions
-from pyopbench.results.fleet_findings import OddHost
+from pyopbench.store import run_folder, versions
+from pyopbench.store.fleet_findings import OddHost
 
 LEAST_HOSTS = 3
 """With two hosts nobody can say which of them is the odd one."""
@@ -66,7 +66,7 @@ def odd_hosts(found: Mapping[str, HostResults]) -> list[OddHost]:
 
 
 def _add(results: HostResults, folder: Path) -> None:
-    for line in store.read_lines(folder)[0]:
+    for line in run_folder.read_lines(folder)[0]:
         results.wrong |= {one["case"] for one in line.get("failures", ()) if one["status"] == "wrong"}
         for case, samples in line.get("samples", {}).items():
             results.right.add(case)

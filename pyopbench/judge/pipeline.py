@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pyopbench.core.arrangement import Action, Arrangement
 from pyopbench.judge.candidates import Candidate
 from pyopbench.judge.choice import Choice, Rules, choose
 from pyopbench.judge.contrasts import contrasts_of
 from pyopbench.judge.lock_share import LockShare, lock_share
 from pyopbench.judge.mix import even_mix
 from pyopbench.judge.verdicts import shares_of
+from pyopbench.model.arrangement import Action, Arrangement
 from pyopbench.stats import costs
 from pyopbench.stats.estimate import UNIT, Estimate, exp, moderated
 from pyopbench.stats.launch_model import fit

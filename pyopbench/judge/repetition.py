@@ -16,7 +16,7 @@ from pyopbench.stats.run_effect import run_effect
 if TYPE_CHECKING:
     from pyopbench.judge.choice import Choice
     from pyopbench.judge.decide import Judgement
-    from pyopbench.results.certificate import RunEffect
+    from pyopbench.store.certificate import RunEffect
 
 Key: TypeAlias = tuple[str, str, str, str, str]
 """Op, use, mode, dtype and placement of a decision."""

@@ -11,17 +11,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from pyopbench.core.errors import BadInput
-from pyopbench.core.label import Label
-from pyopbench.core.model import SIMULATED
-from pyopbench.core.places import DEVICE
 from pyopbench.judge.bars import Bar, BarStatus, Substituted, Unknown
-from pyopbench.results import counted_copies, probes
-from pyopbench.results.probes import Row
+from pyopbench.model.case import SIMULATED
+from pyopbench.model.errors import BadInput
+from pyopbench.model.label import Label
+from pyopbench.model.places import DEVICE
+from pyopbench.store import counted_copies, probes
+from pyopbench.store.probes import Row
 
 if TYPE_CHECKING:
     from pyopbench.judge.candidates import Comparison
-    from pyopbench.results.run import Run
+    from pyopbench.store.run import Run
 
 PROBES = {
     "savedmodel": "savedmodel",
@@ -86,7 +86,7 @@ def check(names: Iterable[str]) -> tuple[str, ...]:
                 "unknown requirement",
                 received=repr(name),
                 legal=", ".join(NAMES),
-                next_step="for example --require savedmodel,xla",
+                hint="for example --require savedmodel,xla",
             )
     return tuple(name for name in NAMES if name in given)
 

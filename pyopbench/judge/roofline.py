@@ -18,7 +18,7 @@ import pandas as pd
 from pyopbench.judge.bounded_cases import BOUNDED
 
 if TYPE_CHECKING:
-    from pyopbench.results.run import Run
+    from pyopbench.store.run import Run
 
 BEYOND_SHARE = 1.25
 """That far above its bound a call is not by chance: it does less than its op counts, or less far away."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pyopbench.core.errors import BadInput
 from pyopbench.judge.candidates import Comparison
 from pyopbench.judge.choice import Choice, Rules, choose
 from pyopbench.judge.mix import Mix, calls_in, calls_mix, even_mix
-from pyopbench.results.mix_file import Calls
+from pyopbench.model.errors import BadInput
+from pyopbench.store.mix_file import Calls
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def rulebook_of(comparisons: Sequence[Comparison], rules: Rules, calls: Calls | 
             "no dtype of the mix was measured",
             received=", ".join(dict.fromkeys(key[0] for key in calls if isinstance(key, tuple))),
             legal=", ".join(dict.fromkeys(one.setting.dtype for one in comparisons if one.seconds)),
-            next_step="fix the dtypes of the mix, or measure them too",
+            hint="fix the dtypes of the mix, or measure them too",
         )
     reachable = [one for one in measured if not sizes_beyond(one, calls)]
     if measured and not reachable and not any(_was_asked_for(one, calls) for one in measured):

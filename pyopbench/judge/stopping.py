@@ -9,7 +9,7 @@ from pyopbench.judge.candidates import KEYS, Setting
 from pyopbench.judge.choice import Choice
 from pyopbench.judge.compared import Compared
 from pyopbench.judge.decision import Verdict
-from pyopbench.results.run import Run
+from pyopbench.store.run import Run
 
 CERTAIN = 1 / 3
 """An answer that may cost this part of the minimum effect and no more is measured no further: a point of the current

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pyopbench.core.model import Case, Change
 from pyopbench.judge.latencies import label_of
+from pyopbench.model.case import Case, Change
 
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from pyopbench.core.model import TWIN_SUFFIX, Case
 from pyopbench.judge.latencies import checked_frame
 from pyopbench.judge.verdicts import SHARES, estimates_of, shares_of, verdicts_from
+from pyopbench.model.case import TWIN_SUFFIX, Case
 from pyopbench.stats import costs, estimate
 from pyopbench.stats.looks import Looks
 
 if TYPE_CHECKING:
     from pyopbench.judge.decision import Verdict
-    from pyopbench.results.run import Run
     from pyopbench.stats.launch_model import LaunchModel
+    from pyopbench.store.run import Run
 
 ROLE = "twin"
 

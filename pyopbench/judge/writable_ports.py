@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyopbench.core.label import Label
-from pyopbench.core.portable import PORTABLE, port_words
+from pyopbench.model.label import Label
+from pyopbench.model.portable import PORTABLE, port_words
 
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement

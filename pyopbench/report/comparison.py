@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from pyopbench.compare.case_key import CaseKey
-from pyopbench.compare.diff import ComparedCase, Comparison, UnmatchedCase
-from pyopbench.compare.notes import notes_of
-from pyopbench.compare.sides import Side
-from pyopbench.core import formatting
-from pyopbench.core.printable import printable
+from pyopbench.judge.comparison.case_key import CaseKey
+from pyopbench.judge.comparison.diff import ComparedCase, Comparison, UnmatchedCase
+from pyopbench.judge.comparison.notes import notes_of
+from pyopbench.judge.comparison.sides import Side
+from pyopbench.model import formatting
+from pyopbench.model.printable import printable
 from pyopbench.report.markdown import escape
 from pyopbench.report.wording.comparison import note_text, summary, title, unmatched_text
 from pyopbench.report.wording.verdicts import unresolved_text

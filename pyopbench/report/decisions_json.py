@@ -49,8 +49,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pyopbench.core.errors import PyopbenchError
-from pyopbench.core.model import Failure
 from pyopbench.judge.body_share import BodyShare
 from pyopbench.judge.cost_split import Split
 from pyopbench.judge.decision import Decision, Verdict
@@ -58,12 +56,14 @@ from pyopbench.judge.machines import MachineAnswers
 from pyopbench.judge.noise import Disturbance
 from pyopbench.judge.roofline import Bound, Limits
 from pyopbench.judge.step_savings import Step, Worth
+from pyopbench.model.case import Failure
+from pyopbench.model.errors import PyopbenchError
 from pyopbench.report.wording.decisions import change_text, decision_text, why
 from pyopbench.report.wording.gpu_advice import advice_text
 from pyopbench.report.wording.machines import heterogeneity_text
-from pyopbench.results import integrity
-from pyopbench.results.limitations import Limitation
-from pyopbench.results.warnings import RunWarning
+from pyopbench.store import integrity
+from pyopbench.store.limitations import Limitation
+from pyopbench.store.warnings import RunWarning
 
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement

@@ -12,19 +12,19 @@ from typing import Any
 
 import msgspec
 
-from pyopbench.compare.diff import ComparedCase, Comparison
-from pyopbench.compare.gate import CHANGED, Gate
-from pyopbench.compare.notes import NotPaired, notes_of
-from pyopbench.core import formatting
-from pyopbench.core.printable import printable
-from pyopbench.core.write_file import write_atomically
+from pyopbench.judge.comparison.diff import ComparedCase, Comparison
+from pyopbench.judge.comparison.gate import CHANGED, Gate
+from pyopbench.judge.comparison.notes import NotPaired, notes_of
+from pyopbench.model import formatting
+from pyopbench.model.printable import printable
+from pyopbench.model.write_file import write_atomically
 from pyopbench.report import comparison
 from pyopbench.report.markdown import escape
 from pyopbench.report.wording import gate as wording
 from pyopbench.report.wording.comparison import note_text
 from pyopbench.report.wording.verdicts import unresolved_text
-from pyopbench.results import integrity
-from pyopbench.results.versions import Revision, Version
+from pyopbench.store import integrity
+from pyopbench.store.versions import Revision, Version
 
 SCHEMA = 1
 COMMENT, DOCUMENT, JUNIT = "comment.md", "gate.json", "junit.xml"

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from pyopbench.compare.case_key import CaseKey
-from pyopbench.compare.changes import FoundChange, Status, Traced
-from pyopbench.compare.history import History
-from pyopbench.compare.reruns import Rerun, together
-from pyopbench.compare.series import Series
-from pyopbench.core import formatting
-from pyopbench.core.printable import printable
+from pyopbench.judge.comparison.case_key import CaseKey
+from pyopbench.judge.comparison.changes import FoundChange, Status, Traced
+from pyopbench.judge.comparison.history import History
+from pyopbench.judge.comparison.reruns import Rerun, together
+from pyopbench.judge.comparison.series import Series
+from pyopbench.model import formatting
+from pyopbench.model.printable import printable
 from pyopbench.report.comparison import shared_parts, short_names
 from pyopbench.report.markdown import escape, fence
 from pyopbench.report.wording.history import (

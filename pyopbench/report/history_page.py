@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pyopbench.compare.changes import FoundChange, Traced
-from pyopbench.compare.history import History
-from pyopbench.core import formatting
+from pyopbench.judge.comparison.changes import FoundChange, Traced
+from pyopbench.judge.comparison.history import History
+from pyopbench.model import formatting
 from pyopbench.report import page
 from pyopbench.report.charts.history import series_chart
 from pyopbench.report.history import COLUMNS, LONGEST_NAME, MOST_COMMANDS, reruns_of, row_of

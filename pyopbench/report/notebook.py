@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from pyopbench.compare.notes import notes_of
-from pyopbench.core.printable import printable
+from pyopbench.judge.comparison.notes import notes_of
+from pyopbench.model.printable import printable
 from pyopbench.report import comparison as as_text
 from pyopbench.report import gate as as_gate
 from pyopbench.report import page
@@ -24,9 +24,9 @@ from pyopbench.report.wording import gate as gate_wording
 from pyopbench.report.wording.comparison import note_text, summary, title
 
 if TYPE_CHECKING:
-    from pyopbench.compare.diff import Comparison
-    from pyopbench.compare.gate import Gate
-    from pyopbench.compare.versions import VersionComparison
+    from pyopbench.judge.comparison.diff import Comparison
+    from pyopbench.judge.comparison.gate import Gate
+    from pyopbench.judge.comparison.versions import VersionComparison
     from pyopbench.judge.decide import Judgement
     from pyopbench.judge.pipeline import PipelineJudgement
 

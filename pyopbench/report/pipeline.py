@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyopbench.core import formatting
 from pyopbench.judge.pipeline import PipelineJudgement, Throughput
+from pyopbench.model import formatting
 from pyopbench.report.markdown import escape
 from pyopbench.report.wording import pipeline as wording
 

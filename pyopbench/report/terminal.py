@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyopbench.core import formatting
 from pyopbench.judge.evidence import notes_of
 from pyopbench.judge.holes import Status, cases_by_reason, rank
 from pyopbench.judge.tried_ports import attempts_of
 from pyopbench.judge.writable_ports import writable_ports
+from pyopbench.model import formatting
 from pyopbench.report.sections import threads, worth
 from pyopbench.report.sections._places import FIELDS, places_of
 from pyopbench.report.sections.decisions import change_of_cost, place_of

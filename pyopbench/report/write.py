@@ -12,10 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyopbench.compare.versions import VersionComparison, judge_versions
-from pyopbench.core.printable import printable
-from pyopbench.core.write_file import write_atomically
+from pyopbench.judge.comparison.versions import VersionComparison, judge_versions
 from pyopbench.judge.judge import judge
+from pyopbench.model.printable import printable
+from pyopbench.model.write_file import write_atomically
 from pyopbench.report import comparison, page
 from pyopbench.report.decisions_json import decisions_json
 from pyopbench.report.layout import Part, arrange, choices_of
@@ -25,7 +25,7 @@ from pyopbench.report.ticket import folded
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
     from pyopbench.judge.judge import Judging
-    from pyopbench.results.versions import Version
+    from pyopbench.store.versions import Version
 
 PAGE_SCRIPTS = ("filters.js", "tables.js")
 TICKET_CHARACTERS = 65_536

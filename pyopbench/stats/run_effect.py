@@ -26,8 +26,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from scipy import special
 
-from pyopbench.results.certificate import RunEffect
 from pyopbench.stats.launch_model import RUN_EFFECT
+from pyopbench.store.certificate import RunEffect
 
 LEAST_RUNS = 2
 PRECISE = 0.2

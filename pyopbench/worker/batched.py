@@ -6,11 +6,11 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pyopbench.catalogue.batched.forms import LOOP, forms_of
-from pyopbench.catalogue.load import load_op, load_ops, why_unloadable
-from pyopbench.core.model import Axes
-from pyopbench.prepare.batched_forms import batched_form
+from pyopbench.model.case import Axes
+from pyopbench.ops.batched.forms import LOOP, forms_of
+from pyopbench.ops.load import load_op, load_ops, why_unloadable
 from pyopbench.worker.plan import dtypes_of, sizes_of
+from pyopbench.worker.prepare.batched_forms import batched_form
 
 SIZES = 1
 """How many of an op's quick sizes are looked at unless some are named, the smallest first: a batch holds many of it."""

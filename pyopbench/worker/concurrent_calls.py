@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.catalogue.load import load_ops, load_variants, why_unloadable
-from pyopbench.core.failures import failure_of
-from pyopbench.core.label import Label
-from pyopbench.core.model import Axes, Case, Failure
-from pyopbench.core.op import Op
-from pyopbench.core.threads import call_together
-from pyopbench.prepare.concurrent import ConcurrentCall, prepare_concurrent
+from pyopbench.model.case import Axes, Case, Failure
+from pyopbench.model.failures import failure_of
+from pyopbench.model.label import Label
+from pyopbench.model.op import Op
+from pyopbench.model.threads import call_together
+from pyopbench.ops.load import load_ops, load_variants, why_unloadable
 from pyopbench.worker import environment
 from pyopbench.worker.plan import make_plan
+from pyopbench.worker.prepare.concurrent import ConcurrentCall, prepare_concurrent
 from pyopbench.worker.probe import find_out
 
 Emit = Callable[[Mapping[str, Any]], None]

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.catalogue.kernels.simulated_device import SCOPES, listed
-from pyopbench.core.places import DEVICE, HOST
-from pyopbench.prepare import gpu
+from pyopbench.model.places import DEVICE, HOST
+from pyopbench.ops.kernels.simulated_device import SCOPES, listed
 from pyopbench.worker import environment, gpu_state
+from pyopbench.worker.prepare import gpu
 from pyopbench.worker.sampling import (
     Clock,
     balanced_orders,

@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.core.failures import failure_of
-from pyopbench.core.model import GPU, NATIVE, NO_GRADIENT, Case
-from pyopbench.prepare import node_graph
-from pyopbench.prepare.checks import Checked
-from pyopbench.prepare.prepare import Prepared
-from pyopbench.prepare.segments import timed_segments
+from pyopbench.model.case import GPU, NATIVE, NO_GRADIENT, Case
+from pyopbench.model.failures import failure_of
 from pyopbench.worker import gpu_state
 from pyopbench.worker.leftovers import Leftovers
 from pyopbench.worker.noise import Meter
 from pyopbench.worker.overhead import DURATIONS, known_seconds, waiting
+from pyopbench.worker.prepare import node_graph
+from pyopbench.worker.prepare.checks import Checked
+from pyopbench.worker.prepare.prepare import Prepared
+from pyopbench.worker.prepare.segments import timed_segments
 from pyopbench.worker.prepared_group import (
     Blocks,
     PreparedGroup,

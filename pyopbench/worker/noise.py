@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from pyopbench.core.cores import usable_cores
+from pyopbench.model.cores import usable_cores
 
 STEAL_COLUMN = 8
 """In a line of /proc/stat: name, user, nice, system, idle, iowait, irq, softirq, steal."""

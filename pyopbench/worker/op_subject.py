@@ -10,17 +10,17 @@ from typing import Any
 
 import tensorflow as tf
 
-from pyopbench.catalogue.arrays import as_array, dtype_of
-from pyopbench.catalogue.gradients import as_tuple
-from pyopbench.catalogue.load import load_op, load_variant
-from pyopbench.core.errors import WrongResult
-from pyopbench.core.model import NO_GRADIENT, Case
-from pyopbench.core.op import Op
-from pyopbench.prepare import checks
-from pyopbench.prepare.finite_differences import small_size
-from pyopbench.prepare.reference import Reference, reference_of
-from pyopbench.prepare.segments import constants
+from pyopbench.model.case import NO_GRADIENT, Case
+from pyopbench.model.errors import WrongResult
+from pyopbench.model.op import Op
+from pyopbench.ops.arrays import as_array, dtype_of
+from pyopbench.ops.gradients import as_tuple
+from pyopbench.ops.load import load_op, load_variant
 from pyopbench.worker.plan import why_not
+from pyopbench.worker.prepare import checks
+from pyopbench.worker.prepare.finite_differences import small_size
+from pyopbench.worker.prepare.reference import Reference, reference_of
+from pyopbench.worker.prepare.segments import constants
 from pyopbench.worker.subject import Differs, Inapplicable, Subject
 
 

@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pyopbench.catalogue.kernels.load_library import load_custom_ops
-from pyopbench.core.failures import describe_error
+from pyopbench.model.failures import describe_error
+from pyopbench.ops.kernels.load_library import load_custom_ops
 from pyopbench.worker.late_keras import import_tensorflow
 
 FRESH = "fresh"

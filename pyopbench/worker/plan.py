@@ -7,9 +7,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pyopbench.catalogue.gradients import GRADIENTS
-from pyopbench.catalogue.load import load_variant
-from pyopbench.core.model import (
+from pyopbench.model.case import (
     BASELINE,
     DIRECTIONS,
     DTYPES,
@@ -24,8 +22,10 @@ from pyopbench.core.model import (
     Case,
     Failure,
 )
-from pyopbench.core.op import Op
-from pyopbench.core.variant import Variant
+from pyopbench.model.op import Op
+from pyopbench.model.variant import Variant
+from pyopbench.ops.gradients import GRADIENTS
+from pyopbench.ops.load import load_variant
 
 GRADIENT_BODIES = {"numpy": "numpy_gradient", "numba": "numba"}
 """Where a callback over a body has its gradient from; over any other it is `tensor_gradient`."""

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pyopbench.catalogue.own.explain import explain
-from pyopbench.catalogue.own.load import load_own
-from pyopbench.catalogue.porting.refusal import CannotPort
-from pyopbench.core.errors import BadInput
-from pyopbench.core.own_target import brought
+from pyopbench.model.errors import BadInput
+from pyopbench.model.own_target import brought
+from pyopbench.ops.own.explain import explain
+from pyopbench.ops.own.load import load_own
+from pyopbench.ops.porting.refusal import CannotPort
 from pyopbench.worker.measure import Emit
 
 
@@ -23,7 +23,7 @@ def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     wrong with the op.
     """
     # Thirty modules that no other request needs, and every worker would wait for.
-    from pyopbench.catalogue.porting.port import port
+    from pyopbench.ops.porting.port import port
 
     name = str(request["op"])
     try:
@@ -31,8 +31,8 @@ def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     except CannotPort as refusal:
         return {"refused": {"why": refusal.why, "fix": refusal.fix, "place": refusal.place}}
     except BadInput as error:
-        details = {"what": error.what, "received": str(error.received), "legal": str(error.legal)}
-        return {"error": {**details, "next_step": error.next_step}}
+        details = {"message": error.message, "received": str(error.received), "legal": str(error.legal)}
+        return {"error": {**details, "hint": error.hint}}
     except Exception as error:  # noqa: BLE001 - a body may raise anything while it is traced
         return {"refused": {"why": explain(error, load_own(name)), "fix": "", "place": None}}
     answer = {"port": made.port, "test": made.test, "not_run": made.not_run, "notes": made.notes}
@@ -43,7 +43,7 @@ def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
 
 def _why_not_built(kernel: str) -> str:
     """Return why a C++ source cannot be compiled here; empty if it can."""
-    from pyopbench.catalogue.kernels.compiler import CannotCompile, library_of
+    from pyopbench.ops.kernels.compiler import CannotCompile, library_of
 
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "ported.cc"

@@ -9,12 +9,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.catalogue.load import load_variant
-from pyopbench.core.failures import describe_error
-from pyopbench.core.model import Case
-from pyopbench.core.variant import Variant
-from pyopbench.prepare.group import Asked, prepare_group
-from pyopbench.prepare.prepare import Prepared
+from pyopbench.model.case import Case
+from pyopbench.model.failures import describe_error
+from pyopbench.model.variant import Variant
+from pyopbench.ops.load import load_variant
+from pyopbench.worker.prepare.group import Asked, prepare_group
+from pyopbench.worker.prepare.prepare import Prepared
 from pyopbench.worker.sampling import (
     Block,
     Calibration,

@@ -12,10 +12,10 @@ from typing import Any
 
 import tensorflow as tf
 
-from pyopbench.catalogue.load import load_probe, load_variants, why_unloadable
-from pyopbench.core.discover import find
-from pyopbench.core.failures import describe_error
-from pyopbench.core.variant import Variant
+from pyopbench.model.discover import find
+from pyopbench.model.failures import describe_error
+from pyopbench.model.variant import Variant
+from pyopbench.ops.load import load_probe, load_variants, why_unloadable
 from pyopbench.worker import environment
 from pyopbench.worker.op_subject import load_op_subject
 from pyopbench.worker.peers import Raised

@@ -43,10 +43,15 @@ from typing import IO, Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.catalogue.kernels import cuda, register
-from pyopbench.catalogue.kernels.batch import compile_all
-from pyopbench.catalogue.kernels.compiler import CannotCompile
-from pyopbench.catalogue.load import (
+from pyopbench.model.case import GPU, Axes, Case
+from pyopbench.model.failures import describe_error, failure_of
+from pyopbench.model.marker import Marker
+from pyopbench.model.op import Op
+from pyopbench.model.variant import Variant
+from pyopbench.ops.kernels import cuda, register
+from pyopbench.ops.kernels.batch import compile_all
+from pyopbench.ops.kernels.compiler import CannotCompile
+from pyopbench.ops.load import (
     describe,
     describe_instruments,
     load_floor,
@@ -56,12 +61,6 @@ from pyopbench.catalogue.load import (
     load_variants,
     why_unloadable,
 )
-from pyopbench.core.failures import describe_error, failure_of
-from pyopbench.core.marker import Marker
-from pyopbench.core.model import GPU, Axes, Case
-from pyopbench.core.op import Op
-from pyopbench.core.variant import Variant
-from pyopbench.prepare.prepare import prepare_all
 from pyopbench.worker import (
     batched,
     concurrent_calls,
@@ -76,6 +75,7 @@ from pyopbench.worker.count_copies import count_copies, open_device
 from pyopbench.worker.measure import Emit, WarmGroups, overhead
 from pyopbench.worker.pipeline.answer import Pipelines
 from pyopbench.worker.plan import Instruments, make_plan, plan_instruments, sizes_of
+from pyopbench.worker.prepare.prepare import prepare_all
 from pyopbench.worker.prepared_group import OutOfMemory
 from pyopbench.worker.values import compare_values
 

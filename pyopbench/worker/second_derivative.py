@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.catalogue.gradients import as_tuple
-from pyopbench.core.op import Body
-from pyopbench.prepare.checks import DIFFERENCE_STEP, DIFFERENCE_TOLERANCE, central_differences
-from pyopbench.prepare.directional_differences import ROUNDINGS
-from pyopbench.prepare.segments import constants
+from pyopbench.model.op import Body
+from pyopbench.ops.gradients import as_tuple
 from pyopbench.worker.op_subject import OpSubject, dense
+from pyopbench.worker.prepare.checks import DIFFERENCE_STEP, DIFFERENCE_TOLERANCE, central_differences
+from pyopbench.worker.prepare.directional_differences import ROUNDINGS
+from pyopbench.worker.prepare.segments import constants
 from pyopbench.worker.subject import Differs, Inapplicable
 
 MOST_MOVED = 8

@@ -15,12 +15,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.catalogue.gradients import as_tuple
-from pyopbench.catalogue.kernels.compiler import library_of
-from pyopbench.catalogue.load import load_op, load_variant
-from pyopbench.core.model import NO_GRADIENT, Case
-from pyopbench.core.op import Body, Op
-from pyopbench.core.variant import Variant
+from pyopbench.model.case import NO_GRADIENT, Case
+from pyopbench.model.op import Body, Op
+from pyopbench.model.variant import Variant
+from pyopbench.ops.gradients import as_tuple
+from pyopbench.ops.kernels.compiler import library_of
+from pyopbench.ops.load import load_op, load_variant
 from pyopbench.worker import peers
 
 Status: TypeAlias = Literal["works", "fails", "silently wrong", "does not apply"]

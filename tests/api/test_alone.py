@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyopbench.api import alone
-from pyopbench.run import host_lock
+from pyopbench.engine import host_lock
 
 
 def test_who_waits_is_told_for_whom(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

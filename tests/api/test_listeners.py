@@ -13,15 +13,15 @@ import pytest
 from rich.console import Console
 
 from pyopbench.api.listeners import ConsoleListener, NotebookListener, listener_here
-from pyopbench.core.errors import BadInput
+from pyopbench.engine.budget import Progress
+from pyopbench.engine.conduct import Listener
+from pyopbench.model.errors import BadInput
 from pyopbench.report.wording.measuring import FEWER
-from pyopbench.run.budget import Progress
-from pyopbench.run.conduct import Listener
 
 COLUMNS = 80
 GROUP = "log_huber_elementwise/gradient/call/float32/1000000/cpu"
 STEP = Progress("sampling", 3, "", 3, sweep=11, group=GROUP, done=107, total=168, planned=168, seconds_left=7_500.0)
-ERROR = BadInput("what", received="this", legal="that", next_step="do")
+ERROR = BadInput("what", received="this", legal="that", hint="do")
 
 
 def console_of(*, terminal: bool) -> tuple[Console, io.StringIO]:

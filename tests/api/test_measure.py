@@ -14,11 +14,11 @@ import pipelines
 import pyopbench
 from commands import planned
 from places import DATA
-from pyopbench.core.errors import BadInput, Interrupted, NothingMeasured
-from pyopbench.core.own_target import brought
-from pyopbench.results import store
-from pyopbench.run import conduct, worker_process
-from pyopbench.run import pipeline as pipeline_measuring
+from pyopbench.engine import conduct, worker_process
+from pyopbench.engine import pipeline as pipeline_measuring
+from pyopbench.model.errors import BadInput, Interrupted, NothingMeasured
+from pyopbench.model.own_target import brought
+from pyopbench.store import run_folder
 from refusals import refused
 from repositories import commit, repository
 
@@ -45,7 +45,7 @@ def test_a_function_is_measured_and_judged(planned: Callable[..., None], tmp_pat
     result = pyopbench.run(body, [X], out=folder, **QUIET)
     assert result.folder == folder
     assert list(result.decisions["op"]) == ["double"]
-    content = store.read_run(folder)
+    content = run_folder.read_run(folder)
     assert content["own"]["body"]["words"][0] == f"{Path(__file__)}:body"
     assert content["settings"]["launches"] == 2
     assert brought() == {}
@@ -56,7 +56,7 @@ def test_what_is_run_is_the_command_line_s_own(planned: Callable[..., None], tmp
     """An op of a notebook is stored as a file and its inputs, so that the command line can take it up."""
     planned("native")
     pyopbench.run(shipped(), X, out=tmp_path / "run", **QUIET)
-    (own,) = store.read_run(tmp_path / "run")["own"].values()
+    (own,) = run_folder.read_run(tmp_path / "run")["own"].values()
     file, option, example = own["words"]
     path = Path(file.rpartition(":")[0])
     assert (path.parent, option) == (tmp_path / "run" / "op", "--input")
@@ -78,7 +78,7 @@ def test_an_interrupted_run_says_how_to_continue_and_does(
             pyopbench.run(function, [X], out=folder, **QUIET)
     assert interrupted.value.folder == folder
     named = repr(str(folder))
-    assert interrupted.value.next_step == (
+    assert interrupted.value.hint == (
         f"pyopbench.resume({named}, double, inputs) continues; pyopbench.read({named}) judges what there is"
     )
     assert not isinstance(interrupted.value, Exception)
@@ -138,7 +138,7 @@ def test_a_worker_that_does_not_start_is_an_error_and_no_exit(
 def test_a_wrong_argument_is_refused_before_a_worker_starts(wrong: dict[str, Any], what: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput) as error:
         pyopbench.run(body, [X], out=tmp_path / "run", **{**QUIET, **wrong})
-    assert error.value.what == what
+    assert error.value.message == what
     assert not (tmp_path / "run").exists()
 
 

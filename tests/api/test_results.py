@@ -18,9 +18,9 @@ from places import ROOT
 from pyopbench.api import frames
 from pyopbench.api.results import ComparisonResult, PipelineResult, RunResult
 from pyopbench.api.several_results import AnyResult
-from pyopbench.core.errors import BadInput, NothingMeasured
 from pyopbench.judge.pipeline import TrainingStep
 from pyopbench.judge.pipeline import judge as judge_pipeline
+from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.report.wording.comparison import summary
 from refusals import refused
 from revision_runs import DIFFERENT, write_revisions
@@ -191,8 +191,8 @@ def test_a_pipeline_tells_which_arrangement_to_go_to(pipeline: PipelineResult, t
 def test_what_is_wrong_is_an_error_of_the_package(wrong: dict[str, object], what: str) -> None:
     with pytest.raises(BadInput) as error:
         pyopbench.read(STORED, **wrong)  # type: ignore[arg-type]
-    assert error.value.what == what
-    assert error.value.next_step
+    assert error.value.message == what
+    assert error.value.hint
 
 
 def test_results_that_are_none_are_named(tmp_path: Path) -> None:

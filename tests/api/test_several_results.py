@@ -18,9 +18,9 @@ from op_projects import project
 from pairs import cases
 from pyopbench.api import frames
 from pyopbench.api.several_results import RevisionsResult, VersionsResult
-from pyopbench.core.errors import BadInput, Interrupted
-from pyopbench.results import store, versions
-from pyopbench.run import conduct, environments, planning
+from pyopbench.engine import conduct, environments, planning
+from pyopbench.model.errors import BadInput, Interrupted
+from pyopbench.store import run_folder, versions
 from refusals import refused
 from repositories import commit
 from revision_runs import DIFFERENT, write_revisions
@@ -91,9 +91,9 @@ def test_an_interrupted_run_on_versions_names_the_command_that_resumes_it(
     monkeypatch.setattr(conduct, "measure_together", interrupt)
     with pytest.raises(Interrupted) as interrupted:
         pyopbench.run(body, [X], tf=["2.21.0"], out=two_versions, **QUIET)
-    (own,) = store.read_run(two_versions / "tf-2.21.0")["own"].values()
+    (own,) = run_folder.read_run(two_versions / "tf-2.21.0")["own"].values()
     command = shlex.join(["pyopbench", "resume", str(two_versions), *own["words"]])
-    assert str(interrupted.value.next_step).startswith(command)
+    assert str(interrupted.value.hint).startswith(command)
 
 
 def test_revisions_are_measured_and_fail_as_by_the_command_line(project: Path, call: Call, tmp_path: Path) -> None:

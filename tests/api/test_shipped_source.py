@@ -15,7 +15,7 @@ from numpy import sinh
 
 import places
 from pyopbench.api.shipped_source import home_of, source_of
-from pyopbench.core.errors import BadInput
+from pyopbench.model.errors import BadInput
 from refusals import refused
 
 SCALE = 2.5
@@ -136,9 +136,9 @@ def test_a_function_within_another_travels_where_it_closes_over_nothing() -> Non
 def test_what_cannot_travel_is_named_and_so_is_the_way_out(function: Any, what: str, received: str) -> None:
     with pytest.raises(BadInput) as error:
         source_of(function)
-    assert (error.value.what, error.value.received) == (what, received)
+    assert (error.value.message, error.value.received) == (what, received)
     assert error.value.legal
-    assert error.value.next_step
+    assert error.value.hint
 
 
 def test_a_function_without_a_source_is_refused() -> None:

@@ -10,9 +10,9 @@ import pytest
 from commands import CRASHED, Call, told
 from places import FAKE_WORKER_COMMAND
 from pyopbench.cli import batched
-from pyopbench.core.own_target import Target
-from pyopbench.core.portable import BATCHED
-from pyopbench.run import worker_process
+from pyopbench.engine import worker_process
+from pyopbench.model.own_target import Target
+from pyopbench.model.portable import BATCHED
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +52,7 @@ def test_what_batched_forms_have_no_choice_of_is_refused(call: Call) -> None:
         "batched forms have one gradient each and run in a graph",
         received="--mode eager with --batch",
         legal="--variant, --axis size=... and --axis dtype=... with --batch",
-        next_step="leave out --mode eager, or --batch",
+        hint="leave out --mode eager, or --batch",
     )
 
 

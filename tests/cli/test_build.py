@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from places import FAKE_WORKER_COMMAND
 from pyopbench.cli.app import app
-from pyopbench.run import worker_process
+from pyopbench.engine import worker_process
 
 
 @pytest.fixture(autouse=True)

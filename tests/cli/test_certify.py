@@ -13,11 +13,11 @@ import pytest
 
 from certificates import as_stored, certificate
 from pyopbench.cli import app
+from pyopbench.engine import certify as measuring
+from pyopbench.engine.certificate_extent import FULL, QUICK
+from pyopbench.engine.certificate_runs import Stage
 from pyopbench.report.wording.certificate import AFTER_MISSES
-from pyopbench.results.certificate import FILE, Certificate, Pairs
-from pyopbench.run import certify as measuring
-from pyopbench.run.certificate_extent import FULL, QUICK
-from pyopbench.run.certificate_runs import Stage
+from pyopbench.store.certificate import FILE, Certificate, Pairs
 
 Call = Callable[..., tuple[int, str, str]]
 MISSED = Pairs(5, 100, 0, 90, 0, 10, 1.05, 0.84, 0.0)

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 import stored
 from commands import require_whole
 from pyopbench.cli.app import app
-from pyopbench.core.errors import BadInput
-from pyopbench.results import integrity, store
+from pyopbench.model.errors import BadInput
+from pyopbench.store import integrity, run_folder
 
 CASE = stored.case("well")
 
@@ -25,7 +25,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def _changed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(integrity.allowance, "changed", False)
-    path = folder / store.SAMPLES_FILE
+    path = folder / run_folder.SAMPLES_FILE
     path.write_bytes(path.read_bytes().replace(b"0.5", b"0.4", 1))
 
 
@@ -33,9 +33,9 @@ def test_what_is_whole_ends_with_0(folder: Path) -> None:
     done = CliRunner().invoke(app, ["check", str(folder)])
     assert done.exit_code == 0
     rows = [line.split()[:2] for line in done.stdout.splitlines() if line[:1].strip()]
-    assert [row for row in rows if row[0] in (store.RUN_FILE, store.SAMPLES_FILE)] == [
-        [store.RUN_FILE, "whole"],
-        [store.SAMPLES_FILE, "whole"],
+    assert [row for row in rows if row[0] in (run_folder.RUN_FILE, run_folder.SAMPLES_FILE)] == [
+        [run_folder.RUN_FILE, "whole"],
+        [run_folder.SAMPLES_FILE, "whole"],
     ]
 
 

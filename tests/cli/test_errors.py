@@ -15,9 +15,9 @@ import pytest
 import stored
 from commands import told
 from pyopbench.cli import app, errors, output
-from pyopbench.core.errors import InternalError
-from pyopbench.results import store
-from pyopbench.run import worker_process
+from pyopbench.engine import worker_process
+from pyopbench.model.errors import InternalError
+from pyopbench.store import run_folder
 
 HOSTILE = "<script>alert(1)</script>\n[red]\x1b]0;title\x07../../x"
 
@@ -109,14 +109,14 @@ def test_a_bug_is_neither_a_slowdown_nor_bad_input_nor_a_traceback(
         raise ZeroDivisionError("by nothing")
 
     folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
-    monkeypatch.setattr(store, "read_run", stumble)
+    monkeypatch.setattr(run_folder, "read_run", stumble)
     code, _, err = call("report", str(folder))
     assert code == InternalError.exit_code
     assert err == told(
         "an internal error of pyopbench, or input that it does not handle",
         received="ZeroDivisionError: by nothing",
         legal="anything documented",
-        next_step="run the same command with --debug, and report what it shows",
+        hint="run the same command with --debug, and report what it shows",
     )
     assert stumble.__name__ in call("--debug", "report", str(folder))[2]
 

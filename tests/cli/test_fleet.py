@@ -11,7 +11,7 @@ import pytest
 
 import dask_hosts
 from commands import Call
-from pyopbench.run.fleet import connection, plan_folder
+from pyopbench.engine.fleet import connection, plan_folder
 
 LOOPBACK = ("--scheduler", "tcp://127.0.0.1:1")
 

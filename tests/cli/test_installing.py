@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from commands import Call
-from pyopbench.core.errors import BadInput
-from pyopbench.run import environments, planning
+from pyopbench.engine import environments, planning
+from pyopbench.model.errors import BadInput
 
 VERSION = environments.locked()[-1]
 SAID = f"installing TensorFlow {VERSION} into the cache: about {environments.INSTALLED_GB:.1f} GB"

@@ -8,8 +8,8 @@ import pytest
 
 import sharded
 from commands import Call
-from pyopbench.results import store
-from pyopbench.run import start
+from pyopbench.engine import start
+from pyopbench.store import run_folder
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +21,7 @@ def test_shards_become_a_run_that_is_reported(tmp_path: Path, call: Call) -> Non
     shards = sharded.write_shards(tmp_path)
     ended = call("merge", *shards, "--out", tmp_path / "merged")
     assert ended.code == 0
-    assert store.read_run(tmp_path / "merged")["merged"]["missing"] == []
+    assert run_folder.read_run(tmp_path / "merged")["merged"]["missing"] == []
     assert call("report", tmp_path / "merged").code == 0
     assert call("check", tmp_path / "merged").code == 0
 
@@ -38,9 +38,9 @@ def test_holes_that_are_allowed_are_named(tmp_path: Path, call: Call) -> None:
     shards = sharded.write_shards(tmp_path)
     ended = call("merge", *shards[:3], "--out", tmp_path / "merged", "--allow-missing")
     assert ended.code == 0
-    [unit] = store.read_run(shards[3])["shard"]["parts"][3]
+    [unit] = run_folder.read_run(shards[3])["shard"]["parts"][3]
     assert unit.split("/")[0] in ended.out
-    assert store.read_run(tmp_path / "merged")["merged"]["missing"] == [4]
+    assert run_folder.read_run(tmp_path / "merged")["merged"]["missing"] == [4]
 
 
 def test_no_shard_is_nothing_measured(tmp_path: Path, call: Call) -> None:
@@ -52,10 +52,10 @@ def test_no_shard_is_nothing_measured(tmp_path: Path, call: Call) -> None:
 def test_a_merged_run_is_not_resumed(tmp_path: Path, call: Call) -> None:
     shards = sharded.write_shards(tmp_path)
     call("merge", *shards, "--out", tmp_path / "merged")
-    before = (tmp_path / "merged" / store.SAMPLES_FILE).read_bytes()
+    before = (tmp_path / "merged" / run_folder.SAMPLES_FILE).read_bytes()
     ended = call("resume", tmp_path / "merged")
     assert ended.code == 2
-    assert (tmp_path / "merged" / store.SAMPLES_FILE).read_bytes() == before
+    assert (tmp_path / "merged" / run_folder.SAMPLES_FILE).read_bytes() == before
 
 
 def test_runs_of_several_machines_are_not_compared_as_if_of_one(tmp_path: Path, call: Call) -> None:

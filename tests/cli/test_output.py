@@ -9,7 +9,7 @@ from rich.console import Console
 
 from pyopbench.api import console as console_module
 from pyopbench.cli.output import print_table, say, say_error
-from pyopbench.core.errors import BadInput
+from pyopbench.model.errors import BadInput
 
 WIDTH = 20
 
@@ -60,7 +60,7 @@ def test_the_details_of_an_error_hang_behind_their_labels(
 ) -> None:
     console = console_of(terminal=terminal)
     monkeypatch.setattr(console_module, "err", console)
-    say_error(BadInput("what", received=[0], legal="one two three", next_step="again"))
+    say_error(BadInput("what", received=[0], legal="one two three", hint="again"))
     assert lines_of(console) == lines
 
 

@@ -11,13 +11,13 @@ from typer.testing import CliRunner
 
 from pipelines import ALL, BATCH, CURRENT, document
 from pyopbench.cli.app import app
-from pyopbench.core.arrangement import AUTOTUNE
-from pyopbench.core.errors import BadInput
+from pyopbench.engine import pipeline as measuring
+from pyopbench.engine.pipeline_request import PipelineRequest
 from pyopbench.judge.pipeline import TrainingStep, judge
+from pyopbench.model.arrangement import AUTOTUNE
+from pyopbench.model.errors import BadInput
 from pyopbench.report.pipeline import report_of
-from pyopbench.results import pipeline_file
-from pyopbench.run import pipeline as measuring
-from pyopbench.run.pipeline_request import PipelineRequest
+from pyopbench.store import pipeline_file
 
 WIDTH = 80
 STORED = document({**{one.key: 1e-4 for one in ALL}, BATCH.key: 1e-5})

@@ -10,12 +10,12 @@ from typer.testing import CliRunner
 
 from placement_files import document
 from pyopbench.cli.app import app
-from pyopbench.core.errors import BadInput
-from pyopbench.core.own_target import VARIABLE, brought
+from pyopbench.engine import count_copies
+from pyopbench.model.errors import BadInput
+from pyopbench.model.own_target import VARIABLE, brought
 from pyopbench.report.wording.counted_copies import place_text
-from pyopbench.results import counted_copies
-from pyopbench.results.counted_copies import rows_of
-from pyopbench.run import count_copies
+from pyopbench.store import counted_copies
+from pyopbench.store.counted_copies import rows_of
 
 WIDTH = 80
 

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 from pyopbench.cli import port as module
 from pyopbench.cli.app import app
-from pyopbench.core.errors import BadInput
-from pyopbench.core.own_target import Target
-from pyopbench.run.port import PortFiles
+from pyopbench.engine.port import PortFiles
+from pyopbench.model.errors import BadInput
+from pyopbench.model.own_target import Target
 
 
 def test_it_names_what_it_wrote_and_what_was_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 
 from probe_files import document, row
 from pyopbench.cli.app import app
-from pyopbench.core.errors import BadInput
-from pyopbench.core.own_target import VARIABLE, brought
-from pyopbench.results import probes
-from pyopbench.run import kept_probes, probe
+from pyopbench.engine import kept_probes, probe
+from pyopbench.model.errors import BadInput
+from pyopbench.model.own_target import VARIABLE, brought
+from pyopbench.store import probes
 
 WIDTH = 80
 NEW = document(

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from pyopbench.callbacks.record.usage import Cost, Shape, SiteUsage, Usage
 from pyopbench.cli import record
 from pyopbench.cli.app import app
-from pyopbench.core.errors import BadInput
+from pyopbench.find.record.usage import Cost, Shape, SiteUsage, Usage
+from pyopbench.model.errors import BadInput
 
 
 @pytest.fixture

@@ -17,7 +17,6 @@ from commands import noisy_results
 from judgements import decision
 from pyopbench.cli import app
 from pyopbench.cli.report import MOST_LAUNCHES_ASKED, next_command, retry_commands
-from pyopbench.core.model import BASELINE as TODAY
 from pyopbench.judge.bars import Unknown
 from pyopbench.judge.findings import (
     BaselineFailed,
@@ -30,6 +29,7 @@ from pyopbench.judge.findings import (
     StillOpen,
 )
 from pyopbench.judge.settling import MoreLaunches, MoreMachines, SecondLaunch
+from pyopbench.model.case import BASELINE as TODAY
 from pyopbench.report import decisions_json
 
 COLUMNS = 80

@@ -15,9 +15,9 @@ import stored
 from commands import Call, begin, groups, json_refused, told
 from places import FAKE_WORKER_COMMAND
 from pyopbench.cli import resume
+from pyopbench.engine import conduct, probe, start, worker_process
 from pyopbench.judge import judge
-from pyopbench.results import store, versions
-from pyopbench.run import conduct, probe, start, worker_process
+from pyopbench.store import run_folder, versions
 
 
 @pytest.mark.usefixtures("_no_worker")
@@ -29,7 +29,7 @@ def test_what_is_no_run_is_refused(call: Call, folder: str) -> None:
         "not a folder of results: it has no run.json",
         received=folder,
         legal="a folder written by `pyopbench run`",
-        next_step="name the folder that contains run.json",
+        hint="name the folder that contains run.json",
     )
 
 
@@ -75,7 +75,7 @@ def test_the_name_of_an_op_is_refused(call: Call, tmp_path: Path) -> None:
         "a run is resumed as it was planned, so you cannot choose other ops",
         received="sinh",
         legal="your own ops of that run: my_op.py, my_module.py:function or package.module:function",
-        next_step=f"pyopbench resume {folder}, or a new run for other ops",
+        hint=f"pyopbench resume {folder}, or a new run for other ops",
     )
 
 
@@ -151,7 +151,7 @@ def test_a_run_that_is_interrupted_while_it_probes_can_be_resumed(
 WITH_FAKE_WORKER = f"""
 import sys
 from pyopbench.cli import app
-from pyopbench.run import start, worker_process
+from pyopbench.engine import start, worker_process
 worker_process.COMMAND = {FAKE_WORKER_COMMAND!r}
 start.require_resumable = lambda folder: None  # the fake worker's variants are in no folder
 app.main()
@@ -170,7 +170,7 @@ def test_a_killed_run_keeps_what_is_finished_and_is_completed_by_resuming(
     killed.kill()
     killed.communicate(timeout=60)
     assert killed.returncode == -signal.SIGKILL
-    assert store.read_lines(folder)[0][: len(lines)] == lines
+    assert run_folder.read_lines(folder)[0][: len(lines)] == lines
     assert (1, stored.group(size=2)) not in groups(folder)
 
     monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
@@ -179,7 +179,7 @@ def test_a_killed_run_keeps_what_is_finished_and_is_completed_by_resuming(
     # What comes before the group that hangs may have been finished by then; the rest is done by a launch after that.
     assert sorted(group for _, group in groups(folder)) == sorted(2 * [stored.group(size=size) for size in sizes])
     assert len(set(groups(folder))) == 6
-    assert not [line for line in store.read_lines(folder)[0] if line.get("failures")]
+    assert not [line for line in run_folder.read_lines(folder)[0] if line.get("failures")]
 
 
 def test_no_version_is_installed_because_a_file_names_it(

@@ -18,10 +18,10 @@ from commands import Call, Ended, groups, told
 from op_projects import project
 from places import FAKE_WORKER_COMMAND
 from processes import left_in
-from pyopbench.compare.gate import read_gate
+from pyopbench.engine import next_step, sweeps
+from pyopbench.judge.comparison.gate import read_gate
 from pyopbench.report.wording import gate as wording
-from pyopbench.results import store, versions
-from pyopbench.run import next_step, sweeps
+from pyopbench.store import run_folder, versions
 from repositories import commit, git
 
 __all__ = ["project"]
@@ -48,7 +48,7 @@ def test_revisions_are_measured_by_turns_in_worktrees_that_are_gone_afterwards(
     for one in found:
         assert {launch for launch, _ in groups(one.folder)} == {0, 1, 2, 3}
         assert one.revision is not None
-        assert store.read_run(one.folder)["revision"]["commit"] == one.revision.commit
+        assert run_folder.read_run(one.folder)["revision"]["commit"] == one.revision.commit
     assert worktrees(project) == 0
     assert all((tmp_path / "run" / name).stat().st_size for name in FILES)
     assert "HEAD~1 (" in ended.out
@@ -131,7 +131,7 @@ def test_all_revisions_are_looked_at_together(call: Call, project: Path, tmp_pat
     ended = call("run", "mine.py", *named, "--quick", "--launches", "8", "--out", tmp_path / "run")
     assert ended.code in (0, 3), ended.err
     looks = [
-        [line["open"] for line in store.read_lines(one.folder)[0] if line["kind"] == "look"]
+        [line["open"] for line in run_folder.read_lines(one.folder)[0] if line["kind"] == "look"]
         for one in versions.read(tmp_path / "run")
     ]
     assert looks[0]
@@ -157,13 +157,13 @@ def test_an_interrupted_run_is_resumed_in_the_worktrees_that_it_left(
         assert run(call, folder, "HEAD~1", "HEAD").code == 130
     assert worktrees(project) == 2
     parts = [one.folder for one in versions.read(folder)]
-    kept = [(part / store.SAMPLES_FILE).read_bytes() for part in parts]
+    kept = [(part / run_folder.SAMPLES_FILE).read_bytes() for part in parts]
     without = call("resume", folder)
     assert (without.code, without.err.splitlines()[0]) == (2, "error: the run has an op of yours")
     resumed = call("resume", folder, "mine.py")
     assert resumed.code in (0, 3), resumed.err
     for part, before in zip(parts, kept, strict=True):
-        content = (part / store.SAMPLES_FILE).read_bytes()
+        content = (part / run_folder.SAMPLES_FILE).read_bytes()
         assert content.startswith(before)
         assert len(content) > len(before)
     assert worktrees(project) == 0
@@ -178,7 +178,7 @@ def test_an_interrupted_run_is_resumed_in_the_worktrees_that_it_left(
 WITH_FAKE_WORKER = f"""
 import sys
 from pyopbench.cli import app
-from pyopbench.run import start, worker_process
+from pyopbench.engine import start, worker_process
 worker_process.COMMAND = {FAKE_WORKER_COMMAND!r}
 start.require_known = lambda *_: None  # the fake worker's variants are in no folder
 app.main()
@@ -224,7 +224,7 @@ def test_a_killed_parent_leaves_what_it_measured_and_worktrees_that_resume_uses(
 
 KILLED_WHEN_IT_COMPARES = """
 import os
-from pyopbench.run import start_revisions
+from pyopbench.engine import start_revisions
 real = start_revisions._Kept.compare
 def compare(kept, worker, plan):
     real(kept, worker, plan)
@@ -284,7 +284,7 @@ def test_a_killed_worker_is_replaced_and_nothing_measured_is_lost(
     assert ended.code in (0, 3), ended.err
     found = [one.folder for one in versions.read(tmp_path / "run")]
     assert all(len({launch for launch, _ in groups(part)}) == 4 for part in found)
-    lost = [line for part in found for line in store.read_lines(part)[0] if line["kind"] == "lost"]
+    lost = [line for part in found for line in run_folder.read_lines(part)[0] if line["kind"] == "lost"]
     assert [line["failures"] for line in lost] == [[]]
     assert worktrees(project) == 0
 
@@ -296,7 +296,7 @@ def test_revisions_beside_versions_of_tensorflow_are_refused(call: Call, project
         "a run compares either revisions or TensorFlow versions",
         received="--rev HEAD with --tf 2.21.0",
         legal="--rev with the installed TensorFlow, or --tf",
-        next_step="use --rev in a separate environment for each TensorFlow",
+        hint="use --rev in a separate environment for each TensorFlow",
     )
 
 
@@ -317,7 +317,7 @@ def test_few_cases_are_looked_at_from_four_launches_on(call: Call, project: Path
     ended = call("run", "mine.py", *words, "--out", tmp_path / "run")
     assert ended.code in (0, 3), ended.err
     for one in versions.read(tmp_path / "run"):
-        lines, _ = store.read_lines(one.folder)
+        lines, _ = run_folder.read_lines(one.folder)
         looks = [line["launch"] for line in lines if line["kind"] == "look"]
         assert looks
         assert min(looks) >= next_step.LEAST_FOR_LOOK

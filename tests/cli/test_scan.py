@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pyopbench.cli.app import app
-from pyopbench.core.errors import BadInput
+from pyopbench.model.errors import BadInput
 
 SITE = "import tensorflow as tf\ndef f(x):\n    return x[1]\ny = tf.numpy_function(f, [1], tf.float32)\n"
 

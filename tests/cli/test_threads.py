@@ -10,8 +10,8 @@ import pytest
 from commands import Call
 from pyopbench.cli import app
 from pyopbench.cli.threads import read_threads
-from pyopbench.core.errors import BadInput
-from pyopbench.run import host_lock
+from pyopbench.engine import host_lock
+from pyopbench.model.errors import BadInput
 
 
 @pytest.mark.parametrize(("text", "numbers"), [("", ()), ("2", (2,)), ("4,1,2,2", (1, 2, 4))])

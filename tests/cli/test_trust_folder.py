@@ -12,8 +12,8 @@ import copied_files
 import placement_files
 import probe_files
 from commands import Call, told
-from pyopbench.core.ownership import trust
-from pyopbench.run import count_copies, measure_copies, probe
+from pyopbench.engine import count_copies, measure_copies, probe
+from pyopbench.model.ownership import trust
 
 STRANGER = 54321
 
@@ -50,7 +50,7 @@ def test_a_folder_of_another_user_is_written_into_only_where_it_is_trusted(
             "the folder belongs to another user, so pyopbench does not write into it",
             received=f"{out.parent}, of user {owner}; you are {STRANGER}",
             legal="a folder of your own",
-            next_step="use --out, copy the folder, or use --trust-folder to write into it anyway",
+            hint="use --out, copy the folder, or use --trust-folder to write into it anyway",
         )
         assert (measured, list(out.parent.iterdir())) == ([], [])
         assert call(command, "--trust-folder", "--out", out).code == 0

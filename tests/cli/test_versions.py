@@ -13,12 +13,12 @@ import pytest
 
 import stored
 from commands import REPORT, Call, Ended, groups, json_refused, told
-from pyopbench.compare.notes import Paired
+from pyopbench.engine import environments, planning, start
 from pyopbench.judge.bars import Unknown
+from pyopbench.judge.comparison.notes import Paired
 from pyopbench.report.wording.comparison import note_text
 from pyopbench.report.wording.requirements import required_text, unknown_text
-from pyopbench.results import store, versions
-from pyopbench.run import environments, planning, start
+from pyopbench.store import run_folder, versions
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +54,7 @@ def test_versions_are_measured_by_turns_and_reported_each(
     assert ended.code == 0, ended.err
     folders = [one.folder for one in versions.read(tmp_path / "run")]
     for folder in folders:
-        kinds = Counter(line["kind"] for line in store.read_lines(folder)[0])
+        kinds = Counter(line["kind"] for line in run_folder.read_lines(folder)[0])
         assert (kinds["launch"], kinds["prepared"], kinds["limits"]) == (3, 3, 3)
         assert {launch for launch, _ in groups(folder)} == {0, 1, 2}
     assert all((folder / name).stat().st_size for folder in folders for name in REPORT)
@@ -94,7 +94,7 @@ def test_a_version_that_is_not_there_is_bad_usage(call: Call, tmp_path: Path) ->
 
 def test_a_version_without_a_number_is_warned_of_and_the_others_are_reported(call: Call, finished: Path) -> None:
     first, second = versions.read(finished)
-    (second.folder / store.SAMPLES_FILE).write_text("", encoding="utf-8")
+    (second.folder / run_folder.SAMPLES_FILE).write_text("", encoding="utf-8")
     ended = call("report", finished)
     assert (ended.code, ended.out.count("2.21.0-2")) == (0, 0)
     nothing = "nothing was measured on 2.21.0-2: no sample"
@@ -105,15 +105,15 @@ def test_a_version_without_a_number_is_warned_of_and_the_others_are_reported(cal
     assert f"- {nothing}" in (first.folder / "report.md").read_text(encoding="utf-8").splitlines()
     wrong = stored.group_line(0, [], [stored.failure(stored.case("well"), "wrong")])
     content = "".join(json.dumps(line) + "\n" for line in (stored.launch_line(0), wrong))
-    (second.folder / store.SAMPLES_FILE).write_text(content, encoding="utf-8")
+    (second.folder / run_folder.SAMPLES_FILE).write_text(content, encoding="utf-8")
     assert call("report", finished).code == 1, "what is wrong on one version is told, though another has numbers"
-    (second.folder / store.SAMPLES_FILE).write_text("", encoding="utf-8")
-    (first.folder / store.SAMPLES_FILE).write_text("", encoding="utf-8")
+    (second.folder / run_folder.SAMPLES_FILE).write_text("", encoding="utf-8")
+    (first.folder / run_folder.SAMPLES_FILE).write_text("", encoding="utf-8")
     assert call("report", finished).code == 3
 
 
 def test_what_is_wrong_with_the_files_of_a_version_is_warned_of(call: Call, finished: Path) -> None:
-    samples = versions.read(finished)[1].folder / store.SAMPLES_FILE
+    samples = versions.read(finished)[1].folder / run_folder.SAMPLES_FILE
     lines = samples.read_bytes().count(b"\n")
     samples.write_bytes(samples.read_bytes()[:-20])
     ended = call("report", finished)
@@ -139,7 +139,7 @@ def test_what_only_one_report_can_do_is_refused_with_the_folders_that_can(
         "a run on several versions has one report per version",
         received=f"{finished} with {option[0]}",
         legal="--json and --out with the folder of one version",
-        next_step=f"pyopbench report {versions.read(finished)[0].folder}, or without these options",
+        hint=f"pyopbench report {versions.read(finished)[0].folder}, or without these options",
     )
 
 

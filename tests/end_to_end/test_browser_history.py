@@ -11,7 +11,7 @@ import pytest
 
 import browsers
 from histories import CHANGED, commit, stepped, write_commits
-from pyopbench.compare.history import Options, read_history
+from pyopbench.judge.comparison.history import Options, read_history
 from pyopbench.report.history_page import html
 
 pytestmark = pytest.mark.long

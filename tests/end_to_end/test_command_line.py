@@ -29,15 +29,15 @@ from commands import CRASHED, ENVIRONMENT, REPORT, Call, Ended, begin, groups, n
 from places import ROOT
 from processes import is_gone
 from pyopbench.cli import output
-from pyopbench.core import formatting
-from pyopbench.core.errors import WorkerLost
-from pyopbench.core.model import Case, Failure
+from pyopbench.engine import conduct, planning, start
+from pyopbench.engine.schedule import Ended as MeasuringEnded
+from pyopbench.engine.schedule import Task, Tell
 from pyopbench.judge.judge import Judging, judge
+from pyopbench.model import formatting
+from pyopbench.model.case import Case, Failure
+from pyopbench.model.errors import WorkerLost
 from pyopbench.report.wording.noise import noise_line
-from pyopbench.results import probes, store
-from pyopbench.run import conduct, planning, start
-from pyopbench.run.schedule import Ended as MeasuringEnded
-from pyopbench.run.schedule import Task, Tell
+from pyopbench.store import probes, run_folder
 
 pytestmark = pytest.mark.long
 
@@ -52,7 +52,7 @@ def nothing_measured(received: str) -> str:
         "nothing was measured",
         received=received,
         legal="at least one case with a sample",
-        next_step="pyopbench verify shows what is wrong with each variant",
+        hint="pyopbench verify shows what is wrong with each variant",
     )
 
 
@@ -147,7 +147,7 @@ def test_a_run_is_never_overwritten(call: Call, tmp_path: Path) -> None:
         "the output folder already contains a run, and measured data is never overwritten",
         received=folder,
         legal="an empty or new folder",
-        next_step=f"choose another --out, or resume that run: pyopbench resume {folder}",
+        hint=f"choose another --out, or resume that run: pyopbench resume {folder}",
     )
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
@@ -163,12 +163,12 @@ def corrupt(folder: Path, name: str, content: bytes) -> Path:
 @pytest.mark.parametrize(
     ("name", "content", "place"),
     [
-        (store.RUN_FILE, b"", "run.json"),
-        (store.RUN_FILE, b"[]", "run.json"),
-        (store.RUN_FILE, b'{"schema": 99}', "run.json: 99"),
-        (store.RUN_FILE, b'{"schema": 1}', "run.json: missing run"),
-        (store.SAMPLES_FILE, b'{"kind": "launch"}\n', "samples.jsonl:1"),
-        (store.SAMPLES_FILE, b"\n{}\n", "samples.jsonl:1"),
+        (run_folder.RUN_FILE, b"", "run.json"),
+        (run_folder.RUN_FILE, b"[]", "run.json"),
+        (run_folder.RUN_FILE, b'{"schema": 99}', "run.json: 99"),
+        (run_folder.RUN_FILE, b'{"schema": 1}', "run.json: missing run"),
+        (run_folder.SAMPLES_FILE, b'{"kind": "launch"}\n', "samples.jsonl:1"),
+        (run_folder.SAMPLES_FILE, b"\n{}\n", "samples.jsonl:1"),
     ],
 )
 def test_corrupt_results_end_with_file_and_line(
@@ -183,15 +183,15 @@ def test_corrupt_results_end_with_file_and_line(
 def test_a_file_that_cannot_be_read_is_bad_input(call: Call, tmp_path: Path) -> None:
     """The samples are a folder: no content is wrong, but the system refuses to read it."""
     folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
-    (folder / store.SAMPLES_FILE).unlink()
-    (folder / store.SAMPLES_FILE).mkdir()
+    (folder / run_folder.SAMPLES_FILE).unlink()
+    (folder / run_folder.SAMPLES_FILE).mkdir()
     ended = call("report", folder)
     assert ended.code == 2
     assert ended.err == told(
         "samples cannot be read",
-        received=f"{folder / store.SAMPLES_FILE}: a folder",
+        received=f"{folder / run_folder.SAMPLES_FILE}: a folder",
         legal="a regular file that you can read, not a link",
-        next_step="replace the link with the file",
+        hint="replace the link with the file",
     )
 
 
@@ -202,7 +202,7 @@ def test_a_full_disk_ends_a_run_with_what_was_finished(
     fsync = os.fsync
 
     def fail_on_samples(descriptor: int) -> None:
-        if os.readlink(f"/proc/self/fd/{descriptor}").endswith(store.SAMPLES_FILE) and rooms.pop() == "none":
+        if os.readlink(f"/proc/self/fd/{descriptor}").endswith(run_folder.SAMPLES_FILE) and rooms.pop() == "none":
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         fsync(descriptor)
 
@@ -216,16 +216,16 @@ def test_a_full_disk_ends_a_run_with_what_was_finished(
             "cannot store what was just measured; what was stored before is kept",
             received="[Errno 28] No space left on device",
             legal="a disk with free space, and a writable folder whose files are not links",
-            next_step="free some space or fix the permissions, then: pyopbench resume DIR",
+            hint="free some space or fix the permissions, then: pyopbench resume DIR",
         )
     )
-    lines, warnings = store.read_lines(tmp_path / "run")
+    lines, warnings = run_folder.read_lines(tmp_path / "run")
     assert sorted(line["kind"] for line in lines) == sorted(before), "two workers prepare in any order"
     assert not warnings
     monkeypatch.setattr(os, "fsync", fsync)
     again = call("resume", tmp_path / "run")
     assert again.code == 0, again.err
-    kept, _ = store.read_lines(tmp_path / "run")
+    kept, _ = run_folder.read_lines(tmp_path / "run")
     assert kept[: len(lines)] == lines
     assert launches_of(tmp_path / "run") == {stored.group(): 2}
 
@@ -250,7 +250,7 @@ def test_a_run_stores_its_settings(call: Call, planned: Callable[..., None], tmp
     options = "--launches 3 --rounds 1 --seed 7 --budget 2m --case-timeout 90s --quick"
     ended = call("run", "double", *options.split(), "--out", tmp_path / "run")
     assert ended.code == 0, ended.err
-    settings = store.read_run(tmp_path / "run")["settings"]
+    settings = run_folder.read_run(tmp_path / "run")["settings"]
     assert settings == {
         "seed": 7,
         "launches": 3,
@@ -267,7 +267,7 @@ def test_a_run_stores_its_settings(call: Call, planned: Callable[..., None], tmp
         "quick": True,
         "baseline": "py_function_numpy",
     }
-    assert store.read_run(tmp_path / "run")["command"][:3] == ["pyopbench", "run", "double"]
+    assert run_folder.read_run(tmp_path / "run")["command"][:3] == ["pyopbench", "run", "double"]
 
 
 def test_progress_goes_to_stderr_and_results_to_stdout(
@@ -283,7 +283,7 @@ def test_progress_goes_to_stderr_and_results_to_stdout(
     assert progress[1] == "sweep 1 (2 workers), 1 of 1 groups"
     assert ended.out.splitlines()[0] == TITLE
     assert ended.out.endswith(f"report: {folder / 'report.html'}\n")
-    files = {*REPORT, store.RUN_FILE, store.SAMPLES_FILE, probes.FILE}
+    files = {*REPORT, run_folder.RUN_FILE, run_folder.SAMPLES_FILE, probes.FILE}
     assert files == {path.name for path in folder.iterdir()}
 
 
@@ -322,7 +322,7 @@ def test_a_wrong_variant_ends_a_run_and_its_report_with_1(
     assert ended.code == 1
     assert f"wrong  {stored.case('wrong')}\n" in ended.out
     assert "index [3]: expected 1.5, got 2.5" in ended.out
-    measured = {key for line in store.read_lines(tmp_path / "run")[0] for key in line.get("samples", {})}
+    measured = {key for line in run_folder.read_lines(tmp_path / "run")[0] for key in line.get("samples", {})}
     assert measured == {stored.case("py_function_numpy"), stored.case("native")}
     again = call("report", tmp_path / "run", "--out", tmp_path / "again")
     assert (again.code, again.err) == (1, "")
@@ -367,7 +367,7 @@ def test_a_run_ends_when_nothing_is_left_to_resolve(
     assert ended.code == 0, ended.err
     *_, look, sampled = ended.err.splitlines()
     assert look == "after 3 launches: all 2 verdicts resolved; done"
-    lines, _ = store.read_lines(folder)
+    lines, _ = run_folder.read_lines(folder)
     *_, progress, report = ended.out.splitlines()
     assert (progress, report) == (
         "after 3 launches: all 2 verdicts resolved",
@@ -557,7 +557,7 @@ class Finished:
     @property
     def failures(self) -> dict[str, dict[str, Any]]:
         """Failures of launches, by variant."""
-        lines, _ = store.read_lines(self.folder)
+        lines, _ = run_folder.read_lines(self.folder)
         return {failure["case"].split("/")[1]: failure for line in lines for failure in line.get("failures", ())}
 
 
@@ -588,7 +588,7 @@ def misbehave(folder: Path) -> Finished:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     interrupted = Ended(process.returncode, out, err)
-    first, _ = store.read_lines(folder)
+    first, _ = run_folder.read_lines(folder)
     were_gone = all(map(is_gone, workers_of(first)))
     require_whole(interrupted.code, ("resume", folder))
     return Finished(folder, interrupted, were_gone, first, program("resume", folder))
@@ -619,13 +619,13 @@ def test_the_reason_of_a_crash_is_not_what_tensorflow_logs_anyway(misbehaved: Fi
 
 
 def test_what_cannot_be_is_a_row_with_its_reason(misbehaved: Finished) -> None:
-    skips = {skip["case"].split("/")[1]: skip for skip in store.read_run(misbehaved.folder)["skips"]}
+    skips = {skip["case"].split("/")[1]: skip for skip in run_folder.read_run(misbehaved.folder)["skips"]}
     assert skips["autograph"]["reason"] == "autograph needs a python body, and the op has none"
     assert skips["crashing"]["reason"] == "crashing is for forward cases only"
 
 
 def test_the_others_of_the_group_are_measured_in_every_launch(misbehaved: Finished) -> None:
-    lines = [line for line in store.read_lines(misbehaved.folder)[0] if line["kind"] == "group"]
+    lines = [line for line in run_folder.read_lines(misbehaved.folder)[0] if line["kind"] == "group"]
     for line in lines:
         forward = line["group"].split("/")[1] == "forward"
         measured = [Case.from_id(key).variant for key in line["samples"]]
@@ -684,12 +684,12 @@ def test_an_interrupted_run_leaves_no_worker_behind(misbehaved: Finished) -> Non
 
 
 def test_a_resumed_run_holds_every_group_of_as_many_launches_as_were_asked_for(misbehaved: Finished) -> None:
-    assert store.read_lines(misbehaved.folder)[0][: len(misbehaved.first)] == misbehaved.first
+    assert run_folder.read_lines(misbehaved.folder)[0][: len(misbehaved.first)] == misbehaved.first
     assert launches_of(misbehaved.folder) == dict.fromkeys(GROUPS, LAUNCHES)
 
 
 def test_a_resumed_run_does_not_try_again_what_failed(misbehaved: Finished) -> None:
-    later = store.read_lines(misbehaved.folder)[0][len(misbehaved.first) :]
+    later = run_folder.read_lines(misbehaved.folder)[0][len(misbehaved.first) :]
     assert later
     assert not [line for line in later if line.get("failures")]
 

@@ -16,9 +16,9 @@ from caches import with_charts
 from forked_programs import ForkedPrograms
 from places import ROOT
 from pyopbench.judge.judge import Judging, judge
-from pyopbench.results import store
-from pyopbench.results.check import check
-from pyopbench.results.own_runs import read_runs
+from pyopbench.store import run_folder
+from pyopbench.store.check import check
+from pyopbench.store.own_runs import read_runs
 from workflow_steps import BASH, install, run_shell
 
 yaml = pytest.importorskip("yaml", reason="the workflow is read with PyYAML, which the extra `docs` brings")
@@ -115,7 +115,7 @@ def test_an_array_of_slurm_measures_a_plan(place: Path) -> None:
 def test_a_task_that_slurm_starts_again_goes_on(place: Path) -> None:
     words = ("sinh", "cube", "--seed", "1")
     assert slurm(place, 1, *words).returncode == 0
-    samples = place / "shards" / "shard-1" / store.SAMPLES_FILE
+    samples = place / "shards" / "shard-1" / run_folder.SAMPLES_FILE
     whole = samples.read_bytes()
     lines = whole.splitlines(keepends=True)
     samples.write_bytes(b"".join(lines[: len(lines) // 2])[:-5])  # as a node leaves it that loses its power
@@ -144,8 +144,8 @@ def test_shards_of_processes_give_the_plan_the_cases_and_the_decisions_of_one_ru
         done = shell(place, ["pyopbench", "run", *words, *shard], PYOPBENCH_HOST=f"host-{index}")
         assert done.returncode == 0, done.stderr
     shards = sorted((place / "shards").iterdir())
-    assert len({store.read_run(folder)["shard"]["plan"] for folder in shards}) == 1
-    cases = [key for folder in shards for key in store.read_run(folder)["cases"]]
+    assert len({run_folder.read_run(folder)["shard"]["plan"] for folder in shards}) == 1
+    cases = [key for folder in shards for key in run_folder.read_run(folder)["cases"]]
     assert sorted(cases) == sorted(sharded.CASES), "each case once"
     done = shell(place, ["pyopbench", "merge", *map(str, shards), "--out", "merged"])
     assert done.returncode == 0, done.stderr

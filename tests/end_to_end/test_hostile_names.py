@@ -25,13 +25,13 @@ from hostile_names import NASTY, OPS, nasty, write_run
 from pyopbench.api.listeners import describe
 from pyopbench.cli import app, build
 from pyopbench.cli import list as list_module
-from pyopbench.core.model import Failure
-from pyopbench.results import probes, store
-from pyopbench.results.certificate import Loss
-from pyopbench.run import certify, count_copies, measure_copies, planning, start
-from pyopbench.run.budget import Progress
-from pyopbench.run.fleet import answers, connection
-from pyopbench.run.verify import Finding
+from pyopbench.engine import certify, count_copies, measure_copies, planning, start
+from pyopbench.engine.budget import Progress
+from pyopbench.engine.fleet import answers, connection
+from pyopbench.engine.verify import Finding
+from pyopbench.model.case import Failure
+from pyopbench.store import probes, run_folder
+from pyopbench.store.certificate import Loss
 
 OBEYED = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 SCRIPT = re.compile("<script>.*?</script>", re.DOTALL)
@@ -105,7 +105,7 @@ def test_nothing_is_no_place_to_write_to(
 def test_a_check_obeys_nothing_that_lines_say(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    samples = folder / store.SAMPLES_FILE
+    samples = folder / run_folder.SAMPLES_FILE
     lines = samples.read_bytes().splitlines(keepends=True)
     lines[1:3] = [lines[1].replace(b"0.5", b"0.6"), json.dumps({"kind": NASTY, NASTY: NASTY}).encode() + b"\n"]
     samples.write_bytes(b"".join(lines))

@@ -26,10 +26,10 @@ from commands import require_whole
 from forked_programs import ForkedPrograms
 from places import HELPERS
 from processes import has_ended
-from pyopbench.core.discover import PATH_VARIABLE
-from pyopbench.core.host import VARIABLE
-from pyopbench.results import store
-from pyopbench.run import host_lock
+from pyopbench.engine import host_lock
+from pyopbench.model.discover import PATH_VARIABLE
+from pyopbench.model.host import VARIABLE
+from pyopbench.store import run_folder
 
 pytestmark = [
     pytest.mark.long,
@@ -115,7 +115,7 @@ class Place:
             os.close(descriptor)
 
     def workers(self, shard: str) -> list[int]:
-        lines, _ = store.read_lines(self.folder / shard)
+        lines, _ = run_folder.read_lines(self.folder / shard)
         return [line["environment"]["pid"] for line in lines if line["kind"] == "launch"]
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from commands import ENVIRONMENT, Call
-from pyopbench.callbacks.scan.draft import draft
-from pyopbench.catalogue.own import load
-from pyopbench.core import own_target
-from pyopbench.core.own_target import brought
-from pyopbench.run import start
+from pyopbench.engine import start
+from pyopbench.find.scan.draft import draft
+from pyopbench.model import own_target
+from pyopbench.model.own_target import brought
+from pyopbench.ops.own import load
 from written_ports import run_its_test, write
 
 PROGRAM = '''"""A training loop with callbacks of all kinds."""

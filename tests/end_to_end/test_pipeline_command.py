@@ -16,8 +16,8 @@ import pytest
 
 from places import ROOT
 from processes import LONG, has_ended
-from pyopbench.core.discover import find
-from pyopbench.run.pipeline import THREADS
+from pyopbench.engine.pipeline import THREADS
+from pyopbench.model.discover import find
 
 pytestmark = pytest.mark.long
 

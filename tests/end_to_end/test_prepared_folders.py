@@ -22,9 +22,9 @@ import stored
 from commands import REPORT, Call
 from places import ROOT
 from pyopbench.cli import app
-from pyopbench.results import certificate, pipeline_file, versions
-from pyopbench.run import certify, count_copies, measure_copies, probe, start
-from pyopbench.run.fleet import connection, plan_folder
+from pyopbench.engine import certify, count_copies, measure_copies, probe, start
+from pyopbench.engine.fleet import connection, plan_folder
+from pyopbench.store import certificate, pipeline_file, versions
 
 KEPT = b"keep me"
 SITE = "import tensorflow as tf\ndef f(x):\n    return x[1]\ny = tf.numpy_function(f, [1], tf.float32)\n"
@@ -67,7 +67,7 @@ WRITING: dict[str, list[list[str]]] = {
 
 READING = {"list", "verify", "check", "schema", "version", "fleet doctor"}
 IN_CACHE = {"build"}
-"""Writes to the cache alone, which `core/cache_folder` refuses where others can prepare it."""
+"""Writes to the cache alone, which `model/cache_folder` refuses where others can prepare it."""
 
 
 def links_into(folder: Path, victim: Path, kept: set[str]) -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pyopbench.core.discover import bring_own
-from pyopbench.core.model import Axes
-from pyopbench.core.own_target import bring
-from pyopbench.results import store, versions
-from pyopbench.run import start, start_revisions
+from pyopbench.engine import start, start_revisions
+from pyopbench.model.case import Axes
+from pyopbench.model.discover import bring_own
+from pyopbench.model.own_target import bring
+from pyopbench.store import run_folder, versions
 from repositories import commit, repository
 
 OP = """
@@ -53,4 +53,4 @@ def test_each_revision_is_planned_and_computed_in_its_own_worktree(project: Path
     assert broken.revision.problem is not None
     assert "no_such_module" in broken.revision.problem
     assert [one.folder for one in begun] == [first.folder, second.folder, twin.folder]
-    assert store.read_run(first.folder)["cases"] == store.read_run(second.folder)["cases"]
+    assert run_folder.read_run(first.folder)["cases"] == run_folder.read_run(second.folder)["cases"]

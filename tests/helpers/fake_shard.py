@@ -23,9 +23,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from pyopbench.core.host import host_name
-from pyopbench.core.model import Case
-from pyopbench.results import store
+from pyopbench.model.case import Case
+from pyopbench.model.host import host_name
+from pyopbench.store import run_folder
 
 EXIT_FAILED, EXIT_BAD = 7, 2
 ROUNDS = 12
@@ -74,29 +74,29 @@ def begin(folder: Path, index: int, of: int, replicates: int) -> None:
         for size in sizes
         for variant in ("py_function_numpy", "native")
     ]
-    store.create(folder, {**run, "shard": shard})
+    run_folder.create(folder, {**run, "shard": shard})
 
 
 def measure(folder: Path, words: list[str]) -> int:
     """Measure what is not there yet of a shard, a line for each pair of cases."""
-    run = store.read_run(folder)
-    store.drop_torn_line(folder)
-    lines, _ = store.read_lines(folder)
+    run = run_folder.read_run(folder)
+    run_folder.drop_torn_line(folder)
+    lines, _ = run_folder.read_lines(folder)
     done = {case for line in lines if line["kind"] == "group" for case in line["samples"]}
     made = template()
     if not lines:
-        store.append(folder, {**made["launch"], "environment": {"pid": os.getpid(), "host": host_name()}})
+        run_folder.append(folder, {**made["launch"], "environment": {"pid": os.getpid(), "host": host_name()}})
     seconds = float(os.environ.get("FAKE_SHARD_SECONDS", "0"))
     for first in range(0, len(run["cases"]), 2):
         pair = run["cases"][first : first + 2]
         if done & set(pair):
             continue
         began, ended = sample(2 * seconds)
-        store.append(folder, line_of(made["group"], pair, words))
+        run_folder.append(folder, line_of(made["group"], pair, words))
         note(run["shard"]["index"], began, ended)
-    store.append(folder, made["ended"])
+    run_folder.append(folder, made["ended"])
     if "--torn" in words:
-        samples = folder / store.SAMPLES_FILE
+        samples = folder / run_folder.SAMPLES_FILE
         samples.write_bytes(samples.read_bytes().replace(b"0.5", b"0.6", 1))
     return 1 if "--wrong" in words else 0
 

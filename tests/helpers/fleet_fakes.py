@@ -11,11 +11,11 @@ from pathlib import Path
 import msgspec
 
 import stored
-from pyopbench.results import store
-from pyopbench.run.fleet import plan_folder
-from pyopbench.run.fleet.answers import Known, Told
-from pyopbench.run.fleet.messages import Delivery, Facts, KeptShards, Request
-from pyopbench.run.fleet.plan_folder import FleetPlan
+from pyopbench.engine.fleet import plan_folder
+from pyopbench.engine.fleet.answers import Known, Told
+from pyopbench.engine.fleet.messages import Delivery, Facts, KeptShards, Request
+from pyopbench.engine.fleet.plan_folder import FleetPlan
+from pyopbench.store import run_folder
 
 FLEET = "0123456789abcdef"
 
@@ -46,7 +46,7 @@ def results(tmp_path: Path, shard: int, of: int = 4) -> dict[str, bytes]:
         ended = {"kind": "ended", "launch": 1, "by": "launches", "looks": 0, "seconds": 1.0, "sampling_seconds": 1.0}
         lines = [stored.launch_line(0), stored.group_line(0, cases), ended]
         stored.write(folder, stored.run(cases, settings=settings, shard=mine), lines)
-    return {name: (folder / name).read_bytes() for name in (store.RUN_FILE, store.SAMPLES_FILE)}
+    return {name: (folder / name).read_bytes() for name in (run_folder.RUN_FILE, run_folder.SAMPLES_FILE)}
 
 
 def delivery(host: str, shard: int, files: dict[str, bytes] | None = None, **changes: object) -> Delivery:
@@ -178,7 +178,7 @@ class FakeHosts:
             return Told(host, shard, delivery(host, shard, outcome="stopped", exit_code=None))
         files = results(self.tmp_path, shard, self.of)
         if behaviour == "torn":
-            files[store.SAMPLES_FILE] = files[store.SAMPLES_FILE].replace(b"0.5", b"0.6", 1)
+            files[run_folder.SAMPLES_FILE] = files[run_folder.SAMPLES_FILE].replace(b"0.5", b"0.6", 1)
         return Told(host, shard, delivery(host, shard, files))
 
 
@@ -189,6 +189,6 @@ def shards_on_disk(folder: Path) -> dict[int, str]:
 
 def samples_of(folder: Path, shard: int) -> int:
     """Return how many samples a shard has."""
-    text = (plan_folder.folder_of(folder, shard) / store.SAMPLES_FILE).read_text(encoding="utf-8")
+    text = (plan_folder.folder_of(folder, shard) / run_folder.SAMPLES_FILE).read_text(encoding="utf-8")
     lines = map(json.loads, text.splitlines())
     return sum(len(one) for line in lines for one in line.get("samples", {}).values())

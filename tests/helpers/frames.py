@@ -23,9 +23,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from pyopbench.core.label import Label
-from pyopbench.core.model import NO_GRADIENT, Case, Failure
-from pyopbench.results.run import COLUMNS, Costs
+from pyopbench.model.case import NO_GRADIENT, Case, Failure
+from pyopbench.model.label import Label
+from pyopbench.store.run import COLUMNS, Costs
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Curve: TypeAlias = float | Mapping[int, float] | Callable[[Floats], Floats]

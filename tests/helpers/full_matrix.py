@@ -12,8 +12,8 @@ from typing import Any
 
 import stored
 from frames import CALLBACK_GRADIENTS, Bench, run_of
-from pyopbench.core.label import Label
 from pyopbench.judge.decide import Judgement, judge
+from pyopbench.model.label import Label
 from pyopbench.report import write
 from pyopbench.stats.costs import MODE
 

@@ -20,21 +20,21 @@ from scipy import stats
 
 import simulation_tables as tables
 from places import ROOT
-from pyopbench.callbacks.record.usage import DISPATCH_SECONDS
-from pyopbench.compare.verdicts import INTERLEAVED_ERROR
-from pyopbench.core import formatting
-from pyopbench.core.model import MINIMUM_EFFECT
+from pyopbench.engine import certificate_extent, environments, memory_limit, pipeline_request, revisions, start
+from pyopbench.engine.look_times import WITHIN_RUN
+from pyopbench.find.record.usage import DISPATCH_SECONDS
 from pyopbench.judge import pipeline, stopping
 from pyopbench.judge.choice import PROVISIONAL
-from pyopbench.prepare import copies
+from pyopbench.judge.comparison.verdicts import INTERLEAVED_ERROR
+from pyopbench.model import formatting
+from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.report import gate
 from pyopbench.report.sections import limits
 from pyopbench.report.wording.machines import BORDERS
-from pyopbench.results import open_file
-from pyopbench.run import certificate_extent, environments, memory_limit, pipeline_request, revisions, start
-from pyopbench.run.look_times import WITHIN_RUN
 from pyopbench.stats import change_thresholds, estimate, launch_model, noise_scale, spread, unpaired
 from pyopbench.stats.looks import MOST_LOOKS
+from pyopbench.store import open_file
+from pyopbench.worker.prepare import copies
 
 
 @dataclass(frozen=True)
@@ -121,12 +121,12 @@ def held() -> dict[str, dict[str, Holder]]:
         "decisions-json.md": {"98 of 100": Example("0.98 in other words"), **_exact(LEVEL)},
         "faults.md": _exact(
             size(value_of("pyopbench/worker/requests.py", "MOST_LOG_BYTES")),
-            seconds(value_of("pyopbench/catalogue/kernels/compiler.py", "COMPILE_SECONDS")),
+            seconds(value_of("pyopbench/ops/kernels/compiler.py", "COMPILE_SECONDS")),
             size(memory_limit.LEAST_BYTES),
         ),
         "find-and-watch.md": {
             "100%": WHOLE,
-            **_exact(MINIMUM, seconds(value_of("pyopbench/callbacks/injected/recorder.py", "SAVE_SECONDS"))),
+            **_exact(MINIMUM, seconds(value_of("pyopbench/find/injected/recorder.py", "SAVE_SECONDS"))),
             **_exact(formatting.seconds(DISPATCH_SECONDS)),
         },
         "fleet.md": _fleet(),
@@ -163,7 +163,7 @@ def held() -> dict[str, dict[str, Holder]]:
             "20%": Example("a share that explains the bound"),
             **_exact(
                 bodies(),
-                f"{value_of('pyopbench/prepare/finite_differences.py', 'MOST_ELEMENTS')} elements",
+                f"{value_of('pyopbench/worker/prepare/finite_differences.py', 'MOST_ELEMENTS')} elements",
                 f"{1 / (1 - 0.2):g} times",
             ),
         },
@@ -301,8 +301,8 @@ def _history() -> Mapping[str, Holder]:
 def _how_it_measures() -> Mapping[str, Holder]:
     sets = value_of("pyopbench/worker/machine_limits.py", "working_sets")
     return _exact(
-        seconds(value_of("pyopbench/prepare/copies.py", "LONGEST_CALL_SECONDS")),
-        f"{max(value_of('pyopbench/prepare/copies.py', 'LINEAR'))} copies",
+        seconds(value_of("pyopbench/worker/prepare/copies.py", "LONGEST_CALL_SECONDS")),
+        f"{max(value_of('pyopbench/worker/prepare/copies.py', 'LINEAR'))} copies",
         size(min(sets)),
         size(max(sets)),
         percent(limits.ENOUGH_SHARE),

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from places import EXTRAS
-from pyopbench.core.discover import PATH_VARIABLE
+from pyopbench.model.discover import PATH_VARIABLE
 
 FAULTS = {
     "segfaulting": "ctypes.string_at(0)",
@@ -41,8 +41,8 @@ from dataclasses import replace
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.catalogue.build_callback import build_callback
-from pyopbench.catalogue.load import load_variant
+from pyopbench.ops.build_callback import build_callback
+from pyopbench.ops.load import load_variant
 
 kept = []
 calls = []

@@ -10,14 +10,14 @@ from typing import Any
 
 import stored
 from frames import Bench, run_of
-from pyopbench.compare.versions import VersionComparison, VersionResult
-from pyopbench.core.errors import NothingMeasured
-from pyopbench.core.model import Case, Failure
+from pyopbench.judge.comparison.versions import VersionComparison, VersionResult
 from pyopbench.judge.decide import Judgement, judge
 from pyopbench.judge.decision import Crossover, Decision, SizeRange, SizeSeconds
 from pyopbench.judge.findings import ClearGain, FasterBaseline, MeasuredGain
+from pyopbench.model.case import Case, Failure
+from pyopbench.model.errors import NothingMeasured
 from pyopbench.report.write import render
-from pyopbench.results.warnings import UnreadableFile
+from pyopbench.store.warnings import UnreadableFile
 
 DIRECTIONS = ("forward", "backward", "forward_backward")
 SCRIPT = "<script>alert(1)<\\script><img src=x onerror=alert(1)>"

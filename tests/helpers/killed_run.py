@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from places import FAKE_WORKER_COMMAND
-from pyopbench.results import store
-from pyopbench.run import schedule, worker_process
-from pyopbench.run.settings import Settings
+from pyopbench.engine import schedule, worker_process
+from pyopbench.engine.settings import Settings
+from pyopbench.store import run_folder
 
-append = store.append
+append = run_folder.append
 
 
 def append_and_tell(folder: Path, line: Mapping[str, Any]) -> None:
@@ -31,13 +31,13 @@ def never(launches: int) -> frozenset[str]:
 
 
 def go_on(folder: Path) -> None:
-    chosen = Settings(**{name: store.read_run(folder)["settings"][name] for name in Settings.__dataclass_fields__})
+    chosen = Settings(**{name: run_folder.read_run(folder)["settings"][name] for name in Settings.__dataclass_fields__})
     schedule.measure(folder, chosen, lambda step: None, never)
 
 
 def main() -> None:
     worker_process.COMMAND = FAKE_WORKER_COMMAND
-    store.append = append_and_tell
+    run_folder.append = append_and_tell
     for line in iter(sys.stdin.readline, ""):
         process = os.fork()
         if process == 0:

@@ -19,7 +19,8 @@ import sharded
 import stored
 import thread_calls
 from places import ROOT
-from pyopbench.results import (
+from pyopbench.engine import kept_probes
+from pyopbench.store import (
     certificate,
     copy_costs,
     counted_copies,
@@ -27,11 +28,10 @@ from pyopbench.results import (
     merge,
     pipeline_file,
     probes,
-    store,
+    run_folder,
     threads_file,
     versions,
 )
-from pyopbench.run import kept_probes
 
 Commands = dict[str, list[list[str]]]
 """Name of a file -> command lines that read it; PYTHON is the first word of what Python calls."""
@@ -63,7 +63,7 @@ def make(folder: Path) -> Commands:
 
 def _files(folder: str, commands: list[list[str]]) -> Commands:
     """Return both files of a run's folder with the commands that read them."""
-    return {f"{folder}/{name}": commands for name in (store.RUN_FILE, store.SAMPLES_FILE)}
+    return {f"{folder}/{name}": commands for name in (run_folder.RUN_FILE, run_folder.SAMPLES_FILE)}
 
 
 def _make_run(folder: Path) -> Commands:
@@ -97,14 +97,14 @@ def _make_run(folder: Path) -> Commands:
     return {
         **_files("run", [*of_run, ["report", "run", "--allow-changed", "--json", "--out", OUT]]),
         **_files("first", compared),
-        **{f"run/{name}": in_page for name in (counted_copies.FILE, copy_costs.FILE, threads_file.FILE)},
-        f"run/{pipeline_file.FILE}": [report, ["pipeline", "double", "--results", f"run/{pipeline_file.FILE}"]],
-        f"run/{probes.FILE}": [
+        **{f"engine/{name}": in_page for name in (counted_copies.FILE, copy_costs.FILE, threads_file.FILE)},
+        f"engine/{pipeline_file.FILE}": [report, ["pipeline", "double", "--results", f"engine/{pipeline_file.FILE}"]],
+        f"engine/{probes.FILE}": [
             report,
             ["report", "run", "--require", "xla", "--out", OUT],
-            ["probe", f"run/{probes.FILE}"],
-            ["probe", "--json", f"run/{probes.FILE}"],
-            ["probe", f"run/{probes.FILE}", f"run/{probes.FILE}"],
+            ["probe", f"engine/{probes.FILE}"],
+            ["probe", "--json", f"engine/{probes.FILE}"],
+            ["probe", f"engine/{probes.FILE}", f"engine/{probes.FILE}"],
         ],
     }
 
@@ -249,7 +249,7 @@ def _make_for_runs(folder: Path) -> Commands:
     return {
         **_files("begun", resumed),
         **_files("fresh", [["resume", "fresh"], ["resume", "fresh", "--allow-changed"]]),
-        f"wanting/{store.RUN_FILE}": [["resume", "wanting"]],
+        f"wanting/{run_folder.RUN_FILE}": [["resume", "wanting"]],
         "mix.csv": [[*words, "mix.csv"] for words in mixed],
         "shapes.csv": [[*words, "shapes.csv"] for words in mixed],
         own.relative_to(folder).as_posix(): [[*begun, "--no-probes"]],

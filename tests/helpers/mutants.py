@@ -40,9 +40,9 @@ from places import ROOT
 from pyopbench.__main__ import EXIT_INTERRUPTED
 from pyopbench.cli import app
 from pyopbench.cli.errors import command_of, end_of
-from pyopbench.core.errors import InternalError, PyopbenchError, WorkerLost
-from pyopbench.results import copy_costs, counted_copies, pipeline_file, probes, store, threads_file
-from pyopbench.run import conduct, environments, probe, start, worker_process
+from pyopbench.engine import conduct, environments, probe, start, worker_process
+from pyopbench.model.errors import InternalError, PyopbenchError, WorkerLost
+from pyopbench.store import copy_costs, counted_copies, pipeline_file, probes, run_folder, threads_file
 
 SECONDS_EACH = 30.0
 """For a command; the slowest takes one."""
@@ -52,7 +52,7 @@ MOST_BYTES = 1 << 30
 """That a command may take; what all of them import comes to a fifth of it."""
 LIGHT, BESIDE = 12, 6
 """How often a command that only reads is tried, and one that judges a file beside a run, for once of others."""
-BESIDE_A_RUN = [f"run/{one.FILE}" for one in (copy_costs, counted_copies, pipeline_file, probes, threads_file)]
+BESIDE_A_RUN = [f"engine/{one.FILE}" for one in (copy_costs, counted_copies, pipeline_file, probes, threads_file)]
 FOUND = {"mix.csv": (b"[" * 200_000,)}
 """Contents of files that commands did not see through; they stay as tests."""
 KEPT = ROOT / ".fuzz"
@@ -65,7 +65,7 @@ WRITTEN = (*REPORTS, *HISTORY, *OTHERS)
 """What commands write, in the folder that they are told to or in a run that is reported or resumed."""
 PROBED = "probes/"
 """The folder of the user's own data that gets what was probed."""
-RESUMED = (store.SAMPLES_FILE, "lock")
+RESUMED = (run_folder.SAMPLES_FILE, "lock")
 HEAVY = ("report", "history", PYTHON)
 """Commands that judge, which takes ten times as long as reading does."""
 

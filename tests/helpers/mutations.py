@@ -14,7 +14,7 @@ from typing import Any
 
 import stored
 from mutant_files import VICTIM
-from pyopbench.results import integrity
+from pyopbench.store import integrity
 
 NUMBERS = (b"1e999", b"-1", b"9" * 400, b"0", b"NaN", b"-0.0", b"1e-400", b"9223372036854775808", b"1.5", b"true")
 TEXTS = (

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import stored
-from pyopbench.core import own_target
-from pyopbench.run import start
+from pyopbench.engine import start
+from pyopbench.model import own_target
 from repositories import commit, repository
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 import stored
-from pyopbench.core.model import Case
-from pyopbench.results import versions
+from pyopbench.model.case import Case
+from pyopbench.store import versions
 
 VARIANTS = ("py_function_numpy", "native", "xla")
 SIZES = (1, 10)

@@ -8,8 +8,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 import pairs
-from pyopbench.results import versions
-from pyopbench.results.versions import Revision, ValueDifference, Values
+from pyopbench.store import versions
+from pyopbench.store.versions import Revision, ValueDifference, Values
 
 DIFFERENT = ValueDifference("double", 10, "float32", "outputs", "output 0 differs at index [3]")
 

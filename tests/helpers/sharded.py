@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import stored
-from pyopbench.core.model import Case
-from pyopbench.results import versions
-from pyopbench.run.shards import ShardChoice, narrowed
+from pyopbench.engine.shards import ShardChoice, narrowed
+from pyopbench.model.case import Case
+from pyopbench.store import versions
 
 CASES = [
     stored.case(variant, op, size)

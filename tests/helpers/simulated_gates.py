@@ -16,9 +16,9 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pyopbench.compare.pairing import usual_among
-from pyopbench.compare.verdicts import CaseVerdict, verdicts_on
-from pyopbench.run.next_step import LEAST_FOR_LOOK
+from pyopbench.engine.next_step import LEAST_FOR_LOOK
+from pyopbench.judge.comparison.pairing import usual_among
+from pyopbench.judge.comparison.verdicts import CaseVerdict, verdicts_on
 from pyopbench.stats.estimate import Estimate, moderated
 from pyopbench.stats.looks import ALL_LOOKS, Looks
 from pyopbench.stats.spread import LEAST_COMPARISONS

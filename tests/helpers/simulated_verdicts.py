@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pyopbench.core.model import MINIMUM_EFFECT
 from pyopbench.judge.verdicts import SHARES, estimates_of, verdicts_from
+from pyopbench.model.case import MINIMUM_EFFECT
 from simulate import false_ones
 from simulated_worlds import Report, World, repeated, run_of
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench.catalogue.load import load_variant
-from pyopbench.core.errors import WrongResult
-from pyopbench.core.model import Case
-from pyopbench.core.op import Op
-from pyopbench.prepare import checks, finite_differences, prepare, reference
+from pyopbench.model.case import Case
+from pyopbench.model.errors import WrongResult
+from pyopbench.model.op import Op
+from pyopbench.ops.load import load_variant
+from pyopbench.worker.prepare import checks, finite_differences, prepare, reference
 
 Put = Callable[..., None]
 
@@ -148,4 +148,4 @@ def refusal(case: Case, **options: Any) -> str:
     """Return in what words a case is refused."""
     with pytest.raises(WrongResult) as raised:
         prepare.prepare(case, **options)
-    return raised.value.what
+    return raised.value.message

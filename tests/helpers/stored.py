@@ -11,9 +11,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from pyopbench.core.errors import BadInput
-from pyopbench.core.model import Case
-from pyopbench.results import integrity, store
+from pyopbench.model.case import Case
+from pyopbench.model.errors import BadInput
+from pyopbench.store import integrity, run_folder
 
 SETTINGS: dict[str, Any] = {
     "seed": 0,
@@ -155,15 +155,15 @@ def group_line(
 def encoded(content: dict[str, Any], lines: Sequence[dict[str, Any]]) -> list[bytes]:
     """Return the lines of samples as they stand in the file of a run with this content."""
     with tempfile.TemporaryDirectory() as folder:
-        path = write(Path(folder), content, lines) / store.SAMPLES_FILE
+        path = write(Path(folder), content, lines) / run_folder.SAMPLES_FILE
         return path.read_bytes().splitlines(keepends=True)
 
 
 def write(folder: Path, content: dict[str, Any], lines: Sequence[dict[str, Any]]) -> Path:
     """Write results as a run does, and return their folder."""
-    store.create(folder, content)
+    run_folder.create(folder, content)
     for line in lines:
-        store.append(folder, line)
+        run_folder.append(folder, line)
     return folder
 
 

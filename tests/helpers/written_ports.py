@@ -10,10 +10,10 @@ from types import ModuleType
 import pytest
 
 from places import ROOT
-from pyopbench.catalogue.own import load as own_load
-from pyopbench.catalogue.porting.port import Ported, port
-from pyopbench.core.discover import bring_own
-from pyopbench.core.own_target import brought
+from pyopbench.model.discover import bring_own
+from pyopbench.model.own_target import brought
+from pyopbench.ops.own import load as own_load
+from pyopbench.ops.porting.port import Ported, port
 
 CORPUS = ROOT / "examples" / "corpus"
 

@@ -11,11 +11,11 @@ from frames import VARIANTS, Bench
 from pyopbench.judge.body_share import BodyShare, body_costs, body_share_of
 from pyopbench.judge.candidates import Setting
 from pyopbench.judge.mix import even_mix
-from pyopbench.results.run import Costs
 from pyopbench.stats import costs, estimate
+from pyopbench.store.run import Costs
 
 TODAY = "py_function_numpy"
-CATALOGUE: dict[str, Any] = {
+OPS: dict[str, Any] = {
     "variants": {**VARIANTS, "njit": {**VARIANTS["numpy_function"], "automatic": True}},
     "parts": {
         "numpy_alone": {"role": "body_alone", "body": "numpy"},
@@ -38,11 +38,11 @@ def share(label: str = TODAY, direction: str = "forward", **saved: float) -> Bod
         variant="numpy_alone",
         seconds=frame["seconds"] * frame["size"].map({10: 0.2, 100: 0.9}),
     )
-    bodies = body_costs(SimpleNamespace(catalogue=CATALOGUE, costs=Costs(frame=alone)))  # type: ignore[arg-type]
+    bodies = body_costs(SimpleNamespace(catalogue=OPS, costs=Costs(frame=alone)))  # type: ignore[arg-type]
     comparison: Any = SimpleNamespace(baseline=label, setting=Setting("sinh", direction, "call", "float32", "cpu"))
     choice: Any = SimpleNamespace(gains=[SimpleNamespace(label=one, saved=many) for one, many in saved.items()])
     made = (choice, even_mix((10, 100)))
-    return body_share_of(comparison, made, CATALOGUE, bodies, costs.round_costs(frame, estimate.UNIT))
+    return body_share_of(comparison, made, OPS, bodies, costs.round_costs(frame, estimate.UNIT))
 
 
 def test_the_share_is_over_the_mix() -> None:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from pyopbench.core.model import Case
 from pyopbench.judge.bounded_cases import may_have_bound
+from pyopbench.model.case import Case
 
 FORWARD_CALL = Case("sinh", "native", "none", "forward", "call", "float32", 1000)
 

@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 
 from frames import Bench, run_of
-from pyopbench.core.model import Failure
 from pyopbench.judge.cost_split import PARTS, PartMissing, Split, splits_of
 from pyopbench.judge.decide import judge
+from pyopbench.model.case import Failure
 from pyopbench.report.sections import Chart, Paragraph, Table
 from pyopbench.report.sections import split as section
-from pyopbench.results.run import CROSSING_COLUMNS, Costs
+from pyopbench.store.run import CROSSING_COLUMNS, Costs
 
 DISPATCH, BRIDGE, BODY = 20e-6, 7e-6, 30e-6
 IN, OUT, OUT_ALIGNED = 2e-10, 5e-10, 1e-10  # seconds per byte

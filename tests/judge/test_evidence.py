@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from judgements import decision
-from pyopbench.core.model import Case, Failure
 from pyopbench.judge.answer import Answer
 from pyopbench.judge.bars import Bar, Unknown
 from pyopbench.judge.candidates import Comparison
@@ -37,6 +36,7 @@ from pyopbench.judge.findings import (
 )
 from pyopbench.judge.mix import Mix, calls_mix, even_mix
 from pyopbench.judge.settling import MoreLaunches, SecondLaunch
+from pyopbench.model.case import Case, Failure
 from shares import BySize, candidate, comparison_by_hand, contrasts_by_hand
 
 SIZES = (10, 100, 1000)

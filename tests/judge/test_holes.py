@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from frames import Bench
-from pyopbench.core.model import Case, Failure
 from pyopbench.judge.holes import Hole, Reason, cases_by_reason, holes_of
+from pyopbench.model.case import Case, Failure
 
 SINH = Case("sinh", "xla", "none", "forward", "call", "float32", 10).id
 LARGER = Case("sinh", "xla", "none", "forward", "call", "float32", 100).id

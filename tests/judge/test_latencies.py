@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from frames import VARIANTS, Bench, run_of
-from pyopbench.core.model import Failure
 from pyopbench.judge.latencies import baseline_of, checked_frame, label_of, latency_table, measured_cases
+from pyopbench.model.case import Failure
 
-CATALOGUE: dict[str, Any] = {"ops": {"sinh": {}}, "variants": VARIANTS}
+OPS: dict[str, Any] = {"ops": {"sinh": {}}, "variants": VARIANTS}
 GRADIENTS = VARIANTS["py_function_numpy"]["gradients"]
 
 
@@ -27,7 +27,7 @@ GRADIENTS = VARIANTS["py_function_numpy"]["gradients"]
     ],
 )
 def test_a_label_names_the_gradient_only_if_it_is_not_the_usual_one(variant: str, gradient: str, label: str) -> None:
-    assert label_of(CATALOGUE, variant, gradient) == label
+    assert label_of(OPS, variant, gradient) == label
 
 
 def test_a_latency_is_the_mean_over_launches_per_call() -> None:
@@ -36,7 +36,7 @@ def test_a_latency_is_the_mean_over_launches_per_call() -> None:
         Bench({"native": seconds}, sizes=(10,), launches=1, first_launch=number, within=0, between=0).frame()
         for number, seconds in enumerate((1e-5, 4e-5))
     ]
-    row = latency_table(pd.concat(launches), CATALOGUE).iloc[0]
+    row = latency_table(pd.concat(launches), OPS).iloc[0]
     assert row["seconds"] == pytest.approx(2.5e-5)
     assert row["high"] == pytest.approx(2.5e-5 + 12.7062 * 1.5e-5, rel=1e-4)
     assert row["low"] == pytest.approx(2.5e-5 - 12.7062 * 1.5e-5, rel=1e-4)
@@ -44,7 +44,7 @@ def test_a_latency_is_the_mean_over_launches_per_call() -> None:
 
 
 def test_one_launch_has_a_latency_and_no_interval() -> None:
-    row = latency_table(Bench({"native": 1e-5}, launches=1, within=0, between=0).frame(), CATALOGUE).iloc[0]
+    row = latency_table(Bench({"native": 1e-5}, launches=1, within=0, between=0).frame(), OPS).iloc[0]
     assert row["seconds"] == pytest.approx(1e-5)
     assert math.isnan(row["low"])
     assert math.isnan(row["high"])
@@ -53,7 +53,7 @@ def test_one_launch_has_a_latency_and_no_interval() -> None:
 def test_in_a_graph_it_is_what_one_op_costs_beyond_the_empty_function() -> None:
     """The call takes 200 us around it; what costs nothing has a latency that may be below zero."""
     bench = Bench({"native": 1e-5, "tnp": 0.0}, sizes=(10,), mode="node", rounds=50)
-    found = latency_table(bench.frame(), CATALOGUE).set_index("variant")
+    found = latency_table(bench.frame(), OPS).set_index("variant")
     for variant, true in (("native", 1e-5), ("tnp", 0.0)):
         low, high = found.loc[variant, ["low", "high"]]
         assert low - 2e-7 < true < high + 2e-7
@@ -92,7 +92,7 @@ def test_a_case_that_crashed_in_one_launch_keeps_the_others() -> None:
 def test_the_baseline_has_its_usual_gradient_and_its_other_gradients_are_compared_with_it() -> None:
     curves = {"py_function_numpy+override_map": 1.0, "py_function_numpy": 1.0, "native": 1.0}
     bench = Bench(curves, sizes=(10,), directions=("backward", "forward_backward"))
-    found = baseline_of(measured_cases(bench.frame(), CATALOGUE), "py_function_numpy", GRADIENTS)
+    found = baseline_of(measured_cases(bench.frame(), OPS), "py_function_numpy", GRADIENTS)
     tail = "call/float32/10/cpu"
     assert found == {
         f"sinh/{key}/{direction}/{tail}": f"sinh/py_function_numpy/custom_gradient/{direction}/{tail}"
@@ -103,20 +103,20 @@ def test_the_baseline_has_its_usual_gradient_and_its_other_gradients_are_compare
 
 def test_where_the_usual_gradient_was_not_measured_the_next_one_is_the_baseline() -> None:
     bench = Bench({"py_function_numpy+override_map": 1.0, "native": 1.0}, sizes=(10,), directions=("backward",))
-    found = baseline_of(measured_cases(bench.frame(), CATALOGUE), "py_function_numpy", GRADIENTS)
+    found = baseline_of(measured_cases(bench.frame(), OPS), "py_function_numpy", GRADIENTS)
     assert list(found.values()) == ["sinh/py_function_numpy/override_map/backward/call/float32/10/cpu"]
 
 
 def test_groups_without_the_baseline_are_left_out() -> None:
     bench = Bench({"py_function_numpy": {10: 1.0}, "native": 1.0}, sizes=(10, 20))
-    found = baseline_of(measured_cases(bench.frame(), CATALOGUE), "py_function_numpy", GRADIENTS)
+    found = baseline_of(measured_cases(bench.frame(), OPS), "py_function_numpy", GRADIENTS)
     assert list(found) == ["sinh/native/none/forward/call/float32/10/cpu"]
 
 
 def test_pairs_of_their_own_replace_the_baseline_case_by_case_of_the_same_gradient() -> None:
     curves = {"py_function_numpy": 1.0, "native": 1.0, "xla": 1.0, "py_func": 1.0, "py_func+override_map": 1.0}
     bench = Bench(curves, sizes=(10,), directions=("forward", "backward"))
-    cases = measured_cases(bench.frame(), CATALOGUE)
+    cases = measured_cases(bench.frame(), OPS)
     found = baseline_of(cases, "py_function_numpy", GRADIENTS, {"xla": "native", "py_func": "py_function_numpy"})
     pairs = {(*key.split("/")[1:4], *partner.split("/")[1:3]) for key, partner in found.items()}
     assert pairs == {

@@ -12,14 +12,14 @@ import pytest
 import frames
 import sharded
 import stored
-from pyopbench.core.model import GPU
 from pyopbench.judge.answer import Answer, DiffersByMachine
 from pyopbench.judge.decide import Judgement, judge
 from pyopbench.judge.machines import kinds_in, run_on
-from pyopbench.results import merge
-from pyopbench.results.own_runs import read_runs
-from pyopbench.results.run import Run
+from pyopbench.model.case import GPU
 from pyopbench.stats.machines import MachinesEstimate
+from pyopbench.store import merge
+from pyopbench.store.own_runs import read_runs
+from pyopbench.store.run import Run
 
 FAST, SLOW = "fast processor", "slow processor"
 BASELINE = "py_function_numpy"

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from pyopbench.core.errors import BadInput
 from pyopbench.judge.mix import calls_in, calls_mix, even_mix
+from pyopbench.model.errors import BadInput
 
 
 def test_an_even_mix_is_the_trapezoid_rule_over_the_log_of_the_size() -> None:
@@ -57,8 +57,8 @@ def test_a_size_outside_the_measured_range_is_bad_input(size: int) -> None:
         calls_mix({size: 1, 100: 1}, {10: 1.0, 1000: 3.0}, "py_func for sinh")
     assert error.value.received == str(size)
     assert error.value.legal == "sizes from 10 to 1000"
-    assert error.value.what == "the mix has sizes outside the measured range of py_func for sinh"
-    assert "--axis" in error.value.next_step
+    assert error.value.message == "the mix has sizes outside the measured range of py_func for sinh"
+    assert "--axis" in error.value.hint
 
 
 def test_the_calls_of_a_dtype_are_those_of_all_where_the_mix_names_none() -> None:

@@ -12,10 +12,10 @@ import pytest
 
 from certificates import as_stored, certificate
 from frames import NODE, Bench, run_of
-from pyopbench.core.model import Case
 from pyopbench.judge.compared import compared, run_effect_for
 from pyopbench.judge.decision import Verdict
 from pyopbench.judge.pairs import shares_of_pairs
+from pyopbench.model.case import Case
 from pyopbench.stats.launch_model import RUN_EFFECT
 
 TODAY = "py_function_numpy"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pipelines import BATCH, CALLS, CURRENT, PARALLEL, POOL, PORT, document
-from pyopbench.core.arrangement import AUTOTUNE, Arrangement
 from pyopbench.judge.pipeline import LOOP_SECONDS, PipelineJudgement, TrainingStep, judge
+from pyopbench.model.arrangement import AUTOTUNE, Arrangement
 
 EFFECT = 0.03
 NO_STEP = TrainingStep(32)

@@ -10,13 +10,13 @@ import counted_files
 from placement_files import document as counted
 from probe_files import document
 from probe_files import row as row_of
-from pyopbench.core.discover import find
-from pyopbench.core.errors import BadInput
 from pyopbench.judge import requirements
 from pyopbench.judge.answer import Answer
 from pyopbench.judge.bars import Bar, BarStatus, Substituted, Unknown
 from pyopbench.judge.decide import judge
 from pyopbench.judge.findings import BaselineBarred, NoCandidate
+from pyopbench.model.discover import find
+from pyopbench.model.errors import BadInput
 from required import TODAY, judged, run_with
 
 OP = "sinh"
@@ -37,7 +37,7 @@ def test_an_unknown_requirement_is_refused_with_the_legal_ones() -> None:
     assert requirements.check(["gpu", "xla", "gpu"]) == ("xla", "gpu")
     with pytest.raises(BadInput) as refused:
         requirements.check(["speed"])
-    assert (refused.value.what, refused.value.received) == ("unknown requirement", repr("speed"))
+    assert (refused.value.message, refused.value.received) == ("unknown requirement", repr("speed"))
     assert refused.value.legal == "savedmodel, xla, second_order, distributed, tflite, gpu"
 
 

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from frames import Bench, run_of
-from pyopbench.core import formatting
 from pyopbench.judge.decide import Judgement, judge
 from pyopbench.judge.step_savings import Step
+from pyopbench.model import formatting
 from pyopbench.report import terminal, write
 from pyopbench.report.sections import Bullets, Table
 from pyopbench.report.sections import worth as section

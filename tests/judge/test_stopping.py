@@ -9,12 +9,12 @@ import pytest
 from scipy import special
 
 from frames import Bench, run_of
-from pyopbench.core.model import Case, Failure
 from pyopbench.judge.choice import Rules, choose
 from pyopbench.judge.decide import Judgement, judge
 from pyopbench.judge.decision import Verdict
 from pyopbench.judge.mix import even_mix
 from pyopbench.judge.stopping import look, open_labels
+from pyopbench.model.case import Case, Failure
 from shares import candidate, contrasts_by_hand, spread
 
 BASELINE = "py_function_numpy"

@@ -11,10 +11,10 @@ from rich.console import Console
 
 from frames import VARIANTS, Bench, run_of
 from pyopbench.cli.output import print_table
-from pyopbench.core import formatting
-from pyopbench.core.model import Case, Change, Failure
 from pyopbench.judge.decide import Judgement, judge
 from pyopbench.judge.tried_ports import Attempt, attempts_of
+from pyopbench.model import formatting
+from pyopbench.model.case import Case, Change, Failure
 from pyopbench.report import terminal, write
 from pyopbench.report.sections import automatic as section
 from pyopbench.report.wording.tried_ports import change_text

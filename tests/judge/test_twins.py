@@ -8,8 +8,8 @@ import pytest
 
 from frames import Bench
 from pyopbench.judge.twins import NO_TWINS, Twins, twins_of
-from pyopbench.results.run import Costs
 from pyopbench.stats.launch_model import fit
+from pyopbench.store.run import Costs
 
 TODAY = "py_function_numpy"
 TWIN = TODAY + "_twin"

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 from frames import VARIANTS, Bench, run_of
-from pyopbench.core.model import Case
 from pyopbench.judge.decision import Verdict
 from pyopbench.judge.latencies import baseline_of, measured_cases
 from pyopbench.judge.verdicts import LOGS, SHARES, Unit, estimates_of, shares_of, verdicts_from
+from pyopbench.model.case import Case
 from pyopbench.stats import costs, launch_model
 from pyopbench.stats import estimate as statistics
 from pyopbench.stats.estimate import Estimate

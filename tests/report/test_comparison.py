@@ -11,12 +11,12 @@ import pytest
 import stored
 from foreign_files import asv_folder, document, scaled, write
 from pairs import cases, write_run
-from pyopbench.compare.case_key import CaseKey
-from pyopbench.compare.diff import Comparison, compare_sides
-from pyopbench.compare.notes import DifferentProcessors, NotPaired, SmallestSlowdown, SteppedDown, notes_of
-from pyopbench.compare.select import read_sides
-from pyopbench.core import formatting
-from pyopbench.core.model import Case
+from pyopbench.judge.comparison.case_key import CaseKey
+from pyopbench.judge.comparison.diff import Comparison, compare_sides
+from pyopbench.judge.comparison.notes import DifferentProcessors, NotPaired, SmallestSlowdown, SteppedDown, notes_of
+from pyopbench.judge.comparison.select import read_sides
+from pyopbench.model import formatting
+from pyopbench.model.case import Case
 from pyopbench.report import comparison
 from pyopbench.report.markdown import escape
 from pyopbench.report.wording.comparison import note_text, unmatched_text

@@ -10,7 +10,7 @@ import pytest
 
 import pairs
 import revision_runs
-from pyopbench.compare.gate import read_gate
+from pyopbench.judge.comparison.gate import read_gate
 from pyopbench.report import gate as report
 from revision_runs import DIFFERENT, revision, write_revisions
 

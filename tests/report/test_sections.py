@@ -15,13 +15,13 @@ import stored
 import thread_calls
 from certificates import as_stored, certificate
 from judgements import decision, failures, hostile, hostile_versions, plain
-from pyopbench.core import formatting
-from pyopbench.core.model import BASELINE, Case, Failure
 from pyopbench.judge.decision import Crossover, Decision, SizeTrend
 from pyopbench.judge.findings import FasterBaseline, FasterVariant, MeasuredGain, StillOpen
 from pyopbench.judge.noise import Disturbance
 from pyopbench.judge.roofline import Bound
 from pyopbench.judge.settling import MoreLaunches
+from pyopbench.model import formatting
+from pyopbench.model.case import BASELINE, Case, Failure
 from pyopbench.report import sections, terminal
 from pyopbench.report.sections import (
     Bullets,
@@ -53,9 +53,9 @@ from pyopbench.report.wording.roofline import BRIEF, beyond_text
 from pyopbench.report.wording.verdicts import unresolved_text
 from pyopbench.report.wording.warnings import warning_text
 from pyopbench.report.write import render
-from pyopbench.results.certificate import Pairs
-from pyopbench.results.promises import misses_of
-from pyopbench.results.warnings import UnfinishedLine
+from pyopbench.store.certificate import Pairs
+from pyopbench.store.promises import misses_of
+from pyopbench.store.warnings import UnfinishedLine
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from frames import Bench
-from pyopbench.core.model import BASELINE, Case
 from pyopbench.judge.decide import judge
+from pyopbench.model.case import BASELINE, Case
 from pyopbench.report.sections import Table, checks
 
 

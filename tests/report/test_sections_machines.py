@@ -9,18 +9,18 @@ import pytest
 
 import sharded
 import stored
-from pyopbench.core.model import Case
 from pyopbench.judge.decide import Judgement, judge
+from pyopbench.model.case import Case
 from pyopbench.report import terminal
 from pyopbench.report.sections import machines
 from pyopbench.report.wording.decisions import DIFFERS_TEXT
 from pyopbench.report.wording.machines import heterogeneity_text, summary_text
 from pyopbench.report.wording.warnings import warning_text
 from pyopbench.report.write import render
-from pyopbench.results import merge
-from pyopbench.results.own_runs import read_runs
-from pyopbench.results.shards import unit_of
-from pyopbench.results.warnings import MissingShards
+from pyopbench.store import merge
+from pyopbench.store.own_runs import read_runs
+from pyopbench.store.shards import unit_of
+from pyopbench.store.warnings import MissingShards
 
 FAST, SLOW = "fast <b>processor</b>", "slow processor"
 

@@ -8,9 +8,9 @@ import pandas as pd
 
 from frames import Bench, run_of
 from judgements import plain
-from pyopbench.core import formatting
 from pyopbench.judge.answer import Answer
 from pyopbench.judge.decide import Judgement, judge
+from pyopbench.model import formatting
 from pyopbench.report.sections import Table, nodes
 from pyopbench.stats import estimate, slopes
 from pyopbench.stats.surcharges import surcharges

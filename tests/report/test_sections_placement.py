@@ -16,9 +16,9 @@ import judgements
 import stored
 from frames import Bench
 from placement_files import document
-from pyopbench.core.places import ROUTES
 from pyopbench.judge.copies_advice import DataOnDevice
 from pyopbench.judge.decide import Judgement, judge
+from pyopbench.model.places import ROUTES
 from pyopbench.report.sections import Paragraph, Table, decisions
 from pyopbench.report.sections.copies import SECTION as COPIES
 from pyopbench.report.sections.placement import SECTION as PLACEMENT
@@ -26,9 +26,9 @@ from pyopbench.report.sections.placement import SIMULATED_INTRO
 from pyopbench.report.wording.counted_copies import place_text
 from pyopbench.report.wording.gpu_advice import advice_text
 from pyopbench.report.write import render
-from pyopbench.results import copy_costs, counted_copies, own_runs
-from pyopbench.results.counted_copies import copies_at_places, rows_of
-from pyopbench.results.warnings import UnreadableFile
+from pyopbench.store import copy_costs, counted_copies, own_runs
+from pyopbench.store.counted_copies import copies_at_places, rows_of
+from pyopbench.store.warnings import UnreadableFile
 
 
 @pytest.fixture(scope="module")

@@ -11,17 +11,17 @@ import pytest
 
 from judgements import plain_report
 from pairs import VARIANTS, cases, write_versions
-from pyopbench.compare.versions import VersionComparison
-from pyopbench.core import formatting
-from pyopbench.core.errors import NothingMeasured
 from pyopbench.judge import judge
+from pyopbench.judge.comparison.versions import VersionComparison
 from pyopbench.judge.decide import Judgement
 from pyopbench.judge.verdicts import Verdict
+from pyopbench.model import formatting
+from pyopbench.model.errors import NothingMeasured
 from pyopbench.report import write
 from pyopbench.report.sections import Block, Bullets, Cell, Chart, Heading, Paragraph, Table, by_version
 from pyopbench.report.sections import versions as section
 from pyopbench.report.wording.comparison import reach, summary
-from pyopbench.results import versions
+from pyopbench.store import versions
 
 Shown: TypeAlias = tuple[Judgement, VersionComparison]
 """What the report of one version is made of."""
@@ -124,7 +124,7 @@ def test_a_version_without_a_number_is_named_with_its_reason(tmp_path: Path) -> 
 
 
 def test_a_version_that_cannot_be_compared_says_why_in_a_line(judged: Shown) -> None:
-    error = NothingMeasured("nothing to compare", received="1 case", legal="more", next_step="measure")
+    error = NothingMeasured("nothing to compare", received="1 case", legal="more", hint="measure")
     judgement, across = judged
     apart = (judgement, replace(across, comparisons={}, unmatched={"2.21.0": error}))
     assert section.build(*apart)[-1] == Paragraph("2.21.0: nothing to compare: 1 case", "warn")

@@ -6,12 +6,12 @@ import dataclasses
 
 from frames import Bench
 from judgements import decision, plain
-from pyopbench.core import formatting
-from pyopbench.core.formatting import MISSING
 from pyopbench.judge import decide
 from pyopbench.judge.body_share import BodyShare
 from pyopbench.judge.findings import DiffersBySize, NoAnswerAt
 from pyopbench.judge.settling import MoreLaunches
+from pyopbench.model import formatting
+from pyopbench.model.formatting import MISSING
 from pyopbench.report import terminal
 from pyopbench.report.wording.body_share import body_share_text
 from pyopbench.report.wording.decisions import TWO_SCOPES, answer_text, note_text, open_text, standing_text

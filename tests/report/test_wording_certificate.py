@@ -9,8 +9,8 @@ import pytest
 
 from certificates import DECISIONS, certificate
 from pyopbench.report.wording.certificate import effect_text, loss_text, made_text, miss_text, renaming_text
-from pyopbench.results.certificate import ControlRun, Overhead, Pairs, RunEffect
-from pyopbench.results.promises import (
+from pyopbench.store.certificate import ControlRun, Overhead, Pairs, RunEffect
+from pyopbench.store.promises import (
     BoundsTooTight,
     LosesTooMuch,
     MayBeToldApart,

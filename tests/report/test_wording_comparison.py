@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pyopbench.compare.case_key import CaseKey
-from pyopbench.compare.diff import UnmatchedCase
-from pyopbench.compare.notes import (
+from pyopbench.judge.comparison.case_key import CaseKey
+from pyopbench.judge.comparison.diff import UnmatchedCase
+from pyopbench.judge.comparison.notes import (
     DifferentProcessors,
     NoInterval,
     Note,
@@ -16,8 +16,8 @@ from pyopbench.compare.notes import (
     SteppedDown,
 )
 from pyopbench.report.wording.comparison import NoteText, note_text, unmatched_text
-from pyopbench.results.limitations import VersionsUnknown
 from pyopbench.stats.unresolved import OneLaunch
+from pyopbench.store.limitations import VersionsUnknown
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from typing import TypeAlias
 import pytest
 
 from judgements import decision
-from pyopbench.core import formatting
 from pyopbench.judge.answer import Action, Answer
 from pyopbench.judge.findings import (
     BaselineBarred,
@@ -38,6 +37,7 @@ from pyopbench.judge.findings import (
     WouldChange,
 )
 from pyopbench.judge.settling import MoreLaunches, SecondLaunch
+from pyopbench.model import formatting
 from pyopbench.report.wording.decisions import (
     COUNTED,
     answer_text,

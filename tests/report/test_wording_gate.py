@@ -8,10 +8,10 @@ from pathlib import Path
 from msgspec import structs
 
 import pairs
-from pyopbench.compare.gate import read_gate
-from pyopbench.core import formatting
+from pyopbench.judge.comparison.gate import read_gate
+from pyopbench.model import formatting
 from pyopbench.report.wording import gate as wording
-from pyopbench.results.versions import Values, Version
+from pyopbench.store.versions import Values, Version
 from revision_runs import DIFFERENT, revision, write_revisions
 
 HASH = "3f1c2ab45d" + "0" * 30

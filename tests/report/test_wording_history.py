@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from histories import commit, stepped, write_commits
-from pyopbench.compare.changes import FoundChange
-from pyopbench.compare.history import Options, read_history
-from pyopbench.compare.remarks import (
+from pyopbench.judge.comparison.changes import FoundChange
+from pyopbench.judge.comparison.history import Options, read_history
+from pyopbench.judge.comparison.remarks import (
     AnchorChanged,
     NotMeasured,
     OnlyLatency,
@@ -18,9 +18,9 @@ from pyopbench.compare.remarks import (
     TooShort,
     ValuesChanged,
 )
-from pyopbench.compare.reruns import Outcome, Rerun
+from pyopbench.judge.comparison.reruns import Outcome, Rerun
 from pyopbench.report.wording import history as wording
-from pyopbench.results.limitations import VersionsUnknown
+from pyopbench.store.limitations import VersionsUnknown
 
 CHANGE = FoundChange(0, 1, "aaa", "bbb", "bbb", "bbb", 1.05, 1.04, 1.06, "suspected", None)
 

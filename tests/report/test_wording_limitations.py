@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyopbench.report.wording.limitations import limitation_text
-from pyopbench.results.limitations import Limitation, NotInterleaved, OnlyOneLaunch, SamplesNotKept
+from pyopbench.store.limitations import Limitation, NotInterleaved, OnlyOneLaunch, SamplesNotKept
 
 
 @pytest.mark.parametrize(

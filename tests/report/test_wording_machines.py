@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pyopbench.core import formatting
 from pyopbench.judge.answer import DiffersByMachine, KindAnswer
 from pyopbench.judge.machines import MachineAnswers
+from pyopbench.model import formatting
 from pyopbench.report.wording.decisions import caveat_text
 from pyopbench.report.wording.machines import heterogeneity_text, kind_text, summary_text
 

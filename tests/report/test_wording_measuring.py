@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pyopbench.engine.budget import LimitedBy, Progress
 from pyopbench.judge.stopping import Look
 from pyopbench.report.wording.measuring import (
     budget_text,
@@ -15,7 +16,6 @@ from pyopbench.report.wording.measuring import (
     stage_text,
     workers_text,
 )
-from pyopbench.run.budget import LimitedBy, Progress
 
 
 def step(doing: str, workers: int, limited_by: LimitedBy = "", sweep: int = 0) -> Progress:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from pyopbench.engine.port import PortFiles
 from pyopbench.judge.writable_ports import WritablePort
 from pyopbench.report.wording.port import COMMANDS, NOTES, command_text, commands_text, how_to_write, notes_text
-from pyopbench.run.port import PortFiles
 
 WRITTEN = PortFiles(Path("a.py"), Path("test_a.py"), ("test_values",), (), (), is_formatted=True)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pyopbench.core.model import UNLIMITED
 from pyopbench.judge.stopping import Look
+from pyopbench.model.case import UNLIMITED
 from pyopbench.report.wording.stopping import progress_text
 
 

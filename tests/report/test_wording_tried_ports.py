@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyopbench.core.model import CHANGES, Change
+from pyopbench.model.case import CHANGES, Change
 from pyopbench.report.wording.tried_ports import change_text, works_text
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyopbench.report.wording.warnings import warning_text
-from pyopbench.results.warnings import (
+from pyopbench.store.warnings import (
     Counted,
     LeftRunning,
     NoTimes,

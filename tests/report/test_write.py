@@ -23,9 +23,9 @@ import stored
 from frames import Bench
 from judgements import CLOSING, HOSTILE, decision, hostile_report, plain, plain_report, with_noise_for_today
 from places import HELPERS, ROOT
-from pyopbench.core import formatting
 from pyopbench.judge import decide
 from pyopbench.judge.judge import Judging
+from pyopbench.model import formatting
 from pyopbench.report import terminal, write
 from pyopbench.report.page import embedded as embed
 from pyopbench.report.sections import Chart, Paragraph, Table, decisions, discover

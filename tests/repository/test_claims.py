@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from places import ROOT
-from pyopbench.core.discover import find
 from pyopbench.judge import requirements
+from pyopbench.model.discover import find
 
 CLAIMS = (ROOT / "docs" / "claims.md").read_text(encoding="utf-8")
 

@@ -6,7 +6,7 @@ import re
 
 import named_versions
 from places import ROOT
-from pyopbench.run import environments
+from pyopbench.engine import environments
 
 PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 PYTHONS = named_versions.pythons(PYPROJECT)

@@ -13,18 +13,18 @@ from typer.testing import CliRunner
 
 from places import ROOT
 from pyopbench.cli import app
-from pyopbench.core.model import MINIMUM_EFFECT
+from pyopbench.engine import start
 from pyopbench.judge import judge
 from pyopbench.judge.decide import Judgement
+from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.report import write
 from pyopbench.report.sections import Bullets, Paragraph, discover
-from pyopbench.run import start
 
 MOST_HELP_CHARACTERS = 100
 MOST_PARAGRAPH_WORDS = 90
 SCREEN_LINES, SCREEN_COLUMNS = 24, 80
 REFERENCE = ROOT / "results" / "reference"
-SNIPPETS = ROOT / "pyopbench" / "catalogue" / "porting" / "snippets.py"
+SNIPPETS = ROOT / "pyopbench" / "ops" / "porting" / "snippets.py"
 """Holds sources of ports, which are no paragraphs."""
 PACKAGES = sorted(path.parent.name for path in (ROOT / "pyopbench").glob("*/__init__.py"))
 

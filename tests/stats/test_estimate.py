@@ -15,7 +15,7 @@ from scipy import special
 from scipy import stats as scipy_stats
 
 from frames import Bench, Noise, heavy, normal, spikes
-from pyopbench.core.model import Case
+from pyopbench.model.case import Case
 from pyopbench.stats import estimate as statistics
 from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.holm import holm

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from pyopbench.results.certificate import RunEffect
 from pyopbench.stats.launch_model import RUN_EFFECT
 from pyopbench.stats.run_effect import run_effect
+from pyopbench.store.certificate import RunEffect
 
 APART = (
     {"a": (math.exp(-0.1), 1e-9), "b": (math.exp(-0.1), 1e-9)},

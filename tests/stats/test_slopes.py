@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from frames import Bench
-from pyopbench.core.model import Case
+from pyopbench.model.case import Case
 from pyopbench.stats import estimate, slopes
 
 COPIES = (1, 2, 4, 8, 16, 32)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyopbench.core.model import NO_GRADIENT, Axes, Case
-from pyopbench.results.threads_file import QUANTILES as STORED
+from pyopbench.model.case import NO_GRADIENT, Axes, Case
+from pyopbench.store.threads_file import QUANTILES as STORED
 from pyopbench.worker.concurrent_calls import FEWEST_CALLS, QUANTILES, ConcurrentCases, describe, quantiles, timed_calls
 
 FORWARD = Case("sinh", "numpy_function", NO_GRADIENT, "forward", "call", "float32", 1000)

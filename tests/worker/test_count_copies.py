@@ -19,12 +19,12 @@ import pytest
 import tensorflow as tf
 
 from places import DATA
-from pyopbench.core.model import SIMULATED, Case
-from pyopbench.results import counted_copies
-from pyopbench.run import count_copies
-from pyopbench.run.count_copies import CountRequest
-from pyopbench.run.environments import available
-from pyopbench.run.worker_process import Worker
+from pyopbench.engine import count_copies
+from pyopbench.engine.count_copies import CountRequest
+from pyopbench.engine.environments import available
+from pyopbench.engine.worker_process import Worker
+from pyopbench.model.case import SIMULATED, Case
+from pyopbench.store import counted_copies
 
 GOLDEN = DATA / "golden"
 TIMEOUT_SECONDS = 300.0

@@ -12,13 +12,13 @@ import pytest
 import tensorflow as tf
 
 import pool_process
-from pyopbench.catalogue.load import load_form
-from pyopbench.catalogue.own import load
-from pyopbench.core import own_target
-from pyopbench.core.arrangement import AUTOTUNE, Arrangement
-from pyopbench.core.discover import bring_own, find
-from pyopbench.core.errors import Unsupported, WrongResult
-from pyopbench.core.model import BASELINE
+from pyopbench.model import own_target
+from pyopbench.model.arrangement import AUTOTUNE, Arrangement
+from pyopbench.model.case import BASELINE
+from pyopbench.model.discover import bring_own, find
+from pyopbench.model.errors import Unsupported, WrongResult
+from pyopbench.ops.load import load_form
+from pyopbench.ops.own import load
 from pyopbench.worker.pipeline import process_pool
 from pyopbench.worker.pipeline.elements import make_elements
 from pyopbench.worker.pipeline.form import Build, PipelineContext, PipelineSettings

@@ -10,10 +10,10 @@ import pytest
 
 from devices import needs_compiler
 from gpus import needs_gpu, needs_none
-from pyopbench.core.errors import Unsupported
-from pyopbench.prepare import gpu
+from pyopbench.model.errors import Unsupported
 from pyopbench.worker import gpu_copies
 from pyopbench.worker.gpu_copies import GpuCopy, PreparedCopy
+from pyopbench.worker.prepare import gpu
 from simulated import Process
 
 

@@ -15,15 +15,15 @@ import tensorflow as tf
 
 from extra_cases import case, ignore
 from places import EXTRAS
-from pyopbench.core.discover import PATH_VARIABLE
-from pyopbench.core.model import Case
-from pyopbench.prepare import group, node_graph
-from pyopbench.prepare.checks import Checked
-from pyopbench.prepare.prepare import Prepared
-from pyopbench.results.samples_schema import check_line
+from pyopbench.model.case import Case
+from pyopbench.model.discover import PATH_VARIABLE
+from pyopbench.store.samples_schema import check_line
 from pyopbench.worker import measure as measuring
 from pyopbench.worker import prepared_group
 from pyopbench.worker.overhead import DURATIONS
+from pyopbench.worker.prepare import group, node_graph
+from pyopbench.worker.prepare.checks import Checked
+from pyopbench.worker.prepare.prepare import Prepared
 from pyopbench.worker.prepared_group import PreparedGroup
 from pyopbench.worker.sampling import NO_STRETCH, Calibration, Stretch, Timer, measure_block
 

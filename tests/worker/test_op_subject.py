@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyopbench.catalogue.load import load_variants
-from pyopbench.core.discover import bring_own
-from pyopbench.core.own_target import VARIABLE
+from pyopbench.model.discover import bring_own
+from pyopbench.model.own_target import VARIABLE
+from pyopbench.ops.load import load_variants
 from pyopbench.worker.op_subject import load_op_subject
 from pyopbench.worker.probe import Finding, find_out
 from pyopbench.worker.subject import Differs, Inapplicable

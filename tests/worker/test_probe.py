@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pyopbench.core.discover import find
+from pyopbench.model.discover import find
 from pyopbench.worker import probe
 from pyopbench.worker.peers import Raised
 from pyopbench.worker.subject import Differs, Fails, Inapplicable, Probe, Seen, Subject

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from pyopbench.catalogue.load import load_probe, load_variants
-from pyopbench.core.discover import find
-from pyopbench.run.worker_process import Worker
+from pyopbench.engine.worker_process import Worker
+from pyopbench.model.discover import find
+from pyopbench.ops.load import load_probe, load_variants
 from pyopbench.worker.subject import Probe, load_subject
 
 pytestmark = pytest.mark.long

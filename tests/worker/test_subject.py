@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pyopbench.catalogue.kernels import register
-from pyopbench.catalogue.load import load_variants
-from pyopbench.core.model import NO_GRADIENT
+from pyopbench.model.case import NO_GRADIENT
+from pyopbench.ops.kernels import register
+from pyopbench.ops.load import load_variants
 from pyopbench.worker.subject import (
     VALUES,
     Differs,

@@ -13,7 +13,7 @@ from typing import Any
 
 import altair as alt
 
-from pyopbench.core.label import Label
+from pyopbench.model.label import Label
 from pyopbench.report.charts.log_axis import Row
 from pyopbench.report.charts.style import Style
 

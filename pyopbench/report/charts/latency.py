@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import altair as alt
 from altair.utils.schemapi import debug_mode
 
-from pyopbench.core.label import Label
+from pyopbench.model.label import Label
 from pyopbench.report.charts.encodings import (
     PICK,
     PICKED_IN,

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pyopbench.core import formatting
-from pyopbench.core.errors import BadInput
-from pyopbench.core.model import DIRECTIONS, Case
+from pyopbench.model import formatting
+from pyopbench.model.case import DIRECTIONS, Case
+from pyopbench.model.errors import BadInput
 from pyopbench.report.sections import Cell, Table, _cells
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyopbench.core import formatting
+from pyopbench.model import formatting
 from pyopbench.report.charts.latency import Scene, version_chart
 from pyopbench.report.charts.style import styles
 from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Table, VersionsSection, _cells
@@ -13,9 +13,9 @@ from pyopbench.report.sections._places import FIELDS, Places, panels_of, records
 from pyopbench.report.sections.versions import OUTCOME_TONES, places_across
 
 if TYPE_CHECKING:
-    from pyopbench.compare.diff import ComparedCase
-    from pyopbench.compare.verdicts import CaseVerdict
-    from pyopbench.compare.versions import VersionComparison
+    from pyopbench.judge.comparison.diff import ComparedCase
+    from pyopbench.judge.comparison.verdicts import CaseVerdict
+    from pyopbench.judge.comparison.versions import VersionComparison
     from pyopbench.judge.decide import Judgement
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyopbench.core import formatting
+from pyopbench.model import formatting
 from pyopbench.report.sections import Block, Bullets, Paragraph, Section, Table
 from pyopbench.report.wording.certificate import effect_text, loss_text, made_text, miss_text, renaming_text
-from pyopbench.results.certificate import Certificate, Decisions, Pairs, from_dict
-from pyopbench.results.promises import (
+from pyopbench.store.certificate import Certificate, Decisions, Pairs, from_dict
+from pyopbench.store.promises import (
     LEAST_EQUIVALENT,
     LEAST_FOUND,
     MOST_FALSE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pyopbench.core import formatting
+from pyopbench.model import formatting
 from pyopbench.report.sections import Block, Cell, Heading, Paragraph, Section, Table, Tone, _cells
 from pyopbench.report.sections._places import places_of, unit_of
 from pyopbench.report.sections.decisions import cells_of

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from pyopbench.core import formatting
 from pyopbench.judge.holes import Reason, Status, cases_by_reason, holes_of, rank
+from pyopbench.model import formatting
 from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Section, Table, Tone, _cells
 from pyopbench.report.sections._places import parsed
 from pyopbench.report.wording.holes import hole_text, reason_text

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyopbench.core import formatting
 from pyopbench.judge.candidates import USES
+from pyopbench.model import formatting
 from pyopbench.report.charts.latency import Scene, latency_chart
 from pyopbench.report.charts.style import styles
 from pyopbench.report.sections import Block, Chart, Heading, Paragraph, Section, _cells

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyopbench.core import formatting
-from pyopbench.core.model import Case
 from pyopbench.judge.bounded_cases import may_have_bound
 from pyopbench.judge.roofline import Bound, Limits, bounded_rows, nearest
+from pyopbench.model import formatting
+from pyopbench.model.case import Case
 from pyopbench.report.charts.latency import Scene
 from pyopbench.report.charts.roofline import LEAST_SHARE, share_chart
 from pyopbench.report.charts.style import styles

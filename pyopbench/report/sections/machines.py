@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pyopbench.core import formatting
 from pyopbench.judge.machines import MachineAnswers, kinds_in, kinds_of
+from pyopbench.model import formatting
 from pyopbench.report.sections import Block, Cell, Paragraph, Section, Table, _cells
 from pyopbench.report.sections._places import FIELDS, Places, places_of
 from pyopbench.report.sections.decisions import TONES

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from pyopbench.core import formatting
+from pyopbench.model import formatting
 from pyopbench.report.sections import Block, Paragraph, Section, Table, _cells
 from pyopbench.report.sections._places import places_of, records
 from pyopbench.stats import costs
@@ -15,7 +15,7 @@ from pyopbench.stats.looks import Looks
 
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
-    from pyopbench.results.mix_file import Calls
+    from pyopbench.store.mix_file import Calls
 
 OWN_TOOL = "pyopbench"
 FLOOR_OP = "identity"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pyopbench.core import formatting
 from pyopbench.judge.noise import FAR_DEVIATIONS
+from pyopbench.model import formatting
 from pyopbench.report.sections import Block, Cell, Paragraph, Section, Table, _cells
 from pyopbench.report.wording.noise import noise_warning, spread_text
 from pyopbench.report.wording.twins import twins_text

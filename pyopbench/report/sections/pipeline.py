@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pyopbench.core.arrangement import STEP_ELEMENTS
 from pyopbench.judge import pipeline as judging
+from pyopbench.model.arrangement import STEP_ELEMENTS
 from pyopbench.report.charts.pipeline import scaling_chart, throughput_chart
 from pyopbench.report.pipeline import report_of
 from pyopbench.report.sections import Block, Bullets, Chart, Paragraph, Section, Table

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pyopbench.core import formatting
-from pyopbench.core.label import Label
+from pyopbench.model import formatting
+from pyopbench.model.label import Label
 from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Section, Table, Tone
 from pyopbench.report.sections._required import barred
 from pyopbench.report.wording.requirements import CUBE
-from pyopbench.results import probes
-from pyopbench.results.probes import Row
+from pyopbench.store import probes
+from pyopbench.store.probes import Row
 
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyopbench.core import formatting
+from pyopbench.model import formatting
 from pyopbench.report.charts.latency import Scene, ratio_chart
 from pyopbench.report.charts.style import OUTCOMES
 from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Section, Tone

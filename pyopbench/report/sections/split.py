@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pyopbench.core import formatting
-from pyopbench.core.model import Case
 from pyopbench.judge.cost_split import CLOSE, PARTS, Split
+from pyopbench.model import formatting
+from pyopbench.model.case import Case
 from pyopbench.report.charts.cost_split import stack_chart
 from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Section, Table, _cells
 from pyopbench.report.sections._places import Places, places_of, unit_of

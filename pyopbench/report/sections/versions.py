@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pyopbench.compare.diff import ComparedCase, Comparison
-from pyopbench.core import formatting
+from pyopbench.judge.comparison.diff import ComparedCase, Comparison
+from pyopbench.model import formatting
 from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Table, Tone, VersionsSection, _cells
 from pyopbench.report.sections._places import FIELDS, Places, parsed, varying_in
 from pyopbench.report.sections.decisions import TONES, cells_of
@@ -14,7 +14,7 @@ from pyopbench.report.wording.comparison import reach, summary
 from pyopbench.report.wording.decisions import answer_text
 
 if TYPE_CHECKING:
-    from pyopbench.compare.versions import VersionComparison
+    from pyopbench.judge.comparison.versions import VersionComparison
     from pyopbench.judge.decide import Judgement
     from pyopbench.judge.decision import Decision
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pyopbench.core import formatting
 from pyopbench.judge.step_savings import Port, Worth
+from pyopbench.model import formatting
 from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Section, Table, _cells
 from pyopbench.report.sections._places import FIELDS, Places, places_of
 from pyopbench.report.wording.step_savings import step_text, worth_text

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pyopbench.core import formatting
 from pyopbench.judge.body_share import BodyShare
+from pyopbench.model import formatting
 
 
 def body_share_text(share: BodyShare) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pyopbench.core import formatting
 from pyopbench.judge.answer import Answer
+from pyopbench.model import formatting
 from pyopbench.report.wording.decisions import answer_text
-from pyopbench.results.certificate import Certificate, Decisions, Pairs, Renamed, RunEffect
-from pyopbench.results.promises import (
+from pyopbench.store.certificate import Certificate, Decisions, Pairs, Renamed, RunEffect
+from pyopbench.store.promises import (
     BoundsTooTight,
     LosesTooMuch,
     MayBeToldApart,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyopbench.compare.diff import Comparison, UnmatchedCase
-from pyopbench.compare.notes import (
+from pyopbench.judge.comparison.diff import Comparison, UnmatchedCase
+from pyopbench.judge.comparison.notes import (
     DifferentProcessors,
     NoInterval,
     Note,
@@ -16,7 +16,7 @@ from pyopbench.compare.notes import (
     SteppedDown,
     reach_of,
 )
-from pyopbench.core import formatting
+from pyopbench.model import formatting
 from pyopbench.report.wording.limitations import limitation_text
 from pyopbench.report.wording.verdicts import unresolved_text
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pyopbench.core import formatting
 from pyopbench.judge.decision import Crossover, SizeTrend
+from pyopbench.model import formatting
 
 
 def fastest_text(crossover: Crossover, unit: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pyopbench.core import formatting
 from pyopbench.judge.answer import Action, Answer, DiffersByMachine
 from pyopbench.judge.findings import (
     BaselineBarred,
@@ -37,6 +36,7 @@ from pyopbench.judge.findings import (
     WouldChange,
 )
 from pyopbench.judge.settling import MoreLaunches, MoreMachines, SecondLaunch
+from pyopbench.model import formatting
 from pyopbench.report.wording.machines import answers_text
 from pyopbench.stats.estimate import MOST_LAUNCHES
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pyopbench.compare.diff import ComparedCase
-from pyopbench.compare.gate import Gate
-from pyopbench.core import formatting
-from pyopbench.results.versions import Revision, ValueDifference, Version, short_hash
+from pyopbench.judge.comparison.diff import ComparedCase
+from pyopbench.judge.comparison.gate import Gate
+from pyopbench.model import formatting
+from pyopbench.store.versions import Revision, ValueDifference, Version, short_hash
 
 NO_VALUES = "No values were compared."
 KINDS = {

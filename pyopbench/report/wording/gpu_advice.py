@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyopbench.core import formatting
 from pyopbench.judge.copies_advice import Copied, CopiesAdvice, DataOnDevice, NotCounted, PinToHost
+from pyopbench.model import formatting
 
 
 def advice_text(advice: CopiesAdvice) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shlex
 
-from pyopbench.compare.changes import STATUSES, FoundChange
-from pyopbench.compare.history import History
-from pyopbench.compare.moments import Axis
-from pyopbench.compare.remarks import (
+from pyopbench.judge.comparison.changes import STATUSES, FoundChange
+from pyopbench.judge.comparison.history import History
+from pyopbench.judge.comparison.moments import Axis
+from pyopbench.judge.comparison.remarks import (
     AnchorChanged,
     NotMeasured,
     OnlyLatency,
@@ -17,9 +17,9 @@ from pyopbench.compare.remarks import (
     TooShort,
     ValuesChanged,
 )
-from pyopbench.compare.reruns import Rerun
-from pyopbench.compare.series import Series
-from pyopbench.core import formatting
+from pyopbench.judge.comparison.reruns import Rerun
+from pyopbench.judge.comparison.series import Series
+from pyopbench.model import formatting
 from pyopbench.report.wording.limitations import limitation_text
 
 MOMENTS: dict[Axis, tuple[str, str]] = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pyopbench.core import formatting
 from pyopbench.judge.holes import Hole, Reason, Status
+from pyopbench.model import formatting
 
 NOT_REACHED = "the run ended before it was measured"
 SHORT_REASON = 200

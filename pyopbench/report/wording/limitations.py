@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pyopbench.core import formatting
-from pyopbench.results.limitations import Limitation, NotInterleaved, OnlyOneLaunch, SamplesNotKept, VersionsUnknown
+from pyopbench.model import formatting
+from pyopbench.store.limitations import Limitation, NotInterleaved, OnlyOneLaunch, SamplesNotKept, VersionsUnknown
 
 ONE_LAUNCH = {
     "asv": (

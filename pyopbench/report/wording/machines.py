@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pyopbench.core import formatting
 from pyopbench.judge.answer import DiffersByMachine, KindAnswer
 from pyopbench.judge.machines import MachineAnswers
+from pyopbench.model import formatting
 
 BORDERS = (
     (0.25, "machines agree, as far as launches can tell"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from pyopbench.core import formatting
+from pyopbench.model import formatting
 from pyopbench.report.wording.stopping import progress_text
 
 if TYPE_CHECKING:

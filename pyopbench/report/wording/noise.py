@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from pyopbench.core import formatting
 from pyopbench.judge.noise import Disturbance
+from pyopbench.model import formatting
 from pyopbench.stats import estimate
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pyopbench.core import formatting
+from pyopbench.model import formatting
 from pyopbench.report.wording.decisions import NO_LOSS_DIGITS
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from pyopbench.core import formatting
 from pyopbench.judge.writable_ports import WritablePort
+from pyopbench.model import formatting
 
 NOTES = {
     "fixed shapes": "Shapes must be known when it is traced; in a Dataset, use batches of a fixed size.",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from pyopbench.core import formatting
 from pyopbench.judge.bars import Bar, Substituted, Unknown
 from pyopbench.judge.requirements import GPU, PROBES
+from pyopbench.model import formatting
 
 CUBE = "x³ of four numbers"
 """What probes try where no op is named."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pyopbench.core import formatting
 from pyopbench.judge.step_savings import Step, Worth, best
+from pyopbench.model import formatting
 
 
 def step_text(step: Step) -> str:

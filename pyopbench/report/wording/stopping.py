@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyopbench.core import formatting
-from pyopbench.core.model import UNLIMITED
+from pyopbench.model import formatting
+from pyopbench.model.case import UNLIMITED
 
 if TYPE_CHECKING:
     from pyopbench.judge.stopping import Look

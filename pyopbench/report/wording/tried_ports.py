@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyopbench.core import formatting
-from pyopbench.core.model import Change
 from pyopbench.judge.tried_ports import Attempt
+from pyopbench.model import formatting
+from pyopbench.model.case import Change
 
 BECAUSE = {
     "method": "tensors do not have this method",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pyopbench.core import formatting
 from pyopbench.judge.twins import Twins
+from pyopbench.model import formatting
 
 
 def twins_text(twins: Twins) -> str:

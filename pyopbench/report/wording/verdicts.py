@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyopbench.core import formatting
+from pyopbench.model import formatting
 from pyopbench.stats.unresolved import (
     AcrossBorder,
     FewOtherCases,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pyopbench.core import formatting
-from pyopbench.results.warnings import (
+from pyopbench.model import formatting
+from pyopbench.store.warnings import (
     Changed,
     Counted,
     LeftRunning,

@@ -7,8 +7,8 @@ from functools import partial
 
 import tensorflow as tf
 
-from pyopbench.catalogue.load import load_variant
-from pyopbench.core.arrangement import Arrangement
+from pyopbench.model.arrangement import Arrangement
+from pyopbench.ops.load import load_variant
 from pyopbench.worker.pipeline.form import Build, Form, PipelineContext
 from pyopbench.worker.pipeline.of_batch import in_batched_form, usual_batch, why_no_batch
 

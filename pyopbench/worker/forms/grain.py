@@ -10,7 +10,7 @@ from itertools import chain
 
 import tensorflow as tf
 
-from pyopbench.core.arrangement import Arrangement
+from pyopbench.model.arrangement import Arrangement
 from pyopbench.worker.pipeline.elements import signature_of
 from pyopbench.worker.pipeline.form import Build, Form, PipelineContext
 

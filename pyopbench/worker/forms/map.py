@@ -7,7 +7,7 @@ from functools import partial
 
 import tensorflow as tf
 
-from pyopbench.core.arrangement import AUTOTUNE, Arrangement, parallel_text
+from pyopbench.model.arrangement import AUTOTUNE, Arrangement, parallel_text
 from pyopbench.worker.pipeline.form import Build, Form, PipelineContext
 from pyopbench.worker.pipeline.of_variant import in_map
 

@@ -7,7 +7,7 @@ from functools import partial
 
 import tensorflow as tf
 
-from pyopbench.core.arrangement import AUTOTUNE, Arrangement
+from pyopbench.model.arrangement import AUTOTUNE, Arrangement
 from pyopbench.worker.pipeline.form import Build, Form, PipelineContext
 from pyopbench.worker.pipeline.of_variant import in_map, is_attempt, variants_for
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.core.arrangement import Arrangement
+from pyopbench.model.arrangement import Arrangement
 from pyopbench.worker.pipeline.form import Build, Form, PipelineContext, mapped
 from pyopbench.worker.pipeline.of_batch import in_batches, why_no_batch
 

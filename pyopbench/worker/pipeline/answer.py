@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pyopbench.catalogue.load import load_form, load_op, why_unloadable
-from pyopbench.core.arrangement import Arrangement
-from pyopbench.core.discover import find
-from pyopbench.core.failures import describe_error, failure_of
+from pyopbench.model.arrangement import Arrangement
+from pyopbench.model.discover import find
+from pyopbench.model.failures import describe_error, failure_of
+from pyopbench.ops.load import load_form, load_op, why_unloadable
 from pyopbench.worker import environment
 from pyopbench.worker.pipeline.elements import make_elements
 from pyopbench.worker.pipeline.form import Build, PipelineContext, PipelineSettings

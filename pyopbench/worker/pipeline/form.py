@@ -11,10 +11,10 @@ from typing import Any
 
 import tensorflow as tf
 
-from pyopbench.core.arrangement import AUTOTUNE, Arrangement
-from pyopbench.prepare.batched_forms import BatchedForm
+from pyopbench.model.arrangement import AUTOTUNE, Arrangement
 from pyopbench.worker.pipeline.elements import Elements
 from pyopbench.worker.pipeline.process_pool import PoolBroken, ProcessPool
+from pyopbench.worker.prepare.batched_forms import BatchedForm
 
 
 @dataclass(frozen=True)

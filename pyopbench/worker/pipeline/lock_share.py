@@ -6,8 +6,8 @@ import time
 from functools import partial
 from typing import Any
 
-from pyopbench.catalogue.arrays import as_given
-from pyopbench.core.threads import call_together
+from pyopbench.model.threads import call_together
+from pyopbench.ops.arrays import as_given
 from pyopbench.worker.pipeline.form import PipelineContext
 
 ELEMENTS = 8

@@ -8,9 +8,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from pyopbench.core.arrangement import Arrangement
-from pyopbench.core.errors import Unsupported
-from pyopbench.core.op import Body
+from pyopbench.model.arrangement import Arrangement
+from pyopbench.model.errors import Unsupported
+from pyopbench.model.op import Body
 from pyopbench.worker.pipeline.elements import Elements
 from pyopbench.worker.pipeline.form import PipelineContext, PipelineSettings, mapped
 

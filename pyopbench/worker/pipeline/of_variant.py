@@ -8,15 +8,15 @@ from typing import Any
 
 import tensorflow as tf
 
-from pyopbench.catalogue.gradients import as_tuple
-from pyopbench.catalogue.load import load_variant, load_variants
-from pyopbench.catalogue.own.explain import explain
-from pyopbench.core.arrangement import Arrangement
-from pyopbench.core.errors import Unsupported
-from pyopbench.prepare.segments import wrap
+from pyopbench.model.arrangement import Arrangement
+from pyopbench.model.errors import Unsupported
+from pyopbench.ops.gradients import as_tuple
+from pyopbench.ops.load import load_variant, load_variants
+from pyopbench.ops.own.explain import explain
 from pyopbench.worker.pipeline.elements import Elements
 from pyopbench.worker.pipeline.form import PipelineContext, mapped
 from pyopbench.worker.plan import why_not
+from pyopbench.worker.prepare.segments import wrap
 
 
 def function_of(elements: Elements, name: str) -> Callable[..., tuple[Any, ...]]:

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.catalogue.arrays import as_array
-from pyopbench.catalogue.own.modules import module_of
-from pyopbench.core.failures import describe_error
-from pyopbench.core.op import Body
-from pyopbench.core.own_op import OwnOp
-from pyopbench.core.own_target import brought
+from pyopbench.model.failures import describe_error
+from pyopbench.model.op import Body
+from pyopbench.model.own_op import OwnOp
+from pyopbench.model.own_target import brought
+from pyopbench.ops.arrays import as_array
+from pyopbench.ops.own.modules import module_of
 from pyopbench.worker.pipeline.slot import Parcel, Slot
 
 PR_SET_PDEATHSIG = 1
@@ -36,7 +36,7 @@ def load(name: str) -> Body:
         found = getattr(module_of(target), "OP", None)
         if isinstance(found, OwnOp) and found.numpy is not None and _is_plain(found):
             return found.numpy
-    from pyopbench.catalogue.load import load_op
+    from pyopbench.ops.load import load_op
 
     return load_op(name).numpy
 

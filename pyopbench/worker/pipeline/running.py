@@ -15,9 +15,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from pyopbench.core.arrangement import AUTOTUNE, Arrangement
-from pyopbench.core.cores import usable_cores
-from pyopbench.core.errors import WrongResult
+from pyopbench.model.arrangement import AUTOTUNE, Arrangement
+from pyopbench.model.cores import usable_cores
+from pyopbench.model.errors import WrongResult
 from pyopbench.worker.pipeline import children
 from pyopbench.worker.pipeline.form import Build, PipelineContext
 from pyopbench.worker.pipeline.warm_up import warm_up_of

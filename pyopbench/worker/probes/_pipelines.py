@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from pyopbench.core.model import NO_GRADIENT
+from pyopbench.model.case import NO_GRADIENT
 from pyopbench.worker.subject import Fails, Seen, Subject
 
 ELEMENTS = 8

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.core.model import NO_GRADIENT
+from pyopbench.model.case import NO_GRADIENT
 from pyopbench.worker.subject import Fails, Inapplicable, Probe, Seen, Subject, require_equal
 
 CALLS = 2

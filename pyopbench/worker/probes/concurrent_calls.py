@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.core.failures import describe_error
+from pyopbench.model.failures import describe_error
 from pyopbench.worker.subject import (
     VALUES,
     Differs,

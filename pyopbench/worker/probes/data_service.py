@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from pyopbench.core.model import NO_GRADIENT
+from pyopbench.model.case import NO_GRADIENT
 from pyopbench.worker.subject import Probe, Seen, Subject
 
 MODE = tf.data.experimental.service.ShardingPolicy.OFF

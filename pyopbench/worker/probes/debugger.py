@@ -7,7 +7,7 @@ import threading
 from types import FrameType
 from typing import Any
 
-from pyopbench.core.model import NO_GRADIENT
+from pyopbench.model.case import NO_GRADIENT
 from pyopbench.worker.subject import Fails, Probe, Seen, Subject
 
 CALLS = 5

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.core.failures import describe_error
-from pyopbench.core.model import NO_GRADIENT
-from pyopbench.core.op import Body
+from pyopbench.model.case import NO_GRADIENT
+from pyopbench.model.failures import describe_error
+from pyopbench.model.op import Body
 from pyopbench.worker.subject import Differs, Probe, Seen, Subject
 
 LARGE = 1e300

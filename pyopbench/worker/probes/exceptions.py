@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyopbench.core.model import NO_GRADIENT
+from pyopbench.model.case import NO_GRADIENT
 from pyopbench.worker.subject import Differs, Fails, Probe, Seen, Subject
 
 RAISED = (ValueError, TypeError, KeyError, StopIteration, MemoryError, NotImplementedError, ZeroDivisionError)

@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from pyopbench.core.model import NO_GRADIENT
+from pyopbench.model.case import NO_GRADIENT
 from pyopbench.worker.probes._pipelines import few_threads
 from pyopbench.worker.subject import Probe, Seen, Subject, load_subject
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.core.model import NO_GRADIENT
+from pyopbench.model.case import NO_GRADIENT
 from pyopbench.worker.probes._pipelines import few_threads
 from pyopbench.worker.subject import Differs, Fails, Probe, Seen, Subject
 

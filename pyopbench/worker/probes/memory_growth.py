@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.core import formatting
-from pyopbench.core.model import NO_GRADIENT
+from pyopbench.model import formatting
+from pyopbench.model.case import NO_GRADIENT
 from pyopbench.worker.subject import Fails, Inapplicable, Probe, Seen, Subject, load_subject
 
 WARM_CALLS = 200

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.core.model import NO_GRADIENT
+from pyopbench.model.case import NO_GRADIENT
 from pyopbench.worker.subject import VALUES, Fails, Probe, Seen, Subject, require_equal
 
 REPLICAS, BATCHES = 2, 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyopbench.core.model import NO_GRADIENT
+from pyopbench.model.case import NO_GRADIENT
 from pyopbench.worker.subject import Probe, Seen, Subject, first_derivative, gradient_of, require_equal
 
 

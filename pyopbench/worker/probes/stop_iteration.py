@@ -6,8 +6,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from pyopbench.core.failures import describe_error
-from pyopbench.core.model import NO_GRADIENT
+from pyopbench.model.case import NO_GRADIENT
+from pyopbench.model.failures import describe_error
 from pyopbench.worker.subject import Differs, Probe, Seen, Subject
 
 ELEMENTS, FAILING = 5, 2

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import tensorflow as tf
 
-from pyopbench.core.arrangement import Arrangement
+from pyopbench.model.arrangement import Arrangement
 from pyopbench.worker.pipeline import running
 from pyopbench.worker.pipeline.elements import make_elements
 from pyopbench.worker.pipeline.form import PipelineContext, PipelineSettings

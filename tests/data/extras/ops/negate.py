@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from pyopbench import Op
-from pyopbench.catalogue.ops import _elementwise
+from pyopbench.ops.builtin import _elementwise
 
 
 def numpy_gradient(inputs: Sequence[Any], outputs: Sequence[Any], output_gradients: Sequence[Any]) -> tuple[Any, ...]:

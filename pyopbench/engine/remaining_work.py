@@ -1,0 +1,190 @@
+"""What is still to be measured of a run: read from what is stored, and smaller with each launch, failure and look."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pyopbench.engine.lost_cases import refused_with_gradient
+from pyopbench.engine.settings import Settings
+from pyopbench.judge.bounded_cases import may_have_bound
+from pyopbench.model.case import EMPTY, TWIN_SUFFIX, Case
+from pyopbench.model.checkout import Checkout
+from pyopbench.store import run_folder
+
+Look = Callable[[int], frozenset[str]]
+"""Is given how many launches have been sampled and returns the ids of the cases to measure on."""
+
+
+@dataclass
+class RemainingWork:
+    """What is still to be done; shrinks as groups are sampled, cases fail and looks are taken.
+
+    Attributes:
+        folder, settings: of the run.
+        planned: ids of all its cases, by group.
+        groups: those that are open.
+        sampled: launches that have samples of a group.
+        failed: ids of cases that have a failure.
+        checked: groups that were checked against finite differences.
+        checking: which launch checks the groups of an op against them, of those that prepare at the same time.
+        environment: of `run.json`.
+        limits: launches that asked what the machine can do at most, each with the reason why that is not known.
+        looks: how many were taken.
+        ended: by what the measuring has ended, where it has.
+        python: the interpreter of its workers; this one if None.
+        checkout: the files of the revision that it is of; None for the working tree.
+        retried: groups that have cost a worker of which nobody is to blame.
+        apart: groups that do not go with others in one process: they leave something running, or want much memory.
+        losses: workers that variants of ops have cost since the run was begun or resumed.
+    """
+
+    folder: Path
+    settings: Settings
+    planned: Mapping[str, Sequence[str]]
+    groups: dict[str, list[str]]
+    sampled: dict[str, set[int]]
+    failed: set[str]
+    checked: set[str]
+    environment: Mapping[str, Any]
+    limits: dict[int, str]
+    looks: int
+    ended: str | None
+    python: Path | None
+    checkout: Checkout | None = None
+    retried: set[str] = field(default_factory=set)
+    apart: set[str] = field(default_factory=set)
+    checking: dict[str, int] = field(default_factory=dict)
+    losses: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def cases(self, group: str) -> list[str]:
+        """Return the cases of a group that are open and have not failed."""
+        return [case for case in self.groups.get(group, ()) if case not in self.failed]
+
+    def unfailed(self) -> list[str]:
+        """Return every planned case that has not failed."""
+        return [case for cases in self.planned.values() for case in cases if case not in self.failed]
+
+    def needs(self, group: str) -> int:
+        """Return how many more launches may sample a group; none where nothing of it is open."""
+        return max(self.settings.launches - len(self.sampled[group]), 0) if self.cases(group) else 0
+
+    @property
+    def most_needed(self) -> int:
+        """How many more launches any group may have."""
+        return max(map(self.needs, self.groups), default=0)
+
+    @property
+    def wants_limits(self) -> bool:
+        """Whether what the machine can do at most says anything about a case."""
+        return any(may_have_bound(Case.from_id(case)) for cases in self.planned.values() for case in cases)
+
+    @property
+    def launches(self) -> int:
+        """How many launches have samples."""
+        return len(set().union(*self.sampled.values()))
+
+    @property
+    def next_launch(self) -> int:
+        """The number of the next launch: above all that have samples."""
+        return 1 + max((launch for launches in self.sampled.values() for launch in launches), default=-1)
+
+    def is_to_check(self, group: str, launch: int) -> bool:
+        """Whether a launch is to check a group against finite differences, which one launch does for each op.
+
+        That takes a fifth of what preparing takes, and is done at one size for all; so it is left to whichever launch
+        comes to the op first, and launches that prepare at the same time share it.
+        """
+        if group in self.checked:
+            return False
+        op = Case.from_id(self.planned[group][0]).op
+        return self.checking.setdefault(op, launch) == launch
+
+    def append(self, kind: str, launch: int, **content: Any) -> None:
+        """Store a line; what failed according to it is not measured any more, nor what has to fail with it.
+
+        What several workers have prepared at the same time may fail in each of them: that is told once.
+        """
+        if "failures" in content:
+            fresh = [failure for failure in content["failures"] if failure["case"] not in self.failed]
+            self.failed.update(failure["case"] for failure in fresh)
+            refused = refused_with_gradient(fresh, self.unfailed())
+            self.failed.update(failure["case"] for failure in refused)
+            content["failures"] = [*fresh, *refused]
+        run_folder.append(self.folder, {"kind": kind, "launch": launch, **content})
+
+    def narrow(self, look: Look) -> None:
+        """Take a look, store it, and keep only what it leaves open."""
+        self.narrow_to(look(self.launches))
+
+    def narrow_to(self, found: frozenset[str]) -> None:
+        """Store a look, and keep only what it leaves open."""
+        self.append("look", self.launches, open=sorted(found))
+        self.looks += 1
+        self.groups = _open_groups(self.planned, found)
+
+
+def _open_groups(planned: Mapping[str, Sequence[str]], open_cases: Iterable[str]) -> dict[str, list[str]]:
+    """Return the groups in which something is open, with that, the empty graph that it is taken from, and its twin."""
+    runners = set(map(_runner_of, open_cases))
+    groups = {group for group, _, _ in runners}
+
+    def is_open(key: str) -> bool:
+        case = Case.from_id(key)
+        return case.variant == EMPTY or _runner_of(replace(case, variant=_base(case.variant)).id) in runners
+
+    return {group: list(filter(is_open, cases)) for group, cases in planned.items() if group in groups}
+
+
+def _base(variant: str) -> str:
+    """Return the variant that a twin is, whose own it shares the fate of; any other as it is."""
+    return variant.removesuffix(TWIN_SUFFIX)
+
+
+def _runner_of(key: str) -> tuple[str, str, str]:
+    """Return what cases of one and the same timed pass have in common: backward comes with forward+backward."""
+    case = Case.from_id(key)
+    return case.group, case.variant, case.gradient
+
+
+def remaining_work(
+    folder: Path, settings: Settings, python: Path | None, checkout: Checkout | None = None
+) -> RemainingWork:
+    """Return what `run.json` in a folder plans and is not yet in its samples; an unfinished last line is dropped.
+
+    Args:
+        folder: of the run.
+        settings: how to measure.
+        python: the interpreter of its workers; this one if None.
+        checkout: the files of the revision that it is of; None for the working tree.
+    """
+    run = run_folder.read_run(folder)
+    run_folder.drop_torn_line(folder)
+    lines, _ = run_folder.read_lines(folder)
+    planned: dict[str, list[str]] = {}
+    for case in run["cases"]:
+        planned.setdefault(Case.from_id(case).group, []).append(case)
+    sampled: dict[str, set[int]] = {group: set() for group in planned}
+    for line in lines:
+        if line["kind"] == "group" and line["samples"]:
+            sampled[line["group"]].add(line["launch"])
+    looks = [line for line in lines if line["kind"] == "look"]
+    ended = next((line for line in reversed(lines) if line["kind"] == "ended"), None)
+    return RemainingWork(
+        folder=folder,
+        settings=settings,
+        planned=planned,
+        groups=_open_groups(planned, looks[-1]["open"]) if looks else dict(planned),
+        sampled=sampled,
+        failed={failure["case"] for line in lines for failure in line.get("failures", ())},
+        checked={line["group"] for line in lines if "checked" in line},
+        environment=run["environment"],
+        limits={line["launch"]: line["reason"] for line in lines if line["kind"] == "limits"},
+        looks=len(looks),
+        ended=None if ended is None else ended["by"],
+        python=python,
+        checkout=checkout,
+    )

@@ -1,0 +1,212 @@
+"""From a plan to stored samples: workers prepare, stay warm and take turns until the time is used; nothing is lost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pyopbench.engine.budget import Budget, Tell
+from pyopbench.engine.checkouts import used
+from pyopbench.engine.contrasts import Contrasts
+from pyopbench.engine.look_times import LookTimes
+from pyopbench.engine.looks import Looks, LookTogether
+from pyopbench.engine.next_step import NextStep, rounds_of
+from pyopbench.engine.remaining_work import Look, RemainingWork, remaining_work
+from pyopbench.engine.settings import Settings
+from pyopbench.engine.sweeps import SWEEP_ROUNDS, Sweeps, works_of
+from pyopbench.engine.warm_launch import WarmLaunch
+from pyopbench.engine.warming import Warming
+from pyopbench.model.checkout import Checkout
+from pyopbench.store import run_folder
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How many launches have samples, earlier ones included, and what ended the measuring.
+
+    Attributes:
+        launches: how many.
+        by: `launches` if as many as allowed were made, `budget` if it was spent, and `look` if a look at the data left
+            nothing to measure.
+        looks: how many were held.
+        seconds: what the measuring took.
+        sampling_seconds: what of it was sampling, and not preparing, looking or waiting.
+    """
+
+    launches: int
+    by: Literal["launches", "budget", "look"]
+    looks: int = 0
+    seconds: float = 0.0
+    sampling_seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Task:
+    """A run to measure.
+
+    Attributes:
+        folder: of the run.
+        settings: how to measure.
+        look: says what is left open, after so many launches that have samples.
+        python: the interpreter of its workers; this one if None.
+        checkout: the files of the revision that it is of; None for the working tree.
+    """
+
+    folder: Path
+    settings: Settings
+    look: Look
+    python: Path | None = None
+    checkout: Checkout | None = None
+
+
+def measure(folder: Path, settings: Settings, tell: Tell, look: Look) -> Ended:
+    """Measure what `run.json` in `folder` plans and is not yet in its samples, until nothing is left open.
+
+    Args:
+        folder: of the run.
+        settings: how to measure.
+        tell: is told of every group before it is prepared or sampled.
+        look: says what is left open.
+
+    Raises:
+        BadInput: another process measures into the folder, or TensorFlow, NumPy or the processor is another one.
+        WorkerLost: a worker could not be started.
+    """
+    (ended,) = measure_together([Task(folder, settings, look)], tell)
+    return ended
+
+
+def measure_together(tasks: Sequence[Task], tell: Tell, look: LookTogether | None = None) -> list[Ended]:
+    """Measure several runs by turns: in each sweep all workers of all runs sample a group before the next one's turn.
+
+    So launches of the same number are of the same time, and can be compared in pairs across the runs.
+
+    Args:
+        tasks: the runs, each with a folder of its own.
+        tell: is told of every group before it is prepared or sampled.
+        look: says what is left open of all runs; None where each is looked at by its own.
+
+    Raises:
+        BadInput, WorkerLost: as `measure`.
+    """
+    with ExitStack() as stack:
+        for task in tasks:
+            stack.enter_context(run_folder.locked(task.folder))
+        stack.enter_context(used(task.checkout for task in tasks if task.checkout is not None))
+        works = [remaining_work(task.folder, task.settings, task.python, task.checkout) for task in tasks]
+        limits = [task.settings.budget_seconds for task in tasks if task.settings.budget_seconds is not None]
+        budget = Budget(min(limits, default=None), time.monotonic())
+        looks = Looks(works, {task.folder: task.look for task in tasks}, look, budget)
+        return _Schedule(works, looks, budget, tell).run()
+
+
+class _Schedule:
+    """Has workers of one batch after another prepare and sample, and decides between them."""
+
+    def __init__(self, works: Sequence[RemainingWork], looks: Looks, budget: Budget, tell: Tell) -> None:
+        self._works, self._looks, self._budget, self._tell = works, looks, budget, tell
+        self._contrasts = Contrasts(works)
+        self._next_step = NextStep(works, budget)
+        self._times = LookTimes(sum(work.settings.launches * work.settings.rounds for work in works))
+        self._is_spent = False
+
+    def run(self) -> list[Ended]:
+        """Measure until nothing is open, or no launch or no time is left."""
+        began_open = {id(work) for work in self._next_step.open_works()}
+        while self._next_step.open_works() and self._next_step.may_begin():
+            self._measure_batch()
+        return [self._end(work, is_stored=id(work) in began_open) for work in self._works]
+
+    def _end(self, work: RemainingWork, *, is_stored: bool) -> Ended:
+        is_open = any(map(work.cases, work.groups))
+        by: Literal["launches", "budget", "look"] = "launches"
+        if work.looks and not is_open:
+            by = "look"
+        elif is_open and (work.most_needed or self._is_spent or (not is_stored and work.ended == "budget")):
+            by = "budget"
+        ended = Ended(work.launches, by, work.looks, self._budget.spent, self._budget.sampling_seconds)
+        if is_stored:
+            times = {"seconds": ended.seconds, "sampling_seconds": ended.sampling_seconds}
+            work.append("ended", ended.launches, by=by, looks=ended.looks, **times)
+        return ended
+
+    def _measure_batch(self) -> None:
+        works, began = self._next_step.open_works(), self._budget.spent
+        self._next_step.note_begin()
+        with ExitStack() as stack:
+            warming = Warming(works, self._budget, self._tell, stack)
+            warm = warming.run()
+            self._part_together(warm)
+            if warm:
+                preparing_seconds = self._budget.spent - began
+                self._budget.reserve = self._next_step.reserve_seconds(works, warm)
+                sweeps = Sweeps(warm, self._budget, warming.limited_by, self._tell, self._contrasts)
+                sweeps.measure_limits()
+                sweeps.first()
+                self._next_step.note_first_sweep(self._budget.spent - began)
+                self._go_on(sweeps, preparing_seconds, stack)
+                self._next_step.note_end(sweeps)
+                self._contrasts.end_batch()
+        self._budget.reserve = 0.0
+        for launch in warming.launches:
+            self._measure_apart(launch)
+
+    def _part_together(self, launches: Sequence[WarmLaunch]) -> None:
+        """Have what goes apart in one run do so in all: only what is sampled in the same sweeps can be compared."""
+        apart = set().union(*(work.apart for work in self._works))
+        for work in self._works:
+            work.apart |= apart & set(work.planned)
+        for launch in launches:
+            launch.prepared = [group for group in launch.prepared if group not in apart]
+
+    def _go_on(self, sweeps: Sweeps, preparing_seconds: float, stack: ExitStack) -> None:
+        """Sample until nothing is open, there is no time, or other launches would tell more than these."""
+        while True:
+            self._replace(sweeps, stack)
+            rounds = self._next_step.rounds + rounds_of(sweeps)
+            if not self._next_step.can_go_on(sweeps):
+                return
+            is_early = self._next_step.is_too_early()
+            if self._times.is_due(rounds) and not is_early:
+                self._looks.hold(works_of(sweeps.launches))
+                self._times.note(rounds, rounds + self._budget.affordable(rounds))
+            if not sweeps.launches or self._next_step.is_another_launch_better(sweeps, preparing_seconds):
+                return
+            if not sweeps.next(SWEEP_ROUNDS if is_early else self._times.until(rounds, len(sweeps.launches))):
+                self._is_spent = any(launch.open_groups() for launch in sweeps.launches)
+                return
+
+    def _replace(self, sweeps: Sweeps, stack: ExitStack) -> None:
+        """Prepare a new launch for each that was lost, while all others sleep, where that is worth its time."""
+        while sweeps.lost:
+            lost = sweeps.lost.pop()
+            groups = [group for group in lost.work.groups if lost.work.needs(group)]
+            beside = [one for one in sweeps.launches if one.work is lost.work]
+            if not groups or not self._next_step.is_worth_replacing(lost, len(beside)):
+                continue
+            number = 1 + max([lost.launch, *(one.launch for one in sweeps.launches)])
+            fresh = WarmLaunch(lost.work, max(number, lost.work.next_launch), groups)
+            stack.callback(fresh.close)
+            fresh.warm_up()
+            if not fresh.is_lost:
+                fresh.measure_limits()
+                sweeps.launches.append(fresh)
+
+    def _measure_apart(self, launch: WarmLaunch) -> None:
+        """Measure each group that does not go with others by a process of its own, which counts to the launch."""
+        work = launch.work
+        for group in sorted(work.apart):
+            if launch.launch in work.sampled[group] or not work.needs(group):
+                continue
+            alone = WarmLaunch(work, launch.launch, [group], is_apart=True)
+            try:
+                alone.warm_up()
+                if not alone.is_lost:
+                    with self._budget.sampling():
+                        alone.sample(group, work.settings.rounds)
+            finally:
+                alone.close()

@@ -1,0 +1,108 @@
+"""Checks values and gradients of every case, without timing anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import Any
+
+from pyopbench.engine.planning import ask_for_plan, check_axes, python_for, require_cases
+from pyopbench.engine.worker_loop import WorkerLoop
+from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, CaseLost, Worker
+from pyopbench.model.case import DTYPES, NO_GRADIENT, Axes, Case, Failure
+
+VERIFIED_SIZES = 2
+"""How many of an op's quick sizes are verified, the smallest first: one alone, and one that vector code works on."""
+
+EVERYTHING = Axes(
+    directions=("forward", "backward"),
+    modes=("eager", "call"),
+    dtypes=DTYPES,
+    gradients=("all",),
+    quick=True,
+    parts=False,
+)
+"""What is verified unless a part of it is asked for: forward+backward is backward once more, and a copy of mode node
+is built as in mode call."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What came out for one case: the errors against the references, or a failure."""
+
+    case: str
+    checked: dict[str, float | None] | None
+    failure: Failure | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the finding as plain data."""
+        return asdict(self)
+
+
+def verify_cases(
+    axes: Axes, timeout_seconds: float, tell: Callable[[int, int], None], tf: str | None = None
+) -> list[Finding]:
+    """Verify every case of `axes`.
+
+    Args:
+        axes: what to cover; `EVERYTHING`, or a part of it.
+        timeout_seconds: how long a case may be silent.
+        tell: is told how many cases are done, of how many.
+        tf: version of TensorFlow to verify on; None is the one beside this Python.
+
+    Returns:
+        A finding for each case, in the order of the plan.
+
+    Raises:
+        BadInput: a bad name or size, or axes that leave no case.
+    """
+    check_axes(axes)
+    python = python_for(tf)
+    with Worker(START_TIMEOUT_SECONDS, python) as planner:
+        plan = ask_for_plan(axes, tf=tf, worker=planner)
+        require_cases(plan, axes)
+        cases = _chosen([Case.from_id(key) for key in plan["cases"]], plan["catalogue"], axes)
+        verification = _Verification(cases, partial(Worker, timeout_seconds, python), tell)
+        planner.timeout_seconds = timeout_seconds
+        verification.run(planner)  # which has imported TensorFlow already
+    return verification.findings
+
+
+def _chosen(cases: Sequence[Case], catalogue: dict[str, Any], axes: Axes) -> list[Case]:
+    """Leave out the larger sizes, and forward cases whose values a backward case checks anyway."""
+    checked = {_forward(case) for case in cases if case.direction == "backward"}
+    return [
+        case
+        for case in cases
+        if case.size in (axes.sizes or catalogue["ops"][case.op]["quick_sizes"][:VERIFIED_SIZES])
+        and (case.direction == "backward" or case not in checked)
+    ]
+
+
+def _forward(case: Case) -> Case:
+    return replace(case, direction="forward", gradient=NO_GRADIENT)
+
+
+class _Verification(WorkerLoop[Case]):
+    """Keeps a finding for each case that a worker was asked to verify."""
+
+    def __init__(self, cases: Sequence[Case], start: Callable[[], Worker], tell: Callable[[int, int], None]) -> None:
+        super().__init__(cases)
+        self.findings: list[Finding] = []
+        self._start = start
+        self._tell = tell
+
+    def start(self) -> Worker:
+        return self._start()
+
+    def ask(self, worker: Worker, item: Case) -> bool:
+        self._tell(self.done, len(self.items))
+        answer = worker.ask({"do": "verify", "case": item.id, "finite_differences": True})
+        failure = Failure.from_stored(answer["failure"]) if "failure" in answer else None
+        self.findings.append(Finding(item.id, answer.get("checked"), failure))
+        return True
+
+    def record_loss(self, item: Case, lost: CaseLost) -> bool:
+        self.findings.append(Finding(item.id, None, Failure(item.id, lost.status, lost.reason)))
+        return True

@@ -1,0 +1,147 @@
+"""Runs a program with its callbacks counted, and keeps what its processes wrote, whatever became of the program."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from pyopbench.find.record.usage import Part, Usage, merge
+from pyopbench.model.discover import PACKAGE
+from pyopbench.model.errors import BadInput
+from pyopbench.model.write_file import write_atomically
+from pyopbench.store.integrity import sealed
+from pyopbench.store.open_file import RECORDING, read_bytes
+from pyopbench.store.strict_json import parse, storable
+from pyopbench.store.validation import problem
+
+VERSION = 1
+"""Of the file; raised when a key changes its meaning or goes."""
+
+VARIABLE = "PYOPBENCH_RECORD"
+"""Names the folder that each process of the program writes to; `find/injected/recorder.py` reads it."""
+
+INJECTED = PACKAGE / "find" / "injected"
+
+FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGINT)
+"""What is sent to the recording process and meant for the program."""
+
+SIGNAL_EXIT = 128
+"""What shells add to the number of the signal that ended a program."""
+
+
+def record(command: Sequence[str], file: Path) -> tuple[int, Usage]:
+    """Run a program to its end and write what its callbacks cost.
+
+    The program has the terminal, the arguments and the environment that it would have, but for PYTHONPATH and a
+    variable that says where to write. What it wrote is kept too where it fails or is ended by a signal.
+
+    Args:
+        command: the program and its arguments.
+        file: where the recording goes; not there yet.
+
+    Returns:
+        The program's exit code, 128 and its number for a signal; and what was counted.
+
+    Raises:
+        BadInput: the program cannot be started, or the file already exists or cannot be made.
+    """
+    parts = file.with_name(f"{file.name}.parts")
+    if os.path.lexists(file) or os.path.lexists(parts):
+        raise BadInput(
+            "the file already exists",
+            received=file,
+            legal="a file that does not exist yet",
+            hint="choose another --out",
+        )
+    parts.mkdir(mode=0o700, parents=True)
+    start = time.perf_counter()
+    try:
+        code = _run(command, parts)
+    except BadInput:
+        shutil.rmtree(parts)
+        raise
+    usage = merge(read_parts(parts), time.perf_counter() - start)
+    _write(file, {"version": VERSION, "command": list(command), "exit_code": code, **asdict(usage)})
+    shutil.rmtree(parts, ignore_errors=True)
+    return code, usage
+
+
+def read_parts(folder: Path) -> list[Mapping[str, Any]]:
+    """Return what each process wrote, in the order of their names; one that was cut off has a `.part` and is left.
+
+    The program may have left anything there, and what it returned is not to be lost for that: what no process of a
+    recording wrote is told as a trouble.
+    """
+    return [_read_part(path) for path in sorted(folder.glob("*.json"))]
+
+
+def _read_part(path: Path) -> Mapping[str, Any]:
+    part: dict[str, Any] = {}
+    try:
+        part = parse(read_bytes(path, RECORDING))
+        wrong = problem(part, Part)
+    except (ValueError, RecursionError, OSError) as error:
+        wrong = str(error)
+    except BadInput as error:
+        wrong = str(error.received)
+    return (
+        part if wrong is None else {"sites": [], "trouble": f"{path.name} does not belong to this recording: {wrong}"}
+    )
+
+
+def environment_of(parts: Path) -> dict[str, str]:
+    """Return the environment of a program that is recorded."""
+    paths = [str(INJECTED), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), VARIABLE: str(parts.resolve())}
+
+
+def _run(command: Sequence[str], parts: Path) -> int:
+    try:
+        with subprocess.Popen(command, env=environment_of(parts)) as process, _forwarding(process.send_signal):
+            code = process.wait()
+    except OSError as error:
+        raise BadInput(
+            f"cannot start the program: {error.strerror}",
+            received=command[0],
+            legal="a program on the PATH, or a path to one",
+            hint="for example `pyopbench record -- python train.py`",
+        ) from error
+    return code if code >= 0 else SIGNAL_EXIT - code
+
+
+@contextmanager
+def _forwarding(send: Callable[[int], None]) -> Iterator[None]:
+    """Pass signals on to the program while it runs; it decides what becomes of it."""
+
+    def forward(number: int, frame: FrameType | None) -> None:
+        if number not in {signal.SIGINT, signal.SIGQUIT} or not _is_foreground():
+            send(number)  # what a terminal sends, it has sent to the program too
+
+    before = {number: signal.signal(number, forward) for number in FORWARDED}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _is_foreground() -> bool:
+    try:
+        return os.tcgetpgrp(sys.__stdin__.fileno() if sys.__stdin__ else 0) == os.getpgrp()
+    except (OSError, ValueError):  # no terminal
+        return False
+
+
+def _write(file: Path, content: Mapping[str, Any]) -> None:
+    write_atomically(file, sealed(json.dumps(storable(content), indent=1)))

@@ -1,0 +1,205 @@
+"""Finds where a Python source hands a Python function to a TensorFlow graph, by parsing and never importing it."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pyopbench.find.scan import context, risks
+from pyopbench.find.scan.names import UNKNOWN, Source
+
+CALLBACKS = {
+    "py_function": "py_function",
+    "eager_py_func": "py_function",
+    "EagerPyFunc": "py_function",
+    "numpy_function": "numpy_function",
+    "py_func": "py_func",
+    "py_func_common": "py_func",
+    "py_func_stateless": "py_func",
+    "PyFunc": "py_func",
+    "PyFuncStateless": "py_func",
+}
+"""The last name of each function that makes a callback, in TensorFlow's public and inner modules, and its kind.
+
+Read in tensorflow/python/ops/script_ops.py and gen_script_ops.py of 2.21; `contrib.eager.py_func` was py_function's
+name in TensorFlow 1.
+"""
+
+TENSORFLOW_NAMES = re.compile(r"_?(tf|tensorflow)(_?v?\d)?|script_ops|raw_ops")
+"""Names that people give TensorFlow, for a file that got it from another module."""
+
+DISTINCT = {"py_function", "numpy_function"}
+"""Names that mean TensorFlow's wherever they come from; Numba's functions have a `py_func` as well."""
+
+WORD = re.compile(rb"py_func|numpy_function|PyFunc")
+"""What every file that calls one of `CALLBACKS` holds, so that no other one has to be searched."""
+
+
+@dataclass(frozen=True)
+class CallSite:
+    """A place in a source that makes a callback.
+
+    Attributes:
+        file: as it was given or found.
+        line, column: from 1.
+        function: the functions and classes around it, joined by dots.
+        kind: `py_function`, `numpy_function` or `py_func`.
+        form: `call`, `decorator`, `partial` (bound by functools.partial and not called in the file) or `passed` (handed
+            to another function).
+        certain: False where the name alone says that it is TensorFlow's.
+        context: `tf.data`, `loss`, `Keras metric`, `Keras layer`, `loop` or `plain`.
+        gradient: `custom_gradient`, `override_map`, `defun`, `tape`, `none`, or `is one` inside a custom gradient.
+        body: what is called back, in the words of the source.
+        risks: in words; those that every callback has are `risks.COMMON`.
+    """
+
+    file: str
+    line: int
+    column: int
+    function: str
+    kind: str
+    form: str
+    certain: bool
+    context: str
+    gradient: str
+    body: str
+    risks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CallbackNode:
+    """A callback among the nodes of a file: the call, decorator or name, what it is, and what it was found as."""
+
+    node: ast.expr
+    kind: str
+    form: str
+    path: str
+
+    @property
+    def call(self) -> ast.Call | None:
+        """The call that holds the arguments, if there is one."""
+        return self.node if isinstance(self.node, ast.Call) else None
+
+
+def find_sites(code: bytes, file: str) -> list[CallSite]:
+    """Return the call sites of a source, in the order of their lines.
+
+    Args:
+        code: the file as it is on disk; its coding line is honoured.
+        file: how to name it.
+
+    Raises:
+        SyntaxError, ValueError, RecursionError, MemoryError: it is not Python, as `ast.parse` says it.
+    """
+    tree = parse(code)
+    if not WORD.search(code):
+        return []
+    source = Source.of(tree)
+    around = context.look_around(source)
+    sites = [_describe(source, around, found, file) for found in find_callbacks(source)]
+    return sorted(sites, key=lambda site: (site.line, site.column))
+
+
+def parse(code: bytes) -> ast.Module:
+    """Parse a source; what Python would warn about in it is the business of its authors."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(code)
+
+
+def find_callbacks(source: Source) -> list[CallbackNode]:
+    """Return the callbacks of a parsed file; a partial that is called under a name counts where it is called."""
+    calls = [node for node in ast.walk(source.tree) if isinstance(node, ast.Call)]
+    decorators = {
+        decorator
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for decorator in node.decorator_list
+    }
+    found = [found for call in calls for found in _find_in_call(source, call, decorators)]
+    bare = [node for node in decorators if not isinstance(node, ast.Call)]
+    found += [
+        CallbackNode(node, kind, "decorator", source.path(node)) for node in bare if (kind := _kind(source, node))
+    ]
+    return [one for one in found if one.form != "partial" or one.node not in _called_partials(source, found)]
+
+
+def _find_in_call(source: Source, call: ast.Call, decorators: set[ast.expr]) -> Iterator[CallbackNode]:
+    kind = _kind(source, call.func)
+    if kind:
+        yield CallbackNode(call, kind, "decorator" if call in decorators else "call", source.path(call.func))
+        return
+    made_by = source.path(call.func)
+    if made_by == "functools.partial" and call.args and (kind := _kind(source, call.args[0])):
+        yield CallbackNode(call, kind, "decorator" if call in decorators else "partial", source.path(call.args[0]))
+        return
+    if made_by in {f"{UNKNOWN}{name}" for name in ("hasattr", "getattr", "callable", "isinstance", "print")}:
+        return
+    for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
+        if isinstance(argument, ast.Name | ast.Attribute) and (kind := _kind(source, argument)):
+            yield CallbackNode(argument, kind, "passed", source.path(argument))
+
+
+def _called_partials(source: Source, found: list[CallbackNode]) -> set[ast.AST]:
+    """Return the calls of functools.partial whose name is called in the file."""
+    source.partials.clear()
+    for one in found:
+        if one.form in {"call", "decorator"} and one.call and isinstance(one.call.func, ast.Name):
+            source.path(one.call.func)
+    return set(source.partials)
+
+
+def _kind(source: Source, node: ast.expr) -> str | None:
+    path = source.path(node)
+    base, _, last = path.rpartition(".")
+    if last not in CALLBACKS or (path.startswith(UNKNOWN) and not base):
+        return None
+    if _is_tensorflow(path):
+        return "py_function" if path.endswith("contrib.eager.py_func") else CALLBACKS[last]
+    named = TENSORFLOW_NAMES.fullmatch(base.rpartition(".")[2].lstrip(UNKNOWN))
+    likely = last in DISTINCT and base.lstrip(UNKNOWN) not in {"self", "cls", "super"}
+    return CALLBACKS[last] if named or likely else None
+
+
+def _is_tensorflow(path: str) -> bool:
+    return path.split(".", maxsplit=1)[0] in {"tensorflow", "tensorflow_core"}
+
+
+def _describe(source: Source, around: context.Surroundings, found: CallbackNode, file: str) -> CallSite:
+    context = around.context(found.node)
+    gradient = around.gradient(found.node, risks.op_of(found.call, found.kind), found.kind)
+    traits = risks.Traits(found.kind, context, gradient, around.is_parallel(found.node))
+    return CallSite(
+        file=file,
+        line=found.node.lineno,
+        column=found.node.col_offset + 1,
+        function=source.qualified_name(found.node),
+        kind=found.kind,
+        form=found.form,
+        certain=_is_tensorflow(found.path),
+        context=context,
+        gradient=gradient,
+        body=_body(source, found),
+        risks=tuple(risks.find_risks(source, found.node, traits)),
+    )
+
+
+def body_of(source: Source, found: CallbackNode) -> ast.AST | None:
+    """Return what is called back: the first argument, or the function that is decorated."""
+    if found.form == "decorator":
+        return source.parents.get(found.node)
+    if found.call is None:
+        return None
+    positional = found.call.args[1:] if found.form == "partial" else found.call.args
+    named = [keyword.value for keyword in found.call.keywords if keyword.arg == "func"]
+    return next(iter([*named, *positional]), None)
+
+
+def _body(source: Source, found: CallbackNode) -> str:
+    body = body_of(source, found)
+    if isinstance(body, ast.FunctionDef | ast.AsyncFunctionDef):
+        return body.name
+    return "" if body is None else ast.unparse(body)

@@ -1,0 +1,276 @@
+"""Takes a function out of a source together with what it needs there: imports, helpers and constants of its module."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import textwrap
+from copy import deepcopy
+from dataclasses import dataclass, replace
+
+from pyopbench.find.scan.call_sites import CallbackNode, body_of
+from pyopbench.find.scan.names import Function, Source, own_nodes
+
+
+@dataclass(frozen=True)
+class Snippet:
+    """A function's source by itself.
+
+    Attributes:
+        name: what it is called here; a lambda gets a name.
+        code: its source, without indentation and decorators; empty where the file has not got it.
+        parameters: how many positional arguments it takes, or None for any number.
+        imports: import statements that it needs.
+        helpers: statements of the module that it needs, in their order.
+        missing: names that it uses and that are neither of its module nor of Python: of a class, of an outer function.
+        on_arrays: does it, or a lambda before it, take `.numpy()` of each tensor, so that it is a body on arrays?
+    """
+
+    name: str
+    code: str = ""
+    parameters: int | None = None
+    imports: tuple[str, ...] = ()
+    helpers: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    on_arrays: bool = False
+
+
+def take_body(source: Source, found: CallbackNode) -> Snippet:
+    """Return what a callback calls back, as source that stands by itself as far as parsing can make it so."""
+    body = body_of(source, found)
+    behind, on_arrays = function_behind(body)
+    if behind is not None:
+        taken = _take_body(source, found, behind)
+        if taken.code:
+            return replace(taken, on_arrays=on_arrays)
+    return _take_body(source, found, body)
+
+
+def function_behind(body: ast.AST | None) -> tuple[ast.expr | None, bool]:
+    """Return the function that a lambda hands all of its parameters to, in order, and whether it takes arrays.
+
+    `lambda i, n: augment(i.numpy(), n.numpy())` stands before `augment`, on arrays; `lambda x: f(x)` before `f`, on
+    what the lambda gets. None for any other.
+    """
+    if not isinstance(body, ast.Lambda) or not isinstance(body.body, ast.Call) or body.body.keywords:
+        return None, False
+    call, parameters = body.body, [one.arg for one in (*body.args.posonlyargs, *body.args.args)]
+    has_others = body.args.vararg or body.args.kwarg or body.args.kwonlyargs or body.args.defaults
+    if has_others or not isinstance(call.func, ast.Name | ast.Attribute) or not parameters:
+        return None, False
+    given = [ast.unparse(one) for one in call.args]
+    if given == [f"{name}.numpy()" for name in parameters]:
+        return call.func, True
+    return (call.func, False) if given == parameters else (None, False)
+
+
+def _take_body(source: Source, found: CallbackNode, body: ast.AST | None) -> Snippet:
+    if isinstance(body, ast.Lambda):
+        return _take(source, found, body, "body")
+    if isinstance(body, ast.FunctionDef | ast.AsyncFunctionDef):
+        return _take(source, found, body, body.name)
+    imported = _take_imported(source, body)
+    if imported is not None:
+        return imported
+    name = body.id if isinstance(body, ast.Name) else body.attr if isinstance(body, ast.Attribute) else ""
+    function = _find_function(source, found.node, name)
+    if function is not None:
+        return _take(source, found, function, name)
+    return Snippet(name or "body")
+
+
+def _take_imported(source: Source, body: ast.AST | None) -> Snippet | None:
+    """Return a function that calls one that is imported, such as `np.sinh`."""
+    root = body
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    statement = _statements(source).get(root.id) if isinstance(root, ast.Name) else None
+    if not (isinstance(statement, ast.Import | ast.ImportFrom) and isinstance(root, ast.Name) and body is not None):
+        return None
+    if not _is_absolute(statement):
+        return None
+    code = f"def body(*inputs):\n    return {ast.unparse(body)}(*inputs)"
+    return Snippet("body", code, None, (_one_import(statement, root.id),))
+
+
+def _find_function(source: Source, node: ast.AST, name: str) -> Function | None:
+    """Return the function of that name in the nearest scope around a node, or else anywhere in the file."""
+    for scope in (*source.scopes(node), source.tree):
+        for inner in own_nodes(scope):
+            if isinstance(inner, ast.FunctionDef) and inner.name == name:
+                return inner
+    return next((one for one in ast.walk(source.tree) if isinstance(one, ast.FunctionDef) and one.name == name), None)
+
+
+def _take(source: Source, found: CallbackNode, function: Function, name: str) -> Snippet:
+    statements = _statements_seen(source, function)
+    on_arrays = found.kind == "py_function" and _takes_arrays(source, function)
+    needed, missing = _needed(function, statements)
+    imports = [_one_import(one, used) for used, one in needed.items() if isinstance(one, ast.Import | ast.ImportFrom)]
+    helpers = {one: None for one in needed.values() if not isinstance(one, ast.Import | ast.ImportFrom)}
+    in_order = sorted((one for one in helpers if one is not function), key=lambda one: one.lineno)
+    return Snippet(
+        name=name,
+        code=_code(_on_arrays(function) if on_arrays else function, name),
+        parameters=_parameters(function),
+        imports=tuple(sorted(set(imports))),
+        helpers=tuple(ast.unparse(one) for one in in_order),
+        missing=tuple(sorted(missing)),
+        on_arrays=on_arrays,
+    )
+
+
+def _takes_arrays(source: Source, function: Function) -> bool:
+    """Is `.numpy()` of each parameter all that a function uses, and nothing of TensorFlow?"""
+    parameters = _parameter_names(function)
+    body = function.body if isinstance(function.body, list) else [function.body]
+    names = [one for part in body for one in ast.walk(part) if isinstance(one, ast.Name)]
+    uses = [one for one in names if one.id in parameters]
+    on_tensors = any(source.path(one).startswith("tensorflow") for one in names)
+    return bool(uses) and not on_tensors and all(_is_as_array(source.parents.get(source.parents[one])) for one in uses)
+
+
+def _parameter_names(function: Function) -> set[str]:
+    return {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)} - {"self", "cls"}
+
+
+def _is_as_array(node: ast.AST | None) -> bool:
+    """Is it `name.numpy()`?"""
+    is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not (node.args or node.keywords)
+    return is_call and node.func.attr == "numpy" and isinstance(node.func.value, ast.Name)  # type: ignore[union-attr]
+
+
+def _on_arrays(function: Function) -> Function:
+    """Return a copy of a function that takes `.numpy()` of each parameter, for arrays, which have no such method."""
+    parameters = _parameter_names(function)
+
+    class OnArrays(ast.NodeTransformer):
+        def visit_Call(self, node: ast.Call) -> ast.AST:
+            if _is_as_array(node) and node.func.value.id in parameters:  # type: ignore[attr-defined]
+                return ast.Name(node.func.value.id, ast.Load())  # type: ignore[attr-defined]
+            return self.generic_visit(node)
+
+    changed: Function = OnArrays().visit(deepcopy(function))
+    return changed
+
+
+def _code(function: Function, name: str) -> str:
+    if isinstance(function, ast.Lambda):
+        arguments = ast.unparse(function.args)
+        return f"def {name}({arguments}):\n    return {ast.unparse(function.body)}"
+    bare = ast.parse(ast.unparse(function)).body[0]
+    assert isinstance(bare, ast.FunctionDef | ast.AsyncFunctionDef)
+    bare.decorator_list = []
+    _drop_self(bare.args)
+    return textwrap.dedent(ast.unparse(bare))
+
+
+def _drop_self(arguments: ast.arguments) -> None:
+    if arguments.args and arguments.args[0].arg in {"self", "cls"}:
+        del arguments.args[0]
+
+
+def _parameters(function: Function) -> int | None:
+    if function.args.vararg is not None:
+        return None
+    positional = [*function.args.posonlyargs, *function.args.args]
+    own = [argument for argument in positional if argument.arg not in {"self", "cls"}]
+    return len(own) - len(function.args.defaults)
+
+
+def _needed(function: ast.AST, statements: dict[str, ast.stmt]) -> tuple[dict[str, ast.stmt], set[str]]:
+    """Return the statements of the module that a function uses, by name, and names that are found nowhere."""
+    needed: dict[str, ast.stmt] = {}
+    missing, waiting = set[str](), [function]
+    while waiting:
+        for name in _free_names(waiting.pop()):
+            if name in statements and name not in needed:
+                needed[name] = statements[name]
+                if not _is_absolute(statements[name]):
+                    missing.add(name)
+                waiting.append(statements[name])
+            elif name not in statements and not hasattr(builtins, name):
+                missing.add(name)
+    return {name: one for name, one in needed.items() if name not in missing}, missing
+
+
+def _free_names(node: ast.AST) -> set[str]:
+    """Return the names that a definition or statement reads and does not bind itself; `self` is one of them."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return set()
+    bare = [part for part in ast.iter_child_nodes(node) if part not in getattr(node, "decorator_list", ())]
+    inner = [one for part in bare for one in ast.walk(part)]
+    arguments = {one.arg for one in inner if isinstance(one, ast.arg)} - {"self", "cls"}
+    names = [one for one in inner if isinstance(one, ast.Name)]
+    bound = {one.id for one in names if not isinstance(one.ctx, ast.Load)} | arguments
+    defined = {one.name for one in inner if isinstance(one, ast.FunctionDef | ast.ClassDef)}
+    imported = {
+        alias.asname or alias.name.split(".")[0]
+        for one in inner
+        for alias in getattr(one, "names", ())
+        if isinstance(alias, ast.alias)
+    }
+    own = {getattr(node, "name", "")}
+    return {one.id for one in names if isinstance(one.ctx, ast.Load)} - bound - defined - imported - own
+
+
+def _statements(source: Source) -> dict[str, ast.stmt]:
+    """Return what each name of the module is bound by: the last import, definition or assignment of it."""
+    found: dict[str, ast.stmt] = {}
+    for node in own_nodes(source.tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found.update({alias.asname or alias.name.split(".")[0]: node for alias in node.names})
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found[node.name] = node
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found.update(
+                {inner.id: node for target in targets for inner in ast.walk(target) if isinstance(inner, ast.Name)}
+            )
+    return found
+
+
+def _statements_seen(source: Source, function: Function) -> dict[str, ast.stmt]:
+    """Return the statements that a function can take along: of the module, and of the functions around it.
+
+    Of the latter it is what they bind once, at their top level. A name that they share with the module is left out,
+    because both cannot stand in one file.
+    """
+    of_module, around, bound = _statements(source), dict[str, ast.stmt](), set[str]()
+    for scope in source.scopes(function):
+        if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef):
+            names = [one for node in scope.body for one in _bound_names(node)]
+            names += [one.arg for one in ast.walk(scope.args) if isinstance(one, ast.arg)]
+            at_top = {one: node for node in scope.body for one in _bound_names(node) if not _is_compound(node)}
+            around |= {name: node for name, node in at_top.items() if names.count(name) == 1 and name not in bound}
+            bound |= {*names}
+    kept = {name: node for name, node in of_module.items() if name not in bound}
+    return kept | {name: node for name, node in around.items() if name not in of_module}
+
+
+def _bound_names(statement: ast.stmt) -> list[str]:
+    """Return the names that a statement of a function binds in it, each as often as it does."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return [statement.name]
+    inner = [statement, *own_nodes(statement)]
+    named = [one.id for one in inner if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
+    imports = [one for one in inner if isinstance(one, ast.Import | ast.ImportFrom)]
+    named += [alias.asname or alias.name.split(".")[0] for one in imports for alias in one.names]
+    return named + [one.name for one in inner[1:] if isinstance(one, ast.FunctionDef | ast.ClassDef)]
+
+
+def _is_compound(statement: ast.stmt) -> bool:
+    """Is it no statement that can stand at the top level of a file just as it is?"""
+    return not isinstance(statement, ast.Assign | ast.AnnAssign | ast.Import | ast.ImportFrom | ast.FunctionDef)
+
+
+def _is_absolute(statement: ast.stmt) -> bool:
+    return not isinstance(statement, ast.ImportFrom) or statement.level == 0
+
+
+def _one_import(statement: ast.Import | ast.ImportFrom, name: str) -> str:
+    """Return an import statement that binds one name of another statement's."""
+    aliases = [alias for alias in statement.names if (alias.asname or alias.name.split(".")[0]) == name]
+    if isinstance(statement, ast.Import):
+        return ast.unparse(ast.Import(aliases))
+    return ast.unparse(ast.ImportFrom(statement.module, aliases, 0))

@@ -1,0 +1,166 @@
+"""Revisions of one run against the first of them: what became slower, what computes other values, what cannot run.
+
+Beside them stands the control: a few groups of the first revision, measured a second time as if they were another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from pyopbench.judge.comparison.diff import ComparedCase, Comparison, UnmatchedCase, compare_sides
+from pyopbench.judge.comparison.pairing import usual_over
+from pyopbench.judge.comparison.select import sides_along
+from pyopbench.judge.comparison.sides import Sides
+from pyopbench.judge.comparison.verdicts import Correction
+from pyopbench.model.case import MINIMUM_EFFECT
+from pyopbench.model.errors import NothingMeasured
+from pyopbench.store import versions
+from pyopbench.store.read import read_source
+from pyopbench.store.versions import ValueDifference, Version
+
+CHANGED = ("outputs", "gradients", "raised")
+"""Kinds of differences that are the revision's: of other inputs, or of what is not known, nobody can say that."""
+
+Outcome: TypeAlias = Literal["passed", "failed", "nothing"]
+
+
+@dataclass(frozen=True, eq=False)
+class Gate:
+    """What is to be said of revisions.
+
+    Attributes:
+        first: the revision that the others are compared with.
+        others: the others, in order; those too of which nothing could be planned.
+        comparisons: label -> what changed to that revision from the first; none without a case in common.
+        unmatched: label -> why there is no comparison.
+        twins: the first revision against itself; None where that was not measured.
+        fail_on: the slowdown that fails, as a share; None if none does.
+    """
+
+    first: Version
+    others: tuple[Version, ...]
+    comparisons: Mapping[str, Comparison]
+    unmatched: Mapping[str, NothingMeasured]
+    twins: Comparison | None
+    fail_on: float | None
+
+    @property
+    def slower(self) -> tuple[tuple[str, ComparedCase], ...]:
+        """The cases that are slower by what fails, each with the label of the revision, the worst first."""
+        if self.fail_on is None:
+            return ()
+        found = [(label, case) for label, one in self.comparisons.items() for case in one.slower_by(self.fail_on)]
+        return tuple(sorted(found, key=lambda item: -item[1].verdict.ratio))
+
+    @property
+    def differences(self) -> tuple[tuple[str, ValueDifference], ...]:
+        """What revisions compute otherwise, each with the label of the revision that is the first to do so."""
+        found: dict[tuple[str, str, int, str, str], tuple[str, ValueDifference]] = {}
+        for one in self.others:
+            for told in _differences(one):
+                found.setdefault((told.op, told.dtype, told.size, told.kind, told.reason), (one.label, told))
+        return tuple(found.values())
+
+    @property
+    def changed(self) -> tuple[tuple[str, ValueDifference], ...]:
+        """Those of them that are of the revision itself."""
+        return tuple((label, told) for label, told in self.differences if told.kind in CHANGED)
+
+    @property
+    def compared_values(self) -> int:
+        """On how many inputs revisions were compared."""
+        return sum(one.revision.values.compared for one in self.others if one.revision is not None)
+
+    @property
+    def broken(self) -> tuple[Version, ...]:
+        """The revisions of which nothing was planned, or nothing measured that the first has."""
+        return tuple(one for one in self.others if one.label not in self.comparisons)
+
+    @property
+    def failing(self) -> tuple[tuple[str, UnmatchedCase], ...]:
+        """The cases that work in the first revision and fail in another, each with its label."""
+        return tuple(
+            (label, case)
+            for label, one in self.comparisons.items()
+            for case in one.unmatched
+            if case.side == "A" and case.kind == "failed" and case.status != "unsupported"
+        )
+
+    @property
+    def cases(self) -> int:
+        """How many cases have been compared, of all revisions."""
+        return sum(len(one.cases) for one in self.comparisons.values())
+
+    @property
+    def smallest(self) -> float | None:
+        """The smallest slowdown that a usual case of each comparison would show; None if none has an interval."""
+        known = [one.smallest for one in self.comparisons.values() if one.smallest is not None]
+        return max(known, default=None)
+
+    @property
+    def outcome(self) -> Outcome:
+        """Failed, passed, or nothing to compare."""
+        if self.slower or self.changed or self.failing:
+            return "failed"
+        if self.smallest is None:
+            return "nothing"
+        return "failed" if self.broken else "passed"
+
+    @property
+    def exit_code(self) -> int:
+        """0 nothing slower and nothing else, 1 one of them, 3 nothing to compare or no case with an interval."""
+        return {"passed": 0, "failed": 1, "nothing": 3}[self.outcome]
+
+
+def _differences(version: Version) -> Sequence[ValueDifference]:
+    return () if version.revision is None else version.revision.values.differences
+
+
+def gate_of(comparison: Comparison, fail_on: float | None) -> Gate:
+    """Return a comparison of any two results as a gate of one revision; without values and without a control."""
+    first, second = (Version(side.label, "", Path()) for side in (comparison.sides.first, comparison.sides.second))
+    return Gate(first, (second,), {second.label: comparison}, {}, None, fail_on)
+
+
+def read_gate(folder: Path, minimum_effect: float = MINIMUM_EFFECT, fail_on: float | None = None) -> Gate:
+    """Compare the revisions of a run with the first that was measured.
+
+    Args:
+        folder: of all revisions.
+        minimum_effect: a relative difference that is worth acting on.
+        fail_on: the slowdown that fails, as a share; None if none does.
+
+    Raises:
+        BadInput: a file is not as it was written.
+    """
+    every = versions.read_all(folder)
+    usable = [one for one in every if one.revision is not None and one.revision.problem is None]
+    first, twin = usable[0], next((one for one in usable if one.revision is not None and one.revision.twin), None)
+    others = tuple(one for one in every if one not in (first, twin))
+    measured = [one for one in others if one in usable]
+    runs = read_source(folder)
+
+    def sides_of(other: Version) -> Sides:
+        return sides_along("commit", runs, [first.label, other.label], str(folder))
+
+    usual = usual_over([sides_of(one) for one in measured])
+
+    def compare(other: Version, among: int) -> Comparison | NothingMeasured:
+        try:
+            return compare_sides(sides_of(other), minimum_effect, correction=Correction(among, usual=usual))
+        except NothingMeasured as error:
+            return error
+
+    found = {one.label: compare(one, len(measured)) for one in measured}
+    twins = None if twin is None else compare(twin, 1)
+    return Gate(
+        first,
+        others,
+        {label: one for label, one in found.items() if isinstance(one, Comparison)},
+        {label: one for label, one in found.items() if isinstance(one, NothingMeasured)},
+        twins if isinstance(twins, Comparison) else None,
+        fail_on,
+    )

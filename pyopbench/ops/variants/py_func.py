@@ -1,0 +1,27 @@
+"""The NumPy body behind `tf.compat.v1.py_func`, stateful as by default (a `PyFunc` node)."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+from pyopbench.model.case import Case
+from pyopbench.model.op import Body, Op
+from pyopbench.model.variant import Variant
+from pyopbench.ops.build_callback import CALLBACK_GRADIENTS, build_callback, why_no_eager_text
+
+
+def _build(op: Op, case: Case) -> Body:
+    return build_callback(op, case, tf.compat.v1.py_func, op.numpy, op.numpy_gradient)
+
+
+VARIANT = Variant(
+    name="py_func",
+    summary="NumPy body behind tf.compat.v1.py_func (stateful)",
+    body="numpy",
+    kind="callback",
+    effort=1,
+    build=_build,
+    gradients=CALLBACK_GRADIENTS,
+    unsupported=why_no_eager_text,
+    function_options={"autograph": False},
+)

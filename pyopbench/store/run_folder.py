@@ -1,0 +1,293 @@
+"""A run on disk: `run.json`, written once, and `samples.jsonl`, appended group by group. Schema: results/README.md."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+from pyopbench.model.errors import BadInput, CannotStore
+from pyopbench.model.write_file import open_to_change, opened_folder, sync_folder
+from pyopbench.model.write_file import write_atomically as write_atomically  # noqa: PLC0414 - for who stores
+from pyopbench.store import integrity, open_file
+from pyopbench.store.integrity import LineChecker, Seal, allowance
+from pyopbench.store.run_schema import check_run
+from pyopbench.store.samples_schema import check_line
+from pyopbench.store.strict_json import parse, storable
+from pyopbench.store.validation import corrupt
+from pyopbench.store.warnings import Changed, UnfinishedLine
+
+LOCK_ATTEMPTS = 10
+LOCK_SECONDS = 0.05
+"""Between attempts; half a second in all is longer than any start of a process takes to let go of a lock."""
+
+MOST_SHOWN = 5
+"""Lines that an error names."""
+CHANGED_NEXT_STEP = "pyopbench check DIR shows what is intact; restore the file, or use --allow-changed"
+
+SCHEMA = 1
+RUN_FILE = "run.json"
+SAMPLES_FILE = "samples.jsonl"
+
+PREPARED_KEYS = ("failures", "checked", "bytes", "aligned", "left_behind")
+"""What the line of a prepared group takes over from a worker's answer, as far as it is there."""
+
+SAMPLED_KEYS = ("samples", "failures", "timer_seconds", "timer_error_seconds", "noise")
+"""What the line of a sampled group takes over from a worker's answer, as far as it is there."""
+
+NO_LIMITS: dict[str, Any] = {"bandwidths": [], "peaks": {}, "reason": ""}
+"""What a line of limits takes over from a worker's answer, and what it holds where that does not tell."""
+
+
+def require_new(folder: Path) -> None:
+    """Check that a folder holds no run yet.
+
+    Raises:
+        BadInput: it does, or it cannot be a folder that one may write to.
+    """
+    if any(os.path.lexists(folder / name) for name in (RUN_FILE, SAMPLES_FILE)):
+        raise BadInput(
+            "the output folder already contains a run, and measured data is never overwritten",
+            received=folder,
+            legal="an empty or new folder",
+            hint=f"choose another --out, or resume that run: pyopbench resume {folder}",
+        )
+    nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+        raise BadInput(
+            "the output folder cannot be written to",
+            received=f"{folder}: {nearest} is {'not writable' if nearest.is_dir() else 'a file'}",
+            legal="an empty or new folder",
+            hint="choose another --out",
+        )
+
+
+def create(folder: Path, run: Mapping[str, Any]) -> None:
+    """Make the folder of a new run and write its `run.json`, and samples without a line: so none may be missing."""
+    content = integrity.sealed(json.dumps(storable({"schema": SCHEMA, **run}), indent=1, allow_nan=False))
+    folder.mkdir(parents=True, exist_ok=True)
+    with opened_folder(folder) as opened:
+        # Two runs may have found it new: whoever comes second waits here, and finds the run of the first.
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        require_new(folder)
+        write_atomically(folder / RUN_FILE, content)
+        write_atomically(folder / SAMPLES_FILE, b"")
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep every other process from measuring into a folder; the lock goes with the process, however it ends.
+
+    Raises:
+        BadInput: another process has it.
+    """
+    with open_file.open_file(folder / RUN_FILE, open_file.RUN) as stream:
+        if not _take(stream):
+            raise BadInput(
+                "another process is measuring into this folder",
+                received=folder,
+                legal="a run that no other process is measuring",
+                hint="wait for that process or end it, or choose another --out",
+            )
+        yield
+
+
+def _take(stream: IO[bytes]) -> bool:
+    """Lock a file; return False if another process keeps it.
+
+    One that is killed while it starts a worker leaves the lock with the process that is to become it, for a moment.
+    """
+    for attempt in range(LOCK_ATTEMPTS):
+        with suppress(BlockingIOError):
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        if attempt < LOCK_ATTEMPTS - 1:
+            time.sleep(LOCK_SECONDS)
+    return False
+
+
+def append(folder: Path, line: Mapping[str, Any]) -> None:
+    """Append one line to the samples and return when it is on the disk.
+
+    Raises:
+        CannotStore: it is not, for example because the disk is full; what was appended before is as it was.
+    """
+    content = json.dumps(storable(line), allow_nan=False, separators=(",", ":")).encode()
+    try:
+        with opened_folder(folder) as opened:
+            descriptor = open_to_change(SAMPLES_FILE, opened, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+            is_new = not os.fstat(descriptor).st_size
+            before = _seal(folder).checksum if is_new else _last_checksum(descriptor)
+            _append(descriptor, integrity.sealed_line(content, before or 0) + b"\n")
+            if is_new:
+                sync_folder(opened)
+    except OSError as error:
+        raise CannotStore(
+            "cannot store what was just measured; what was stored before is kept",
+            received=error,
+            legal="a disk with free space, and a writable folder whose files are not links",
+            hint="free some space or fix the permissions, then: pyopbench resume DIR",
+        ) from error
+
+
+def _seal(folder: Path) -> Seal:
+    try:
+        return integrity.seal_of(open_file.read_bytes(folder / RUN_FILE, open_file.RUN))
+    except (FileNotFoundError, NotADirectoryError):
+        return Seal("changed")
+
+
+def _last_checksum(descriptor: int) -> int | None:
+    """Return the checksum of the last line of a file; None for one without."""
+    length = integrity.LINE_END_BYTES + 1
+    end = os.pread(descriptor, length, max(0, os.fstat(descriptor).st_size - length))
+    return integrity.checksum_of(end.removesuffix(b"\n"))
+
+
+def _append(descriptor: int, content: bytes) -> None:
+    """Append to a file and close it; what of it found no room is taken back."""
+    before = os.fstat(descriptor).st_size
+    with os.fdopen(descriptor, "ab", buffering=0) as stream:
+        try:
+            rest = memoryview(content)
+            while rest:
+                rest = rest[stream.write(rest) :]
+            os.fsync(stream.fileno())
+        except OSError:
+            with suppress(OSError):
+                os.ftruncate(stream.fileno(), before)
+            raise
+
+
+def drop_torn_line(folder: Path) -> None:
+    """Cut off a last line that a crash left unfinished, so that what is appended next stands on a line of its own.
+
+    Raises:
+        BadInput: the samples are not a file that this may be done to.
+    """
+    try:
+        with opened_folder(folder) as opened, os.fdopen(open_to_change(SAMPLES_FILE, opened, os.O_RDWR), "r+b") as file:
+            content = file.read()
+            if content and not content.endswith(b"\n"):
+                file.truncate(content.rfind(b"\n") + 1)
+                os.fsync(file.fileno())
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise corrupt(str(folder / SAMPLES_FILE), f"not a file that can be appended to ({error.strerror})") from error
+
+
+def read_run(folder: Path) -> dict[str, Any]:
+    """Return the validated content of `run.json`.
+
+    Raises:
+        BadInput: no such file, not JSON, another schema version, a key missing or a case id that is none.
+    """
+    path = folder / RUN_FILE
+    try:
+        content = open_file.read_bytes(path, open_file.RUN)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise _no_run(folder) from error
+    run = _load(content, str(path))
+    version = run.get("schema") if isinstance(run, dict) else None
+    if version is not None and version != SCHEMA:
+        raise BadInput(
+            "these results have another schema version",
+            received=f"{path}: {version!r}",
+            legal=SCHEMA,
+            hint="read them with the version of pyopbench that wrote them",
+        )
+    check_run(run, str(path))
+    return {key: value for key, value in run.items() if key != integrity.KEY}
+
+
+def _no_run(folder: Path) -> BadInput:
+    return BadInput(
+        f"not a folder of results: it has no {RUN_FILE}",
+        received=folder,
+        legal="a folder written by `pyopbench run`",
+        hint=f"name the folder that contains {RUN_FILE}",
+    )
+
+
+def changes(folder: Path) -> list[Changed]:
+    """Return a warning if `run.json` is not as it was written; `read_lines` says so of samples."""
+    return changes_of(folder / RUN_FILE, _seal(folder))
+
+
+def changes_of(path: Path, seal: Seal) -> list[Changed]:
+    """Return a warning if a document is not as it was written."""
+    return [Changed(str(path), ())] if seal.state == "changed" else []
+
+
+def require_unchanged(warnings: Iterable[object]) -> None:
+    """Check that nothing was changed after it was written, unless that is allowed.
+
+    Raises:
+        BadInput: something was; names the file and the first lines.
+    """
+    found = [one for one in warnings if isinstance(one, Changed)]
+    if not found or allowance.changed:
+        return
+    first = found[0]
+    lines = ", ".join(f"{line:,}" for line in first.lines[:MOST_SHOWN])
+    more = f" and {len(first.lines) - MOST_SHOWN:,} more" if len(first.lines) > MOST_SHOWN else ""
+    said = f"line {lines}{more}" if lines else "its checksum does not match its content"
+    raise integrity.refusal(f"{first.path}: {said}", CHANGED_NEXT_STEP)
+
+
+def read_lines(folder: Path) -> tuple[list[dict[str, Any]], list[UnfinishedLine | Changed]]:
+    """Return the validated lines of `samples.jsonl`, and what is to be said of the file.
+
+    That is a warning if a torn last line was dropped, and one if lines are not as they were written.
+
+    Raises:
+        BadInput: a line other than the last is no JSON, or any line is not of the schema, or a pass of a group of
+            a launch is there twice; names file and line.
+    """
+    path = folder / SAMPLES_FILE
+    warnings: list[UnfinishedLine | Changed] = []
+    parsed: list[dict[str, Any]] = []
+    changed: list[int] = []
+    checker = LineChecker(_seal(folder))
+    with suppress(FileNotFoundError, NotADirectoryError):
+        for number, line in enumerate(open_file.read_lines(path, open_file.SAMPLES), start=1):
+            if line.endswith(b"\n"):
+                state, content = checker.check(line[:-1])
+                parsed.append(parse_line(content, f"{path}:{number}"))
+                changed += [number] if state == "changed" else []
+            else:
+                warnings.append(UnfinishedLine(str(path), number))
+    _require_once([line for line in parsed if line["kind"] == "group"], path)
+    return parsed, warnings + ([Changed(str(path), tuple(changed))] if changed else [])
+
+
+def parse_line(line: bytes, place: str) -> dict[str, Any]:
+    """Return a validated line, of which the checksum was taken off.
+
+    Raises:
+        BadInput: it is no JSON, or not of the schema; names `place`.
+    """
+    parsed = _load(line, place, checked_later=("samples",))
+    check_line(parsed, place)
+    return dict(parsed)
+
+
+def _load(content: bytes, place: str, checked_later: Sequence[str] = ()) -> Any:
+    try:
+        return parse(content, checked_later=checked_later)
+    except (ValueError, RecursionError) as error:
+        raise corrupt(place, f"not JSON ({error})") from error
+
+
+def _require_once(groups: Sequence[Mapping[str, Any]], path: Path) -> None:
+    seen = Counter((line["launch"], line["group"], line.get("pass", 0)) for line in groups)
+    for (launch, group, number), count in seen.items():
+        if count > 1:
+            raise corrupt(str(path), f"{count} lines hold pass {number} of group {group} of launch {launch}")

@@ -1,0 +1,210 @@
+"""Which versions of TensorFlow can be had, and that an environment is made once, whole, by whoever comes first."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from pyopbench.engine import environments
+from pyopbench.engine.environments import (
+    LOCKS,
+    available,
+    folder_of,
+    folder_with_only,
+    locked,
+    python_of,
+    require_available,
+)
+from pyopbench.model.errors import BadInput
+
+VERSION = locked()[-1]
+UV = """#!{python}
+import pathlib, sys
+with open({log!r}, "a") as log:
+    log.write(" ".join(sys.argv[1:]) + "\\n")
+if sys.argv[1] == "venv":
+    python = pathlib.Path(sys.argv[-1]) / "bin" / "python"
+    python.parent.mkdir(parents=True, exist_ok=True)
+    python.touch()
+elif {fails}:
+    sys.exit("error: no solution\\n  cause: the index is not there")
+"""
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(environments, "available", locked)
+
+
+@pytest.fixture
+def uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """Put a uv in place that only writes down what it is asked for, and return where it does."""
+
+    def put(*, fails: bool = False) -> Path:
+        log = tmp_path / "uv.log"
+        program = tmp_path / "bin" / "uv"
+        program.parent.mkdir()
+        program.write_text(UV.format(python=sys.executable, log=str(log), fails=fails), encoding="utf-8")
+        program.chmod(stat.S_IRWXU)
+        monkeypatch.setattr(environments, "_uv", lambda: str(program))
+        return log
+
+    return put
+
+
+def test_there_is_a_lock_for_ten_minor_versions() -> None:
+    minors = [version.rpartition(".")[0] for version in locked()]
+    assert minors == [f"2.{minor}" for minor in range(12, 22)]
+
+
+@pytest.mark.parametrize("version", locked())
+def test_a_lock_is_of_its_version_with_hashes(version: str) -> None:
+    text = (LOCKS / f"{version}.txt").read_text(encoding="utf-8")
+    assert f"tensorflow-cpu=={version} " in text
+    pinned = [line for line in text.splitlines() if "==" in line and not line.startswith((" ", "#"))]
+    assert len(pinned) > 20
+    assert text.count("--hash=sha256:") >= len(pinned)
+
+
+def test_versions_go_by_the_wheels_of_a_python() -> None:
+    assert available((3, 11)) == locked()
+    assert available((3, 12))[0] == "2.16.2"
+    assert available((3, 13))[0] == "2.20.0"
+    assert available((3, 14)) == ()
+
+
+@pytest.mark.parametrize("asked", ["2.16.1", "9.9.9", "", "../2.21.0"])
+def test_a_version_that_is_not_there_is_answered_with_those_that_are(asked: str) -> None:
+    with pytest.raises(BadInput) as error:
+        require_available([asked])
+    assert f"--tf {asked}" in str(error.value)
+    assert ", ".join(locked()) in str(error.value)
+    if asked == "2.16.1":
+        assert "take 2.16.2" in error.value.hint
+
+
+def test_a_version_without_wheels_for_this_python_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environments, "available", lambda: locked()[-2:])
+    with pytest.raises(BadInput) as refused:
+        require_available(["2.12.1"])
+    assert refused.value.received == "--tf 2.12.1"
+
+
+def test_an_environment_is_made_once(uv: Callable[..., Path]) -> None:
+    log = uv()
+    assert python_of(VERSION) == python_of(VERSION) == folder_of(VERSION) / "bin" / "python"
+    made, installed = log.read_text(encoding="utf-8").splitlines()
+    assert made.startswith("venv ")
+    assert installed.endswith(f"--require-hashes -r {LOCKS / VERSION}.txt")
+    assert " --compile-bytecode " in installed, "else each worker compiles TensorFlow where none may write bytecode"
+
+
+INSIDE = ("", "bin", "bin/python", "lib/package.py")
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_an_environment_that_others_write_to_is_not_run(uv: Callable[..., Path], name: str) -> None:
+    """It was looked at when it was made, and may have been changed since."""
+    uv()
+    folder = python_of(VERSION).parent.parent
+    (folder / "lib").mkdir()
+    (folder / "lib" / "package.py").write_text("", encoding="utf-8")
+    assert python_of(VERSION)
+    (folder / name).chmod(0o777)
+    with pytest.raises(BadInput) as refused:
+        python_of(VERSION)
+    assert refused.value.received == folder / name
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root gives files away")
+@pytest.mark.parametrize("name", INSIDE)
+def test_an_environment_of_another_user_is_not_run(uv: Callable[..., Path], name: str) -> None:
+    uv()
+    folder = python_of(VERSION).parent.parent
+    (folder / "lib").mkdir()
+    (folder / "lib" / "package.py").write_text("", encoding="utf-8")
+    os.chown(folder / name, 54321, -1)
+    with pytest.raises(BadInput) as refused:
+        python_of(VERSION)
+    assert refused.value.received == folder / name
+
+
+def test_a_python_elsewhere_that_others_write_to_is_not_run(uv: Callable[..., Path], tmp_path: Path) -> None:
+    uv()
+    python = python_of(VERSION)
+    elsewhere = tmp_path / "python"
+    elsewhere.write_text("", encoding="utf-8")
+    python.unlink()
+    python.symlink_to(elsewhere)
+    assert python_of(VERSION) == python
+    elsewhere.chmod(0o777)
+    with pytest.raises(BadInput) as refused:
+        python_of(VERSION)
+    assert refused.value.received == elsewhere
+
+
+def test_no_lock_is_made_through_a_link(uv: Callable[..., Path], tmp_path: Path) -> None:
+    uv()
+    victim = tmp_path / "victim"
+    victim.write_text("mine", encoding="utf-8")
+    folder = folder_of(VERSION)
+    folder.parent.mkdir(parents=True, mode=0o700)
+    folder.with_name(f"{folder.name}.lock").symlink_to(victim)
+    with pytest.raises(OSError, match="symbolic link"):
+        python_of(VERSION)
+    assert victim.read_text(encoding="utf-8") == "mine"
+
+
+def test_two_at_once_make_one(uv: Callable[..., Path]) -> None:
+    log = uv()
+    with ThreadPoolExecutor(2) as pool:
+        assert len(set(pool.map(python_of, [VERSION, VERSION]))) == 1
+    assert len(log.read_text(encoding="utf-8").splitlines()) == 2
+
+
+def test_what_uv_says_is_told_and_what_it_left_is_not_taken_for_whole(uv: Callable[..., Path]) -> None:
+    log = uv(fails=True)
+    for _ in range(2):
+        with pytest.raises(BadInput) as refused:
+            python_of(VERSION)
+        assert refused.value.received == "error: no solution cause: the index is not there"
+    assert len(log.read_text(encoding="utf-8").splitlines()) == 4
+
+
+def test_without_uv_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environments.sys, "executable", "/nowhere/python")
+    monkeypatch.setenv("PATH", os.devnull)
+    with pytest.raises(BadInput) as refused:
+        python_of(VERSION)
+    assert refused.value.received == "neither /nowhere/uv nor uv on PATH"
+
+
+def test_an_environment_whose_python_is_gone_is_made_again(uv: Callable[..., Path]) -> None:
+    log = uv()
+    python_of(VERSION).unlink()
+    assert python_of(VERSION).exists()
+    assert len(log.read_text(encoding="utf-8").splitlines()) == 4
+
+
+def test_a_package_is_found_without_what_lies_beside_it(tmp_path: Path) -> None:
+    package = tmp_path / "site" / "thing"
+    package.mkdir(parents=True)
+    (tmp_path / "site" / "other").mkdir()
+    folders = {folder_with_only(package), folder_with_only(package)}
+    (folder,) = folders
+    (link,) = folder.iterdir()
+    assert (link.name, link.resolve()) == ("thing", package.resolve())
+
+
+def test_another_lock_is_another_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = folder_of(VERSION)
+    (tmp_path / f"{VERSION}.txt").write_text("other\n", encoding="utf-8")
+    monkeypatch.setattr(environments, "LOCKS", tmp_path)
+    assert folder_of(VERSION) != before

@@ -1,0 +1,294 @@
+"""A run is refused before any work where it can be, and otherwise planned and recorded."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import certificates
+import pyopbench
+import stored
+from places import FAKE_WORKER_COMMAND
+from pyopbench.engine import start, worker_process
+from pyopbench.engine.budget import LEAST_LAUNCHES
+from pyopbench.engine.settings import Settings
+from pyopbench.model import own_target
+from pyopbench.model.case import MECHANISMS, NO_GRADIENT, Axes
+from pyopbench.model.errors import BadInput, NothingMeasured
+from pyopbench.model.own_target import Target
+from pyopbench.store import certificate, integrity, run_folder
+from repositories import commit, repository
+
+CASES = [stored.case("native"), stored.case("numpy_function")]
+SKIPS = [stored.failure(stored.case("xla"), "unsupported", None)]
+PLAN = {
+    "cases": CASES,
+    "skips": SKIPS,
+    "catalogue": stored.run(CASES)["catalogue"],
+    "environment": {
+        key: value for key, value in stored.ENVIRONMENT.items() if key not in {"commit", "dirty", "pyopbench"}
+    },
+}
+AXES = Axes(ops=("double",), sizes=(1,))
+
+
+@pytest.fixture(autouse=True)
+def plan_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(PLAN), encoding="utf-8")
+    monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
+    monkeypatch.setenv("FAKE_WORKER_PLAN", str(path))
+    return path
+
+
+@pytest.fixture
+def _no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make every attempt to start a worker fail."""
+    monkeypatch.setattr(worker_process, "COMMAND", ("no program of this name",))
+
+
+def request(axes: Axes = AXES, baseline: str = "numpy_function") -> start.Request:
+    return start.Request(axes, start.QUICK, baseline, ("pyopbench", "run", "double"))
+
+
+@pytest.mark.usefixtures("_no_worker")
+@pytest.mark.parametrize(
+    ("axes", "what"),
+    [
+        (Axes(ops=("sinhh",)), "unknown op"),
+        (Axes(variants=("natve",)), "unknown variant"),
+        (Axes(directions=("sideways",)), "unknown direction"),
+        (Axes(modes=("inside",)), "unknown mode"),
+        (Axes(dtypes=("int8",)), "unknown dtype"),
+        (Axes(placements=("tpu",)), "unknown device"),
+        (Axes(gradients=("magic",)), "unknown gradient mechanism"),
+        (Axes(gradients=("all", "tape")), "--gradient has all and also names"),
+        (Axes(sizes=(0,)), "a size must be at least 1"),
+    ],
+)
+def test_a_bad_name_is_refused_before_a_worker_is_started(tmp_path: Path, axes: Axes, what: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        start.begin(tmp_path / "run", request(axes))
+    assert caught.value.message == what
+    assert caught.value.legal
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_a_baseline_that_is_left_out_is_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(BadInput) as refused:
+        start.begin(tmp_path / "run", request(Axes(variants=("native", "xla"))))
+    assert refused.value.received == "--baseline numpy_function, with native, xla to measure"
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_an_unknown_baseline_is_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(BadInput) as refused:
+        start.begin(tmp_path / "run", request(baseline="nosuch"))
+    assert refused.value.received == "'nosuch'"
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_a_folder_that_holds_a_run_is_refused_at_once(tmp_path: Path) -> None:
+    stored.write(tmp_path / "run", stored.run(CASES), [])
+    with pytest.raises(BadInput) as refused:
+        start.begin(tmp_path / "run", request())
+    assert refused.value.received == tmp_path / "run"
+
+
+def test_the_mechanisms_that_may_be_named_are_the_ones_there_are() -> None:
+    from pyopbench.ops.gradients import GRADIENTS
+
+    assert set(MECHANISMS) == set(GRADIENTS) - {NO_GRADIENT}
+
+
+def test_a_run_is_recorded_before_anything_is_measured(tmp_path: Path) -> None:
+    begun = start.begin(tmp_path / "run", request())
+    assert (begun.folder, begun.cases, begun.skips) == (tmp_path / "run", 2, 1)
+    content = run_folder.read_run(begun.folder)
+    assert content["run"] == "run"
+    assert content["command"] == ["pyopbench", "run", "double"]
+    assert content["settings"] == {**asdict(start.QUICK), "quick": False, "baseline": "numpy_function"}
+    assert content["cases"] == CASES
+    assert content["skips"] == SKIPS
+    assert content["environment"]["tensorflow"] == "2.21.0"
+    assert content["environment"]["pyopbench"] == pyopbench.__version__
+    assert {"commit", "dirty"} <= set(content["environment"])
+    assert run_folder.read_lines(begun.folder) == ([], [])
+
+
+def test_a_run_carries_the_certificate_of_its_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("platformdirs.user_data_dir", lambda name, appauthor: str(tmp_path))
+    before = start.begin(tmp_path / "before", request())
+    made = certificates.certificate(environment={**certificates.ENVIRONMENT, "cpu": "a processor"})
+    path = certificate.path_for(made.environment)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(integrity.sealed(made.as_json()))
+    after = start.begin(tmp_path / "after", request())
+    assert run_folder.read_run(before.folder)["certificate"] is None
+    assert run_folder.read_run(after.folder)["certificate"] == certificates.as_stored(made)
+
+
+def test_pairs_are_stored_with_the_settings(tmp_path: Path) -> None:
+    begun = start.begin(tmp_path / "run", replace(request(), pairs={"native": "numpy_function"}))
+    assert run_folder.read_run(begun.folder)["settings"]["pairs"] == {"native": "numpy_function"}
+    assert start.settings_of(begun.folder) == start.QUICK
+
+
+def test_a_run_without_a_folder_is_named_by_date_and_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    begun = start.begin(None, request())
+    assert begun.folder.parent == Path("results")
+    assert run_folder.read_run(begun.folder)["run"] == begun.folder.name
+    assert begun.folder.name.replace("-", "").isdigit()
+
+
+def test_settings_and_baseline_are_read_back(tmp_path: Path) -> None:
+    settings = replace(start.FULL, seed=3, budget_seconds=12.5)
+    folder = start.begin(tmp_path / "run", replace(request(), settings=settings)).folder
+    assert start.settings_of(folder) == settings
+    assert start.baseline_of(folder) == "numpy_function"
+
+
+def test_a_run_without_a_setting_that_it_is_continued_with_is_refused(tmp_path: Path) -> None:
+    settings = {name: value for name, value in stored.SETTINGS.items() if name != "until"}
+    folder = stored.write(tmp_path / "run", stored.run(CASES, settings=settings), [])
+    with pytest.raises(BadInput) as refused:
+        start.settings_of(folder)
+    assert refused.value.received == f"{folder / run_folder.RUN_FILE} without until"
+
+
+def test_a_setting_that_has_a_usual_value_may_be_absent(tmp_path: Path) -> None:
+    settings = {name: value for name, value in stored.SETTINGS.items() if name != "linearity"}
+    folder = stored.write(tmp_path / "run", stored.run(CASES, settings=settings), [])
+    assert not start.settings_of(folder).linearity
+
+
+AXES = "ops=double, dtypes=float32, placements=cpu, sizes=1"
+"""Of `request()`, as an error shows them."""
+
+
+def test_axes_that_leave_no_case_are_refused_with_the_first_reason(tmp_path: Path, plan_file: Path) -> None:
+    plan_file.write_text(json.dumps({**PLAN, "cases": []}), encoding="utf-8")
+    with pytest.raises(BadInput) as caught:
+        start.begin(tmp_path / "run", request())
+    assert caught.value.received == AXES
+    assert caught.value.hint == "the first of 1 reasons: it did not work"
+    assert not (tmp_path / "run").exists()
+
+
+def test_axes_that_leave_nothing_at_all_are_refused_as_well(tmp_path: Path, plan_file: Path) -> None:
+    plan_file.write_text(json.dumps({**PLAN, "cases": [], "skips": []}), encoding="utf-8")
+    with pytest.raises(BadInput) as refused:
+        start.begin(tmp_path / "run", request())
+    assert refused.value.received == AXES
+
+
+ERROR = {
+    "message": "an op cannot be loaded",
+    "received": "invalid syntax (mine.py:3)",
+    "hint": "PYOPBENCH_PATH",
+    "traceback": "",
+}
+
+
+def test_a_file_that_cannot_be_loaded_is_bad_input(tmp_path: Path, plan_file: Path) -> None:
+    plan_file.write_text(json.dumps({"error": ERROR}), encoding="utf-8")
+    with pytest.raises(BadInput) as refused:
+        start.begin(tmp_path / "run", request())
+    assert refused.value.received == "invalid syntax (mine.py:3)"
+
+
+def test_a_commit_that_git_does_not_know_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(start, "PACKAGE", tmp_path)
+    assert start._commit() == {"commit": None, "dirty": None}
+    monkeypatch.setenv("PATH", "")
+    assert start._commit() == {"commit": None, "dirty": None}
+
+
+def test_an_installed_package_is_of_no_commit_of_the_repository_that_its_environment_lies_in(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Else no run could be resumed after the next commit of the user's."""
+    folder = repository(tmp_path / "project")
+    known = commit(folder, {"environment/site-packages/pyopbench/__init__.py": "", "pyopbench/__init__.py": ""})
+    monkeypatch.setattr(start, "PACKAGE", folder / "pyopbench")
+    assert start._commit() == {"commit": known, "dirty": False}
+    monkeypatch.setattr(start, "PACKAGE", folder / "environment" / "site-packages" / "pyopbench")
+    assert start._commit() == {"commit": None, "dirty": None}
+
+
+def test_a_run_with_a_sample_is_measured(tmp_path: Path) -> None:
+    start.require_measured(stored.write(tmp_path / "run", stored.run(CASES), [stored.group_line(0, CASES)]))
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        ([], "no sample"),
+        (
+            [stored.launch_line(0), stored.group_line(0, [], [stored.failure(CASES[0])])],
+            "1 failure; the first: it did not work",
+        ),
+    ],
+)
+def test_a_run_without_a_sample_is_nothing_measured(tmp_path: Path, lines: list[dict[str, Any]], why: str) -> None:
+    folder = stored.write(tmp_path / "run", stored.run(CASES), lines)
+    with pytest.raises(NothingMeasured) as caught:
+        start.require_measured(folder)
+    assert caught.value.received == f"{folder}: {why}"
+
+
+def test_quick_is_quicker_than_full() -> None:
+    quick, full = start.QUICK, start.FULL
+    assert isinstance(quick, Settings)
+    assert quick.launches * quick.rounds < full.launches * full.rounds
+    assert quick.launches >= LEAST_LAUNCHES
+    assert quick.first_rounds <= full.first_rounds < full.rounds
+    assert quick.rounds < full.rounds
+    assert quick.budget_seconds is not None
+
+
+def test_a_run_whose_op_has_gone_is_not_resumed(tmp_path: Path) -> None:
+    """Else every case of it would be recorded as failed, for good."""
+    folder = tmp_path / "run"
+    run_folder.create(folder, stored.run([stored.case("native", op="my_op")]))
+    with pytest.raises(BadInput) as raised:
+        start.require_resumable(folder)
+    assert raised.value.received == "'my_op'"
+    assert "my_op" in str(raised.value)
+
+
+def test_a_run_with_an_own_op_is_continued_by_naming_it_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that the folder holds is run: the op comes from the command line, and has to be the same one."""
+    monkeypatch.setenv(own_target.VARIABLE, "")
+    file = tmp_path / "mine.py"
+    file.write_text("def body(x):\n    return x\n", encoding="utf-8")
+    own = Target("body", str(file), "body", ("np.ones(3)",))
+    told = {"body": {"words": own.words, "fingerprint": own.fingerprint}}
+    folder = tmp_path / "run"
+    run_folder.create(folder, {**stored.run([stored.case("native", op="body")]), "own": told})
+    with pytest.raises(BadInput) as refused:
+        start.require_resumable(folder)
+    assert refused.value.received == f"body, from {file}:body"
+    assert refused.value.hint == f"pyopbench resume {folder} {file}:body --input 'np.ones(3)'"
+    own_target.bring([own])
+    assert start.resume_command(folder) == refused.value.hint
+    start.require_resumable(folder)
+    file.write_text("def body(x):\n    return 2 * x\n", encoding="utf-8")
+    with pytest.raises(BadInput) as refused:
+        start.require_resumable(folder)
+    assert refused.value.received == f"body, from {file}:body"
+
+
+def test_a_run_of_another_commit_is_not_resumed(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    environment = {**stored.ENVIRONMENT, "commit": "0" * 40}
+    run_folder.create(folder, stored.run([stored.case("native")], environment=environment))
+    with pytest.raises(BadInput) as refused:
+        start.require_resumable(folder)
+    assert refused.value.received == f"{start._commit()['commit']} now, {'0' * 40} in run.json"

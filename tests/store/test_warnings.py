@@ -1,0 +1,75 @@
+"""What bodies left running, and what held a GPU back, is counted in a warning; what only says it was idle is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import stored
+from pyopbench.store.own_runs import read_runs
+from pyopbench.store.warnings import (
+    BUSY_CORES,
+    MANY_LEFT,
+    SLOWING,
+    Counted,
+    LeftRunning,
+    SlowedGpu,
+    UnknownClocks,
+    gpu_warnings,
+    is_spoilt,
+    left_running,
+)
+from pyopbench.worker import gpu_state
+
+
+def left(op: str, threads: int, processes: int, cores: float) -> dict[str, object]:
+    behind = {"threads": threads, "processes": processes, "cores": cores}
+    return {**stored.group_line(0, [stored.case("well", op=op)]), "left_behind": behind}
+
+
+def test_nothing_left_is_no_warning() -> None:
+    assert left_running([stored.group_line(0, [stored.case("well")])]) == ()
+
+
+def test_each_op_has_one_warning_with_the_most_that_was_seen() -> None:
+    found = left_running([left("double", 1, 0, 0.5), left("sinh", 0, 2, 1.0), left("double", 0, 1, 2.0)])
+    assert found == (
+        LeftRunning("double", groups=2, threads=1, processes=1, cores=2.0),
+        LeftRunning("sinh", groups=1, threads=0, processes=2, cores=1.0),
+    )
+
+
+def test_the_warning_is_in_what_is_read_of_a_run(tmp_path: Path) -> None:
+    line = left("double", 3, 0, 1.0)
+    folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [stored.launch_line(0), line])
+    assert read_runs([folder]).warnings == (LeftRunning("double", groups=1, threads=3, processes=0, cores=1.0),)
+
+
+def test_a_worker_is_spoilt_by_what_works_on_and_by_very_many() -> None:
+    assert not is_spoilt(stored.group_line(0, [stored.case("well")]))
+    assert not is_spoilt(left("double", MANY_LEFT - 1, 0, 0.0))
+    assert is_spoilt(left("double", MANY_LEFT - 1, 1, 0.0))
+    assert is_spoilt(left("double", 0, 0, BUSY_CORES))
+
+
+def group(*reasons: list[str] | None) -> dict[str, Any]:
+    return {"noise": {"load": 1.0, "gpus": [{"name": "G", "held_back_by": held} for held in reasons]}}
+
+
+def test_groups_in_which_a_gpu_was_slowed_down_are_counted_by_reason() -> None:
+    groups = [group(["power cap"]), group(["idle"], ["power cap", "power brake"]), group([]), group(None)]
+    assert gpu_warnings([*groups, {"noise": {"load": 1.0}}, {}]) == (
+        SlowedGpu(groups=2, of=4, reasons=(Counted("power cap", 2), Counted("power brake", 1))),
+    )
+
+
+def test_idle_clocks_and_clocks_that_somebody_set_are_no_news() -> None:
+    assert gpu_warnings([group(["idle"], ["clocks set by the user"]), {}]) == ()
+
+
+def test_a_gpu_that_does_not_report_its_clocks_is_a_warning() -> None:
+    assert gpu_warnings([group(), group([])]) == (UnknownClocks(groups=1, of=2),)
+
+
+def test_every_reason_is_one_that_the_library_gives() -> None:
+    assert set(SLOWING) < set(gpu_state.REASONS.values())
