@@ -21,6 +21,7 @@ from pyopbench.model.discover import PACKAGE, find, require_known
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.option_text import option_text
 from pyopbench.model.own_target import Target, brought
+from pyopbench.model.paths import real_path
 from pyopbench.store import certificate, run_folder
 
 QUICK = Settings(
@@ -115,7 +116,7 @@ def create_all(planned: Sequence[tuple[Path, Mapping[str, Any]]]) -> list[Planne
     """
     created = datetime.now(timezone.utc).isoformat(timespec="seconds")
     for folder, content in planned:
-        run_folder.create(folder, {"run": folder.resolve().name, "created": created, **content})
+        run_folder.create(folder, {"run": real_path(folder).name, "created": created, **content})
     return [PlannedRun(folder, len(content["cases"]), len(content["skips"])) for folder, content in planned]
 
 

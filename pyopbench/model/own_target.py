@@ -20,6 +20,7 @@ from pathlib import Path
 
 from pyopbench.model.case import BASELINE, OWN_BASELINE
 from pyopbench.model.errors import BadInput
+from pyopbench.model.paths import real_path
 
 VARIABLE = "PYOPBENCH_OWN"
 LEGAL = "an op's name, my_op.py, my_module.py:function or package.module:function"
@@ -223,7 +224,7 @@ def _readable(path: Path) -> Path:
             legal="a file that Python can read",
             hint="save it as UTF-8, or declare its encoding in the first line: # -*- coding: latin-1 -*-",
         ) from error
-    return path.resolve()
+    return real_path(path)
 
 
 def decode_source(source: bytes) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 from pyopbench.model.errors import BadInput, CannotStore, NothingMeasured
 from pyopbench.model.formatting import listing
+from pyopbench.model.paths import real_path
 from pyopbench.model.write_file import opened_folder, write_atomically, written_atomically
 from pyopbench.store import integrity, probes, run_folder, shard_folders, versions
 from pyopbench.store.merged_samples import merged_lines
@@ -200,7 +201,7 @@ def _content(folder: Path, found: Sequence[ShardFolder], label: str, missing: Se
         starts.append(starts[-1] + one.launches)
     skips = {(skip["case"], skip["status"]): skip for content in contents for skip in content["skips"]}
     return {
-        "run": folder.resolve().name,
+        "run": real_path(folder).name,
         "created": min(content["created"] for content in contents),
         "command": first["command"],
         "settings": first["settings"],

@@ -13,6 +13,7 @@ import pandas as pd
 
 from pyopbench.model.case import Case, Failure
 from pyopbench.model.errors import BadInput
+from pyopbench.model.paths import real_path
 from pyopbench.store import (
     copy_costs,
     counted_copies,
@@ -44,7 +45,7 @@ def read_runs(folders: Sequence[Path]) -> Run:
     Raises:
         BadInput: a file is missing or corrupt, or the environments differ.
     """
-    runs = [_read_run(folder) for folder in dict.fromkeys(folder.resolve() for folder in folders)]
+    runs = [_read_run(folder) for folder in dict.fromkeys(real_path(folder) for folder in folders)]
     first, *others = runs
     for other in others:
         _require_same_environment(first, other)

@@ -151,7 +151,8 @@ def _fits_together(document: Mapping[str, Any]) -> None:
     for name in ("prepared", "blocks"):
         for row in document[name]:
             keys[row["key"]]
-    keys[document["baseline"]]
+    if document["baseline"] not in {row["key"] for row in document["blocks"]}:
+        raise ValueError("the baseline has no block")  # it is measured first, or there is no document
     for place, row in enumerate(document["rates"]):
         if (row["one_process"] is None) != (row["processes"] is None):
             raise ValueError(f"rates[{place}]: one_process and processes must both be numbers or both be null")

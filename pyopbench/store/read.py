@@ -9,6 +9,7 @@ from typing import Any
 
 from pyopbench.model import formatting
 from pyopbench.model.errors import BadInput, NothingMeasured
+from pyopbench.model.paths import real_path
 from pyopbench.store import run_folder, versions
 from pyopbench.store.foreign import asv, asv_file, common, pytest_benchmark
 from pyopbench.store.own_runs import read_runs
@@ -79,7 +80,7 @@ def _read_versions(folder: Path) -> tuple[Run, ...]:
     The label of the version stands for TensorFlow's, and the frame has a column `block`: launches of one number were
     made by turns, one of each version. Of revisions the commit stands for pyopbench's, and `revision` is the label.
     """
-    name = folder.resolve().name
+    name = real_path(folder).name
     found = [_labelled(read_runs([version.folder]), version, name) for version in versions.read(folder)]
     changed = versions.changes(folder)  # which is allowed, or else it would have been refused
     return tuple(replace(run, warnings=(*changed, *run.warnings)) for run in found)

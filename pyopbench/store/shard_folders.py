@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from pyopbench.model.errors import BadInput
+from pyopbench.model.paths import real_path
 from pyopbench.store import open_file, probes, run_folder, versions
 from pyopbench.store.integrity import LineChecker, allowance, seal_of
 from pyopbench.store.shards import Shard
@@ -112,7 +113,7 @@ def read(folders: Sequence[Path]) -> tuple[list[ShardFolder], list[Problem]]:
     """Read the shards in folders, in the order of their numbers; and what is no shard, or cannot be read."""
     found: list[ShardFolder] = []
     problems: list[Problem] = []
-    for folder in dict.fromkeys(path.resolve() for path in folders):
+    for folder in dict.fromkeys(real_path(path) for path in folders):
         try:
             one = _read(folder)
         except BadInput as error:

@@ -18,6 +18,7 @@ from pyopbench.judge.machines import kinds_in, run_on
 from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import NothingMeasured
+from pyopbench.model.paths import real_path
 from pyopbench.stats.change_points import segment
 from pyopbench.stats.change_thresholds import ALARM_RATE
 from pyopbench.stats.unpaired import RUN_SPREAD
@@ -89,7 +90,7 @@ def read_history(paths: Sequence[Path], options: Options, confirmations: Sequenc
         BadInput: a path is not of results.
         NothingMeasured: nothing was timed.
     """
-    folders = list(dict.fromkeys(path.resolve() for path in paths))
+    folders = list(dict.fromkeys(real_path(path) for path in paths))
     sources = [part for path in folders for part in _by_kind(_read(path))]
     found = history_of(_alike(sources), options, confirmations)
     if not found.traced:

@@ -13,6 +13,7 @@ from pyopbench.judge.latencies import label_of
 from pyopbench.model import formatting
 from pyopbench.model.case import Case
 from pyopbench.model.errors import BadInput
+from pyopbench.model.paths import real_path
 from pyopbench.store import versions
 from pyopbench.store.read import read_source
 from pyopbench.store.run import Run
@@ -67,16 +68,16 @@ def read_sides(words: Sequence[str], axis: str) -> Sides:
 
 def _of_one_run(paths: Sequence[Path]) -> list[str] | None:
     """Return how two versions of one run are named, which were measured by turns and so are paired; None for others."""
-    folder = paths[0].resolve().parent
+    folder = real_path(paths[0]).parent
     if not versions.is_here(folder):
         return None
     labels = {one.folder: one.label for one in versions.read(folder)}
-    found = [labels.get(path.resolve()) for path in paths]
+    found = [labels.get(real_path(path)) for path in paths]
     return None if None in found or found[0] == found[1] else [str(folder), *map(str, found)]
 
 
 def _two_results(paths: Sequence[Path], axis: str) -> Sides:
-    if paths[0].resolve() == paths[1].resolve():
+    if real_path(paths[0]) == real_path(paths[1]):
         raise BadInput(
             "both sides are the same results",
             received=paths[0],
