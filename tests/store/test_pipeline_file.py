@@ -46,7 +46,9 @@ def _half_a_rate(stored: dict[str, Any]) -> None:
     stored["rates"][0]["one_process"] = None
 
 
-@pytest.mark.parametrize("spoil", [_without_key, _no_seconds, _other_schema, _no_baseline, _baseline_without_blocks, _half_a_rate])
+@pytest.mark.parametrize(
+    "spoil", [_without_key, _no_seconds, _other_schema, _no_baseline, _baseline_without_blocks, _half_a_rate]
+)
 def test_what_is_no_measurement_is_refused(tmp_path: Path, spoil: Any) -> None:
     stored = json.loads(json.dumps(STORED))
     spoil(stored)
