@@ -31,11 +31,10 @@ from pyopbench.model.discover import bring_own
 from pyopbench.model.errors import WrongResult
 from pyopbench.model.op import Op
 from pyopbench.model.variant import Variant
-from pyopbench.ops.arrays import as_array
-from pyopbench.ops.gradients import as_tuple
 from pyopbench.ops.load import load_op, load_variants, make_inputs
 from pyopbench.ops.own.changes import change_for
 from pyopbench.ops.own.explain import explain, place_of
+from pyopbench.ports.arrays import as_array, as_tuple
 from pyopbench.worker.plan import why_not
 from pyopbench.worker.prepare.finite_differences import judge_at
 from pyopbench.worker.prepare.prepare import prepare

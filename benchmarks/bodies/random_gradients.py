@@ -10,8 +10,7 @@ import numpy as np
 from bodies.left_open import Compared, are_open
 from pyopbench.model.errors import WrongResult
 from pyopbench.model.op import Op
-from pyopbench.ops.arrays import as_given
-from pyopbench.ops.gradients import as_tuple
+from pyopbench.ports.arrays import as_given, as_tuple
 from pyopbench.worker.prepare.checks import DIFFERENCE_STEP, central_differences
 from pyopbench.worker.prepare.finite_differences import judge_at
 from pyopbench.worker.prepare.reference import Reference, check_gradients, dense

@@ -16,9 +16,8 @@ from bodies.random_gradients import gradient_outcome
 from pyopbench.model.errors import WrongResult
 from pyopbench.model.op import Op
 from pyopbench.model.variant import Variant
-from pyopbench.ops.arrays import as_array, as_given
-from pyopbench.ops.gradients import as_tuple
 from pyopbench.ops.load import make_inputs
+from pyopbench.ports.arrays import as_array, as_given, as_tuple
 from pyopbench.worker.prepare.reference import Reference, check_values, make_reference
 from pyopbench.worker.prepare.segments import constants, wrap
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.ops.arrays import as_given
+from pyopbench.ports.arrays import as_given
 
 ALIGNMENT_BYTES = 64
 """`EIGEN_MAX_ALIGN_BYTES` of TensorFlow's builds, which `PyFuncOp` asks for (tensorflow/python/lib/core/py_func.cc)."""

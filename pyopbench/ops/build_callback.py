@@ -9,8 +9,8 @@ import numpy as np
 
 from pyopbench.model.case import NO_GRADIENT, Case
 from pyopbench.model.op import Body, GradientBody, Op
-from pyopbench.ops.arrays import as_array
-from pyopbench.ops.gradients import GRADIENTS, Bridged, as_tuple, one_or_tuple
+from pyopbench.ops.gradients import GRADIENTS, Bridged
+from pyopbench.ports.arrays import as_array, as_tuple, one_or_tuple
 
 Bridge = Callable[[Body, Sequence[Any], Sequence[str]], Any]
 """`(function, tensors, output dtypes) -> tensor or list of tensors`, for example `tf.numpy_function`."""

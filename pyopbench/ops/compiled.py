@@ -14,10 +14,11 @@ import tensorflow as tf
 
 from pyopbench.model.case import Case
 from pyopbench.model.op import Body, Op
-from pyopbench.ops.arrays import as_array, as_outputs
 from pyopbench.ops.build_callback import build_callback
-from pyopbench.ops.gradients import one_or_tuple
 from pyopbench.ops.numba_bodies import why_no_numba
+from pyopbench.ops.own.explain import explain, place_of
+from pyopbench.ports.arrays import as_array, as_given, as_outputs, one_or_tuple
+from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.rebinding import rebind_helpers, why_not_rebound, written
 
 
@@ -56,6 +57,21 @@ def call_compiled(compiled: Body, inputs: Sequence[Any]) -> Any:
         if str(error) or not _is_of_numba(error):
             raise
         raise TypeError("an internal assertion of Numba fails while it compiles the body") from error
+
+
+def check_compiled(op: Op, example: Sequence[Any], *, parallel: bool = False) -> None:
+    """Compile a body and call it on an example, before a port to Numba is written.
+
+    Raises:
+        CannotPort: Numba cannot compile it, or the example fails in it; with the user's line.
+    """
+    why = why_no_function(op)
+    if why:
+        raise CannotPort(why)
+    try:
+        call_compiled(compile_body(op, parallel=parallel), as_given(example))
+    except Exception as error:
+        raise CannotPort(explain(error, op), place=place_of(error, op)) from error
 
 
 def _is_of_numba(error: BaseException) -> bool:

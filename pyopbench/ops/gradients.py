@@ -14,6 +14,7 @@ import tensorflow as tf
 
 from pyopbench.model.case import NO_GRADIENT
 from pyopbench.model.op import Body, GradientBody
+from pyopbench.ports.arrays import as_tuple, one_or_tuple
 
 CALLBACK_NODES = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
 """Node types of `py_func` (stateful, stateless) and `py_function`: tensorflow/python/ops/script_ops.py."""
@@ -60,16 +61,6 @@ class Bridged:
     backward_ops: GradientBody | None
     differentiable: tuple[int, ...]
     floating_outputs: tuple[int, ...]
-
-
-def one_or_tuple(outputs: Sequence[Any]) -> Any:
-    """Return the only output itself, or all of them as a tuple: what an op with these outputs returns."""
-    return outputs[0] if len(outputs) == 1 else tuple(outputs)
-
-
-def as_tuple(outputs: Any) -> tuple[Any, ...]:
-    """Return the outputs of a body as a tuple, whether it returned one, a list or a tuple."""
-    return tuple(outputs) if isinstance(outputs, (list, tuple)) else (outputs,)
 
 
 def _spread(bridged: Bridged, gradients: Sequence[Any], inputs: int) -> list[Any]:

@@ -20,12 +20,12 @@ from pyopbench.model.failures import describe_error
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import brought
 from pyopbench.model.variant import Variant
-from pyopbench.ops.arrays import as_array
 from pyopbench.ops.gradients import GRADIENTS
 from pyopbench.ops.own.load import load_own
 from pyopbench.ops.own.modules import load_file
 from pyopbench.ops.parts._floors import floor_of
 from pyopbench.ops.parts._twins import twin_of
+from pyopbench.ports.arrays import as_array
 
 
 def load_op(name: str) -> Op:

@@ -24,10 +24,10 @@ from pyopbench.model.errors import Unsupported, WrongResult
 from pyopbench.model.failures import describe_error, failure_of
 from pyopbench.model.op import Body, Op
 from pyopbench.model.places import DEVICE, HOST, ROUTES, UNPINNED, Route
-from pyopbench.ops.gradients import as_tuple
 from pyopbench.ops.kernels.compiler import CannotCompile
 from pyopbench.ops.kernels.simulated_device import SCOPES, Counts, is_on_device, listed, simulate
 from pyopbench.ops.load import load_op, load_variant
+from pyopbench.ports.arrays import as_tuple
 from pyopbench.worker.prepare import gpu
 from pyopbench.worker.prepare.reference import Reference, check_gradients, check_values, reference_of
 from pyopbench.worker.prepare.segments import forward_and_backward, wrap

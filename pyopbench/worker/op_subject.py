@@ -13,9 +13,8 @@ import tensorflow as tf
 from pyopbench.model.case import NO_GRADIENT, Case
 from pyopbench.model.errors import WrongResult
 from pyopbench.model.op import Op
-from pyopbench.ops.arrays import as_array, dtype_of
-from pyopbench.ops.gradients import as_tuple
 from pyopbench.ops.load import load_op, load_variant
+from pyopbench.ports.arrays import as_array, as_tuple, dtype_of
 from pyopbench.worker.plan import why_not
 from pyopbench.worker.prepare import checks
 from pyopbench.worker.prepare.finite_differences import small_size

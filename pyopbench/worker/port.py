@@ -11,7 +11,7 @@ from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import brought
 from pyopbench.ops.own.explain import explain
 from pyopbench.ops.own.load import load_own
-from pyopbench.ops.porting.refusal import CannotPort
+from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.worker.measure import Emit
 
 
@@ -23,11 +23,12 @@ def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     wrong with the op.
     """
     # Thirty modules that no other request needs, and every worker would wait for.
-    from pyopbench.ops.porting.port import port
+    from pyopbench.ops.compiled import check_compiled
+    from pyopbench.ports.porting.port import port
 
     name = str(request["op"])
     try:
-        made = port(brought()[name], str(request["variant"]), str(request["module"]))
+        made = port(load_own(name), brought()[name], str(request["variant"]), str(request["module"]), check_compiled)
     except CannotPort as refusal:
         return {"refused": {"why": refusal.why, "fix": refusal.fix, "place": refusal.place}}
     except BadInput as error:

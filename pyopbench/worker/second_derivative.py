@@ -16,7 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 from pyopbench.model.op import Body
-from pyopbench.ops.gradients import as_tuple
+from pyopbench.ports.arrays import as_tuple
 from pyopbench.worker.op_subject import OpSubject, dense
 from pyopbench.worker.prepare.checks import DIFFERENCE_STEP, DIFFERENCE_TOLERANCE, central_differences
 from pyopbench.worker.prepare.directional_differences import ROUNDINGS

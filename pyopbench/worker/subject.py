@@ -18,9 +18,9 @@ import tensorflow as tf
 from pyopbench.model.case import NO_GRADIENT, Case
 from pyopbench.model.op import Body, Op
 from pyopbench.model.variant import Variant
-from pyopbench.ops.gradients import as_tuple
 from pyopbench.ops.kernels.compiler import library_of
 from pyopbench.ops.load import load_op, load_variant
+from pyopbench.ports.arrays import as_tuple
 from pyopbench.worker import peers
 
 Status: TypeAlias = Literal["works", "fails", "silently wrong", "does not apply"]

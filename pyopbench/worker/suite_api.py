@@ -58,8 +58,8 @@ from pyopbench.model.failures import describe_error
 from pyopbench.model.op import Body, Op
 from pyopbench.model.parse import parse_size, split_some
 from pyopbench.ops.alignment import unaligned
-from pyopbench.ops.gradients import as_tuple, one_or_tuple
 from pyopbench.ops.load import load_op, load_ops, load_variant, load_variants, make_inputs
+from pyopbench.ports.arrays import as_tuple, one_or_tuple
 from pyopbench.worker.count_copies import copies_on_route
 from pyopbench.worker.environment import machine, software
 from pyopbench.worker.gpu_copies import gpu_copies_of

@@ -14,8 +14,8 @@ import numpy as np
 from pyopbench.model.errors import WrongResult
 from pyopbench.model.failures import describe_error
 from pyopbench.model.op import Op
-from pyopbench.ops.arrays import as_array
 from pyopbench.ops.load import load_op
+from pyopbench.ports.arrays import as_array
 from pyopbench.worker.prepare.checks import require_equal
 from pyopbench.worker.prepare.reference import Reference, make_reference, reference_of
 

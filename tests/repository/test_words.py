@@ -24,7 +24,7 @@ MOST_HELP_CHARACTERS = 100
 MOST_PARAGRAPH_WORDS = 90
 SCREEN_LINES, SCREEN_COLUMNS = 24, 80
 REFERENCE = ROOT / "results" / "reference"
-SNIPPETS = ROOT / "pyopbench" / "ops" / "porting" / "snippets.py"
+SNIPPETS = ROOT / "pyopbench" / "ports" / "porting" / "snippets.py"
 """Holds sources of ports, which are no paragraphs."""
 PACKAGES = sorted(path.parent.name for path in (ROOT / "pyopbench").glob("*/__init__.py"))
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyopbench.ops.arrays import as_array
+from pyopbench.ports.arrays import as_array
 from pyopbench.worker import values
 from pyopbench.worker.prepare.reference import Reference
 

@@ -13,9 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from pyopbench.model.op import Op
-from pyopbench.ops.arrays import as_array, as_given, dtype_of
-from pyopbench.ops.gradients import as_tuple
 from pyopbench.ops.load import make_inputs
+from pyopbench.ports.arrays import as_array, as_given, as_tuple, dtype_of
 
 Example: TypeAlias = tuple[Any, ...]
 

@@ -14,8 +14,8 @@ from pyopbench.model.variant import Variant
 from pyopbench.ops.batched import loops
 from pyopbench.ops.build_callback import build_callback
 from pyopbench.ops.compiled import why_not_compiled
-from pyopbench.ops.gradients import as_tuple, one_or_tuple
 from pyopbench.ops.load import load_variants
+from pyopbench.ports.arrays import as_tuple, one_or_tuple
 from pyopbench.ports.traced.of_batch import of_batch
 
 How: TypeAlias = Literal["loop", "whole", "map"]

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from pyopbench.model.op import Body, GradientBody, Op
-from pyopbench.ops.arrays import as_array, as_given
 from pyopbench.ops.compiled import call_compiled
-from pyopbench.ops.gradients import as_tuple, one_or_tuple
+from pyopbench.ports.arrays import as_array, as_given, as_tuple, one_or_tuple
 from pyopbench.ports.rebinding import rebind_helpers
 
 LOOP = """

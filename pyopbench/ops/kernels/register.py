@@ -16,11 +16,11 @@ from typing import Any
 import tensorflow as tf
 
 from pyopbench.model.op import Body, Op
-from pyopbench.ops.gradients import as_tuple, one_or_tuple
 from pyopbench.ops.kernels import cuda, simulated_device
 from pyopbench.ops.kernels.batch import compile_all
 from pyopbench.ops.kernels.compiler import CannotCompile, compiler, library_of
 from pyopbench.ops.kernels.load_library import load_custom_ops
+from pyopbench.ports.arrays import as_tuple, one_or_tuple
 
 _registered: set[str] = set()
 """Types of ops whose gradient is registered: TensorFlow takes one for each, for the life of the process."""

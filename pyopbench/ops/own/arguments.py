@@ -14,7 +14,7 @@ import numpy as np
 
 from pyopbench.model.errors import BadInput
 from pyopbench.model.op import Body
-from pyopbench.ops.arrays import as_array
+from pyopbench.ports.arrays import as_array
 from pyopbench.ports.rebinding import ARRANGE, BODY
 
 Form: TypeAlias = Literal["array", "text", "list", "rows"]

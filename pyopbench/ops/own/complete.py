@@ -14,12 +14,11 @@ import tensorflow as tf
 from pyopbench.model.case import DTYPES
 from pyopbench.model.op import Body, GradientBody, Op, Own
 from pyopbench.model.own_op import OwnOp
-from pyopbench.ops.arrays import as_array, as_given, as_outputs, dtype_of
-from pyopbench.ops.gradients import as_tuple
 from pyopbench.ops.own.arguments import Arguments, arranged
 from pyopbench.ops.own.inputs import Examples, are_scalars, inputs_of, wrong
 from pyopbench.ops.own.randomness import require_same, seeded
 from pyopbench.ops.own.smoothness import is_smooth
+from pyopbench.ports.arrays import as_array, as_given, as_outputs, as_tuple, dtype_of
 from pyopbench.ports.rebinding import BODY
 
 TOLERANCE = {

@@ -10,8 +10,8 @@ import numpy as np
 
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_op import OwnOp
-from pyopbench.ops.gradients import as_tuple
 from pyopbench.ops.own.arguments import Arguments, arguments_of
+from pyopbench.ports.arrays import as_tuple
 
 
 @dataclass(frozen=True)

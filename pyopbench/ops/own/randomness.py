@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from pyopbench.model.errors import BadInput
 from pyopbench.model.op import Body
-from pyopbench.ops.arrays import as_array, in_parts, is_rounded
+from pyopbench.ports.arrays import as_array, in_parts, is_rounded
 from pyopbench.ports.rebinding import BODY
 
 SEED = 0

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from pyopbench.model.op import Body
-from pyopbench.ops.arrays import as_given
-from pyopbench.ops.gradients import as_tuple
+from pyopbench.ports.arrays import as_given, as_tuple
 
 STEP = {"float32": 2.0**-8, "float64": 2.0**-16}
 """How far inputs are moved, times the magnitude of an element where that is above 1: as far as `checks` moves them."""

@@ -17,7 +17,7 @@ from pyopbench.model.case import Case
 from pyopbench.model.op import Body, Op
 from pyopbench.model.variant import Variant
 from pyopbench.ops.build_callback import CALLBACK_GRADIENTS, build_callback
-from pyopbench.ops.gradients import as_tuple, one_or_tuple
+from pyopbench.ports.arrays import as_tuple, one_or_tuple
 
 
 def _bridge(function: Body, inputs: Sequence[Any], dtypes: Sequence[str]) -> Any:

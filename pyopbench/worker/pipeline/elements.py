@@ -14,10 +14,9 @@ import tensorflow as tf
 from pyopbench.model.case import NO_GRADIENT, Case
 from pyopbench.model.errors import Unsupported, WrongResult
 from pyopbench.model.op import Op
-from pyopbench.ops.arrays import as_array, as_given, byte_count
 from pyopbench.ops.batched.examples import examples_of
-from pyopbench.ops.gradients import as_tuple
 from pyopbench.ops.load import load_op, make_inputs
+from pyopbench.ports.arrays import as_array, as_given, as_tuple, byte_count
 from pyopbench.worker.prepare.batched_forms import BatchedForm, batched_form_on
 from pyopbench.worker.prepare.checks import require_equal
 from pyopbench.worker.prepare.reference import Reference

@@ -16,7 +16,7 @@ import grain.python as pygrain
 import numpy as np
 
 from pyopbench.model.op import Body
-from pyopbench.ops.arrays import as_array
+from pyopbench.ports.arrays import as_array
 from pyopbench.worker.pipeline.process import load
 
 Row = tuple[Any, ...]

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from pyopbench.model.threads import call_together
-from pyopbench.ops.arrays import as_given
+from pyopbench.ports.arrays import as_given
 from pyopbench.worker.pipeline.form import PipelineContext
 
 ELEMENTS = 8

@@ -10,9 +10,9 @@ import tensorflow as tf
 
 from pyopbench.model.arrangement import Arrangement
 from pyopbench.model.errors import Unsupported
-from pyopbench.ops.gradients import as_tuple
 from pyopbench.ops.load import load_variant, load_variants
 from pyopbench.ops.own.explain import explain
+from pyopbench.ports.arrays import as_tuple
 from pyopbench.worker.pipeline.elements import Elements
 from pyopbench.worker.pipeline.form import PipelineContext, mapped
 from pyopbench.worker.plan import why_not

@@ -18,8 +18,8 @@ from pyopbench.model.failures import describe_error
 from pyopbench.model.op import Body
 from pyopbench.model.own_op import OwnOp
 from pyopbench.model.own_target import brought
-from pyopbench.ops.arrays import as_array
 from pyopbench.ops.own.modules import module_of
+from pyopbench.ports.arrays import as_array
 from pyopbench.worker.pipeline.slot import Parcel, Slot
 
 PR_SET_PDEATHSIG = 1

@@ -14,9 +14,9 @@ from pyopbench.model.errors import Unsupported, WrongResult
 from pyopbench.model.op import Body, Op
 from pyopbench.ops.batched.examples import are_distinct, examples_of
 from pyopbench.ops.batched.forms import LOOP, Form, forms_of, ragged_loop
-from pyopbench.ops.gradients import as_tuple
 from pyopbench.ops.load import load_op
 from pyopbench.ops.own.explain import explain
+from pyopbench.ports.arrays import as_tuple
 from pyopbench.worker.prepare.checks import Checked, require_equal
 from pyopbench.worker.prepare.finite_differences import judge_at, with_differences
 from pyopbench.worker.prepare.reference import Reference, check_gradients, check_unchanged, check_values, make_reference

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pyopbench.model.errors import WrongResult
-from pyopbench.ops.arrays import in_parts, is_rounded
+from pyopbench.ports.arrays import in_parts, is_rounded
 
 DIFFERENCE_STEP = {"float32": 2.0**-8, "float64": 2.0**-16}
 """Half the distance of a central difference; its rounding error (about eps / step) and its truncation error (about

@@ -18,8 +18,8 @@ from pyopbench.model.failures import describe_error
 from pyopbench.model.op import Body, Op
 from pyopbench.model.threads import call_together
 from pyopbench.ops.batched.examples import examples_of
-from pyopbench.ops.gradients import as_tuple
 from pyopbench.ops.load import load_op, load_variant
+from pyopbench.ports.arrays import as_tuple
 from pyopbench.worker.prepare.prepare import preparing
 from pyopbench.worker.prepare.reference import Reference, check_gradients, check_values, dense, make_reference
 from pyopbench.worker.prepare.segments import constants, forward_and_backward, wrap

@@ -16,7 +16,7 @@ from pyopbench.model.case import Case
 from pyopbench.model.errors import WrongResult
 from pyopbench.model.op import Body, Op
 from pyopbench.model.variant import Variant
-from pyopbench.ops.gradients import as_tuple
+from pyopbench.ports.arrays import as_tuple
 from pyopbench.worker.prepare.checks import (
     DIFFERENCE_STEP,
     DIFFERENCE_TOLERANCE,

@@ -22,8 +22,8 @@ from pyopbench.model.errors import Elsewhere, Unsupported
 from pyopbench.model.op import Body
 from pyopbench.model.places import DEVICE
 from pyopbench.model.variant import Variant
-from pyopbench.ops.gradients import as_tuple, one_or_tuple
 from pyopbench.ops.kernels.simulated_device import SCOPES, Counts, is_on_device, listed
+from pyopbench.ports.arrays import as_tuple, one_or_tuple
 from pyopbench.worker.prepare.segments import constants, wrap
 
 DEVICE_PLANE = "/device:GPU:"

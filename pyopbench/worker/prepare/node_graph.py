@@ -26,7 +26,7 @@ import tensorflow as tf
 from pyopbench.model.errors import PyopbenchError
 from pyopbench.model.op import Body, Op
 from pyopbench.model.variant import Variant
-from pyopbench.ops.gradients import as_tuple
+from pyopbench.ports.arrays import as_tuple
 from pyopbench.worker.prepare.checks import Checked
 from pyopbench.worker.prepare.copies import LONGEST_CALL_SECONDS, Copies, affordable, buildable
 from pyopbench.worker.prepare.executed_graph import Chain, Counts, call_and_count, require_alive

@@ -21,12 +21,11 @@ from pyopbench.model.errors import Elided, Unsupported
 from pyopbench.model.op import Op
 from pyopbench.model.variant import Variant
 from pyopbench.ops.alignment import Crossing, aligned_as_given, aligned_share
-from pyopbench.ops.arrays import as_array, byte_count
-from pyopbench.ops.gradients import as_tuple
 from pyopbench.ops.kernels.simulated_device import is_simulated
 from pyopbench.ops.load import load_op, load_variant
 from pyopbench.ops.own.changes import change_for
 from pyopbench.ops.own.explain import explain, place_of
+from pyopbench.ports.arrays import as_array, as_tuple, byte_count
 from pyopbench.worker.prepare import gpu, node_graph
 from pyopbench.worker.prepare.checks import Checked
 from pyopbench.worker.prepare.copies import Copies, copies_of

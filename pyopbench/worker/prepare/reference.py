@@ -12,9 +12,8 @@ import tensorflow as tf
 
 from pyopbench.model.errors import WrongResult
 from pyopbench.model.op import Op
-from pyopbench.ops.arrays import as_array, as_given, is_same
-from pyopbench.ops.gradients import as_tuple
 from pyopbench.ops.load import load_op, make_inputs
+from pyopbench.ports.arrays import as_array, as_given, as_tuple, is_same
 from pyopbench.worker.prepare.checks import require_equal
 
 

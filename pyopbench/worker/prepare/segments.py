@@ -10,7 +10,7 @@ import tensorflow as tf
 from pyopbench.model.case import Case
 from pyopbench.model.op import Body, Op
 from pyopbench.model.variant import Variant
-from pyopbench.ops.gradients import as_tuple
+from pyopbench.ports.arrays import as_tuple
 
 TIMED_SEGMENTS = {"forward": (0,), "backward": (1,), "forward_backward": (0, 1)}
 """Which segments of a prepared case count for a direction."""

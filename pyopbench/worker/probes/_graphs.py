@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from pyopbench.ops.gradients import as_tuple
+from pyopbench.ports.arrays import as_tuple
 from pyopbench.worker.subject import Subject
 
 INPUT, OUTPUT = "x{}:0", "y{}:0"

@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from pyopbench.ops.gradients import as_tuple
+from pyopbench.ports.arrays import as_tuple
 from pyopbench.worker.subject import Probe, Seen, Subject
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from pyopbench.model.errors import BadInput
-from pyopbench.ops.arrays import as_given
 from pyopbench.ops.own.arguments import arguments_of, arranged
+from pyopbench.ports.arrays import as_given
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from pyopbench.model import own_target
 from pyopbench.model.discover import bring_own, find
 from pyopbench.model.errors import BadInput
 from pyopbench.model.op import Op
-from pyopbench.ops.arrays import as_given
 from pyopbench.ops.load import load_op
 from pyopbench.ops.own import load as own_load
+from pyopbench.ports.arrays import as_given
 from pyopbench.ports.rebinding import rebind
 
 HEAD = "import numpy as np\nfrom pyopbench import OwnOp\n"
