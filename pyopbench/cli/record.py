@@ -13,9 +13,9 @@ from rich.markup import escape
 
 from pyopbench.cli.options import out_option
 from pyopbench.cli.output import err, print_table, say
-from pyopbench.find.record import usage
-from pyopbench.find.record.run import record as run_and_record
-from pyopbench.find.scan.draft import BASELINES, run_words
+from pyopbench.find import usage
+from pyopbench.find.draft import BASELINES, run_words
+from pyopbench.find.record import record as run_and_record
 from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import BadInput

@@ -14,10 +14,10 @@ from rich.markup import escape
 
 from pyopbench.cli.options import AsJson, out_option
 from pyopbench.cli.output import err, out, print_table, say
-from pyopbench.find.scan import draft, risks
-from pyopbench.find.scan.call_sites import CallSite
-from pyopbench.find.scan.walk import Scan
-from pyopbench.find.scan.walk import scan as scan_paths
+from pyopbench.find import call_sites, draft
+from pyopbench.find.call_sites import CallSite
+from pyopbench.find.scan import Scan
+from pyopbench.find.scan import scan as scan_paths
 from pyopbench.model import formatting
 from pyopbench.model.errors import BadInput
 from pyopbench.model.write_file import write_new
@@ -64,7 +64,9 @@ def scan(
     err.print(f"{lines} of Python in {files}, {formatting.seconds(perf_counter() - start)}")
     if as_json:
         out.print_json(
-            json.dumps({"version": FORMAT_VERSION, "common_risks": risks.COMMON, **dataclasses.asdict(found)})
+            json.dumps(
+                {"version": FORMAT_VERSION, "common_risks": call_sites.COMMON_RISKS, **dataclasses.asdict(found)}
+            )
         )
     else:
         _print(found)
@@ -92,7 +94,7 @@ def _print(found: Scan) -> None:
     out.print(f"{formatting.count(total, 'callback')}, {formatting.count(len(found.broken), 'file')} not scanned")
     if total:
         out.print("every callback:")
-        for risk in risks.COMMON:
+        for risk in call_sites.COMMON_RISKS:
             say(risk, mark="  ")
     if found.sites:
         place = f"{found.sites[0].file}:{found.sites[0].line}"

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from pyopbench.cli import record
 from pyopbench.cli.app import app
-from pyopbench.find.record.usage import Cost, Shape, SiteUsage, Usage
+from pyopbench.find.usage import Cost, Shape, SiteUsage, Usage
 from pyopbench.model.errors import BadInput
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from commands import ENVIRONMENT, Call
 from pyopbench.engine import start
-from pyopbench.find.scan.draft import draft
+from pyopbench.find.draft import draft
 from pyopbench.model import own_target
 from pyopbench.model.own_target import brought
 from pyopbench.ops.own import load

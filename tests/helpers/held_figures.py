@@ -22,7 +22,7 @@ import simulation_tables as tables
 from places import ROOT
 from pyopbench.engine import certificate_extent, environments, memory_limit, pipeline_request, revisions, start
 from pyopbench.engine.look_times import WITHIN_RUN
-from pyopbench.find.record.usage import DISPATCH_SECONDS
+from pyopbench.find.usage import DISPATCH_SECONDS
 from pyopbench.judge import pipeline, stopping
 from pyopbench.judge.choice import PROVISIONAL
 from pyopbench.judge.comparison.verdicts import INTERLEAVED_ERROR

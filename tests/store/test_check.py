@@ -29,7 +29,7 @@ from pyopbench.engine import certify
 from pyopbench.engine.fleet import host_shard, plan_folder
 from pyopbench.engine.fleet.host_shard import FINISHED
 from pyopbench.engine.fleet.plan_folder import FLEET_FILE
-from pyopbench.find.record.run import record
+from pyopbench.find.record import record
 from pyopbench.judge.comparison.diff import compare_sides
 from pyopbench.judge.comparison.gate import read_gate
 from pyopbench.judge.comparison.select import read_sides

@@ -2,24 +2,29 @@
 
 TensorFlow's public functions are wrapped when it is imported, and so is every function that they are handed: each call
 adds one to the count of its site, and its duration to the site's seconds. Sites are the lines that make callbacks.
+
+How long the program waits for the next element of its `tf.data` iterators is measured too. In eager code the clock is
+read around the call. In a graph, as in a training step of Keras, two ops read TensorFlow's clock before and after
+`IteratorGetNext`, and a variable adds up what lies between. Nothing is added under a distribution strategy, whose
+iterators are made otherwise, or in graphs of TensorFlow 1.
 """
 
 from __future__ import annotations
 
 import atexit
 import functools
+import importlib.machinery
 import json
 import os
 import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import CodeType, FrameType, FunctionType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, cast
 
-from pyopbench.find.injected.input_waits import InputWaits, is_in_input
 from pyopbench.find.injected.tallies import (
     MARK,
     OUTSIDE,
@@ -33,6 +38,110 @@ from pyopbench.find.injected.tallies import (
     make_timed,
     name_of,
 )
+
+ITERATOR_OPS = "tensorflow.python.data.ops.iterator_ops"
+"""Where TensorFlow 2 defines the iterator of eager code and of `tf.function`, `OwnedIterator`."""
+
+METHODS = ("_next_internal", "get_next_as_optional")
+"""By which an element is taken: `next`, `get_next` and Keras call the first, a `for` loop in a graph the second."""
+
+INPUT_GRAPHS = ("Dataset", "tf_data_")
+"""How the names of the functions of a pipeline begin (tensorflow/python/data/ops/structured_function.py)."""
+
+
+class InputWaits:
+    """How many elements this process took from its iterators, and how long it waited for them.
+
+    Attributes:
+        trouble: why elements that are taken in graphs are not counted, in the words of Python; empty if they are.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self.clock = clock
+        self.trouble = ""
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin from zero, as a forked process has to; TensorFlow does not work in one, nor does its variable."""
+        self.lock = threading.RLock()
+        self.eager = [0, 0.0]
+        self.in_graphs: Any = None
+        self.read = [0, 0.0]
+
+    def install(self, iterator_ops: Any) -> None:
+        """Wrap the methods of TensorFlow's iterator."""
+        iterator = iterator_ops.OwnedIterator
+        for name in METHODS:
+            setattr(iterator, name, self._wrap(getattr(iterator, name), iterator_ops.context))
+
+    def as_dict(self) -> dict[str, float]:
+        """Return the elements that were taken and the seconds that they were waited for, as plain data."""
+        with self.lock:
+            if self.in_graphs is not None:
+                try:
+                    self.read = self.in_graphs.numpy().tolist()
+                except Exception as error:  # noqa: BLE001 - TensorFlow has ended before Python
+                    self.trouble = self.trouble or repr(error)
+            return {"elements": int(self.eager[0] + self.read[0]), "seconds": self.eager[1] + self.read[1]}
+
+    def _wrap(self, original: Callable[..., Any], context: Any) -> Callable[..., Any]:
+        clock = self.clock
+
+        @functools.wraps(original)
+        def wrapper(iterator: Any, *arguments: Any, **named: Any) -> Any:
+            if not context.executing_eagerly():
+                return self._in_graph(original, iterator, *arguments, **named)
+            start = clock()
+            taken = 0
+            try:
+                found = original(iterator, *arguments, **named)
+                taken = 1
+            finally:
+                seconds = clock() - start
+                with self.lock:
+                    self.eager[0] += taken
+                    self.eager[1] += seconds
+            return found
+
+        return wrapper
+
+    def _in_graph(self, original: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        """Call the original between two readings of TensorFlow's clock, in that order; without them if they fail."""
+        import tensorflow as tf
+
+        try:
+            variable = self._variable(tf)
+            begun = tf.timestamp()
+        except Exception as error:  # noqa: BLE001 - the program goes on, whatever this stumbles over
+            self.trouble = repr(error)
+            return original(*arguments, **named)
+        with tf.control_dependencies([begun]):
+            found = original(*arguments, **named)
+        taken = [one for one in tf.nest.flatten(found, expand_composites=True) if tf.is_tensor(one)]
+        with tf.device("CPU:0"), tf.control_dependencies(taken):
+            variable.assign_add(tf.stack([tf.ones((), tf.float64), tf.timestamp() - begun]))
+        return found
+
+    def _variable(self, tf: Any) -> Any:
+        """Return the variable of all graphs: elements, and seconds."""
+        with self.lock:
+            if self.in_graphs is None:
+                with tf.init_scope():
+                    if not tf.executing_eagerly():
+                        raise RuntimeError("a graph of TensorFlow 1")
+                    with tf.device("CPU:0"):
+                        self.in_graphs = tf.Variable(tf.zeros(2, tf.float64), trainable=False, name="pyopbench_waits")
+            return self.in_graphs
+
+
+def is_in_input(graph: Any) -> bool:
+    """Whether a graph, or one that it is built within, is a function of a `tf.data` pipeline."""
+    while graph is not None:
+        if str(getattr(graph, "name", "")).startswith(INPUT_GRAPHS):
+            return True
+        graph = getattr(graph, "outer_graph", None)
+    return False
+
 
 SAVE_SECONDS = 2.0
 """How much of a process that is killed is lost at the most."""
@@ -287,3 +396,53 @@ class Recorder:
                 time.sleep(ADD_UP_SECONDS)
                 self.add_up()
             self.save()
+
+
+VARIABLE = "PYOPBENCH_RECORD"
+"""The environment variable that names the folder which each process writes its counts to."""
+
+SCRIPT_OPS = "tensorflow.python.ops.script_ops"
+"""Where TensorFlow 2 defines its callback functions; `tensorflow` imports them from there by name."""
+
+
+class _Finder:
+    """Finds some modules as others do, and has each wrapped once it has been run."""
+
+    def __init__(self, wrap: Mapping[str, Callable[[ModuleType], None]]) -> None:
+        self.wrap = wrap
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        """Return the spec of one of the modules with a loader that also wraps; None for every other module."""
+        if name not in self.wrap:
+            return None
+        others = (finder for finder in sys.meta_path if finder is not self)
+        spec = next((found for one in others if (found := one.find_spec(name, path, target))), None)
+        if spec is not None and spec.loader is not None:
+            run = spec.loader.exec_module
+
+            def run_and_wrap(module: ModuleType) -> None:
+                run(module)
+                self.wrap[name](module)
+
+            spec.loader.exec_module = run_and_wrap  # type: ignore[method-assign]
+        return spec
+
+
+def wait_for_tensorflow() -> Recorder:
+    """Have callbacks counted from when TensorFlow is imported, and written to the folder that `VARIABLE` names."""
+    recorder = Recorder(Path(os.environ[VARIABLE]))
+
+    def count_callbacks(module: ModuleType) -> None:
+        try:
+            recorder.install(module)
+        except Exception as error:  # noqa: BLE001 - TensorFlow 1, or one that is made otherwise
+            recorder.refuse(f"{SCRIPT_OPS} is not as expected: {error!r}")
+
+    def measure_waits(module: ModuleType) -> None:
+        try:
+            recorder.waits.install(module)
+        except Exception as error:  # noqa: BLE001 - as above
+            recorder.waits.trouble = f"{ITERATOR_OPS} is not as expected: {error!r}"
+
+    sys.meta_path.insert(0, _Finder({SCRIPT_OPS: count_callbacks, ITERATOR_OPS: measure_waits}))
+    return recorder

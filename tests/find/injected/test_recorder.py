@@ -1,21 +1,24 @@
 """The counts of a process, with a fake clock and stand-ins for TensorFlow's functions.
 
-A real program is in tests/find/record/test_run.py.
+A real program is in tests/find/test_record.py.
 """
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from pyopbench.find.injected.recorder import Recorder
+from pyopbench.find.injected import recorder as recorder_module
+from pyopbench.find.injected.recorder import InputWaits, Recorder, is_in_input
 from pyopbench.find.injected.tallies import MOST_SHAPES, Site
 
 
@@ -174,3 +177,128 @@ def test_importing_the_injected_module_does_nothing_by_itself() -> None:
     spec = importlib.util.find_spec("pyopbench.find.injected.sitecustomize")
     assert spec is not None
     importlib.import_module("pyopbench.find.injected.sitecustomize")
+
+
+class WaitClock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Iterator:
+    """A stand-in for TensorFlow's that takes two seconds for each of three elements, and a third to find no more."""
+
+    def __init__(self, clock: WaitClock) -> None:
+        self.clock, self.left = clock, 3
+
+    def _next_internal(self) -> int:
+        self.clock.now += 2.0
+        if not self.left:
+            raise StopIteration
+        self.left -= 1
+        return self.left
+
+    get_next_as_optional = _next_internal
+
+
+@pytest.fixture
+def waits() -> InputWaits:
+    return InputWaits(WaitClock())
+
+
+def installed(waits: InputWaits, *, eager: bool) -> Any:
+    """Return an iterator of a class that is wrapped."""
+    kind = type("OwnedIterator", (Iterator,), {})
+    waits.install(SimpleNamespace(OwnedIterator=kind, context=SimpleNamespace(executing_eagerly=lambda: eager)))
+    return kind(waits.clock)
+
+
+def test_elements_that_are_taken_in_eager_code_are_waited_for(waits: InputWaits) -> None:
+    iterator = installed(waits, eager=True)
+    assert (iterator._next_internal(), iterator.get_next_as_optional(), iterator._next_internal()) == (2, 1, 0)
+    with pytest.raises(StopIteration):
+        iterator._next_internal()
+    assert waits.as_dict() == {"elements": 3, "seconds": 8.0}
+    waits.reset()
+    assert waits.as_dict() == {"elements": 0, "seconds": 0.0}
+
+
+def test_a_graph_that_cannot_be_measured_is_left_as_it_is_with_word_of_it(
+    waits: InputWaits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(tf: Any) -> None:
+        raise RuntimeError("no variable here")
+
+    monkeypatch.setattr(waits, "_variable", refuse)
+    assert installed(waits, eager=False)._next_internal() == 2
+    assert waits.trouble == "RuntimeError('no variable here')"
+    assert waits.as_dict() == {"elements": 0, "seconds": 0.0}
+
+
+def test_what_was_read_last_counts_when_tensorflow_has_ended(waits: InputWaits) -> None:
+    def gone() -> None:
+        raise RuntimeError("gone")
+
+    waits.read = [5, 1.0]
+    waits.in_graphs = SimpleNamespace(numpy=gone)
+    assert waits.as_dict() == {"elements": 5, "seconds": 1.0}
+    assert waits.trouble == "RuntimeError('gone')"
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["Dataset_map_lambda"], True),
+        (["inner", "Dataset_flat_map_load"], True),
+        (["tf_data_experimental_group_by_window_key"], True),
+        (["train_step", "inner"], False),
+        ([], False),
+    ],
+)
+def test_a_function_of_a_pipeline_is_known_by_its_name(names: list[str], expected: bool) -> None:
+    graph = None
+    for name in reversed(names):
+        graph = SimpleNamespace(name=name, outer_graph=graph)
+    assert is_in_input(graph) is expected
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorder:
+    """A recorder that waits for a module of the test's own."""
+    monkeypatch.setenv(recorder_module.VARIABLE, str(tmp_path))
+    monkeypatch.setattr(recorder_module, "SCRIPT_OPS", "made_up_script_ops")
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "made_up_script_ops", raising=False)
+    (tmp_path / "made_up_script_ops.py").write_text("value = 7\n", encoding="utf-8")
+    return recorder_module.wait_for_tensorflow()
+
+
+def test_the_module_is_wrapped_when_it_has_been_run(made: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed: list[Any] = []
+    monkeypatch.setattr(made, "install", lambda module: installed.append(module.value))
+    module: ModuleType = importlib.import_module("made_up_script_ops")
+    assert (module.value, installed) == (7, [7])
+
+
+def test_a_module_that_is_not_as_expected_is_left_alone_with_word_of_it(
+    made: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    why = AttributeError("it has no eager_py_func")
+
+    def refuse(module: ModuleType) -> None:
+        raise why
+
+    monkeypatch.setattr(made, "install", refuse)
+    assert importlib.import_module("made_up_script_ops").value == 7
+    assert made.trouble == f"made_up_script_ops is not as expected: {why!r}"
+
+
+def test_a_module_without_the_functions_that_are_wrapped_is_left_alone(made: Recorder) -> None:
+    assert importlib.import_module("made_up_script_ops").value == 7
+    assert made.trouble
+
+
+def test_every_other_module_is_found_by_the_others(made: Recorder) -> None:
+    assert sys.meta_path[0].find_spec("json", None) is None

@@ -10,7 +10,7 @@ import pytest
 
 from pyopbench.find.injected.recorder import Recorder
 from pyopbench.find.injected.tallies import Site
-from pyopbench.find.record.usage import InputShare, merge, propose_sizes, write_mixes
+from pyopbench.find.usage import InputShare, merge, propose_sizes, write_mixes
 from pyopbench.store.mix_file import read_mix
 
 

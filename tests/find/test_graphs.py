@@ -9,7 +9,7 @@ from google.protobuf import text_format
 from tensorflow.core.framework import graph_pb2
 from tensorflow.core.protobuf import saved_model_pb2
 
-from pyopbench.find.scan.graphs import GraphSite, find_nodes, find_nodes_in_text
+from pyopbench.find.graphs import GraphSite, find_nodes, find_nodes_in_text
 from pyopbench.model.errors import BadInput
 
 EXPECTED = [

@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from pyopbench.find.scan.call_sites import find_sites
+from pyopbench.find.call_sites import find_sites
 
 SITE = "tf.numpy_function(f, [x], tf.float32)"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pyopbench.find.record.run import environment_of, record
+from pyopbench.find.record import environment_of, record
 from pyopbench.model.errors import BadInput
 
 PROGRAM = """

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pyopbench.find.scan.walk import scan
+from pyopbench.find.scan import scan
 from pyopbench.model.errors import BadInput
 
 SITE = "import tensorflow as tf\ntf.py_function(f, [x], 1)\n"

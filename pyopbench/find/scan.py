@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pyopbench.find.scan.call_sites import CallSite, find_sites
-from pyopbench.find.scan.graphs import GraphSite, find_nodes, find_nodes_in_text
+from pyopbench.find.call_sites import CallSite, find_sites
+from pyopbench.find.graphs import GraphSite, find_nodes, find_nodes_in_text
 from pyopbench.model.errors import BadInput
 from pyopbench.model.paths import real_path
 from pyopbench.store.open_file import GRAPH, SOURCE, Kind, limit, read_bytes

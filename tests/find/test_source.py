@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from pyopbench.find.scan.names import UNKNOWN, Source
+from pyopbench.find.source import UNKNOWN, Source
 
 
 def path_of(code: str) -> str:
