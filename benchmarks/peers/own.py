@@ -12,15 +12,16 @@ from pathlib import Path
 from peers.figures import LEVEL, Pair, Row, Stated, missing, ratio_of_stated
 from peers.processes import PeerFailed, Task
 from peers.table import OWN_TOOL
-from pyopbench.engine import start
-from pyopbench.engine.schedule import measure
+from pyopbench.engine import plan
+from pyopbench.engine import settings as usual
+from pyopbench.engine.measure import measure_run
 from pyopbench.engine.settings import Settings
 from pyopbench.judge import judge
 from pyopbench.judge.decision import Verdict
 from pyopbench.model.case import MINIMUM_EFFECT, Axes, Case
 from pyopbench.model.discover import CONTROLS, PATH_VARIABLE, find
 
-SETTINGS: Settings = replace(start.QUICK, launches=8, rounds=450, until="resolved", budget_seconds=None)
+SETTINGS: Settings = replace(usual.QUICK, launches=8, rounds=450, until="resolved", budget_seconds=None)
 """How a session measures, in one place. Fewer are quicker and resolve less: four launches of at most 150 rounds, or six
 of 120, 88% in a quarter or a third of one run of asv."""
 
@@ -105,14 +106,14 @@ def _twins(folder: Path, variants: Sequence[str]) -> Path:
 def hold(folder: Path, cases: Sequence[Case], settings: Settings) -> Session:
     """Measure and judge every case with its twin, along the path of `pyopbench run`."""
     began = time.monotonic()
-    start.begin(folder, _request(cases, settings))
+    plan.begin(folder, _request(cases, settings))
     how = _how(cases)
-    measure(folder, settings, lambda step: None, lambda made: judge.look(folder, how, made, settings.launches).open)
+    measure_run(folder, settings, lambda step: None, lambda made: judge.look(folder, how, made, settings.launches).open)
     verdicts, latencies = judged(folder, cases)
     return Session(time.monotonic() - began, verdicts, latencies)
 
 
-def _request(cases: Sequence[Case], settings: Settings) -> start.Request:
+def _request(cases: Sequence[Case], settings: Settings) -> plan.Request:
     bases = tuple(dict.fromkeys(case.variant for case in cases))
     axes = Axes(
         ops=tuple(dict.fromkeys(case.op for case in cases)),
@@ -122,7 +123,7 @@ def _request(cases: Sequence[Case], settings: Settings) -> start.Request:
         sizes=tuple(dict.fromkeys(case.size for case in cases)),
         parts=False,
     )
-    return start.Request(axes, settings, bases[0], ("against_peers",), {base + TWIN: base for base in bases})
+    return plan.Request(axes, settings, bases[0], ("against_peers",), {base + TWIN: base for base in bases})
 
 
 def _how(cases: Sequence[Case]) -> judge.Judging:

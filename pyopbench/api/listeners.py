@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 from pyopbench.api.console import err, say, say_error
 from pyopbench.engine.budget import Progress as Step
 from pyopbench.engine.budget import Tell
-from pyopbench.engine.conduct import Listener
+from pyopbench.engine.measure import Listener
 from pyopbench.engine.pipeline import PipelineProgress
 from pyopbench.model import formatting
 from pyopbench.model.errors import PyopbenchError

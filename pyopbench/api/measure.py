@@ -13,9 +13,9 @@ from pyopbench.api.listeners import listener_here
 from pyopbench.api.own_function import Inputs, Op, brought_op, forget_shipped
 from pyopbench.api.request_checks import require_launches, require_list, require_revisable
 from pyopbench.api.several_results import AnyResult, result_of
-from pyopbench.engine import conduct, memory_limit, start
-from pyopbench.engine.choose_settings import settings_for
+from pyopbench.engine import measure, memory, plan, stored_run
 from pyopbench.engine.revision_request import RevisionRequest, check_revisions
+from pyopbench.engine.settings import settings_for
 from pyopbench.judge.judge import Judging
 from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, Axes, Until
 from pyopbench.model.errors import BadInput, Interrupted
@@ -128,8 +128,8 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
     require_revisable(op, rev)
     require_launches(launches)
     if memory_limit_bytes is not None:
-        memory_limit.require_limitable(memory_limit_bytes)
-    folder = start.new_folder() if out is None else Path(out)
+        memory.require_limitable(memory_limit_bytes)
+    folder = plan.new_folder() if out is None else Path(out)
     run_folder.require_new(folder)
     require_own(folder)
     listener = listener_here(progress=progress)
@@ -164,9 +164,9 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
             revisions=rev,
         )
         judging = replace(judging, baseline=baseline or usual_baseline(axes.ops, axes.variants))
-        request = start.Request(axes, settings, judging.baseline, ("pyopbench.run", name))
+        request = plan.Request(axes, settings, judging.baseline, ("pyopbench.run", name))
         revisions = RevisionRequest(tuple(rev), every, each_has_budget=budget_seconds is None) if rev else None
-        conduct.begin(folder, request, listener, tf=tf, revisions=revisions)
+        measure.begin(folder, request, listener, tf=tf, revisions=revisions)
         return _measured(folder, judging, listener, probes=bool(requires) or (probes and not rev), fail_on=fail_on)
 
 
@@ -214,18 +214,18 @@ def resume(  # noqa: PLR0913 - all but the folder have a default
             legal="a run on one version",
             hint=f"pyopbench resume {place}",
         )
-    judging = judging_of(start.baseline_of(place), minimum_effect, mix, requires, calls_per_step, step_seconds)
+    judging = judging_of(stored_run.baseline_of(place), minimum_effect, mix, requires, calls_per_step, step_seconds)
     with _resumable(place, op, inputs), alone_on_this_machine(), _brought_again(op, inputs, place, seed_with):
-        start.require_resumable(place)
+        stored_run.require_resumable(place)
         return _measured(place, judging, listener_here(progress=progress), probes=bool(requires))
 
 
 def _measured(
-    folder: Path, judging: Judging, listener: conduct.Listener, *, probes: bool, fail_on: str | None = None
+    folder: Path, judging: Judging, listener: measure.Listener, *, probes: bool, fail_on: str | None = None
 ) -> AnyResult:
     if probes:
-        conduct.probe_beside(folder, judging, listener)
-    conduct.measure(folder, judging, listener)
+        measure.probe_beside(folder, judging, listener)
+    measure.measure(folder, judging, listener)
     with listener.busy("judging"):
         return result_of(folder, judging, fail_on)
 
@@ -267,7 +267,7 @@ def _is_begun(folder: Path) -> bool:
 
 def _how_to_resume(folder: Path, op: Op | None, inputs: Inputs) -> str:
     if versions.is_here(folder):
-        command = start.stored_resume_command(folder, conduct.parts_of(folder)[0])
+        command = stored_run.stored_resume_command(folder, measure.parts_of(folder)[0])
         return f"{command} continues; pyopbench.read({str(folder)!r}) judges what there is"
     words = [repr(str(folder))]
     if callable(op):

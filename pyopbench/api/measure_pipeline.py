@@ -9,8 +9,7 @@ from pyopbench.api.judging import judging_of
 from pyopbench.api.listeners import listener_here, pipeline_text
 from pyopbench.api.own_function import Inputs, Op, brought_op
 from pyopbench.api.results import PipelineResult
-from pyopbench.engine import pipeline as measuring
-from pyopbench.engine import pipeline_request
+from pyopbench.engine import pipeline as pipelines
 from pyopbench.judge.pipeline import TrainingStep, judge
 from pyopbench.model.arrangement import STEP_ELEMENTS
 from pyopbench.model.case import BASELINE, MINIMUM_EFFECT
@@ -25,14 +24,14 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
     size: int | None = None,
     dtype: str | None = None,
     parallel: Sequence[int] = (),
-    batch: Sequence[int] = pipeline_request.BATCH,
+    batch: Sequence[int] = pipelines.BATCH,
     deterministic: bool = True,
     private_threads: int = 0,
     baseline: str | None = None,
     minimum_effect: float = MINIMUM_EFFECT,
     step_seconds: float | None = None,
     step_elements: int = STEP_ELEMENTS,
-    budget_seconds: float = pipeline_request.BUDGET_SECONDS,
+    budget_seconds: float = pipelines.BUDGET_SECONDS,
     launches: int | None = None,
     case_timeout_seconds: float = 30.0,
     seed: int = 0,
@@ -76,11 +75,11 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
     )
     training = TrainingStep(step_elements, step_seconds)
     with TemporaryFolder() as scratch, brought_op(op, inputs, scratch, seed_with) as name:
-        request = pipeline_request.PipelineRequest(
+        request = pipelines.PipelineRequest(
             name,
             size,
             dtype,
-            parallel=tuple(parallel) or pipeline_request.usual_parallel(),
+            parallel=tuple(parallel) or pipelines.usual_parallel(),
             batch=tuple(batch),
             deterministic=deterministic,
             private_threads=private_threads,
@@ -93,5 +92,5 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
             minimum_effect=minimum_effect,
         )
         with alone_on_this_machine(), listener_here(progress=progress).busy("starting") as show:
-            document = measuring.measure(request, lambda step: show(pipeline_text(step)))
+            document = pipelines.measure(request, lambda step: show(pipeline_text(step)))
     return PipelineResult(judge(document, minimum_effect, training))

@@ -12,7 +12,7 @@ import pandas as pd
 
 from pyopbench.api import frames
 from pyopbench.api.results import ComparisonResult, RunResult, links_in
-from pyopbench.engine import start, start_versions
+from pyopbench.engine import plan, stored_run
 from pyopbench.engine.revision_request import slowdown_of
 from pyopbench.judge.comparison.gate import Gate, read_gate
 from pyopbench.judge.comparison.versions import VersionComparison, judge_versions
@@ -44,7 +44,7 @@ def result_of(folder: Path, judging: Judging, fail_on: str | None = None) -> Any
         return RevisionsResult(folder, judging, fail_on)
     if versions.is_here(folder):
         return VersionsResult(folder, judging)
-    start.require_measured(folder)
+    stored_run.require_measured(folder)
     return RunResult(judge([folder], judging), [folder], folder)
 
 
@@ -101,7 +101,7 @@ class SeveralResults:
     def _copy_to(self, folder: str | Path) -> Path:
         place = Path(folder)
         run_folder.require_new(place)
-        start_versions.require_new(place)
+        plan.require_new_folder(place)
         require_own(place)
         return Path(shutil.copytree(self.folder, place, ignore=links_in, dirs_exist_ok=True))
 
@@ -120,7 +120,7 @@ class VersionsResult(SeveralResults):
             NothingMeasured: no version has a sample.
         """
         self.folder, self._judging = folder, judging
-        found, unmeasured = start_versions.measured(folder)
+        found, unmeasured = plan.find_measured(folder)
         self._judgements: Mapping[Version, Judgement]
         self.across: VersionComparison
         self._judgements, self.across = judge_versions(folder, found, judging, unmeasured)
@@ -186,7 +186,7 @@ class RevisionsResult(SeveralResults):
         return {
             one.label: RunResult(judge([one.folder], self._judging), [one.folder], one.folder)
             for one in found
-            if start.why_nothing(one.folder) is None
+            if stored_run.why_nothing(one.folder) is None
         }
 
     @property

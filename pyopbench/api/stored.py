@@ -9,9 +9,9 @@ from typing import TypeAlias
 from pyopbench.api.judging import Mix, effect_of, judging_of
 from pyopbench.api.results import ComparisonResult, RunResult
 from pyopbench.api.several_results import AnyResult, SeveralResults, result_of
-from pyopbench.engine import start
-from pyopbench.engine.conduct import parts_of
-from pyopbench.engine.report_target import usual_of
+from pyopbench.engine import stored_run
+from pyopbench.engine.measure import parts_of
+from pyopbench.engine.stored_run import find_target
 from pyopbench.judge.comparison.diff import compare_sides
 from pyopbench.judge.comparison.select import read_sides
 from pyopbench.judge.judge import judge
@@ -69,7 +69,7 @@ def read(  # noqa: PLR0913 - all but the results have a default
     several = len(paths) == 1 and versions.is_here(paths[0])
     is_over_revisions = several and versions.is_of_revisions(paths[0])
     effect = effect_of(minimum_effect, fail_on, is_over_revisions=is_over_revisions)
-    usual, folder = (start.baseline_of(parts_of(paths[0])[0]), paths[0]) if several else usual_of(paths)
+    usual, folder = (stored_run.baseline_of(parts_of(paths[0])[0]), paths[0]) if several else find_target(paths)
     judging = judging_of(baseline or usual, effect, mix, requires, calls_per_step, step_seconds)
     if several:
         return result_of(folder, judging, fail_on)

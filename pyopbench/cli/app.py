@@ -78,11 +78,11 @@ from pyopbench.cli.run_options import (
 from pyopbench.cli.scan import scan
 from pyopbench.cli.threads import Threads, measure_beside, read_threads
 from pyopbench.cli.versions import report_versions
-from pyopbench.engine import conduct, start
-from pyopbench.engine.choose_settings import settings_for
-from pyopbench.engine.conduct import parts_of
-from pyopbench.engine.report_target import usual_of
+from pyopbench.engine import measure, plan, stored_run
+from pyopbench.engine.measure import parts_of
 from pyopbench.engine.revision_request import RevisionRequest, check_revisions
+from pyopbench.engine.settings import settings_for
+from pyopbench.engine.stored_run import find_target
 from pyopbench.model.case import BASELINE, Axes
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import usual_baseline
@@ -184,11 +184,11 @@ def run(
         versions=tf or (),
         revisions=rev or (),
     )
-    request = start.Request(
+    request = plan.Request(
         axes, settings, options.baseline, ("pyopbench", *sys.argv[1:]), shard=read_shard(shard, replicates, rev)
     )
     several = RevisionRequest(tuple(rev), every, each_has_budget=budget is None) if rev else None
-    folder = conduct.begin(out_dir, request, ConsoleListener(err), tf=tf or (), revisions=several)
+    folder = measure.begin(out_dir, request, ConsoleListener(err), tf=tf or (), revisions=several)
     is_probed = bool(require) or (probes and not rev)
     if numbers:
         with telling_how_to_resume(folder), alone_on_this_machine():
@@ -242,11 +242,11 @@ def report(
             )
         for part in (results[0], *parts_of(results[0])):
             require_own(part)
-        usual = start.baseline_of(parts_of(results[0])[0])
+        usual = stored_run.baseline_of(parts_of(results[0])[0])
         raise typer.Exit(
             report_versions(results[0], read_judging(baseline or usual, mix, effect, require, calls_per_step, step_ms))
         )
-    usual, folder = usual_of(results)
+    usual, folder = find_target(results)
     require_own(out_dir or folder)
     options = read_judging(baseline or usual, mix, effect, require, calls_per_step, step_ms)
     raise typer.Exit(write_report(results, out_dir or folder, options, as_json=as_json))

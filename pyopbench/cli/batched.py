@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from rich.markup import escape
 
 from pyopbench.cli.output import err, out, print_table, say
-from pyopbench.engine.verify_batched import BatchedFinding, verify_batched
+from pyopbench.engine.verify import BatchedFinding, verify_batched
 from pyopbench.judge.writable_ports import WritablePort
 from pyopbench.model import formatting
 from pyopbench.model.case import Axes

@@ -16,14 +16,14 @@ from rich.markup import escape
 from pyopbench.api.alone import alone_on_this_machine
 from pyopbench.cli.options import AsJson, out_option
 from pyopbench.cli.output import err, out, print_table, say
-from pyopbench.engine import start
+from pyopbench.engine import plan
 from pyopbench.model import formatting
 from pyopbench.model.errors import detail_label
 from pyopbench.store.certificate import FILE, Certificate
 from pyopbench.store.open_file import CERTIFICATE, read_bytes
 
 if TYPE_CHECKING:
-    from pyopbench.engine.certificate_runs import Stage
+    from pyopbench.engine.certify import Stage
 
 EXIT_MISSED = 1
 EXIT_INTERRUPTED = 130
@@ -38,11 +38,11 @@ def certify(
 ) -> None:
     """Measure how reliable pyopbench's verdicts and decisions are on this machine."""
     # pandas and SciPy cost a second, which other commands need not pay.
-    from pyopbench.engine.certificate_extent import FULL, QUICK
+    from pyopbench.engine.certify import FULL, QUICK
     from pyopbench.engine.certify import certify as measure
 
     created = datetime.now(timezone.utc)
-    folder = out_dir or start.RESULTS_FOLDER / f"certify-{created:%Y%m%d-%H%M%S}"
+    folder = out_dir or plan.RESULTS_FOLDER / f"certify-{created:%Y%m%d-%H%M%S}"
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with alone_on_this_machine(), _progress() as tell:

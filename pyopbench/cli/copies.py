@@ -11,7 +11,7 @@ import typer
 from pyopbench.api.alone import alone_on_this_machine
 from pyopbench.cli.options import AsJson, TrustFolder, out_option
 from pyopbench.cli.output import err, out, print_table, say
-from pyopbench.engine import measure_copies
+from pyopbench.engine.copies import measure_bridges, measure_with_gpu
 from pyopbench.model import formatting
 from pyopbench.model.case import GPU
 from pyopbench.model.discover import require_known
@@ -36,7 +36,7 @@ def copies(
     if out_file is not None:
         require_own(out_file.parent)
     with alone_on_this_machine(), err.status("measuring"):
-        document = measure_copies.measure_with_gpu() if device == GPU else measure_copies.measure()
+        document = measure_with_gpu() if device == GPU else measure_bridges()
     if out_file is not None:
         copy_costs.write(out_file, document)
     if as_json:

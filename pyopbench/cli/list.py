@@ -28,7 +28,7 @@ from pyopbench.cli.options import (
 )
 from pyopbench.cli.output import err, out, print_failures, print_table
 from pyopbench.cli.read_options import read_axes
-from pyopbench.engine import planning
+from pyopbench.engine import plan as planning
 from pyopbench.engine.verify import EVERYTHING, Finding, verify_cases
 from pyopbench.model import formatting
 from pyopbench.model.case import MODE_SUMMARIES, Axes, Case

@@ -136,8 +136,7 @@ def pipeline(
     quiet: Quiet = False,
 ) -> None:
     """Measure an op inside tf.data, and find the best of threads, batches, processes and ports."""
-    from pyopbench.engine import pipeline as measuring
-    from pyopbench.engine import pipeline_request as asked
+    from pyopbench.engine import pipeline as pipelines
     from pyopbench.judge.pipeline import judge
     from pyopbench.store import pipeline_file
 
@@ -149,10 +148,10 @@ def pipeline(
     else:
         (name,) = bring_own([op], inputs or (), seed_with)
         chosen: dict[str, Any] = {
-            "parallel": _read_numbers("--parallel", parallel) or asked.usual_parallel(),
-            "budget_seconds": asked.BUDGET_SECONDS if budget is None else parse_duration(budget),
+            "parallel": _read_numbers("--parallel", parallel) or pipelines.usual_parallel(),
+            "budget_seconds": pipelines.BUDGET_SECONDS if budget is None else parse_duration(budget),
         }
-        request = asked.PipelineRequest(
+        request = pipelines.PipelineRequest(
             name,
             size,
             dtype,
@@ -168,7 +167,7 @@ def pipeline(
             **chosen,
         )
         with alone_on_this_machine(), err.status("starting") as status:
-            document = measuring.measure(request, lambda step: status.update(escape(pipeline_text(step))))
+            document = pipelines.measure(request, lambda step: status.update(escape(pipeline_text(step))))
     judgement = judge(document, effect, step)
     if out_dir is not None:
         from pyopbench.report.write_pipeline import write

@@ -26,7 +26,7 @@ from pyopbench.cli.options import (
 )
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.cli.read_options import read_axes
-from pyopbench.engine import count_copies as counting
+from pyopbench.engine import copies
 from pyopbench.model import formatting
 from pyopbench.model.case import Case
 from pyopbench.model.discover import require_known
@@ -64,15 +64,15 @@ def placement(
     trust_folder: TrustFolder = False,
 ) -> None:
     """Count copies between host and device per call, by variant, pinning and place of the data."""
-    require_known("device", [device], counting.DEVICES)
-    axes = read_axes(counting.EVERYTHING, ops, variant, None, direction, mode, None, axis, inputs, seed_with)
+    require_known("device", [device], copies.DEVICES)
+    axes = read_axes(copies.EVERYTHING, ops, variant, None, direction, mode, None, axis, inputs, seed_with)
     timeout_seconds = parse_duration(case_timeout)
     if out_file is not None:
         require_own(out_file.parent)
     announce([tf] if tf else [])
     with err.status("counting") as status:
-        document = counting.count(
-            counting.CountRequest(axes, device, timeout_seconds, tf),
+        document = copies.count(
+            copies.CountRequest(axes, device, timeout_seconds, tf),
             lambda done, total: status.update(f"counting {done:,} of {total:,}"),
         )
     if out_file is not None:
@@ -107,7 +107,7 @@ def _print_op(op: str, rows: Sequence[Row], kind: str) -> None:
             title = f"{op}, {formatting.direction(setting[1])}, {wording.MODE_WORDS[setting[0]]} ({kind})"
             print_table(title, ("variant", "pinned", *ARROWS.values()), _table_rows(there))
     _print_notes(rows)
-    savings = counted_copies.remedy_savings(rows, counting.REMEDIES)
+    savings = counted_copies.remedy_savings(rows, copies.REMEDIES)
     places = counted_copies.copies_at_places(op, rows)
     for sentence in (*map(wording.remedy_text, savings), *map(wording.place_text, places)):
         out.print(f"- {sentence}", markup=False)

@@ -16,8 +16,7 @@ from rich.table import Table
 from pyopbench.cli.installing import announce
 from pyopbench.cli.options import WHAT, AsJson, Inputs, SeedWith, TensorFlow, TrustFolder, out_option
 from pyopbench.cli.output import err, out
-from pyopbench.engine import kept_probes
-from pyopbench.engine import probe as probe_run
+from pyopbench.engine import probe as probing
 from pyopbench.model import formatting
 from pyopbench.model.discover import bring_own
 from pyopbench.model.errors import BadInput
@@ -81,19 +80,19 @@ def probe(
         _show_files(files, as_json=as_json)
         return
     ops = bring_own(_ops(op), inputs or (), seed_with)
-    seconds = probe_run.TIMEOUT_SECONDS if timeout is None else parse_duration(timeout)
-    options = probe_run.ProbeOptions(tf, seconds)
+    seconds = probing.TIMEOUT_SECONDS if timeout is None else parse_duration(timeout)
+    options = probing.ProbeOptions(tf, seconds)
     if out_file is not None:
         require_own(out_file.parent)
     announce([tf] if tf else [])
     with err.status("probing") as status:
-        attempts = probe_run.all_attempts(_names("probe", probes), _names("variant", variant), options, ops)
-        document = probe_run.try_all(
+        attempts = probing.all_attempts(_names("probe", probes), _names("variant", variant), options, ops)
+        document = probing.try_all(
             attempts, options, lambda done, total: status.update(f"probing {done:,} of {total:,}")
         )
-    kept_probes.keep(document)
+    probing.keep(document)
     if out_file is not None:
-        probe_run.add_to(out_file, document)
+        probing.add_to(out_file, document)
     _show(document, as_json=as_json)
     if out_file is not None and not as_json:
         out.print(f"written: {out_file}", soft_wrap=True, markup=False)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyopbench.engine import memory_limit, planning
+from pyopbench.engine import memory, plan
 from pyopbench.engine.shards import ShardChoice
 from pyopbench.judge import judge, requirements
 from pyopbench.model.case import Axes
@@ -43,7 +43,7 @@ def read_axes(
     }
     chosen: dict[str, Any] = {name: split_some(name, values) for name, values in given.items() if values}
     axes = apply_axes(replace(default, **chosen), axis or ())
-    planning.check_axes(axes)
+    plan.check_axes(axes)
     return axes
 
 
@@ -52,7 +52,7 @@ def read_memory_limit(limit: str | None) -> int | None:
     if limit is None:
         return None
     limit_bytes = parse_bytes(limit)
-    memory_limit.require_limitable(limit_bytes)
+    memory.require_limitable(limit_bytes)
     return limit_bytes
 
 

@@ -13,8 +13,8 @@ import typer
 from rich.markup import escape
 
 from pyopbench.cli.output import err, out, print_failures, print_table, say
-from pyopbench.engine import start
-from pyopbench.engine.schedule import Ended
+from pyopbench.engine import stored_run
+from pyopbench.engine.measure import Ended
 from pyopbench.judge import judge
 from pyopbench.judge.bars import Unknown
 from pyopbench.judge.findings import (
@@ -111,11 +111,11 @@ def retry_commands(judgement: Judgement, folders: list[Path]) -> list[str]:
     probed = [(op, one) for op, one in wanted if one.requirement in PROBES]
     # A file of counted copies is written as a whole, so that one which is there would lose what it has.
     counted = [(op, one) for op, one in wanted if one.requirement == GPU and judgement.run.counted_copies is None]
-    if not (probed or counted) or not start.are_own(folders):
+    if not (probed or counted) or not stored_run.are_own(folders):
         return []
     found = []
     for folder in folders:
-        tf = start.tf_of(folder)
+        tf = stored_run.tf_of(folder)
         on = [] if tf is None else ["--tf", tf]
         found += [[*one, *on, "--out", str(folder / probes_file.FILE)] for one in _probing(judgement, probed)]
         found += [[*one, *on, "--out", str(folder / counted_copies.FILE)] for one in _counting(judgement, counted)]
@@ -132,7 +132,7 @@ def next_command(decision: Decision, judgement: Judgement, folders: Sequence[Pat
         folders: of the run; results of other tools have no such command.
     """
     reason, run = decision.reason, judgement.run
-    if not start.are_own(list(folders)):
+    if not stored_run.are_own(list(folders)):
         return ""
     op = run.own.get(decision.op, (decision.op,))
     variant = Label.parse(decision.baseline).variant

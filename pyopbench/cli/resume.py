@@ -29,8 +29,8 @@ from pyopbench.cli.output import err, say
 from pyopbench.cli.read_options import read_judging
 from pyopbench.cli.revisions import FailOn, usual_effect_text
 from pyopbench.cli.run import measure_and_report, refuse_json
-from pyopbench.engine import checkouts, environments, start, start_revisions
-from pyopbench.engine.conduct import parts_of
+from pyopbench.engine import environments, git, start_revisions, stored_run
+from pyopbench.engine.measure import parts_of
 from pyopbench.model import formatting
 from pyopbench.model.discover import bring_own
 from pyopbench.model.errors import BadInput
@@ -75,13 +75,13 @@ def resume(
     if versions.is_of_revisions(folder):
         _ask_for_revisions(folder, yes=yes)
         for part, checkout in start_revisions.checkouts_in(folder).items():
-            start.require_resumable(part, checkout.own())
+            stored_run.require_resumable(part, checkout.own())
     else:
         for part in parts_of(folder):
-            start.require_resumable(part)
+            stored_run.require_resumable(part)
     if versions.is_here(folder) and not versions.is_of_revisions(folder):
         refuse_json(f"--json with {folder}", as_json=as_json)
-    baseline = start.baseline_of(parts_of(folder)[0])
+    baseline = stored_run.baseline_of(parts_of(folder)[0])
     given = min_effect or (usual_effect_text(fail_on) if versions.is_of_revisions(folder) else USUAL_EFFECT)
     options = read_judging(baseline, mix, given, require, calls_per_step, step_ms)
     mixed = "an even mix of sizes" if mix is None else f"the mix of {mix}"
@@ -95,7 +95,7 @@ def _ask_for_revisions(folder: Path, *, yes: bool) -> None:
     """Ask whether to check out what is not there of the revisions that a run names, since they are going to be run."""
     repository = start_revisions.repository_in(folder)
     commits = [one.revision.commit for one in versions.read(folder) if one.revision is not None]
-    missing = [commit[:10] for commit in checkouts.missing(repository, commits)]
+    missing = [commit[:10] for commit in git.missing_commits(repository, commits)]
     if not missing or yes:
         return
     question = f"The run needs {formatting.listing(missing)} of {repository} and runs that code. Check out?"
@@ -111,7 +111,7 @@ def _ask_for_revisions(folder: Path, *, yes: bool) -> None:
 
 def _ask_to_install(parts: Sequence[Path], *, yes: bool) -> None:
     """Ask whether to install what is not there of the versions that a run names: nothing is, because a file says so."""
-    wanted = dict.fromkeys(version for part in parts if (version := start.tf_of(part)) is not None)
+    wanted = dict.fromkeys(version for part in parts if (version := stored_run.tf_of(part)) is not None)
     missing = environments.missing(wanted)
     if not missing or yes:
         announce(missing)

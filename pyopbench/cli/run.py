@@ -17,7 +17,7 @@ from pyopbench.cli.output import err
 from pyopbench.cli.report import write_report
 from pyopbench.cli.revisions import report_revisions
 from pyopbench.cli.versions import report_versions
-from pyopbench.engine import conduct, start
+from pyopbench.engine import measure, stored_run
 from pyopbench.judge import judge
 from pyopbench.model.errors import BadInput
 from pyopbench.store import versions
@@ -59,13 +59,13 @@ def measure_and_report(
         with telling_how_to_resume(folder):
             until_reported.enter_context(alone_on_this_machine())  # who is waiting can be interrupted, too
             if probe:
-                conduct.probe_beside(folder, options, listener)
-            ended = conduct.measure(folder, options, listener)
+                measure.probe_beside(folder, options, listener)
+            ended = measure.measure(folder, options, listener)
         if versions.is_of_revisions(folder):
             return report_revisions(folder, options, fail_on, as_json=as_json)
         if versions.is_here(folder):
             return report_versions(folder, options)
-        start.require_measured(folder)
+        stored_run.require_measured(folder)
         return write_report([folder], folder, options, as_json=as_json, ended=ended)
 
 
@@ -78,6 +78,6 @@ def telling_how_to_resume(folder: Path) -> Iterator[None]:
     except KeyboardInterrupt:
         name = shlex.quote(str(folder))
         err.print(f"interrupted; finished measurements are in {escape(str(folder))}", soft_wrap=True)
-        err.print(f"  resume: {escape(start.resume_command(folder))}", soft_wrap=True)
+        err.print(f"  resume: {escape(stored_run.resume_command(folder))}", soft_wrap=True)
         err.print(f"  report: {escape(f'pyopbench report {name}')}", soft_wrap=True)
         raise typer.Exit(EXIT_INTERRUPTED) from None

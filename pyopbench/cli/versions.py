@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from pyopbench.cli.compare import print_comparison
 from pyopbench.cli.output import err, out, print_failures, print_table, say, say_error
-from pyopbench.engine import start, start_versions
+from pyopbench.engine import plan, stored_run
 from pyopbench.judge import judge
 from pyopbench.model import formatting
 from pyopbench.model.errors import detail_label
@@ -29,7 +29,7 @@ def report_versions(folder: Path, options: judge.Judging) -> int:
     from pyopbench.report.sections._required import remarks
     from pyopbench.report.wording.warnings import warning_text
 
-    found, unmeasured = start_versions.measured(folder)
+    found, unmeasured = plan.find_measured(folder)
     _warn_of_unmeasured(folder, unmeasured)
     with err.status(escape(printable(f"judging {formatting.listing([version.label for version in found])}"))):
         judgements, across = write.report_versions(folder, found, options, unmeasured)
@@ -47,7 +47,7 @@ def report_versions(folder: Path, options: judge.Judging) -> int:
             say(escape(sentence))
         print_failures(failed)
         out.print(f"report of {version.label}: {escape(str(version.folder / 'report.html'))}", soft_wrap=True)
-    return int(any(start.found_wrong(version.folder) for version in versions.read(folder)))
+    return int(any(stored_run.found_wrong(version.folder) for version in versions.read(folder)))
 
 
 def _warn_of_unmeasured(folder: Path, whys: Mapping[str, str]) -> None:

@@ -11,9 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, TypeAlias
 
-from pyopbench.engine.planning import check_axes, require_loaded
-from pyopbench.engine.worker_loop import WorkerLoop
-from pyopbench.engine.worker_process import CaseLost, Worker
+from pyopbench.engine.plan import check_axes, require_loaded
+from pyopbench.engine.worker_process import CaseLost, Worker, WorkerLoop
 from pyopbench.model.case import Axes, Case
 from pyopbench.store.threads_file import SCHEMA
 

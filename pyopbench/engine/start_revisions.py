@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from pyopbench.engine import checkouts, revisions, start
-from pyopbench.engine.planning import ask_for_plan, python_for, require_cases
-from pyopbench.engine.start_versions import require_new
+from pyopbench.engine import git, revisions, stored_run
+from pyopbench.engine import plan as planning
+from pyopbench.engine.plan import ask_for_plan, python_for, require_cases, require_new_folder
 from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, CaseLost, Worker
 from pyopbench.model.case import Case
 from pyopbench.model.checkout import Checkout
@@ -28,8 +28,13 @@ any length has a few identical pairs, and they cost less than a tenth of it."""
 
 
 def begin(
-    folder: Path | None, request: start.Request, asked: Sequence[str], every: int = 1, *, each_has_budget: bool = False
-) -> tuple[Path, list[start.PlannedRun]]:
+    folder: Path | None,
+    request: planning.Request,
+    asked: Sequence[str],
+    every: int = 1,
+    *,
+    each_has_budget: bool = False,
+) -> tuple[Path, list[planning.PlannedRun]]:
     """Plan a run for each revision and make the folders; a revision that cannot be planned is left out, with why.
 
     Args:
@@ -43,11 +48,11 @@ def begin(
         The folder of all, and each run in it.
 
     Raises:
-        BadInput: there is no repository or no such revision, fewer than two can be planned, or as `start.begin`.
+        BadInput: there is no repository or no such revision, fewer than two can be planned, or as `plan.begin`.
     """
-    start.check_request(request)
-    folder = folder or start.new_folder()
-    require_new(folder)
+    planning.check_request(request)
+    folder = folder or planning.new_folder()
+    require_new_folder(folder)
     repository = revisions.repository_of(request.axes.ops)
     wanted = revisions.named(repository, asked, every)
     seconds = request.settings.budget_seconds
@@ -58,12 +63,14 @@ def begin(
     try:
         _require_two(planned)
     except NothingMeasured:
-        checkouts.give_back(checkouts.checkout_of(repository, revision.commit) for revision, _ in planned)
+        git.give_back(git.checkout_of(repository, revision.commit) for revision, _ in planned)
         raise
     twin = _twin_of(next(content for _, content in planned if content is not None))
     found = [*planned, (msgspec.structs.replace(_first(planned), twin=True, values=Values()), twin)]
     named = versions.named_revisions(folder, [revision for revision, _ in found])
-    begun = start.create_all([(one.folder, content) for one, (_, content) in zip(named, found, strict=True) if content])
+    begun = planning.create_all(
+        [(one.folder, content) for one, (_, content) in zip(named, found, strict=True) if content]
+    )
     versions.write(folder, named)
     return folder, begun
 
@@ -72,13 +79,11 @@ def checkouts_in(folder: Path) -> dict[Path, Checkout]:
     """Return the checkout of each run in a folder of revisions, made where it is not there.
 
     Raises:
-        BadInput: as `checkouts.checkout_of`.
+        BadInput: as `git.checkout_of`.
     """
     parts = versions.read(folder)
     repository = repository_in(folder)
-    return {
-        one.folder: checkouts.checkout_of(repository, one.revision.commit) for one in parts if one.revision is not None
-    }
+    return {one.folder: git.checkout_of(repository, one.revision.commit) for one in parts if one.revision is not None}
 
 
 def repository_in(folder: Path) -> Path:
@@ -89,7 +94,9 @@ def repository_in(folder: Path) -> Path:
     """
     part = versions.read(folder)[0].folder
     run = run_folder.read_run(part)
-    start.require_same_own(folder, {name: one for name, one in run.get("own", {}).items() if name not in brought()}, {})
+    stored_run.require_same_own(
+        folder, {name: one for name, one in run.get("own", {}).items() if name not in brought()}, {}
+    )
     ops = {Case.from_id(key).op for key in run["cases"]} & set(run["catalogue"]["ops"])
     return revisions.repository_of(sorted(ops))
 
@@ -114,7 +121,7 @@ def _first(planned: Sequence[tuple[Revision, Mapping[str, Any] | None]]) -> Revi
 class _Plans:
     """Plans revision by revision, and compares what each computes with the first that could be planned."""
 
-    def __init__(self, request: start.Request, repository: Path) -> None:
+    def __init__(self, request: planning.Request, repository: Path) -> None:
         self._request, self._repository = request, repository
 
     def of(self, wanted: Sequence[Revision]) -> list[tuple[Revision, dict[str, Any] | None]]:
@@ -134,7 +141,7 @@ class _Plans:
         ]
 
     def _plan(self, revision: Revision, kept: _Kept) -> tuple[Revision, dict[str, Any] | None]:
-        checkout = checkouts.checkout_of(self._repository, revision.commit)
+        checkout = git.checkout_of(self._repository, revision.commit)
         try:
             _require_files(checkout)
             request = replace(self._request, checkout=checkout)
@@ -142,7 +149,7 @@ class _Plans:
                 plan = ask_for_plan(request.axes, tf=request.tf, worker=worker)
                 require_cases(plan, request.axes)
                 values = kept.compare(worker, plan)
-            content = start.content_of(request, plan)
+            content = planning.content_of(request, plan)
         except PyopbenchError as error:
             inside = f"{checkout.folder}{os.sep}"  # files are named as in the repository, wherever the worktree is
             return msgspec.structs.replace(revision, problem=error.in_a_line.replace(inside, "")), None

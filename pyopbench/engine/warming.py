@@ -9,8 +9,8 @@ from contextlib import ExitStack
 
 from pyopbench.engine import memory
 from pyopbench.engine.budget import LEAST_LAUNCHES, Budget, LimitedBy, Progress, Tell
+from pyopbench.engine.launch import WarmLaunch
 from pyopbench.engine.remaining_work import RemainingWork
-from pyopbench.engine.warm_launch import WarmLaunch
 from pyopbench.model.cores import usable_cores
 
 MOST_WORKERS = 3

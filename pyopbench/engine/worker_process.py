@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 import os
 import queue
+import re
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import IO, Any, Generic, Literal, TypeAlias, TypeVar
 
-from pyopbench.engine import bytecode, memory_limit, worker_python
-from pyopbench.engine.worker_log import cause_of_end, how_ended, tail_of
+from pyopbench.engine import environments, memory
 from pyopbench.model.checkout import Checkout
 from pyopbench.model.errors import WorkerLost
 from pyopbench.model.marker import BYTES, VARIABLE, Marker
@@ -88,7 +89,7 @@ class Worker:
         Args:
             timeout_seconds: longest silence within a request, in seconds.
             python: the interpreter that has the TensorFlow; this one if None.
-            limit_bytes: how much memory it may take, as in `memory_limit.limit`; None for as much as there is.
+            limit_bytes: how much memory it may take, as in `memory.limit`; None for as much as there is.
             heard: is set whenever the worker has said something. Then it is not waited for: that it has come up is the
                 first of its answers.
             checkout: the files of the revision that it stands for; None for the working tree.
@@ -114,9 +115,9 @@ class Worker:
                 self._folder.close()
                 raise
         self._folder.guard.watch(self._process.pid)
-        memory_limit.offer(self._process.pid)
+        memory.offer(self._process.pid)
         if limit_bytes is not None:
-            memory_limit.limit(self._process.pid, limit_bytes)
+            memory.limit(self._process.pid, limit_bytes)
         self._lines: queue.Queue[bytes] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._watcher = threading.Thread(target=self._watch, daemon=True)
@@ -136,9 +137,9 @@ class Worker:
         return self._process.pid
 
     def _start(self, shared: int, python: Path | None, checkout: Checkout | None) -> subprocess.Popen[bytes]:
-        command = worker_python.command(COMMAND, python)
+        command = environments.worker_command(COMMAND, python)
         own = {VARIABLE: str(shared), "TMPDIR": str(self._folder.path)}
-        variables = worker_python.variables(python) | bytecode.variables(python)
+        variables = environments.import_variables(python) | environments.bytecode_variables(python)
         if checkout is not None:
             variables |= checkout.variables()
         return subprocess.Popen(
@@ -210,7 +211,7 @@ class Worker:
                 raise
             within = "" if self._limit_bytes is None else f" within the memory limit of {self._limit_bytes:,} bytes"
             what = f"the worker process did not start{within}: {lost.reason}"
-            raise WorkerLost(what, hint=worker_python.remedy(self._python)) from lost
+            raise WorkerLost(what, hint=environments.start_remedy(self._python)) from lost
 
     def _wait(self) -> dict[str, Any]:
         while True:
@@ -300,3 +301,151 @@ def ask_once(
     """Answer one request by a worker of its own, with the arguments of `Worker`."""
     with Worker(timeout_seconds, python) as worker:
         return worker.ask(request)
+
+
+Item = TypeVar("Item")
+
+
+class WorkerLoop(ABC, Generic[Item]):
+    """Asks about items in order, by one worker for as long as that lasts, and by the next one from there on.
+
+    A subclass says how workers are started and asked, and records what came of each item.
+
+    Attributes:
+        items: what is asked about.
+        done: how many of them, from the first, are done with.
+    """
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        self.items = items
+        self.done = 0
+
+    @property
+    def left(self) -> Sequence[Item]:
+        """What is still to be asked about, the current item first."""
+        return self.items[self.done :]
+
+    def run(self, first: Worker | None = None) -> None:
+        """Ask about every item.
+
+        Args:
+            first: a worker that is up already, to be asked before any is started; it is ended as all are.
+
+        Raises:
+            WorkerLost: a worker did not start; what is left was not asked about.
+        """
+        while self.left:
+            with first or self.start() as worker:
+                first = None
+                is_usable = self.prepare(worker)
+                while is_usable and self.left:
+                    is_usable = self._ask_next(worker)
+
+    def _ask_next(self, worker: Worker) -> bool:
+        item = self.items[self.done]
+        try:
+            is_usable, is_done = self.ask(worker, item), True
+        except CaseLost as lost:
+            is_usable, is_done = False, self.record_loss(item, lost)
+        self.done += is_done
+        return is_usable
+
+    def end(self) -> None:
+        """Count all that is left as done with, and ask no more."""
+        self.done = len(self.items)
+
+    @abstractmethod
+    def start(self) -> Worker:
+        """Start a worker.
+
+        Raises:
+            WorkerLost: it does not start.
+        """
+
+    def prepare(self, worker: Worker) -> bool:
+        """Do what comes before the first item of each worker; can it be asked about items?
+
+        What it asks the worker it has to survive itself. If it returns False, it has to have changed something, or the
+        next worker ends in the same way.
+        """
+        return True
+
+    @abstractmethod
+    def ask(self, worker: Worker, item: Item) -> bool:
+        """Ask about an item and record the answer; can the same worker be asked about the next one?
+
+        Raises:
+            CaseLost: the worker was lost.
+        """
+
+    @abstractmethod
+    def record_loss(self, item: Item, lost: CaseLost) -> bool:
+        """Record that a worker was lost at an item, and why; is that all there is to the item?
+
+        If not, the next worker is asked about it again, so that each loss has to leave less to ask.
+        """
+
+
+LOG_NOISE = re.compile(r"[IW]\d{4} |\d{4}-\d\d-\d\d [^]]*: [IW] |WARNING: All log messages before absl")
+"""Beginnings of lines that TensorFlow logs without anything being wrong: information and warnings."""
+
+LOG_PREFIX = re.compile(r"^[EF]\d{4} [\d:.]+\s+\d+ ")
+"""Severity, time and thread of a line that TensorFlow logs: nothing that tells two runs of the same apart."""
+
+FATAL = "Fatal Python error: "
+"""How Python's faulthandler begins: what is wrong, then a stack for each thread, the current one first."""
+
+FRAME = re.compile(r'  File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>.*)')
+
+LIBRARY = re.compile(r"/lib/python\d|<frozen")
+
+LONGEST = 200
+
+TAIL_BYTES = 64_000
+"""More than the stacks of a hundred threads, which are behind the words that count."""
+
+
+def how_ended(code: int) -> str:
+    """Return how a process ended in words, by its exit code; below 0 it is the number of a signal."""
+    return f"ended by signal {_signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
+
+
+def tail_of(log: IO[bytes]) -> str:
+    """Return the end of a log."""
+    size = log.seek(0, os.SEEK_END)
+    log.seek(max(0, size - TAIL_BYTES))
+    return log.read().decode(errors="replace")
+
+
+def cause_of_end(log: str, case: str | None) -> str:
+    """Return the line of a log that tells most about how a worker ended; nothing if none tells anything.
+
+    Args:
+        log: the end of the log.
+        case: the case that the worker was at; only what was logged since it said so counts.
+    """
+    since = log if case is None else log.rpartition(case)[2]
+    said, fatal, dump = since.partition(FATAL)
+    lines = [line.strip() for line in said.splitlines()]
+    telling = [LOG_PREFIX.sub("", line) for line in lines if line and not LOG_NOISE.match(line)]
+    if not fatal:
+        return telling[-1][:LONGEST] if telling else ""
+    # "Aborted" alone says less than what was said before it, for example by a `terminate` for want of memory.
+    return "; ".join(part for part in (_place(dump), telling[-1][:LONGEST] if telling else "") if part)
+
+
+def _place(dump: str) -> str:
+    """Return what was wrong and where: the innermost frame that is not of Python's own library or of a package."""
+    what, _, stacks = dump.partition("\n")
+    current = stacks.partition("Current thread")[2].partition("\n\n")[0]
+    frames = list(FRAME.finditer(current))
+    own = [frame for frame in frames if not LIBRARY.search(frame["file"])]
+    frame = next(iter(own or frames), None)
+    return f"{what.strip()} in {frame['function']} ({frame['file']}:{frame['line']})" if frame else what.strip()
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)

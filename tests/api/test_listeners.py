@@ -14,7 +14,7 @@ from rich.console import Console
 
 from pyopbench.api.listeners import ConsoleListener, NotebookListener, listener_here
 from pyopbench.engine.budget import Progress
-from pyopbench.engine.conduct import Listener
+from pyopbench.engine.measure import Listener
 from pyopbench.model.errors import BadInput
 from pyopbench.report.wording.measuring import FEWER
 

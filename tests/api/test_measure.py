@@ -14,8 +14,8 @@ import pipelines
 import pyopbench
 from commands import planned
 from places import DATA
-from pyopbench.engine import conduct, worker_process
-from pyopbench.engine import pipeline as pipeline_measuring
+from pyopbench.engine import measure as measuring
+from pyopbench.engine import pipeline, worker_process
 from pyopbench.model.errors import BadInput, Interrupted, NothingMeasured
 from pyopbench.model.own_target import brought
 from pyopbench.store import run_folder
@@ -73,7 +73,7 @@ def test_an_interrupted_run_says_how_to_continue_and_does(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(conduct, "measure_together", interrupt)
+        patch.setattr(measuring, "measure_together", interrupt)
         with pytest.raises(Interrupted) as interrupted:
             pyopbench.run(function, [X], out=folder, **QUIET)
     assert interrupted.value.folder == folder
@@ -95,7 +95,7 @@ def test_an_interrupt_before_there_is_a_run_is_one_of_python_s_and_leaves_nothin
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(conduct, "begin", interrupt)
+    monkeypatch.setattr(measuring, "begin", interrupt)
     with pytest.raises(KeyboardInterrupt) as interrupted:
         pyopbench.run(shipped(), [X], out=tmp_path / "run", **QUIET)
     assert not isinstance(interrupted.value, Interrupted)
@@ -113,14 +113,14 @@ def test_a_worker_that_does_not_start_is_an_error_and_no_exit(
     planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned("native")
-    begin = conduct.begin
+    begin = measuring.begin
 
     def begin_alone(*words: Any, **options: Any) -> Path:
         folder = begin(*words, **options)
         monkeypatch.setattr(worker_process, "COMMAND", ENDS_AT_ONCE)
         return folder
 
-    monkeypatch.setattr(conduct, "begin", begin_alone)
+    monkeypatch.setattr(measuring, "begin", begin_alone)
     with pytest.raises(NothingMeasured):
         pyopbench.run(body, [X], out=tmp_path / "run", **QUIET)
 
@@ -184,10 +184,10 @@ def test_a_pipeline_is_measured_and_judged(monkeypatch: pytest.MonkeyPatch) -> N
     def measure(request: Any, tell: Any) -> dict[str, Any]:
         assert "body" in brought()
         asked.append(request)
-        tell(pipeline_measuring.PipelineProgress("sampling", 0, "map", 12.0))
+        tell(pipeline.PipelineProgress("sampling", 0, "map", 12.0))
         return pipelines.document(seconds)
 
-    monkeypatch.setattr(pipeline_measuring, "measure", measure)
+    monkeypatch.setattr(pipeline, "measure", measure)
     result = pyopbench.pipeline(body, X, batch=[8], launches=2, progress=False)
     assert (asked[0].op, asked[0].batch, asked[0].launches) == ("body", (8,), 2)
     assert result.arrangements["arrangement"].iloc[0] == pipelines.PARALLEL.key

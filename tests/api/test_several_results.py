@@ -18,7 +18,7 @@ from op_projects import project
 from pairs import cases
 from pyopbench.api import frames
 from pyopbench.api.several_results import RevisionsResult, VersionsResult
-from pyopbench.engine import conduct, environments, planning
+from pyopbench.engine import environments, measure, plan
 from pyopbench.model.errors import BadInput, Interrupted
 from pyopbench.store import run_folder, versions
 from refusals import refused
@@ -45,7 +45,7 @@ def closed() -> Callable[[Any], Any]:
 @pytest.fixture
 def two_versions(monkeypatch: pytest.MonkeyPatch, planned: Callable[..., None], tmp_path: Path) -> Path:
     """Return a folder for a run on two versions, which are this Python's, both of them."""
-    monkeypatch.setattr(planning, "python_of", lambda version: Path(sys.executable))
+    monkeypatch.setattr(plan, "python_of", lambda version: Path(sys.executable))
     monkeypatch.setattr(environments, "available", environments.locked)
     planned("well")
     return tmp_path / "run"
@@ -88,7 +88,7 @@ def test_an_interrupted_run_on_versions_names_the_command_that_resumes_it(
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(conduct, "measure_together", interrupt)
+    monkeypatch.setattr(measure, "measure_together", interrupt)
     with pytest.raises(Interrupted) as interrupted:
         pyopbench.run(body, [X], tf=["2.21.0"], out=two_versions, **QUIET)
     (own,) = run_folder.read_run(two_versions / "tf-2.21.0")["own"].values()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from commands import Call
-from pyopbench.engine import environments, planning
+from pyopbench.engine import environments, plan
 from pyopbench.model.errors import BadInput
 
 VERSION = environments.locked()[-1]
@@ -38,7 +38,7 @@ def test_what_is_there_is_not_mentioned(call: Call, tmp_path: Path, monkeypatch:
         raise BadInput("no worker today")
 
     monkeypatch.setattr(environments, "_is_whole", lambda folder: True)
-    monkeypatch.setattr(planning, "python_of", refuse)
+    monkeypatch.setattr(plan, "python_of", refuse)
     ended = call("run", "double", "--tf", VERSION, "--out", tmp_path / "out")
     assert (ended.code, ended.err.splitlines()) == (2, ["error: no worker today"])
 

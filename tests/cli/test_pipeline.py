@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from pipelines import ALL, BATCH, CURRENT, document
 from pyopbench.cli.app import app
-from pyopbench.engine import pipeline as measuring
-from pyopbench.engine.pipeline_request import PipelineRequest
+from pyopbench.engine import pipeline
+from pyopbench.engine.pipeline import PipelineRequest
 from pyopbench.judge.pipeline import TrainingStep, judge
 from pyopbench.model.arrangement import AUTOTUNE
 from pyopbench.model.errors import BadInput
@@ -29,11 +29,11 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> list[PipelineRequest]:
     asked: list[PipelineRequest] = []
 
     def measure(request: PipelineRequest, tell: Any) -> dict[str, Any]:
-        tell(measuring.PipelineProgress("sampling", 0, "map", 12.0))
+        tell(pipeline.PipelineProgress("sampling", 0, "map", 12.0))
         asked.append(request)
         return STORED
 
-    monkeypatch.setattr(measuring, "measure", measure)
+    monkeypatch.setattr(pipeline, "measure", measure)
     return asked
 
 

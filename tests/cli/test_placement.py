@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from placement_files import document
 from pyopbench.cli.app import app
-from pyopbench.engine import count_copies
+from pyopbench.engine import copies as copies_module
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import VARIABLE, brought
 from pyopbench.report.wording.counted_copies import place_text
@@ -24,7 +24,7 @@ WIDTH = 80
 def counted(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Let the command count nothing and find this."""
     found = document()
-    monkeypatch.setattr(count_copies, "count", lambda wanted, tell: found)
+    monkeypatch.setattr(copies_module, "count", lambda wanted, tell: found)
     return found
 
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from probe_files import document, row
 from pyopbench.cli.app import app
-from pyopbench.engine import kept_probes, probe
+from pyopbench.engine import probe
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import VARIABLE, brought
 from pyopbench.store import probes
@@ -74,7 +74,7 @@ def test_what_was_tried_with_an_op_names_it(asked: list[Any], monkeypatch: pytes
 def test_json_and_the_file_hold_the_document_and_it_is_kept(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["probe", "--json", "--out", str(tmp_path / "probes.json")])
     assert json.loads(done.stdout) == NEW == probes.read(tmp_path / "probes.json")
-    assert kept_probes.kept(NEW) == NEW
+    assert probe.read_kept(NEW) == NEW
 
 
 def files(folder: Path) -> list[str]:

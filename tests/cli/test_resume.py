@@ -15,7 +15,7 @@ import stored
 from commands import Call, begin, groups, json_refused, told
 from places import FAKE_WORKER_COMMAND
 from pyopbench.cli import resume
-from pyopbench.engine import conduct, probe, start, worker_process
+from pyopbench.engine import measure, probe, stored_run, worker_process
 from pyopbench.judge import judge
 from pyopbench.store import run_folder, versions
 
@@ -124,7 +124,7 @@ def test_the_command_that_an_interrupted_run_prints_resumes_it_with_its_own_op(
     file.write_text("def body(x):\n    return x\n", encoding="utf-8")
     folder = tmp_path / "a run"
     with monkeypatch.context() as patch:
-        patch.setattr(conduct, "measure_together", interrupt)
+        patch.setattr(measure, "measure_together", interrupt)
         ended = call("run", f"{file}:body", "--input", "np.ones(3)", "--launches", 2, "--out", folder)
     assert (ended.code, ended.out) == (130, "")
     words = printed_command(ended.err)
@@ -151,9 +151,9 @@ def test_a_run_that_is_interrupted_while_it_probes_can_be_resumed(
 WITH_FAKE_WORKER = f"""
 import sys
 from pyopbench.cli import app
-from pyopbench.engine import start, worker_process
+from pyopbench.engine import stored_run, worker_process
 worker_process.COMMAND = {FAKE_WORKER_COMMAND!r}
-start.require_resumable = lambda folder: None  # the fake worker's variants are in no folder
+stored_run.require_resumable = lambda folder: None  # the fake worker's variants are in no folder
 app.main()
 """
 
@@ -175,7 +175,7 @@ def test_a_killed_run_keeps_what_is_finished_and_is_completed_by_resuming(
 
     monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
     monkeypatch.setenv("FAKE_WORKER_HEALED", "1")
-    conduct.measure(folder, judge.Judging("well", 0.03), conduct.Listener())
+    measure.measure(folder, judge.Judging("well", 0.03), measure.Listener())
     # What comes before the group that hangs may have been finished by then; the rest is done by a launch after that.
     assert sorted(group for _, group in groups(folder)) == sorted(2 * [stored.group(size=size) for size in sizes])
     assert len(set(groups(folder))) == 6
@@ -187,7 +187,7 @@ def test_no_version_is_installed_because_a_file_names_it(
 ) -> None:
     """Nobody is asked where nobody can answer; --yes is the answer of a script."""
     monkeypatch.setattr("platformdirs.user_cache_dir", lambda name, appauthor: str(tmp_path / "cache"))
-    monkeypatch.setattr(start, "require_resumable", lambda folder: None)
+    monkeypatch.setattr(stored_run, "require_resumable", lambda folder: None)
     asked: list[Path] = []
     monkeypatch.setattr(resume, "measure_and_report", lambda folder, *options, **more: asked.append(folder) or 0)
     content = stored.run([stored.case("well")])

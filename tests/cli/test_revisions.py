@@ -178,9 +178,9 @@ def test_an_interrupted_run_is_resumed_in_the_worktrees_that_it_left(
 WITH_FAKE_WORKER = f"""
 import sys
 from pyopbench.cli import app
-from pyopbench.engine import start, worker_process
+from pyopbench.engine import stored_run, worker_process
 worker_process.COMMAND = {FAKE_WORKER_COMMAND!r}
-start.require_known = lambda *_: None  # the fake worker's variants are in no folder
+stored_run.require_known = lambda *_: None  # the fake worker's variants are in no folder
 app.main()
 """
 

@@ -12,7 +12,7 @@ import copied_files
 import placement_files
 import probe_files
 from commands import Call, told
-from pyopbench.engine import count_copies, measure_copies, probe
+from pyopbench.engine import copies, probe
 from pyopbench.model.ownership import trust
 
 STRANGER = 54321
@@ -26,8 +26,8 @@ def measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     def put(module: Any, name: str, result: Any) -> None:
         monkeypatch.setattr(module, name, lambda *_: seen.append(name) or result)
 
-    put(count_copies, "count", placement_files.document())
-    put(measure_copies, "measure", copied_files.document(copied_files.row(1, 1e-4)))
+    put(copies, "count", placement_files.document())
+    put(copies, "measure_bridges", copied_files.document(copied_files.row(1, 1e-4)))
     put(probe, "try_all", probe_files.document(probe_files.row("xla", "native")))
     monkeypatch.setattr(probe, "all_attempts", lambda *wanted: [])
     monkeypatch.setattr("platformdirs.user_data_dir", lambda name, appauthor: str(tmp_path / "data"))

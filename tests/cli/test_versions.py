@@ -13,7 +13,7 @@ import pytest
 
 import stored
 from commands import REPORT, Call, Ended, groups, json_refused, told
-from pyopbench.engine import environments, planning, start
+from pyopbench.engine import environments, plan, stored_run
 from pyopbench.judge.bars import Unknown
 from pyopbench.judge.comparison.notes import Paired
 from pyopbench.report.wording.comparison import note_text
@@ -23,7 +23,7 @@ from pyopbench.store import run_folder, versions
 
 @pytest.fixture(autouse=True)
 def _this_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planning, "python_of", lambda version: Path(sys.executable))
+    monkeypatch.setattr(plan, "python_of", lambda version: Path(sys.executable))
     monkeypatch.setattr(environments, "available", environments.locked)
 
 
@@ -78,7 +78,7 @@ def test_a_finished_run_is_resumed_and_reported_again(
     call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned("well")
-    monkeypatch.setattr(start, "require_resumable", lambda folder: None)  # these variants are in no folder
+    monkeypatch.setattr(stored_run, "require_resumable", lambda folder: None)  # these variants are in no folder
     first = run(call, tmp_path / "run")
     for words in (["resume", "--yes"], ["report"]):
         again = call(*words, tmp_path / "run")

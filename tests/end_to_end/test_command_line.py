@@ -29,9 +29,10 @@ from commands import CRASHED, ENVIRONMENT, REPORT, Call, Ended, begin, groups, n
 from places import ROOT
 from processes import is_gone
 from pyopbench.cli import output
-from pyopbench.engine import conduct, planning, start
-from pyopbench.engine.schedule import Ended as MeasuringEnded
-from pyopbench.engine.schedule import Task, Tell
+from pyopbench.engine import measure, plan
+from pyopbench.engine import settings as usual
+from pyopbench.engine.measure import Ended as MeasuringEnded
+from pyopbench.engine.measure import Task, Tell
 from pyopbench.judge.judge import Judging, judge
 from pyopbench.model import formatting
 from pyopbench.model.case import Case, Failure
@@ -241,7 +242,7 @@ def test_an_interrupt_while_planning_ends_with_its_exit_code(call: Call, monkeyp
     def interrupted(request: object, **_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(planning, "ask_once", interrupted)
+    monkeypatch.setattr(plan, "ask_once", interrupted)
     assert call("run", "sinh").code == 130
 
 
@@ -257,8 +258,8 @@ def test_a_run_stores_its_settings(call: Call, planned: Callable[..., None], tmp
         "first_rounds": 1,
         "rounds": 1,
         "until": "decided",
-        "block_seconds": start.QUICK.block_seconds,
-        "group_seconds": start.QUICK.group_seconds,
+        "block_seconds": usual.QUICK.block_seconds,
+        "group_seconds": usual.QUICK.group_seconds,
         "budget_seconds": 120.0,
         "case_timeout_seconds": 90.0,
         "memory_limit_bytes": None,
@@ -343,7 +344,7 @@ def test_a_spent_budget_is_told(
     call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned()
-    whole = conduct.measure_together
+    whole = measure.measure_together
 
     def measure_and_spend(tasks: Sequence[Task], tell: Tell, look: object = None) -> list[MeasuringEnded]:
         (task,) = tasks
@@ -351,7 +352,7 @@ def test_a_spent_budget_is_told(
         whole([replace(task, settings=replace(task.settings, launches=2, budget_seconds=None, until="end"))], tell)
         return [MeasuringEnded(2, "budget")]
 
-    monkeypatch.setattr(conduct, "measure_together", measure_and_spend)
+    monkeypatch.setattr(measure, "measure_together", measure_and_spend)
     ended = call("run", "double", "--launches", 5, "--budget", "3s", "--out", tmp_path / "run")
     assert ended.err.splitlines()[-2] == "the budget of 3 s is spent after 2 of at most 5 launches"
 
@@ -698,13 +699,13 @@ def test_a_worker_that_does_not_start_any_more_leaves_a_report_of_what_was_measu
     call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned()
-    whole = conduct.measure_together
+    whole = measure.measure_together
 
     def measure_and_lose(*arguments: Any) -> None:
         whole(*arguments)
         raise WorkerLost("the worker process did not start")
 
-    monkeypatch.setattr(conduct, "measure_together", measure_and_lose)
+    monkeypatch.setattr(measure, "measure_together", measure_and_lose)
     ended = call("run", "double", "--quick", "--out", tmp_path / "run")
     assert ended.err.splitlines()[-2:] == [
         "error: the worker process did not start",

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import hostile
-from pyopbench.engine.memory_limit import LEAST_BYTES
+from pyopbench.engine.memory import LEAST_BYTES
 from pyopbench.engine.worker_process import CaseLost, Worker
 from pyopbench.model.discover import PATH_VARIABLE
 from pyopbench.model.errors import WorkerLost

@@ -25,7 +25,8 @@ from hostile_names import NASTY, OPS, nasty, write_run
 from pyopbench.api.listeners import describe
 from pyopbench.cli import app, build
 from pyopbench.cli import list as list_module
-from pyopbench.engine import certify, count_copies, measure_copies, planning, start
+from pyopbench.engine import certify, copies
+from pyopbench.engine import plan as planning
 from pyopbench.engine.budget import Progress
 from pyopbench.engine.fleet import answers, connection
 from pyopbench.engine.verify import Finding
@@ -132,7 +133,7 @@ def test_a_resume_obeys_nothing_that_a_run_says(
     run = stored.run([stored.case("native")], environment={**stored.ENVIRONMENT, "commit": None})
     settings = {**stored.SETTINGS, "baseline": "native"}
     folder = stored.write(tmp_path / f"run{NASTY.replace('/', '')}", {**run, "settings": settings, **changes}, [])
-    monkeypatch.setattr(start, "_commit", lambda: {"commit": None, "dirty": None})
+    monkeypatch.setattr(planning, "_commit", lambda: {"commit": None, "dirty": None})
     code, told = call(monkeypatch, capsys, "resume", folder)
     assert (code, is_shown_as_text(told)) == (2, True)
 
@@ -210,8 +211,8 @@ def _nasty_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planning, "ask_for_plan", lambda *_, **__: plan)
     monkeypatch.setattr(list_module, "verify_cases", lambda *_: [Finding(case, None, failure)])
     monkeypatch.setattr(build, "ask_once", lambda request: {**kernels, "gpu": {**kernels, "reason": NASTY}})
-    monkeypatch.setattr(count_copies, "count", lambda *_: placed)
-    monkeypatch.setattr(measure_copies, "measure", lambda: {**copied, "environment": {"tensorflow": NASTY}})
+    monkeypatch.setattr(copies, "count", lambda *_: placed)
+    monkeypatch.setattr(copies, "measure_bridges", lambda: {**copied, "environment": {"tensorflow": NASTY}})
     monkeypatch.setattr(certify, "certify", lambda *_, **__: certificate)
 
 

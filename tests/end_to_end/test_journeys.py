@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from commands import ENVIRONMENT, Call
-from pyopbench.engine import start
+from pyopbench.engine import settings
 from pyopbench.find.draft import draft
 from pyopbench.model import own_target
 from pyopbench.model.own_target import brought
@@ -107,7 +107,7 @@ def test_the_printed_commands_lead_from_a_program_to_ports_that_pass_their_tests
     program: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Callbacks of one, two and three arguments: a lambda, a nested function and a method."""
-    monkeypatch.setattr(start, "QUICK_OP_SECONDS", 1.0)  # the answer does not matter
+    monkeypatch.setattr(settings, "QUICK_OP_SECONDS", 1.0)  # the answer does not matter
     words = [sys.executable, "-m", "pyopbench", "record", "--out", "r.json", "--", sys.executable, program.name]
     recorded = subprocess.run(words, env=ENVIRONMENT, capture_output=True, text=True, check=True)
     scan, first_run = commands_in(recorded.stderr)

@@ -22,7 +22,7 @@ import stored
 from commands import REPORT, Call
 from places import ROOT
 from pyopbench.cli import app
-from pyopbench.engine import certify, count_copies, measure_copies, probe, start
+from pyopbench.engine import certify, copies, plan, probe
 from pyopbench.engine.fleet import connection, plan_folder
 from pyopbench.store import certificate, pipeline_file, versions
 
@@ -117,8 +117,8 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planned: Callable[
         links_into(folder, victim, {"run.json", "samples.jsonl", "versions.json"})
     links_into(here / "trap", victim, set())
     links_into(here / "fresh", victim, {"run.json", "samples.jsonl", "versions.json"})
-    monkeypatch.setattr(count_copies, "count", lambda wanted, tell: placement_files.document())
-    monkeypatch.setattr(measure_copies, "measure", lambda: copied_files.document(copied_files.row(1, 1e-4)))
+    monkeypatch.setattr(copies, "count", lambda wanted, tell: placement_files.document())
+    monkeypatch.setattr(copies, "measure_bridges", lambda: copied_files.document(copied_files.row(1, 1e-4)))
     monkeypatch.setattr(probe, "all_attempts", lambda *wanted: [])
     monkeypatch.setattr(probe, "try_all", lambda *wanted: probe_files.document(probe_files.row("xla", "native")))
     monkeypatch.setattr(certify, "certify", _certified)
@@ -128,7 +128,7 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planned: Callable[
     links_into(here / "fleet" / "shards", victim, {"2", "2.json"})
     hosts = fleet_fakes.FakeHosts(tmp_path, 2, {"a": "tcp://1"})
     monkeypatch.setattr(connection, "Connection", lambda *_: hosts)
-    monkeypatch.setattr(start, "_commit", lambda: {"commit": None, "dirty": None})
+    monkeypatch.setattr(plan, "_commit", lambda: {"commit": None, "dirty": None})
     yield here
     assert victim.read_bytes() == KEPT
 

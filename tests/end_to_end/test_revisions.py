@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pyopbench.engine import start, start_revisions
+from pyopbench.engine import plan, settings, start_revisions
 from pyopbench.model.case import Axes
 from pyopbench.model.discover import bring_own
 from pyopbench.model.own_target import bring
@@ -40,7 +40,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def test_each_revision_is_planned_and_computed_in_its_own_worktree(project: Path, tmp_path: Path) -> None:
     names = bring_own(["my_op.py"], [])
     axes = Axes(ops=tuple(names), variants=("py_function_numpy", "numpy_function"), parts=False, quick=True)
-    request = start.Request(axes, start.QUICK, "py_function_numpy", ("pyopbench", "run"))
+    request = plan.Request(axes, settings.QUICK, "py_function_numpy", ("pyopbench", "run"))
     folder, begun = start_revisions.begin(tmp_path / "run", request, ["HEAD~2", "HEAD~1", "HEAD"])
     first, second, broken, twin = versions.read_all(folder)
     assert second.revision is not None

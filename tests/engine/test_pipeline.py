@@ -9,9 +9,17 @@ from typing import Any
 import pytest
 
 from pipelines import ALL, BATCH, CURRENT, PARALLEL, POOL, PORT, TRIED, Clock, FakePipelineWorker
-from pyopbench.engine.pipeline import THREADS, PipelineProgress, measure
-from pyopbench.engine.pipeline_record import FEWEST_ROUNDS
-from pyopbench.engine.pipeline_request import BUDGET_SECONDS, LAUNCHES, MOST_LAUNCHES, PipelineRequest, thread_counts
+from pyopbench.engine.pipeline import (
+    BUDGET_SECONDS,
+    FEWEST_ROUNDS,
+    LAUNCHES,
+    MOST_LAUNCHES,
+    THREADS,
+    PipelineProgress,
+    PipelineRequest,
+    measure,
+    thread_counts,
+)
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.store import pipeline_file
 from pyopbench.store.validation import problem

@@ -12,7 +12,8 @@ import stored
 from commands import CRASHED
 from places import FAKE_WORKER_COMMAND
 from probe_files import document, row
-from pyopbench.engine import kept_probes, probe, worker_process
+from pyopbench.engine import probe as probe_module
+from pyopbench.engine import worker_process
 from pyopbench.engine.probe import Attempt, ProbeOptions
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import VARIABLE, Target, bring
@@ -29,7 +30,7 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("platformdirs.user_data_dir", lambda name, appauthor: str(tmp_path / "data"))
     monkeypatch.setenv("FAKE_WORKER_LOG", str(tmp_path / "log"))
     monkeypatch.setenv(VARIABLE, "")
-    probe._describe.cache_clear()
+    probe_module._describe.cache_clear()
     return tmp_path / "log"
 
 
@@ -51,7 +52,7 @@ def tell(done: int, total: int) -> None:
 
 def test_a_worker_that_is_lost_costs_the_probe_that_it_was_at() -> None:
     labels = ("well", "crashing", "hanging", "native")
-    made = probe.try_all([Attempt("xla", label) for label in labels], OPTIONS, lambda done, total: None)
+    made = probe_module.try_all([Attempt("xla", label) for label in labels], OPTIONS, lambda done, total: None)
     rows = probes.rows_of(made)
     assert [(row.label, row.status) for row in rows] == [
         ("well", "works"),
@@ -64,28 +65,30 @@ def test_a_worker_that_is_lost_costs_the_probe_that_it_was_at() -> None:
 
 
 def test_a_label_tells_the_gradient(log: Path) -> None:
-    probe.try_all([Attempt("xla", "well"), Attempt("xla", "well+override_map")], OPTIONS, lambda done, total: None)
+    probe_module.try_all(
+        [Attempt("xla", "well"), Attempt("xla", "well+override_map")], OPTIONS, lambda done, total: None
+    )
     assert tried(log) == [("xla", "well", "custom_gradient"), ("xla", "well", "override_map")]
     with pytest.raises(BadInput) as refused:
-        probe.try_all([Attempt("xla", "well+tape")], OPTIONS, lambda done, total: None)
+        probe_module.try_all([Attempt("xla", "well+tape")], OPTIONS, lambda done, total: None)
     assert refused.value.received == "'tape'"
 
 
 def test_a_bad_name_is_refused() -> None:
     with pytest.raises(BadInput) as refused:
-        probe.all_attempts(["xlaa"], [], OPTIONS)
+        probe_module.all_attempts(["xlaa"], [], OPTIONS)
     assert refused.value.received == "'xlaa'"
     with pytest.raises(BadInput) as refused:
-        probe.all_attempts(["xla"], ["natve+tape"], OPTIONS)
+        probe_module.all_attempts(["xla"], ["natve+tape"], OPTIONS)
     assert refused.value.received == "'natve'"
-    assert probe.all_attempts(["xla"], ["native"], OPTIONS) == [Attempt("xla", "native")]
+    assert probe_module.all_attempts(["xla"], ["native"], OPTIONS) == [Attempt("xla", "native")]
 
 
 def test_a_run_gets_what_its_baseline_blocks_and_no_second_one_tries_it_again(tmp_path: Path, log: Path) -> None:
     cases = [stored.case("numpy_function"), stored.case("native")]
     for name in ("first", "second"):
         stored.write(tmp_path / name, stored.run(cases, environment=software()), [])
-        probe.keep_beside(tmp_path / name, (), lambda done, total: None)
+        probe_module.keep_beside(tmp_path / name, (), lambda done, total: None)
     made = probes.read(tmp_path / "second" / probes.FILE)
     baseline = TODAY
     assert {(one.probe, one.label) for one in probes.rows_of(made)} == {(name, baseline) for name in REQUIRED}
@@ -95,8 +98,10 @@ def test_a_run_gets_what_its_baseline_blocks_and_no_second_one_tries_it_again(tm
 def test_what_is_required_is_tried_with_every_variant_of_the_run(tmp_path: Path, log: Path) -> None:
     cases = [stored.case("numpy_function"), stored.case("native")]
     stored.write(tmp_path / "run", stored.run(cases, environment=software()), [])
-    probe.keep_beside(tmp_path / "run", ("xla", "gpu"), lambda done, total: None)
-    assert {(probe, variant) for probe, variant, _ in tried(log) if variant == "native"} == {("xla", "native")}
+    probe_module.keep_beside(tmp_path / "run", ("xla", "gpu"), lambda done, total: None)
+    assert {(probe_module, variant) for probe_module, variant, _ in tried(log) if variant == "native"} == {
+        ("xla", "native")
+    }
     assert set(tried_with(log)) == {("double", "native"), ("double", "numpy_function"), (None, TODAY)}
 
 
@@ -112,12 +117,12 @@ def test_what_was_tried_with_an_op_is_not_tried_again_until_its_file_is_another(
     own.write_text("OP = 1\n", encoding="utf-8")
     bring([Target("mine", str(own))])
     for name in ("first", "second"):
-        probe.keep_beside(begin(tmp_path / name, "native", op="mine"), ("xla",), tell)
+        probe_module.keep_beside(begin(tmp_path / name, "native", op="mine"), ("xla",), tell)
     assert tried_with(log).count(("mine", "native")) == 1
     found = probes.rows_of(probes.read(tmp_path / "second" / probes.FILE))
     assert [row.status for row in found if row.key == ("mine", "xla", "native")] == ["works"]
     own.write_text("OP = 2\n", encoding="utf-8")
-    probe.keep_beside(begin(tmp_path / "third", "native", op="mine"), ("xla",), tell)
+    probe_module.keep_beside(begin(tmp_path / "third", "native", op="mine"), ("xla",), tell)
     assert tried_with(log).count(("mine", "native")) == 2
 
 
@@ -125,18 +130,18 @@ def test_what_lies_beside_the_file_of_an_op_may_be_a_part_of_it(tmp_path: Path) 
     own = tmp_path / "mine.py"
     own.write_text("from helper import OP\n", encoding="utf-8")
     bring([Target("mine", str(own))])
-    alone = kept_probes.path_for(software(), "mine")
+    alone = probe_module.path_for(software(), "mine")
     (tmp_path / "helper.py").write_text("OP = 1\n", encoding="utf-8")
-    assert kept_probes.path_for(software(), "mine") != alone
-    assert kept_probes.path_for(software(), "double") != kept_probes.path_for(software())
+    assert probe_module.path_for(software(), "mine") != alone
+    assert probe_module.path_for(software(), "double") != probe_module.path_for(software())
 
 
 def test_an_op_of_a_module_is_tried_each_time(tmp_path: Path, log: Path) -> None:
     """Where its source is, only an import would tell, and what is kept of another source is of another op."""
     bring([Target("mine", "package.module", "function", ("1",))])
-    assert kept_probes.path_for(software(), "mine") is None
+    assert probe_module.path_for(software(), "mine") is None
     for name in ("first", "second"):
-        probe.keep_beside(begin(tmp_path / name, "native", op="mine"), ("xla",), tell)
+        probe_module.keep_beside(begin(tmp_path / name, "native", op="mine"), ("xla",), tell)
     assert tried_with(log).count(("mine", "native")) == 2
 
 
@@ -146,7 +151,7 @@ def test_a_worker_that_is_lost_with_an_op_costs_that_row_alone(
     monkeypatch.setenv("FAKE_WORKER_PROBED", json.dumps({"double": "crashing"}))
     cases = [stored.case("native"), stored.case("native", op="log")]
     stored.write(tmp_path / "run", stored.run(cases, environment=software()), [])
-    probe.keep_beside(tmp_path / "run", ("xla",), tell)
+    probe_module.keep_beside(tmp_path / "run", ("xla",), tell)
     rows = {row.key: row for row in probes.rows_of(probes.read(tmp_path / "run" / probes.FILE))}
     lost = rows["double", "xla", "native"]
     assert (lost.status, lost.told) == ("fails", CRASHED)
@@ -158,11 +163,11 @@ def test_what_cannot_be_tried_with_an_op_is_seen_with_the_cube(
     tmp_path: Path, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAKE_WORKER_PROBED", json.dumps({"double": "inapplicable"}))
-    probe.keep_beside(begin(tmp_path / "run", "native"), ("xla",), tell)
+    probe_module.keep_beside(begin(tmp_path / "run", "native"), ("xla",), tell)
     assert [one for one in tried_with(log) if one[1] == "native"] == [("double", "native"), (None, "native")]
     rows = probes.rows_of(probes.read(tmp_path / "run" / probes.FILE))
     assert {row.op: row.status for row in rows if row.label == "native"} == {"double": "does not apply", None: "works"}
-    probe.keep_beside(begin(tmp_path / "again", "native"), ("xla",), tell)
+    probe_module.keep_beside(begin(tmp_path / "again", "native"), ("xla",), tell)
     assert len([one for one in tried_with(log) if one[1] == "native"]) == 2
 
 
@@ -172,7 +177,7 @@ def test_a_gradient_is_tried_only_for_what_depends_on_it(tmp_path: Path, log: Pa
     native = run["catalogue"]["variants"]["native"]
     run["catalogue"]["variants"] = {"native": {**native, "gradients": ["custom_gradient", "override_map"]}}
     stored.write(tmp_path / "run", run, [])
-    probe.keep_beside(tmp_path / "run", ("xla", "second_order"), tell)
+    probe_module.keep_beside(tmp_path / "run", ("xla", "second_order"), tell)
     assert [one for one in tried(log) if one[1] == "native"] == [
         ("xla", "native", "custom_gradient"),
         ("second_order", "native", "override_map"),
@@ -180,17 +185,17 @@ def test_a_gradient_is_tried_only_for_what_depends_on_it(tmp_path: Path, log: Pa
 
 
 def test_one_worker_tries_all(tmp_path: Path, log: Path) -> None:
-    probe.keep_beside(begin(tmp_path / "run", "native"), ("xla",), tell)
+    probe_module.keep_beside(begin(tmp_path / "run", "native"), ("xla",), tell)
     assert [one["do"] for one in requests_of(log)].count("probes") == 1
 
 
 def test_ops_are_tried_by_the_probes_of_requirements_alone() -> None:
-    assert probe.all_attempts(["xla"], ["native"], OPTIONS, ["sinh"]) == [Attempt("xla", "native", "sinh")]
-    asked = probe.all_attempts([], ["native"], OPTIONS, ["sinh", "log"])
+    assert probe_module.all_attempts(["xla"], ["native"], OPTIONS, ["sinh"]) == [Attempt("xla", "native", "sinh")]
+    asked = probe_module.all_attempts([], ["native"], OPTIONS, ["sinh", "log"])
     assert {(one.op, one.probe) for one in asked} == {(op, name) for op in ("sinh", "log") for name in REQUIRED}
     for probes_, ops, received in ((["gradient"], ["sinh"], "'gradient'"), ([], ["sinhh"], "'sinhh'")):
         with pytest.raises(BadInput) as refused:
-            probe.all_attempts(probes_, ["native"], OPTIONS, ops)
+            probe_module.all_attempts(probes_, ["native"], OPTIONS, ops)
         assert refused.value.received == received
 
 
@@ -201,7 +206,7 @@ def test_parts_of_callbacks_are_no_candidates_and_are_not_tried(tmp_path: Path, 
     for part in ("native_floor", "numpy_alone"):
         run["catalogue"]["variants"].pop(part, None)
     stored.write(tmp_path / "run", run, [])
-    probe.keep_beside(tmp_path / "run", ("savedmodel",), lambda done, total: None)
+    probe_module.keep_beside(tmp_path / "run", ("savedmodel",), lambda done, total: None)
     rows = probes.rows_of(probes.read(tmp_path / "run" / probes.FILE))
     assert {row.label for row in rows if row.probe == "savedmodel"} == {
         *("numpy_function", "native"),
@@ -213,7 +218,7 @@ def test_what_was_found_on_other_software_is_tried_again(tmp_path: Path, log: Pa
     stored.write(tmp_path / "run", stored.run([stored.case("native")], environment=software()), [])
     path = tmp_path / "run" / probes.FILE
     probes.write(path, document(row("xla", "native", "fails", "no"), tensorflow="2.16.2"))
-    probe.keep_beside(tmp_path / "run", ("xla",), lambda done, total: None)
+    probe_module.keep_beside(tmp_path / "run", ("xla",), lambda done, total: None)
     found = probes.read(path)
     assert found["tensorflow"] == "2.21.0"
     assert [row.status for row in probes.rows_of(found) if row.label == "native"] == ["works"]
@@ -222,9 +227,9 @@ def test_what_was_found_on_other_software_is_tried_again(tmp_path: Path, log: Pa
 def test_a_file_keeps_what_it_holds_of_the_same_software(tmp_path: Path) -> None:
     path = tmp_path / probes.FILE
     for made in (document(row("xla", "native")), document(row("tflite", "native"))):
-        probe.add_to(path, made)
+        probe_module.add_to(path, made)
     assert [row.probe for row in probes.rows_of(probes.read(path))] == ["tflite", "xla"]
-    probe.add_to(path, document(row("xla", "tnp"), tensorflow="2.22.0"))
+    probe_module.add_to(path, document(row("xla", "tnp"), tensorflow="2.22.0"))
     assert [row.label for row in probes.rows_of(probes.read(path))] == ["tnp"]
 
 

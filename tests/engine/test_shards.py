@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import stored
-from pyopbench.engine import shards, start
+from pyopbench.engine import settings as usual
+from pyopbench.engine import shards
 from pyopbench.engine.shards import ShardChoice
 from pyopbench.model.case import Case
 from pyopbench.model.errors import BadInput
@@ -28,7 +29,12 @@ CASES = [
 
 def content(cases: list[str] = CASES, **changes: Any) -> dict[str, Any]:
     """Return the content of a plan's `run.json`."""
-    settings = {**asdict(start.QUICK), "quick": False, "baseline": "py_function_numpy", **changes.pop("settings", {})}
+    settings = {
+        **asdict(usual.QUICK),
+        "quick": False,
+        "baseline": "py_function_numpy",
+        **changes.pop("settings", {}),
+    }
     skips = [stored.failure(stored.case("xla", "skipped"), "unsupported", None)]
     return {**stored.run(cases), "settings": settings, "skips": skips, "own": {}, **changes}
 

@@ -1,7 +1,4 @@
-"""A worker that hangs, dies or never comes up costs one request, says why, and leaves no process behind.
-
-Most of it is shown on a worker that measures nothing (fake_worker.py); what only a real one can show is at the end.
-"""
+"""Workers are asked, and their loss is survived and explained."""
 
 from __future__ import annotations
 
@@ -9,9 +6,11 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import TracebackType
 
 import pytest
 
@@ -20,7 +19,17 @@ from fake_worker import EXIT_CODE, VERSIONS
 from places import EXTRAS, FAKE_WORKER, FAKE_WORKER_COMMAND
 from processes import LONG, has_ended, is_gone
 from pyopbench.engine import worker_process
-from pyopbench.engine.worker_process import CaseLost, Worker, ask_once
+from pyopbench.engine.worker_process import (
+    LONGEST,
+    TAIL_BYTES,
+    CaseLost,
+    Worker,
+    WorkerLoop,
+    ask_once,
+    cause_of_end,
+    how_ended,
+    tail_of,
+)
 from pyopbench.model.case import Case
 from pyopbench.model.discover import PACKAGE, PATH_VARIABLE
 from pyopbench.model.errors import WorkerLost
@@ -297,3 +306,179 @@ def orphan(tmp_path: Path) -> Iterator[int]:
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells the end of a process that is no child")
 def test_a_worker_in_a_hanging_body_ends_with_its_parent(orphan: int) -> None:
     assert has_ended(orphan)
+
+
+class AnyWorker:
+    """Stands for `worker_process.Worker`, and knows whether it has been closed."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.closed = False
+
+    def __enter__(self) -> AnyWorker:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None):
+        self.closed = True
+
+
+LOST = WorkerLost("the worker process did not start")
+
+
+class Loop(WorkerLoop[str]):
+    """Records `(worker, item)`; an item does to its worker what it is named after."""
+
+    def __init__(self, *items: str, workers: int = 10, refuses: int = 0) -> None:
+        super().__init__(items)
+        self.records: list[tuple[int, str]] = []
+        self.losses: list[tuple[int, str]] = []
+        self.started: list[AnyWorker] = []
+        self.workers = workers
+        self.refuses = refuses
+
+    def start(self):
+        assert all(worker.closed for worker in self.started), "one worker at a time"
+        if len(self.started) == self.workers:
+            raise LOST
+        self.started.append(AnyWorker(len(self.started)))
+        return self.started[-1]
+
+    def prepare(self, worker) -> bool:
+        return worker.number >= self.refuses
+
+    def ask(self, worker, item: str) -> bool:
+        if item in ("crashes", "crashes once") and (item, len(self.losses)) != ("crashes once", 1):
+            raise CaseLost(item, "crashed", "it ended")
+        self.records.append((worker.number, item))
+        return item != "spoils"
+
+    def record_loss(self, item: str, lost: CaseLost) -> bool:
+        self.losses.append((self.started[-1].number, lost.reason))
+        return item != "crashes once"
+
+
+def test_one_worker_is_asked_about_everything_while_it_lasts() -> None:
+    loop = Loop("a", "b", "c")
+    loop.run()
+    assert loop.records == [(0, "a"), (0, "b"), (0, "c")]
+    assert loop.started[0].closed
+
+
+def test_nothing_to_ask_starts_no_worker() -> None:
+    loop = Loop()
+    loop.run()
+    assert loop.started == []
+
+
+def test_a_lost_worker_costs_its_item_and_the_next_worker_goes_on_behind_it() -> None:
+    loop = Loop("a", "crashes", "b", "crashes")
+    loop.run()
+    assert loop.records == [(0, "a"), (1, "b")]
+    assert loop.losses == [(0, "it ended"), (1, "it ended")]
+    assert len(loop.started) == 2, "nothing was left for a third"
+
+
+def test_an_item_that_is_not_done_with_is_asked_about_again() -> None:
+    loop = Loop("crashes once", "b")
+    loop.run()
+    assert loop.records == [(1, "crashes once"), (1, "b")]
+
+
+def test_a_worker_that_an_answer_has_spoilt_is_replaced() -> None:
+    loop = Loop("spoils", "b")
+    loop.run()
+    assert loop.records == [(0, "spoils"), (1, "b")]
+
+
+def test_a_worker_that_cannot_be_prepared_is_asked_about_no_item() -> None:
+    loop = Loop("a", refuses=2)
+    loop.run()
+    assert loop.records == [(2, "a")]
+    assert all(worker.closed for worker in loop.started)
+
+
+def test_a_worker_that_does_not_start_leaves_the_rest() -> None:
+    loop = Loop("a", "crashes", "b", "c", workers=1)
+    with pytest.raises(WorkerLost) as caught:
+        loop.run()
+    assert caught.value is LOST
+    assert list(loop.left) == ["b", "c"]
+    assert loop.done == 2
+
+
+def test_ended_from_within_it_asks_no_more() -> None:
+    class Ending(Loop):
+        def prepare(self, worker) -> bool:
+            self.end()
+            return False
+
+    loop = Ending("a", "b")
+    loop.run()
+    assert (loop.records, list(loop.left), len(loop.started)) == ([], [], 1)
+
+
+INFORMATION = "I0000 00:00:1795201820.852615   29463 port.cc:153] oneDNN custom operations are on.\n"
+STACKS_OF_ANY = """\
+Fatal Python error: {}
+
+Thread 0x00007f0000000001 (most recent call first):
+  File "/python/threading.py", line 1 in wait
+
+Current thread 0x00007f0000000002 (most recent call first):
+  File "/usr/lib/python3.11/ctypes/__init__.py", line 519 in string_at
+  File "/ops/my_op.py", line 12 in body
+  File "/python/script_ops.py", line 3 in __call__
+
+Extension modules: numpy, tensorflow (total: 2)
+"""
+STACKS, STACKS_OF_ABORTED = map(STACKS_OF_ANY.format, ("Segmentation fault", "Aborted"))
+
+
+def test_only_what_was_said_since_the_case_counts() -> None:
+    assert cause_of_end(f"earlier\na/case\nlater\n{INFORMATION}\n", "a/case") == "later"
+    assert cause_of_end("earlier\na/case\n", "a/case") == ""
+    assert cause_of_end("earlier\n", None) == "earlier"
+
+
+def test_a_line_of_tensorflow_is_told_without_time_and_thread() -> None:
+    assert cause_of_end("F0000 00:00:1.2   29463 some.cc:1] Check failed\n", None) == "some.cc:1] Check failed"
+
+
+def test_a_long_line_is_cut() -> None:
+    assert cause_of_end("x" * 999, None) == "x" * LONGEST
+
+
+def test_a_crash_names_the_innermost_place_of_the_thread_that_crashed() -> None:
+    assert cause_of_end(f"a/case\n{STACKS}", "a/case") == "Segmentation fault in body (/ops/my_op.py:12)"
+
+
+def test_what_was_said_before_a_crash_is_told_with_it() -> None:
+    said = "terminate called after throwing an instance of 'std::bad_alloc'\n"
+    assert cause_of_end(said + STACKS_OF_ABORTED, None) == f"Aborted in body (/ops/my_op.py:12); {said.strip()}"
+
+
+def test_a_crash_in_libraries_alone_names_the_innermost_of_them() -> None:
+    dump = "Fatal Python error: Aborted\n\nCurrent thread 0x1 (most recent call first):\n"
+    frames = '  File "/lib/python3.11/a.py", line 1 in inner\n  File "/lib/python3.11/b.py", line 2 in outer\n'
+    assert cause_of_end(dump + frames, None) == "Aborted in inner (/lib/python3.11/a.py:1)"
+
+
+def test_a_crash_outside_of_python_is_told_without_a_place() -> None:
+    dump = "Fatal Python error: Bus error\n\nCurrent thread 0x1 (most recent call first):\n  <no Python frame>\n"
+    assert cause_of_end(dump, None) == "Bus error"
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [(3, "ended with exit code 3"), (-9, "ended by signal SIGKILL"), (-200, "ended by signal 200")],
+)
+def test_an_exit_code_and_a_signal_are_named(code: int, told: str) -> None:
+    assert how_ended(code) == told
+
+
+def test_of_a_long_log_the_end_is_read() -> None:
+    with tempfile.TemporaryFile() as log:
+        log.write(b"begin\n" + b"x" * TAIL_BYTES + b"\nend \xff\n")
+        tail = tail_of(log)
+    assert "begin" not in tail
+    assert tail.endswith("x\nend \N{REPLACEMENT CHARACTER}\n")

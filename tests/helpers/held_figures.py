@@ -20,8 +20,9 @@ from scipy import stats
 
 import simulation_tables as tables
 from places import ROOT
-from pyopbench.engine import certificate_extent, environments, memory_limit, pipeline_request, revisions, start
-from pyopbench.engine.look_times import WITHIN_RUN
+from pyopbench.engine import certify, environments, memory, revisions, settings
+from pyopbench.engine import pipeline as pipelines
+from pyopbench.engine.next_step import WITHIN_RUN
 from pyopbench.find.usage import DISPATCH_SECONDS
 from pyopbench.judge import pipeline, stopping
 from pyopbench.judge.choice import PROVISIONAL
@@ -122,7 +123,7 @@ def held() -> dict[str, dict[str, Holder]]:
         "faults.md": _exact(
             size(value_of("pyopbench/worker/requests.py", "MOST_LOG_BYTES")),
             seconds(value_of("pyopbench/ops/kernels/compiler.py", "COMPILE_SECONDS")),
-            size(memory_limit.LEAST_BYTES),
+            size(memory.LEAST_BYTES),
         ),
         "find-and-watch.md": {
             "100%": WHOLE,
@@ -134,7 +135,7 @@ def held() -> dict[str, dict[str, Holder]]:
         "history.md": _history(),
         "how-it-measures.md": _how_it_measures(),
         "pipelines.md": {
-            **_exact(seconds(pipeline_request.BUDGET_SECONDS)),
+            **_exact(seconds(pipelines.BUDGET_SECONDS)),
             **_exact(*map(percent, list(value_of("pyopbench/worker/concurrent_calls.py", "QUANTILES").values())[1:])),
         },
         "reading-a-report.md": {
@@ -152,7 +153,7 @@ def held() -> dict[str, dict[str, Holder]]:
             **_exact(f"{gate.MOST_LINES} lines", percent(INTERLEAVED_ERROR)),
             **_exact(size(revisions.LARGEST_UNTRACKED), size(revisions.WORKER_BYTES)),
         },
-        "start.md": _exact(seconds(start.QUICK_OP_SECONDS), seconds(start.QUICK.budget_seconds or 0)),
+        "start.md": _exact(seconds(settings.QUICK_OP_SECONDS), seconds(settings.QUICK.budget_seconds or 0)),
         "statistics.md": _statistics(),
         "tensorflow-versions.md": _exact(f"{environments.INSTALLED_GB} GB"),
         "what-changed-when.md": {
@@ -184,7 +185,7 @@ def claims() -> dict[str, tuple[str, ...]]:
     """Return what pages claim with numbers that are no figures, made from the constants of the code."""
     steps = ", ".join(map(str, copies.STEPS[:-1]))
     graphs = f"{copies.LINEAR[1]}, {copies.LINEAR[2]} ... {copies.LINEAR[-1]}"
-    (block,) = {start.QUICK.block_seconds, start.FULL.block_seconds}
+    (block,) = {settings.QUICK.block_seconds, settings.FULL.block_seconds}
     trimmed, looks = in_words(estimate.TRIMMED), in_words(MOST_LOOKS)
     value_of("pyopbench/worker/sampling.py", "LARGEST_TIMER_SHARE")
     far, lag = in_words(noise_scale.FARTHEST), in_words(noise_scale.LAG)
@@ -257,12 +258,12 @@ def _against_peers() -> Mapping[str, Holder]:
 
 
 def _certification() -> Mapping[str, Holder]:
-    controls = certificate_extent.CONTROLS
+    controls = certify.CONTROLS
     return _exact(
         f"{controls.launches} launches",
         f"{controls.rounds} rounds",
         seconds(controls.group_seconds),
-        f"{max(certificate_extent.INJECTED)}%",
+        f"{max(certify.INJECTED)}%",
         *map(seconds, value_of("pyopbench/worker/overhead.py", "DURATIONS")),
         points(MINIMUM_EFFECT),
         MINIMUM,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from places import FAKE_WORKER_COMMAND
-from pyopbench.engine import schedule, worker_process
+from pyopbench.engine import measure, worker_process
 from pyopbench.engine.settings import Settings
 from pyopbench.store import run_folder
 
@@ -32,7 +32,7 @@ def never(launches: int) -> frozenset[str]:
 
 def go_on(folder: Path) -> None:
     chosen = Settings(**{name: run_folder.read_run(folder)["settings"][name] for name in Settings.__dataclass_fields__})
-    schedule.measure(folder, chosen, lambda step: None, never)
+    measure.measure_run(folder, chosen, lambda step: None, never)
 
 
 def main() -> None:

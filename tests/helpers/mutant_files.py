@@ -19,7 +19,7 @@ import sharded
 import stored
 import thread_calls
 from places import ROOT
-from pyopbench.engine import kept_probes
+from pyopbench.engine import probe
 from pyopbench.store import (
     certificate,
     copy_costs,
@@ -210,7 +210,7 @@ def _make_histories(folder: Path) -> Commands:
 
 
 def _kept() -> Path:
-    path = kept_probes.path_for(KNOWN)
+    path = probe.path_for(KNOWN)
     assert path is not None
     return path
 

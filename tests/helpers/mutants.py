@@ -40,7 +40,8 @@ from places import ROOT
 from pyopbench.__main__ import EXIT_INTERRUPTED
 from pyopbench.cli import app
 from pyopbench.cli.errors import command_of, end_of
-from pyopbench.engine import conduct, environments, probe, start, worker_process
+from pyopbench.engine import environments, measure, probe, worker_process
+from pyopbench.engine import plan as planning
 from pyopbench.model.errors import InternalError, PyopbenchError, WorkerLost
 from pyopbench.store import copy_costs, counted_copies, pipeline_file, probes, run_folder, threads_file
 
@@ -125,10 +126,10 @@ def nothing_starts(data: Path, locks: Path) -> Iterator[None]:
         stack.enter_context(patch.dict(os.environ, own))
         found = probe_files.document(probe_files.row("xla", TODAY, "fails"))
         for module, name, instead in (
-            (conduct, "measure_together", _lost),
+            (measure, "measure_together", _lost),
             (probe, "try_all", lambda *_: found),
-            (start, "ask_for_plan", lambda *_, **__: plan),
-            (start, "_commit", lambda: {"commit": None, "dirty": None}),
+            (planning, "ask_for_plan", lambda *_, **__: plan),
+            (planning, "_commit", lambda: {"commit": None, "dirty": None}),
             (environments, "_make", install),
             (environments, "_is_whole", lambda folder: False),
             (worker_process, "COMMAND", ("no program of this name",)),
@@ -375,7 +376,7 @@ def table(ends: Counter[tuple[str, str, int | str]]) -> Iterator[str]:
 
 def main() -> int:
     count, seed = (int(word) for word in (*sys.argv[1:], *("2000", str(time.time_ns() % 10**9))[len(sys.argv) - 1 :]))
-    start, wrong = time.process_time(), 0
+    planning, wrong = time.process_time(), 0
     ends: Counter[tuple[str, str, int | str]] = Counter()
     is_interrupted = False
     try:
@@ -385,7 +386,7 @@ def main() -> int:
             sys.stdout.flush()
     except KeyboardInterrupt:
         is_interrupted = True
-    seconds = time.process_time() - start
+    seconds = time.process_time() - planning
     said = f"{sum(ends.values()):,} mutants from seed {seed}: {wrong:,} wrong; {seconds:.0f} s of CPU"
     sys.stdout.write("\n".join((*table(ends), said)) + "\n")
     return EXIT_INTERRUPTED if is_interrupted else int(wrong > 0)

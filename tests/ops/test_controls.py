@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pyopbench.engine.certificate_extent import BASES, INJECTED
-from pyopbench.engine.certificate_runs import controls
+from pyopbench.engine.certify import BASES, INJECTED, controls
 from pyopbench.model.case import BASELINE, Axes
 from pyopbench.model.discover import CONTROLS, PATH_VARIABLE, find
 from pyopbench.ops.load import load_ops, load_variant, load_variants

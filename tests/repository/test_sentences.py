@@ -28,7 +28,7 @@ OF_OTHERS = {
     "pyopbench/cli/errors.py": 1,
     "pyopbench/model/failures.py": 1,
     "pyopbench/store/validation.py": 2,
-    "pyopbench/engine/worker_log.py": 3,
+    "pyopbench/engine/worker_process.py": 3,
     "pyopbench/worker/environment.py": 1,
     "pyopbench/worker/probes/concurrent_calls.py": 1,
     "pyopbench/worker/probes/exceptions.py": 1,

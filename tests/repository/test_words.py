@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from places import ROOT
 from pyopbench.cli import app
-from pyopbench.engine import start
+from pyopbench.engine import stored_run
 from pyopbench.judge import judge
 from pyopbench.judge.decide import Judgement
 from pyopbench.model.case import MINIMUM_EFFECT
@@ -93,7 +93,7 @@ def test_a_long_paragraph_is_found() -> None:
 
 @pytest.fixture(scope="module")
 def reference() -> Judgement:
-    baseline = start.baseline_of(REFERENCE)
+    baseline = stored_run.baseline_of(REFERENCE)
     return judge.judge([REFERENCE], judge.Judging(baseline, MINIMUM_EFFECT))
 
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from copied_files import GPU, document, gpu_document, row
 from pyopbench.cli.app import app
-from pyopbench.engine import measure_copies, planning
+from pyopbench.engine import copies, plan
 from pyopbench.model.errors import BadInput
 from pyopbench.report.sections.copies import SECTION
 from pyopbench.report.wording import copy_costs as wording
@@ -74,7 +74,7 @@ def test_the_command_prints_a_table_for_each_direction_and_keeps_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = document(row(1, 1e-4), row(1_000_000, 1.1e-3))
-    monkeypatch.setattr(measure_copies, "measure", lambda: known)
+    monkeypatch.setattr(copies, "measure_bridges", lambda: known)
     done = CliRunner().invoke(app, ["copies", "--out", str(tmp_path / "copies.json")])
     assert done.exit_code == 0
     titles = {f"{direction}, on the host (TensorFlow 2.21.0)" for direction in copy_costs.DIRECTIONS}
@@ -89,7 +89,7 @@ def test_with_a_gpu_the_command_prints_what_crosses_to_it_and_the_report_has_it_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     known = {**document(row(1, 1e-4), row(1_000_000, 1.1e-3)), **gpu_document(GPU)}
-    monkeypatch.setattr(measure_copies, "measure_with_gpu", lambda: known)
+    monkeypatch.setattr(copies, "measure_with_gpu", lambda: known)
     done = CliRunner().invoke(app, ["copies", "--device", "gpu"], env={"COLUMNS": "120"})
     assert done.exit_code == 0
     assert {wording.LATENCIES, wording.RATES} <= set(map(str.strip, done.stdout.splitlines()))
@@ -101,8 +101,8 @@ def test_with_a_gpu_the_command_prints_what_crosses_to_it_and_the_report_has_it_
 
 
 def test_without_a_gpu_the_command_ends_with_the_devices_before_it_measures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measure_copies, "measure", lambda: pytest.fail("measured"))
-    monkeypatch.setattr(planning, "ask_once", lambda request, python: {"devices": ["CPU:0"], "reason": "none"})
+    monkeypatch.setattr(copies, "measure_bridges", lambda: pytest.fail("measured"))
+    monkeypatch.setattr(plan, "ask_once", lambda request, python: {"devices": ["CPU:0"], "reason": "none"})
     done = CliRunner().invoke(app, ["copies", "--device", "gpu"])
     assert isinstance(done.exception, BadInput)
     assert done.exception.exit_code == 2

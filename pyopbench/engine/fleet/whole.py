@@ -14,7 +14,7 @@ from pyopbench.engine.fleet.dispatch import Dispatch, FleetEnd, Rules, Watch, no
 from pyopbench.engine.fleet.messages import SentFile
 from pyopbench.engine.fleet.plan_folder import FleetPlan, PlannedFile
 from pyopbench.engine.fleet.sent_files import read_sent
-from pyopbench.engine.start import new_folder
+from pyopbench.engine.plan import new_folder
 from pyopbench.judge.odd_hosts import odd_hosts, results_by_host
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.store.fleet_findings import OddHost

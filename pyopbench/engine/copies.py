@@ -1,4 +1,4 @@
-"""Counts what crosses between host and device: every variant, pinned to every place, from and to every place.
+"""What crosses between host and device: copies are counted for every variant and place, or their time is measured.
 
 The device is simulated, or real. Counting happens in a worker of its own; one that hangs or dies costs the case that it
 was at. What comes out is plain data that is the same every time, for a file beside a run's results.
@@ -11,16 +11,15 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import pyopbench
-from pyopbench.engine.planning import ask_for_plan, no_gpu, python_for, require_cases
-from pyopbench.engine.worker_loop import WorkerLoop
-from pyopbench.engine.worker_process import CaseLost, Worker
+from pyopbench.engine.plan import ask_for_plan, no_gpu, python_for, require_cases, require_gpu
+from pyopbench.engine.worker_process import CaseLost, Worker, WorkerLoop, ask_once
 from pyopbench.model.case import GPU, SIMULATED, Axes, Case
 from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import NothingMeasured, WorkerLost
 from pyopbench.model.own_target import brought
 from pyopbench.model.places import PINS
+from pyopbench.store import copy_costs, counted_copies
 from pyopbench.store.catalogue_facts import declared
-from pyopbench.store.counted_copies import SCHEMA
 
 DEVICES = {"simulated": SIMULATED, "gpu": GPU}
 """What `--device` takes, and the placement of the cases."""
@@ -132,7 +131,7 @@ def _head(request: CountRequest, plan: Mapping[str, Any]) -> dict[str, Any]:
     catalogue = plan["catalogue"]
     cases = [Case.from_id(key) for key in plan["cases"]]
     return {
-        "schema": SCHEMA,
+        "schema": counted_copies.SCHEMA,
         "device": request.device,
         "pyopbench": pyopbench.__version__,
         **{name: plan["environment"][name] for name in SOFTWARE},
@@ -209,3 +208,39 @@ def _why_no_device(worker: Worker, request: CountRequest) -> str:
     if answer["reason"] and request.device == "gpu":
         raise no_gpu(answer["devices"])
     return str(answer["reason"])
+
+
+TIMEOUT_SECONDS = 120.0
+"""Longest silence; each block is told, and lasts milliseconds."""
+
+
+def measure_bridges() -> dict[str, Any]:
+    """Measure the bridges of the TensorFlow that is installed; return the document that results/README.md describes.
+
+    Raises:
+        NothingMeasured: the worker hung or died.
+    """
+    return {"schema": copy_costs.SCHEMA, **_answer_of("host_copies")}
+
+
+def measure_with_gpu() -> dict[str, Any]:
+    """Measure what `measure` does, and under `transfers` the copies between host and GPU.
+
+    Raises:
+        BadInput: TensorFlow sees no GPU; with the devices that it sees, and before anything is measured.
+        NothingMeasured: a worker hung or died.
+    """
+    require_gpu()
+    return {**measure_bridges(), "transfers": _answer_of("gpu_copies")}
+
+
+def _answer_of(request: str) -> dict[str, Any]:
+    try:
+        return ask_once({"do": request}, TIMEOUT_SECONDS)
+    except CaseLost as lost:
+        raise NothingMeasured(
+            f"the {request.replace('_', ' ')} could not be measured",
+            received=f"{lost.reason}, at {lost.case}",
+            legal=f"a worker that answers within {TIMEOUT_SECONDS:g} s and runs to the end",
+            hint="run it again; if it happens again, TensorFlow ends the process",
+        ) from lost

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from pyopbench.engine import start
-from pyopbench.engine.choose_settings import settings_for
+from pyopbench.engine import settings
+from pyopbench.engine.settings import settings_for
 from pyopbench.model.case import UNLIMITED, UNTIL, Axes
 from pyopbench.model.errors import BadInput
 
@@ -30,18 +30,18 @@ def test_a_full_run_has_no_budget() -> None:
 
 
 def test_what_is_not_given_is_as_usual() -> None:
-    assert settings_for(Axes()) == start.FULL
-    assert settings_for(Axes(quick=True)) == start.QUICK
+    assert settings_for(Axes()) == settings.FULL
+    assert settings_for(Axes(quick=True)) == settings.QUICK
 
 
 @pytest.mark.parametrize("compared", [{"versions": ["2.16.2", "2.21.0"]}, {"revisions": ["main", "HEAD"]}])
 def test_only_the_budget_ends_a_comparison_that_has_one(compared: dict[str, list[str]]) -> None:
-    assert settings_for(Axes(), **compared).launches == start.FULL.launches
+    assert settings_for(Axes(), **compared).launches == settings.FULL.launches
     found = settings_for(Axes(), budget_seconds=600.0, **compared)
     assert found.launches == found.rounds == UNLIMITED
-    assert found.first_rounds == start.FULL.first_rounds
+    assert found.first_rounds == settings.FULL.first_rounds
     found = settings_for(Axes(quick=True), launches=4, **compared)
-    assert (found.launches, found.rounds) == (4, start.QUICK.rounds), "or what is asked for"
+    assert (found.launches, found.rounds) == (4, settings.QUICK.rounds), "or what is asked for"
 
 
 def test_what_is_given_stands_in_place_of_the_usual() -> None:

@@ -1,4 +1,4 @@
-"""Worktrees of revisions in the cache: made once, looked at, locked while in use, taken away."""
+"""Worktrees of revisions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pyopbench.engine import checkouts, revisions
+from pyopbench.engine import git as git_module
+from pyopbench.engine import revisions
 from pyopbench.model import cache_folder
 from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import BadInput
@@ -28,10 +29,10 @@ def worktrees(folder: Path) -> int:
 
 def test_a_checkout_has_the_files_of_its_commit_and_the_name_of_the_repository(made: tuple[Path, list[str]]) -> None:
     folder, commits = made
-    found = [checkouts.checkout_of(folder, one) for one in commits]
+    found = [git_module.checkout_of(folder, one) for one in commits]
     assert [(one.folder / "op.py").read_text(encoding="utf-8") for one in found] == ["# 0\n", "# 1\n"]
     assert {one.folder.name for one in found} == {"project"}, "a package may be named by it"
-    assert all(one.folder.is_relative_to(cache_folder.folder_of(checkouts.FOLDER)) for one in found)
+    assert all(one.folder.is_relative_to(cache_folder.folder_of(git_module.FOLDER)) for one in found)
     assert worktrees(folder) == 2
 
 
@@ -54,7 +55,7 @@ def signed(folder: Path, commit: str) -> str:
 
 def test_hooks_of_the_repository_are_not_run(made: tuple[Path, list[str]], tmp_path: Path) -> None:
     program(made[0] / ".git" / "hooks" / "post-checkout", f"touch {tmp_path}/ran")
-    checkouts.checkout_of(*(made[0], made[1][0]))
+    git_module.checkout_of(*(made[0], made[1][0]))
     assert not (tmp_path / "ran").exists()
 
 
@@ -70,8 +71,8 @@ def test_programs_in_the_settings_of_the_repository_are_not_run(
     (folder / "op.py").write_text("# changed\n", encoding="utf-8")
     found = revisions.named(folder, [by_hand, revisions.WORKTREE])
     for revision in found:
-        checkouts.checkout_of(folder, revision.commit)
-        assert checkouts.is_whole(folder, revision.commit)
+        git_module.checkout_of(folder, revision.commit)
+        assert git_module.is_whole(folder, revision.commit)
     assert not (tmp_path / "ran").exists()
     git(folder, "status", "--porcelain")
     git(folder, "show", by_hand)
@@ -84,51 +85,51 @@ def test_filters_of_the_repository_are_run(made: tuple[Path, list[str]], tmp_pat
     with_filter = commit(folder, {".gitattributes": "*.py filter=large\n"})
     git(folder, "config", "filter.large.smudge", str(program(tmp_path / "smudge", "echo '# smudged'")))
     git(folder, "config", "filter.large.clean", str(program(tmp_path / "clean", "echo '# 1'")))
-    found = checkouts.checkout_of(folder, with_filter).folder
+    found = git_module.checkout_of(folder, with_filter).folder
     assert (found / "op.py").read_text(encoding="utf-8") == "# smudged\n"
 
 
 def test_a_checkout_is_used_again_unless_it_was_changed(made: tuple[Path, list[str]]) -> None:
     folder, (first, _) = made
-    found = checkouts.checkout_of(folder, first).folder
+    found = git_module.checkout_of(folder, first).folder
     (found / "untracked").touch()
-    checkouts.checkout_of(folder, first)
+    git_module.checkout_of(folder, first)
     assert (found / "untracked").exists()
     (found / "op.py").write_text("# changed\n", encoding="utf-8")
-    checkouts.checkout_of(folder, first)
+    git_module.checkout_of(folder, first)
     assert (found / "op.py").read_text(encoding="utf-8") == "# 0\n"
     assert not (found / "untracked").exists()
 
 
 def test_what_a_killed_process_left_half_made_is_made_again(made: tuple[Path, list[str]]) -> None:
     folder, (first, _) = made
-    half = checkouts.folder_of(folder, first)
+    half = git_module.folder_of(folder, first)
     half.mkdir(parents=True)
     for above in list(half.parents)[:4]:
         above.chmod(0o700)
     (half / "half").touch()
-    assert (checkouts.checkout_of(folder, first).folder / "op.py").exists()
+    assert (git_module.checkout_of(folder, first).folder / "op.py").exists()
     assert not (half / "half").exists()
     git(folder, "worktree", "remove", "--force", str(half))
-    checkouts.checkout_of(folder, first)
+    git_module.checkout_of(folder, first)
     assert worktrees(folder) == 1
 
 
 def test_what_others_can_write_to_is_refused(made: tuple[Path, list[str]]) -> None:
     folder, (first, _) = made
-    found = checkouts.checkout_of(folder, first).folder
+    found = git_module.checkout_of(folder, first).folder
     (found / "open").touch()
     (found / "open").chmod(0o666)
     with pytest.raises(BadInput) as refused:
-        checkouts.checkout_of(folder, first)
+        git_module.checkout_of(folder, first)
     assert refused.value.received == found / "open"
 
 
 def test_the_umask_of_the_user_opens_nothing(made: tuple[Path, list[str]]) -> None:
-    cache_folder.private_folder(checkouts.FOLDER, "worktrees")
+    cache_folder.private_folder(git_module.FOLDER, "worktrees")
     before = os.umask(0)
     try:
-        found = checkouts.checkout_of(made[0], made[1][0]).folder
+        found = git_module.checkout_of(made[0], made[1][0]).folder
     finally:
         os.umask(before)
     assert not [path for path in (found, *found.rglob("*")) if path.stat().st_mode & 0o077]
@@ -136,11 +137,11 @@ def test_the_umask_of_the_user_opens_nothing(made: tuple[Path, list[str]]) -> No
 
 def test_what_is_done_with_is_taken_away_and_what_is_in_use_stays(made: tuple[Path, list[str]]) -> None:
     folder, commits = made
-    found = [checkouts.checkout_of(folder, one) for one in commits]
-    with checkouts.used([found[0], found[0]]):
-        checkouts.give_back(found)
+    found = [git_module.checkout_of(folder, one) for one in commits]
+    with git_module.keep_in_use([found[0], found[0]]):
+        git_module.give_back(found)
         assert [one.folder.exists() for one in found] == [True, False]
-    checkouts.give_back(found)
+    git_module.give_back(found)
     assert not found[0].folder.exists()
     assert worktrees(folder) == 0
 
@@ -149,9 +150,9 @@ def test_of_what_interrupted_runs_left_the_last_are_kept(
     made: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, commits = made
-    monkeypatch.setattr(checkouts, "MOST_KEPT", 1)
-    found = [checkouts.checkout_of(folder, one) for one in (*commits, commit(folder, {"op.py": "# 2\n"}))]
-    checkouts.give_back([found[-1]])
+    monkeypatch.setattr(git_module, "MOST_KEPT", 1)
+    found = [git_module.checkout_of(folder, one) for one in (*commits, commit(folder, {"op.py": "# 2\n"}))]
+    git_module.give_back([found[-1]])
     assert sum(one.folder.exists() for one in found) == 1
 
 
@@ -159,10 +160,10 @@ def test_commits_without_a_checkout_are_missing_and_those_that_are_gone_are_an_e
     made: tuple[Path, list[str]],
 ) -> None:
     folder, commits = made
-    checkouts.checkout_of(folder, commits[0])
-    assert checkouts.missing(folder, [*commits, commits[1]]) == [commits[1]]
+    git_module.checkout_of(folder, commits[0])
+    assert git_module.missing_commits(folder, [*commits, commits[1]]) == [commits[1]]
     with pytest.raises(BadInput) as refused:
-        checkouts.missing(folder, ["0" * 40])
+        git_module.missing_commits(folder, ["0" * 40])
     assert refused.value.received == f"{'0' * 40} in {folder}"
 
 
@@ -170,10 +171,10 @@ def test_pyopbench_is_of_the_revision_in_its_own_repository_only(
     made: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, (first, _) = made
-    assert (checkouts.checkout_of(folder, first).package / "pyopbench").resolve() == PACKAGE
+    assert (git_module.checkout_of(folder, first).package / "pyopbench").resolve() == PACKAGE
     for inside, package in ((folder / "pyopbench", folder), (folder / "venv" / "site-packages" / "pyopbench", None)):
         inside.mkdir(parents=True)
-        monkeypatch.setattr(checkouts, "PACKAGE", inside)
-        found = checkouts.checkout_of(folder, first)
+        monkeypatch.setattr(git_module, "PACKAGE", inside)
+        found = git_module.checkout_of(folder, first)
         assert found.package == package or (package is None and found.package != inside.parent)
-    assert checkouts.checkout_of(folder, first).moved(folder) == found.folder
+    assert git_module.checkout_of(folder, first).moved(folder) == found.folder

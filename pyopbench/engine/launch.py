@@ -1,4 +1,4 @@
-"""One launch: a worker that prepares what is open, stays warm, and samples whenever it is its turn."""
+"""One launch: a worker that prepares what is open, stays warm, and samples in its turn; and what its loss costs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pyopbench.engine import memory
-from pyopbench.engine.lost_cases import failures_elsewhere, failures_of
-from pyopbench.engine.remaining_work import RemainingWork
+from pyopbench.engine.remaining_work import RemainingWork, failures_elsewhere, failures_of
 from pyopbench.engine.worker_process import CaseLost, Worker
 from pyopbench.model.case import Case, forward_group
 from pyopbench.model.errors import BadInput
@@ -235,7 +234,7 @@ class WarmLaunch:
 def forward_first(groups: Sequence[str]) -> list[str]:
     """Return groups in their order, but of two of a size first the one without gradients.
 
-    What is refused there need not be tried in the other (`lost_cases.refused_with_gradient`).
+    What is refused there need not be tried in the other (`remaining_work.refused_with_gradient`).
     """
     order = list(groups)
     for group in groups:

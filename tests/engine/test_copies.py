@@ -12,8 +12,8 @@ import pytest
 
 from commands import CRASHED
 from places import FAKE_WORKER_COMMAND
-from pyopbench.engine import count_copies, worker_process
-from pyopbench.engine.count_copies import EVERYTHING, CountRequest
+from pyopbench.engine import copies, worker_process
+from pyopbench.engine.copies import EVERYTHING, CountRequest
 from pyopbench.model.case import Case
 from pyopbench.model.errors import BadInput, NothingMeasured, WorkerLost
 from pyopbench.store import counted_copies
@@ -37,7 +37,7 @@ def count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict
         skips = [{"case": Case("sinh", "xla", "none", "forward", "eager", "float32", 10).id, "reason": "no"}]
         plan = {"cases": cases, "skips": skips, "catalogue": catalogue, "environment": environment}
         (tmp_path / "plan").write_text(json.dumps(plan), encoding="utf-8")
-        return count_copies.count(CountRequest(EVERYTHING, device, 1.0), lambda done, total: None)
+        return copies.count(CountRequest(EVERYTHING, device, 1.0), lambda done, total: None)
 
     return run
 
@@ -70,7 +70,7 @@ def test_a_worker_that_does_not_start_again_leaves_what_was_counted(
             raise WorkerLost(not_started)
         return worker_process.Worker(*arguments)
 
-    monkeypatch.setattr(count_copies, "Worker", start)
+    monkeypatch.setattr(copies, "Worker", start)
     found = count("well", "crashing", "last")
     assert variants_of(found["rows"]) == ["well"]
     reasons = [one["reason"] for one in found["failures"]]
@@ -133,14 +133,14 @@ def test_another_schema_is_told(count: Callable[..., dict[str, Any]], tmp_path: 
 
 
 def test_a_remedy_is_counted_beside_what_it_mends() -> None:
-    chosen = count_copies._with_remedies(replace(EVERYTHING, variants=("py_function_numpy",)))
+    chosen = copies._with_remedies(replace(EVERYTHING, variants=("py_function_numpy",)))
     assert chosen.variants == ("py_function_numpy", "py_function_numpy_host")
-    assert "native" in count_copies._with_remedies(EVERYTHING).variants
+    assert "native" in copies._with_remedies(EVERYTHING).variants
 
 
 def test_own_ops_are_counted_at_sizes_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(count_copies, "brought", lambda: {"mine": None})
-    everything = replace(count_copies.EVERYTHING, ops=("mine",))
-    assert count_copies.with_own_sizes(everything) == replace(everything, sizes=(), quick=True)
-    for axes in (replace(everything, ops=("mine", "sinh")), replace(everything, sizes=(5,)), count_copies.EVERYTHING):
-        assert count_copies.with_own_sizes(axes) == axes
+    monkeypatch.setattr(copies, "brought", lambda: {"mine": None})
+    everything = replace(copies.EVERYTHING, ops=("mine",))
+    assert copies.with_own_sizes(everything) == replace(everything, sizes=(), quick=True)
+    for axes in (replace(everything, ops=("mine", "sinh")), replace(everything, sizes=(5,)), copies.EVERYTHING):
+        assert copies.with_own_sizes(axes) == axes

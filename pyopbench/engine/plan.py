@@ -1,0 +1,350 @@
+"""Plans a run: axes are checked, a worker says what can be measured, and the folder is made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pyopbench
+from pyopbench.engine import git, stored_run
+from pyopbench.engine.environments import python_of, require_available
+from pyopbench.engine.settings import Settings
+from pyopbench.engine.shards import ShardChoice, narrowed
+from pyopbench.engine.worker_process import Worker, ask_once
+from pyopbench.model.case import (
+    DIRECTIONS,
+    DTYPES,
+    GPU,
+    MECHANISMS,
+    MODES,
+    PLACEMENTS,
+    SIMULATED,
+    Axes,
+)
+from pyopbench.model.checkout import Checkout
+from pyopbench.model.discover import find, require_known
+from pyopbench.model.errors import BadInput
+from pyopbench.model.option_text import option_text
+from pyopbench.model.own_target import brought
+from pyopbench.model.paths import real_path
+from pyopbench.store import certificate, run_folder, versions
+
+
+def check_axes(axes: Axes) -> None:
+    """Check every name and size before a worker is started.
+
+    Raises:
+        BadInput: an unknown op (with the nearest names), variant, direction, mode, dtype or placement, or a bad size.
+    """
+    require_known("op", axes.ops, find("ops"))
+    require_known("variant", axes.variants, find("variants"))
+    require_known("direction", axes.directions, DIRECTIONS)
+    require_known("mode", axes.modes, MODES)
+    require_known("dtype", axes.dtypes, DTYPES)
+    require_known("device", axes.placements, PLACEMENTS)
+    _check_placements(axes.placements)
+    require_known("gradient mechanism", axes.gradients, (*MECHANISMS, "all"))
+    if "all" in axes.gradients and len(axes.gradients) > 1:
+        raise BadInput(
+            "--gradient has all and also names",
+            received=",".join(axes.gradients),
+            legal="all, or names",
+            hint="leave one of them out",
+        )
+    for size in axes.sizes:
+        if size < 1:
+            raise BadInput(
+                "a size must be at least 1",
+                received=size,
+                legal="whole numbers from 1",
+                hint="for example --axis size=1e3,1e6",
+            )
+
+
+def _check_placements(placements: Sequence[str]) -> None:
+    if SIMULATED in placements:
+        raise BadInput(
+            "nothing is timed on the simulated device",
+            received=f"device={SIMULATED}",
+            legal=", ".join(name for name in PLACEMENTS if name != SIMULATED),
+            hint="`pyopbench placement` counts copies there",
+        )
+    if len(set(placements)) > 1:
+        raise BadInput(
+            "a run has one device, because a process that sees a GPU measures the CPU differently",
+            received=", ".join(placements),
+            legal="one of them",
+            hint="make one run per device, and compare their ratios",
+        )
+
+
+def ask_for_plan(
+    axes: Axes, *, compiles: bool = True, tf: str | None = None, worker: Worker | None = None
+) -> dict[str, Any]:
+    """Return cases, skips, catalogue and environment for `axes`, from a worker.
+
+    Args:
+        axes: what to cover.
+        compiles: compile the kernels that cases need and are not there yet; else it is taken that they can be.
+        tf: version of TensorFlow to plan for, as in `Request`.
+        worker: that is asked; one of its own if None.
+
+    Raises:
+        BadInput: a bad name or size, or a file of an op or a variant that cannot be loaded.
+    """
+    check_axes(axes)
+    python = python_for(tf)
+    if GPU in axes.placements:
+        require_gpu(python)
+    request = {"do": "plan", "axes": asdict(axes), "compile": compiles}
+    plan = ask_once(request, python=python) if worker is None else worker.ask(request)
+    require_loaded(plan)
+    if tf is not None and plan["environment"].get("tensorflow") != tf:
+        raise BadInput(
+            "the worker imports another TensorFlow than the one you chose",
+            received=f"{plan['environment'].get('tensorflow')}, for {option_text('tf', [tf])}",
+            legal=f"TensorFlow {tf} from {python}",
+            hint="remove folders with a TensorFlow from PYTHONPATH",
+        )
+    return plan
+
+
+def require_loaded(answer: Mapping[str, Any]) -> None:
+    """Check that a worker could load every op and variant.
+
+    Raises:
+        BadInput: it could not; with the file's error.
+    """
+    if "error" in answer:
+        said = dict(answer["error"])
+        in_worker = RuntimeError(said.pop("traceback"))  # for --debug, because it happened there
+        raise BadInput(**said) from in_worker
+
+
+def python_for(tf: str | None) -> Path | None:
+    """Return the interpreter that has a version of TensorFlow; None, for this one, if no version is asked for."""
+    return None if tf is None else python_of(tf)
+
+
+def require_gpu(python: Path | None = None) -> None:
+    """Check that the TensorFlow of an interpreter, this one if None, sees a GPU, by a worker of its own.
+
+    Raises:
+        BadInput: it does not; with the devices that it sees.
+    """
+    answer = ask_once({"do": "device", "placement": GPU}, python=python)
+    if answer["reason"]:
+        raise no_gpu(answer["devices"])
+
+
+def no_gpu(devices: Sequence[str]) -> BadInput:
+    """Return the error for who asks for a GPU where there is none."""
+    return BadInput(
+        "TensorFlow sees no GPU",
+        received=f"{option_text('device', GPU)}, with {', '.join(devices) or 'no device at all'}",
+        legal="a machine with a GPU, and TensorFlow with GPU support",
+        hint="`pyopbench placement` counts copies on a simulated device; docs/gpu.md explains how to run on a GPU",
+    )
+
+
+def require_cases(plan: Mapping[str, Any], axes: Axes) -> None:
+    """Check that a plan has a case.
+
+    Raises:
+        BadInput: it has none; with the first reason.
+    """
+    if plan["cases"]:
+        return
+    reasons = [skip["reason"] for skip in plan["skips"]] or ["no chosen variant has a gradient"]
+    raise BadInput(
+        "there is no case to measure with these options",
+        received=_shown(axes),
+        legal="a combination that `pyopbench list` shows as a case",
+        hint=f"the first of {len(reasons)} reasons: {reasons[0]}",
+    )
+
+
+def _shown(axes: Axes) -> str:
+    chosen = {name: value for name, value in asdict(axes).items() if value and not isinstance(value, bool)}
+    return ", ".join(f"{name}={','.join(map(str, value))}" for name, value in chosen.items())
+
+
+def count_reasons(skips: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
+    """Return each reason with the number of cases that it stands for, the most frequent first."""
+    return Counter(str(skip["reason"]) for skip in skips).most_common()
+
+
+RESULTS_FOLDER = Path("results")
+
+
+@dataclass(frozen=True)
+class Request:
+    """A run that is asked for: what to cover, how to measure, the baseline of ratios, the command for the record.
+
+    `pairs` compares variants in pairs of their own, as in `latencies.baseline_of`. `tf` is the version of TensorFlow to
+    measure on, of those of `environments.available`; None is the one beside this Python. `checkout` has the files of
+    the revision to measure; None is the working tree. `shard` is the part of the plan to measure; None is all of it.
+    """
+
+    axes: Axes
+    settings: Settings
+    baseline: str
+    command: tuple[str, ...]
+    pairs: Mapping[str, str] = field(default_factory=dict)
+    tf: str | None = None
+    checkout: Checkout | None = None
+    shard: ShardChoice | None = None
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """A run that has been planned and has its folder."""
+
+    folder: Path
+    cases: int
+    skips: int
+
+
+def begin(folder: Path | None, request: Request) -> PlannedRun:
+    """Plan a run and make its folder.
+
+    Args:
+        folder: where; None for a new folder under `results/`.
+        request: what is asked for.
+
+    Raises:
+        BadInput: a bad name, a baseline that is left out, a folder that holds a run, or axes that leave no case.
+    """
+    folder = folder or new_folder()
+    return begin_all([(folder, request)])[0]
+
+
+def begin_all(asked: Sequence[tuple[Path, Request]]) -> list[PlannedRun]:
+    """Plan several runs, and make their folders when all are planned: one that cannot be leaves nothing of the others.
+
+    Raises:
+        BadInput: as `begin`.
+    """
+    for folder, request in asked:
+        check_request(request)
+        run_folder.require_new(folder)
+    contents = narrowed([_planned(request) for _, request in asked], asked[0][1].shard)
+    return create_all([(folder, content) for (folder, _), content in zip(asked, contents, strict=True)])
+
+
+def create_all(planned: Sequence[tuple[Path, Mapping[str, Any]]]) -> list[PlannedRun]:
+    """Make the folders of runs, each with its content as from `content_of`.
+
+    Raises:
+        BadInput: one of them holds a run, or cannot be written to.
+    """
+    created = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    for folder, content in planned:
+        run_folder.create(folder, {"run": real_path(folder).name, "created": created, **content})
+    return [PlannedRun(folder, len(content["cases"]), len(content["skips"])) for folder, content in planned]
+
+
+def _planned(request: Request) -> dict[str, Any]:
+    plan = ask_for_plan(request.axes, tf=request.tf)
+    require_cases(plan, request.axes)
+    return content_of(request, plan)
+
+
+def new_folder() -> Path:
+    """Return a folder under `results/` that is named by the time."""
+    return RESULTS_FOLDER / datetime.now(timezone.utc).strftime("%Y%m%d-%H%M%S")
+
+
+def check_request(request: Request) -> None:
+    """Check what can be checked before a worker is started.
+
+    Raises:
+        BadInput: a bad name or size, or a baseline that is left out.
+    """
+    check_axes(request.axes)
+    require_known("baseline", [request.baseline], find("variants"))
+    variants = request.axes.variants
+    if variants and request.baseline not in variants:
+        raise BadInput(
+            "the baseline is not among the variants to measure",
+            received=f"{option_text('baseline', request.baseline)}, with {', '.join(variants)} to measure",
+            legal=f"one of {', '.join(variants)}",
+            hint=f"measure {request.baseline} too, or choose another baseline",
+        )
+
+
+def content_of(request: Request, plan: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of the `run.json` of what is asked for, but for its name and when it was made."""
+    own = brought() if request.checkout is None else request.checkout.own()
+    settings = {**asdict(request.settings), "quick": request.axes.quick, "baseline": request.baseline}
+    if request.pairs:
+        settings["pairs"] = dict(request.pairs)
+    if request.tf is not None:
+        settings["tf"] = request.tf
+    environment = {**plan["environment"], **git.commit_of_package(), "pyopbench": pyopbench.__version__}
+    return {
+        "command": list(request.command),
+        "settings": settings,
+        "environment": environment,
+        "certificate": certificate.find(environment),
+        "catalogue": plan["catalogue"],
+        "cases": plan["cases"],
+        "skips": plan["skips"],
+        "own": {name: {"words": brought()[name].words, "fingerprint": one.fingerprint} for name, one in own.items()},
+    }
+
+
+def begin_versions(folder: Path | None, request: Request, asked: Sequence[str]) -> tuple[Path, list[PlannedRun]]:
+    """Plan a run for each version and make the folders.
+
+    Args:
+        folder: where; None for a new folder under `results/`.
+        request: what is asked for.
+        asked: versions of TensorFlow, in the order to show them in; one may be named twice, to see what noise is.
+
+    Returns:
+        The folder of all, and each run in it.
+
+    Raises:
+        BadInput: a version cannot be had, or as `plan.begin`.
+    """
+    require_available(asked)
+    folder = folder or new_folder()
+    require_new_folder(folder)
+    named = versions.named(folder, asked)
+    begun = begin_all([(one.folder, replace(request, tf=one.tf)) for one in named])
+    versions.write(folder, named)
+    return folder, begun
+
+
+def find_measured(folder: Path) -> tuple[list[versions.Version], dict[str, str]]:
+    """Return the versions in a folder that have a sample, and label -> why the others have none.
+
+    Raises:
+        NothingMeasured: none has; with the first reasons.
+    """
+    found = versions.read(folder)
+    whys = {version.label: why for version in found if (why := stored_run.why_nothing(version.folder)) is not None}
+    if len(whys) == len(found):
+        stored_run.require_measured(found[0].folder)
+    return [version for version in found if version.label not in whys], whys
+
+
+def require_new_folder(folder: Path) -> None:
+    """Check that a folder holds no run yet, neither of one version nor of several.
+
+    Raises:
+        BadInput: it does, or it cannot be written to.
+    """
+    run_folder.require_new(folder)
+    if versions.is_here(folder):
+        raise BadInput(
+            "the output folder already contains a run of several versions",
+            received=folder,
+            legal="an empty or new folder",
+            hint=f"choose another --out, or resume that run: pyopbench resume {folder}",
+        )

@@ -1,0 +1,164 @@
+"""A run that is stored: whether it can be continued and how, what it was planned for, and whether it holds anything."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any
+
+from pyopbench.engine import plan
+from pyopbench.engine.git import commit_of_package
+from pyopbench.engine.settings import Settings
+from pyopbench.engine.shards import require_unmerged
+from pyopbench.model import formatting
+from pyopbench.model.case import FLOOR_SUFFIX, TWIN_SUFFIX, Case
+from pyopbench.model.discover import find, require_known
+from pyopbench.model.errors import BadInput, NothingMeasured
+from pyopbench.model.own_target import Target, brought
+from pyopbench.store import run_folder
+
+
+def require_resumable(folder: Path, own: Mapping[str, Target] | None = None) -> None:
+    """Check that what a run was planned with is still there.
+
+    Args:
+        folder: of the run.
+        own: the own ops of this process, as the revision of the run has them; None for those of the working tree.
+
+    Raises:
+        BadInput: an op or a variant has gone (else each of its cases would be recorded as failed), or pyopbench is at
+            another commit, so that what is measured now could not be compared with what was.
+    """
+    run = require_unmerged(run_folder.read_run(folder), folder)
+    run_folder.require_unchanged([*run_folder.changes(folder), *run_folder.read_lines(folder)[1]])
+    require_same_own(folder, run.get("own", {}), brought() if own is None else own)
+    cases = [Case.from_id(key) for key in run["cases"]]
+    known = find("variants")
+    require_known("op", sorted({case.op for case in cases}), {**find("ops"), **find("floor")})
+    require_known(
+        "variant",
+        sorted({case.variant for case in cases}),
+        {*known, *find("parts"), *(name + suffix for name in known for suffix in (FLOOR_SUFFIX, TWIN_SUFFIX))},
+    )
+    then, now = run["environment"].get("commit"), commit_of_package()["commit"]
+    if then is not None and then != now:  # None: it was begun by an installed package, which has a version instead
+        raise BadInput(
+            "the run was started at another commit",
+            received=f"{now} now, {then} in {run_folder.RUN_FILE}",
+            legal="the same commit",
+            hint="check out that commit to resume, or start a new run",
+        )
+
+
+def require_same_own(folder: Path, then: Mapping[str, Any], now: Mapping[str, Target]) -> None:
+    """Check that the own ops of a run are there and unchanged; the arguments are those of then and of now."""
+    then_words = [word for one in then.values() for word in one["words"]]
+    for name, one in then.items():
+        if name not in now or now[name].fingerprint != one["fingerprint"]:
+            raise BadInput(
+                "your op has changed since the run was started" if name in now else "the run has an op of yours",
+                received=f"{name}, from {one['words'][0]}",
+                legal="your ops named again, unchanged, because pyopbench runs no code named by a folder",
+                hint=_resume_command(folder, then_words) if name not in now else "start a new run",
+            )
+
+
+def resume_command(folder: Path) -> str:
+    """Return the command that resumes a run of this process."""
+    return _resume_command(folder, [word for target in brought().values() for word in target.words])
+
+
+def stored_resume_command(folder: Path, part: Path) -> str:
+    """Return the command that resumes a run on several versions, with the own ops that a part of it was planned for."""
+    own = run_folder.read_run(part).get("own", {})
+    return _resume_command(folder, [word for one in own.values() for word in one["words"]])
+
+
+def _resume_command(folder: Path, own_words: Sequence[str]) -> str:
+    return shlex.join(["pyopbench", "resume", str(folder), *own_words])
+
+
+def settings_of(folder: Path) -> Settings:
+    """Return how the run in a folder is measured, to continue it.
+
+    Raises:
+        BadInput: it was planned without a setting that is needed now.
+    """
+    settings = run_folder.read_run(folder)["settings"]
+    known = fields(Settings)
+    missing = [one.name for one in known if one.default is MISSING and one.name not in settings]
+    if missing:
+        raise BadInput(
+            "the run lacks settings that are needed to continue it",
+            received=f"{folder / run_folder.RUN_FILE} without {formatting.listing(missing)}",
+            legal="a run of this version of pyopbench",
+            hint="start a new run; pyopbench report shows what this one has measured",
+        )
+    return Settings(**{one.name: settings[one.name] for one in known if one.name in settings})
+
+
+def tf_of(folder: Path) -> str | None:
+    """Return the version of TensorFlow that a run was asked for; None is the one beside this Python."""
+    tf: str | None = run_folder.read_run(folder)["settings"].get("tf")
+    return tf
+
+
+def require_measured(folder: Path) -> None:
+    """Check that a folder holds at least one sample.
+
+    Raises:
+        NothingMeasured: it does not; with the first reasons.
+    """
+    why = why_nothing(folder)
+    if why is not None:
+        raise NothingMeasured(
+            "nothing was measured",
+            received=f"{folder}: {why}",
+            legal="at least one case with a sample",
+            hint="pyopbench verify shows what is wrong with each variant",
+        )
+
+
+def why_nothing(folder: Path) -> str | None:
+    """Return why a folder has no sample, with the first reason; None if it has one."""
+    lines, _ = run_folder.read_lines(folder)
+    if any(line.get("samples") for line in lines):
+        return None
+    reasons = [failure["reason"] for line in lines for failure in line.get("failures", ())]
+    return f"{formatting.count(len(reasons), 'failure')}; the first: {reasons[0]}" if reasons else "no sample"
+
+
+def found_wrong(folder: Path) -> bool:
+    """Whether a launch found a case wrong."""
+    lines, _ = run_folder.read_lines(folder)
+    return any(failure["status"] == "wrong" for line in lines for failure in line.get("failures", ()))
+
+
+def are_own(paths: Sequence[Path]) -> bool:
+    """Whether all are folders that `pyopbench run` made, and not results of another tool."""
+    return all((path / run_folder.RUN_FILE).exists() for path in paths)
+
+
+def baseline_of(folder: Path) -> str:
+    """Return the baseline that a run was made for."""
+    return str(run_folder.read_run(folder)["settings"]["baseline"])
+
+
+def find_target(results: Sequence[Path]) -> tuple[str, Path]:
+    """Return the baseline that results were measured for, and the folder that their report goes to.
+
+    Raises:
+        BadInput: they are not results.
+        NothingMeasured: they hold no sample.
+    """
+    if are_own(results):
+        baseline = baseline_of(results[0])
+        for path in results:
+            require_measured(path)
+        return baseline, results[0]
+    from pyopbench.store.read import read_cases  # pandas, which takes a second
+
+    # Nothing is put into folders of other tools, which take every JSON there for their own.
+    return str(read_cases(results).settings["baseline"]), plan.RESULTS_FOLDER / f"report-{results[0].stem}"
