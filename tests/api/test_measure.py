@@ -73,7 +73,7 @@ def test_an_interrupted_run_says_how_to_continue_and_does(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(measuring, "measure_together", interrupt)
+        patch.setattr(measuring, "measure_runs", interrupt)
         with pytest.raises(Interrupted) as interrupted:
             pyopbench.run(function, [X], out=folder, **QUIET)
     assert interrupted.value.folder == folder

@@ -88,7 +88,7 @@ def test_an_interrupted_run_on_versions_names_the_command_that_resumes_it(
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(measure, "measure_together", interrupt)
+    monkeypatch.setattr(measure, "measure_runs", interrupt)
     with pytest.raises(Interrupted) as interrupted:
         pyopbench.run(body, [X], tf=["2.21.0"], out=two_versions, **QUIET)
     (own,) = run_folder.read_run(two_versions / "tf-2.21.0")["own"].values()

@@ -352,7 +352,7 @@ def test_a_spent_budget_is_told(
         whole([replace(task, settings=replace(task.settings, launches=2, budget_seconds=None, until="end"))], tell)
         return [MeasuringEnded(2, "budget")]
 
-    monkeypatch.setattr(measure, "measure_together", measure_and_spend)
+    monkeypatch.setattr(measure, "measure_runs", measure_and_spend)
     ended = call("run", "double", "--launches", 5, "--budget", "3s", "--out", tmp_path / "run")
     assert ended.err.splitlines()[-2] == "the budget of 3 s is spent after 2 of at most 5 launches"
 
@@ -705,7 +705,7 @@ def test_a_worker_that_does_not_start_any_more_leaves_a_report_of_what_was_measu
         whole(*arguments)
         raise WorkerLost("the worker process did not start")
 
-    monkeypatch.setattr(measure, "measure_together", measure_and_lose)
+    monkeypatch.setattr(measure, "measure_runs", measure_and_lose)
     ended = call("run", "double", "--quick", "--out", tmp_path / "run")
     assert ended.err.splitlines()[-2:] == [
         "error: the worker process did not start",

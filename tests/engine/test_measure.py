@@ -103,7 +103,7 @@ def test_looks_and_the_end_of_the_budget_are_told(
         tasks[0].look(2)
         return [replace(ended, by="budget") for ended in whole(tasks, tell, look)]
 
-    monkeypatch.setattr(measure, "measure_together", spend)
+    monkeypatch.setattr(measure, "measure_runs", spend)
     monkeypatch.setattr(measure.judge, "look", lambda folder, options, launches, most: LOOK)
     measure.measure(folder, JUDGING, told)
     assert look_text(LOOK) in told.sentences

@@ -126,7 +126,7 @@ def nothing_starts(data: Path, locks: Path) -> Iterator[None]:
         stack.enter_context(patch.dict(os.environ, own))
         found = probe_files.document(probe_files.row("xla", TODAY, "fails"))
         for module, name, instead in (
-            (measure, "measure_together", _lost),
+            (measure, "measure_runs", _lost),
             (probe, "try_all", lambda *_: found),
             (planning, "ask_for_plan", lambda *_, **__: plan),
             (planning, "_commit", lambda: {"commit": None, "dirty": None}),
