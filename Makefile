@@ -1,5 +1,7 @@
 # make decide    measure the built-in ops and write the decision report
 # make test      run the tests; make test ARGS='-k sinh' some of them
+# make test-all  run the slow tests too: whole runs, browsers, fuzzing, and
+#                every kernel and documented command
 # make lint      check style and types, and workflows where actionlint is installed
 # make fuzz      commands over 20,000 tampered results (make fuzz COUNT=2000)
 # make fuzz-forever
@@ -25,7 +27,7 @@ SHELL := /bin/sh
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .SUFFIXES:
-.PHONY: help decide test fuzz fuzz-forever lint versions lock lock-versions peers asv docs clean
+.PHONY: help decide test test-all fuzz fuzz-forever lint versions lock lock-versions peers asv docs clean
 
 VENV_PYTHON := .venv/bin/python
 UV := .venv/bin/uv
@@ -45,18 +47,20 @@ help:
 decide: .venv/.run
 	@.venv/bin/pyopbench run --quick
 
-# What measures runs alone, afterwards, collected from the files that the first part has found to have any. Exit code 5
-# of pytest is that ARGS has chosen nothing of one of the two; without ARGS it is a part that has lost its tests.
-MEASURING := .venv/measuring
+# The parts of the suite are those of tests/conftest.py. What measures runs alone. Exit code 5 of pytest means that ARGS
+# chose nothing of a part; without ARGS, that the part has lost its tests.
+PARTS = status=0; chosen=no; run() { part=$$1; shift; echo "== tests: $$part"; \
+	$(VENV_PYTHON) -m pytest --part=$$part "$$@" $(ARGS); \
+	case $$?$(if $(ARGS),,-all) in 0*) chosen=yes ;; 5) ;; *) chosen=yes; status=1 ;; esac; }; \
+	run quick $(TEST_PROCESSES); run quick-alone
+SUMMARY = [ $$chosen = yes ] || { echo "== no test is chosen"; exit 1; }; \
+	[ $$status = 0 ] && echo "== all tests passed" || { echo "== tests failed"; exit 1; }
 
 test: .venv/.dev
-	@rm -f $(MEASURING); status=0; chosen=no; \
-	run() { echo "== tests $$1"; shift; $(VENV_PYTHON) -m pytest --measuring-files=$(MEASURING) "$$@" $(ARGS); \
-	case $$?$(if $(ARGS),,-all) in 0*) chosen=yes ;; 5) ;; *) chosen=yes; status=1 ;; esac; }; \
-	run "that measure nothing, in several processes" -m "not measures" $(TEST_PROCESSES); \
-	run "that measure, one after another" -m measures; \
-	[ $$chosen = yes ] || { echo "== no test is chosen"; exit 1; }; \
-	[ $$status = 0 ] && echo "== all tests passed" || { echo "== tests failed"; exit 1; }
+	@$(PARTS); $(SUMMARY)
+
+test-all: .venv/.dev
+	@$(PARTS); run slow $(TEST_PROCESSES); run slow-alone; $(SUMMARY)
 
 COUNT ?= 20000
 

@@ -8,6 +8,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -63,6 +64,7 @@ def run_command(app: typer.Typer) -> NoReturn:
     sys.exit(end_of(command_of(app)))
 
 
+@cache  # Typer evaluates the annotations of every handler, which takes a tenth of a second
 def command_of(app: typer.Typer) -> Any:
     """Return the command line of an app, with the options that every command has."""
     command: Any = typer.main.get_command(app)

@@ -12,6 +12,8 @@ from pyopbench.ops.load import load_op, load_variants
 from pyopbench.ops.own.load import load_own
 from pyopbench.worker.prepare.prepare import prepare
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = ROOT / "tests" / "data" / "as_they_stand" / "training.py"
 BOXES = "np.sort(rng.random(({}, 2, 2), np.float32), axis=1).reshape(-1, 4) * 100"
 FUNCTIONS = {

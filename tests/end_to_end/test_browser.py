@@ -19,7 +19,7 @@ from pyopbench.judge import judge
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.report import vega, write
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 MOST_BYTES = 8_000_000
 PATIENCE_SECONDS = 30.0

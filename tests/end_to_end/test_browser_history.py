@@ -14,7 +14,7 @@ from histories import CHANGED, commit, stepped, write_commits
 from pyopbench.judge.comparison.history import Options, read_history
 from pyopbench.report.history_page import html
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 PATIENCE_SECONDS = 30.0
 

@@ -17,6 +17,8 @@ from pyopbench.worker.plan import make_plan
 from pyopbench.worker.prepare.prepare import prepare
 from small_ops import put_in_place
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = ROOT / "examples"
 FILES = sorted(EXAMPLES.glob("*.py"))
 

@@ -17,7 +17,7 @@ from pyopbench.engine.worker_process import CaseLost, Worker
 from pyopbench.model.discover import PATH_VARIABLE
 from pyopbench.model.errors import WorkerLost
 
-pytestmark = pytest.mark.measures
+pytestmark = [pytest.mark.slow, pytest.mark.measures]
 
 SECONDS = 120.0
 

@@ -23,7 +23,7 @@ from workflow_steps import BASH, install, run_shell
 
 yaml = pytest.importorskip("yaml", reason="the workflow is read with PyYAML, which the extra `docs` brings")
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 EXAMPLES = ROOT / "examples" / "fleet"
 FEW = "--until end --launches 2 --rounds 2"

@@ -32,6 +32,7 @@ from pyopbench.model.host import VARIABLE
 from pyopbench.store import run_folder
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.long,
     pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells the end of no child"),
 ]

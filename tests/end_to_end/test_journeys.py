@@ -18,6 +18,8 @@ from pyopbench.model.own_target import brought
 from pyopbench.ops.own import load
 from written_ports import run_its_test, write
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = '''"""A training loop with callbacks of all kinds."""
 import numpy as np
 import tensorflow as tf

@@ -26,7 +26,10 @@ from processes import has_ended, left_in
 from pyopbench.store import run_folder
 from pyopbench.store.check import check_folder
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells the end of no child")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells the end of no child"),
+]
 
 KILLS = 50
 LAUNCHES = 200

@@ -19,6 +19,8 @@ from pyopbench.model.errors import InternalError
 from pyopbench.store import open_file
 from pyopbench.store.check import check
 
+pytestmark = pytest.mark.slow
+
 COUNT = 300
 """Some ten seconds; `make fuzz` goes on for as many as it is told."""
 DRIVEN = ("check", "compare", "history", "merge", "pipeline", "probe", "record", "report", "resume", "run", "scan")

@@ -13,6 +13,8 @@ import pytest
 
 from places import ROOT
 
+pytestmark = pytest.mark.slow
+
 NOTEBOOK = ROOT / "examples" / "from_python.ipynb"
 SECONDS = 240
 

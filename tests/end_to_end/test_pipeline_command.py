@@ -19,7 +19,7 @@ from processes import LONG, has_ended
 from pyopbench.engine.pipeline import THREADS
 from pyopbench.model.discover import find
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 SOURCE = """
 import itertools, os, sys, time

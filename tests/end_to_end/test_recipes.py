@@ -17,7 +17,7 @@ from forked_workers import VARIABLE as WORKER
 from places import ROOT
 from repositories import git, repository
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 RECIPES = page_commands.sections((ROOT / "docs" / "recipes.md").read_text(encoding="utf-8"))
 SHORT = {

@@ -14,6 +14,8 @@ from pyopbench.model.own_target import bring
 from pyopbench.store import run_folder, versions
 from repositories import commit, repository
 
+pytestmark = pytest.mark.slow
+
 OP = """
 import numpy as np
 

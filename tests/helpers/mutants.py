@@ -26,7 +26,6 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -103,7 +102,6 @@ FRAMES = ("decisions", "verdicts", "latencies", "failures", "changes", "values",
 """What a result makes when it is asked for it."""
 
 
-@cache
 def cli() -> Any:
     return command_of(app.app)
 

@@ -20,7 +20,7 @@ from pyopbench.ops.gradients import GRADIENTS
 from pyopbench.ops.load import load_op, load_variants
 from pyopbench.worker.plan import why_not
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 LARGEST_ERROR = 1e-11
 FILTER = 2

@@ -21,6 +21,8 @@ from pyopbench.ops.kernels.load_library import load_custom_ops
 from pyopbench.ops.load import load_op, load_variant
 from pyopbench.worker.plan import why_not
 
+pytestmark = pytest.mark.slow
+
 ELEMENTWISE = ["cube", "double", "identity", "log", "relu", "sin_double", "sinh", "square"]
 OTHERS = ["determinant", "log_huber", "log_huber_elementwise", "sparse_conv_q"]
 ON_GPU = Case("square", "custom_op", "none", "forward", "call", "float32", 1000, "gpu")

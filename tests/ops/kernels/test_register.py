@@ -22,7 +22,7 @@ from pyopbench.worker.prepare.prepare import prepare
 
 OPS = sorted(path.stem for path in KERNELS.glob("*.cc"))
 ELEMENTWISE = ["cube", "double", "identity", "log", "relu", "sin_double", "sinh", "square"]
-pytestmark = [pytest.mark.long, pytest.mark.usefixtures("kernels")]
+pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.usefixtures("kernels")]
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-30, -1e-5, 0.999, -1.0, 1.001, 30.0, 1e30]
 
 
