@@ -258,7 +258,7 @@ def _against_peers() -> Mapping[str, Holder]:
 
 
 def _certification() -> Mapping[str, Holder]:
-    controls = certify.CONTROLS
+    controls = certify.CONTROL_SETTINGS
     return _exact(
         f"{controls.launches} launches",
         f"{controls.rounds} rounds",
