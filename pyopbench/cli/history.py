@@ -125,7 +125,7 @@ def history(
 
 def _options(by: By | None, min_effect: str, run_spread: str, alarm_rate: str) -> Options:
     from pyopbench.judge.comparison.history import Options
-    from pyopbench.stats.change_thresholds import ALARM_RATES
+    from pyopbench.stats.change_points import ALARM_RATES
 
     rate = parse_share("--alarm-rate", alarm_rate)
     if rate not in ALARM_RATES:

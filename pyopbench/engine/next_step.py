@@ -13,8 +13,8 @@ from pyopbench.engine.launch import WarmLaunch
 from pyopbench.engine.remaining_work import Look, RemainingWork
 from pyopbench.engine.sweeps import Sweeps, works_of
 from pyopbench.stats import allocation
-from pyopbench.stats.looks import MOST_LOOKS
-from pyopbench.stats.spread import LEAST_COMPARISONS, MOST_DEGREES
+from pyopbench.stats.corrections import MOST_LOOKS
+from pyopbench.stats.estimate import LEAST_COMPARISONS, MOST_DEGREES
 
 START_SECONDS = 5.0
 """About how long a worker takes to import TensorFlow and to prepare one group; kept for each group that goes apart."""

@@ -20,7 +20,7 @@ from pyopbench.judge.mix import Mix
 from pyopbench.model.case import Case, Failure
 from pyopbench.model.label import Label
 from pyopbench.stats.estimate import Floats
-from pyopbench.stats.surcharges import Surcharge
+from pyopbench.stats.node_graphs import Surcharge
 
 if TYPE_CHECKING:
     from pyopbench.judge.measured import Measured, Row

@@ -25,10 +25,10 @@ from pyopbench.judge.verdicts import SHARES, estimates_of, shares_of, verdicts_f
 from pyopbench.model.case import BASELINE, Case
 from pyopbench.model.errors import BadInput
 from pyopbench.stats import costs, estimate, launch_model
+from pyopbench.stats.corrections import Looks
 from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.launch_model import RUN_EFFECT, LaunchModel
-from pyopbench.stats.looks import Looks
-from pyopbench.stats.surcharges import surcharges
+from pyopbench.stats.node_graphs import surcharges
 from pyopbench.store.certificate import certified_run_effect
 from pyopbench.store.mix_file import Calls
 

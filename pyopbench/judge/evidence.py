@@ -35,7 +35,7 @@ from pyopbench.judge.mix import Mix
 from pyopbench.judge.settling import MoreLaunches, MoreMachines, SecondLaunch, Settling
 from pyopbench.model.case import Case
 from pyopbench.stats.estimate import Bools, Floats
-from pyopbench.stats.machines import MachinesEstimate
+from pyopbench.stats.launch_model import MachinesEstimate
 
 if TYPE_CHECKING:
     from pyopbench.judge.decision import Decision

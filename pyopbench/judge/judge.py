@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyopbench.stats.looks import ALL_LOOKS
+from pyopbench.stats.corrections import ALL_LOOKS
 
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement

@@ -13,7 +13,7 @@ import pandas as pd
 from pyopbench.model.case import DIRECTIONS, Case
 from pyopbench.model.label import Label
 from pyopbench.stats import costs, estimate
-from pyopbench.stats.machines import over_each_machine
+from pyopbench.stats.launch_model import over_each_machine
 
 if TYPE_CHECKING:
     from pyopbench.store.run import Run

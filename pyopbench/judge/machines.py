@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pyopbench.judge.answer import DiffersByMachine, KindAnswer, finite
 from pyopbench.model import formatting
 from pyopbench.model.case import GPU
-from pyopbench.stats.machines import MachinesEstimate
+from pyopbench.stats.launch_model import MachinesEstimate
 
 if TYPE_CHECKING:
     from pyopbench.judge.candidates import Setting

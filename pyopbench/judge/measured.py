@@ -14,7 +14,7 @@ import pandas as pd
 from pyopbench.judge.candidates import KEYS, Setting
 from pyopbench.model.case import Case, Failure
 from pyopbench.stats.launch_model import LaunchModel
-from pyopbench.stats.surcharges import Surcharge
+from pyopbench.stats.node_graphs import Surcharge
 
 if TYPE_CHECKING:
     from pyopbench.store.run import Run

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from pyopbench.judge.answer import Answer
-from pyopbench.stats.run_effect import run_effect
+from pyopbench.stats.launch_model import estimate_run_effect
 
 if TYPE_CHECKING:
     from pyopbench.judge.choice import Choice
@@ -156,7 +156,7 @@ def _shares(choice: Choice) -> Mapping[str, float]:
 
 def run_effect_of(judgements: Sequence[Judgement]) -> RunEffect | None:
     """Return what runs of the same differ by; None where too few ports are known well enough in all of them."""
-    return run_effect([shares_of_ports(judgement) for judgement in judgements])
+    return estimate_run_effect([shares_of_ports(judgement) for judgement in judgements])
 
 
 def shares_of_ports(judgement: Judgement) -> dict[str, tuple[float, float]]:

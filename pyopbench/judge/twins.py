@@ -11,7 +11,7 @@ from pyopbench.judge.latencies import checked_frame
 from pyopbench.judge.verdicts import SHARES, estimates_of, shares_of, verdicts_from
 from pyopbench.model.case import TWIN_SUFFIX, Case
 from pyopbench.stats import costs, estimate
-from pyopbench.stats.looks import Looks
+from pyopbench.stats.corrections import Looks
 
 if TYPE_CHECKING:
     from pyopbench.judge.decision import Verdict

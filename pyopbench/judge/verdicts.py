@@ -11,10 +11,9 @@ import pandas as pd
 
 from pyopbench.judge.decision import Outcome, Verdict
 from pyopbench.stats import estimate as statistics
+from pyopbench.stats.corrections import ONE_LOOK, Looks, holm
 from pyopbench.stats.estimate import Estimate
-from pyopbench.stats.holm import holm
 from pyopbench.stats.launch_model import LaunchModel, Shares
-from pyopbench.stats.looks import ONE_LOOK, Looks
 from pyopbench.stats.unresolved import AcrossBorder, NeverPaired, Unresolved
 
 ONE_MACHINE: Mapping[int, str] = {}

@@ -21,8 +21,8 @@ from pyopbench.judge import compared, decide, judge, stopping
 from pyopbench.judge.contrasts import contrasts_of
 from pyopbench.judge.decide import Judgement
 from pyopbench.judge.step_savings import Step
+from pyopbench.stats.corrections import ONE_LOOK, Looks
 from pyopbench.stats.estimate import Estimate, moderated
-from pyopbench.stats.looks import ONE_LOOK, Looks
 from pyopbench.store import read
 from pyopbench.store.run import Costs
 from simulate import (

@@ -24,7 +24,7 @@ from pyopbench.engine.next_step import (
     NextStep,
 )
 from pyopbench.stats.allocation import LEAST_ROUNDS, Costs, Left, Made, Variances
-from pyopbench.stats.spread import LEAST_COMPARISONS, MOST_DEGREES
+from pyopbench.stats.estimate import LEAST_COMPARISONS, MOST_DEGREES
 
 ROUNDS_DIFFER = Variances(between=0.0, within=1.0)
 LAUNCHES_DIFFER = Variances(between=1.0, within=1e-6)

@@ -32,8 +32,8 @@ from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.report import gate
 from pyopbench.report.sections import limits
 from pyopbench.report.wording.machines import BORDERS
-from pyopbench.stats import change_thresholds, estimate, launch_model, noise_scale, spread, unpaired
-from pyopbench.stats.looks import MOST_LOOKS
+from pyopbench.stats import change_points, estimate, launch_model, unpaired
+from pyopbench.stats.corrections import MOST_LOOKS
 from pyopbench.store import open_file
 from pyopbench.worker.prepare import copies
 
@@ -158,7 +158,7 @@ def held() -> dict[str, dict[str, Holder]]:
         "tensorflow-versions.md": _exact(f"{environments.INSTALLED_GB} GB"),
         "what-changed-when.md": {
             "300 series": Example("so many that the rate makes three"),
-            **_exact(percent(change_thresholds.ALARM_RATE), f"{change_thresholds.FEWEST_POINTS} points"),
+            **_exact(percent(change_points.ALARM_RATE), f"{change_points.FEWEST_POINTS} points"),
         },
         "your-own-op.md": {
             "20%": Example("a share that explains the bound"),
@@ -188,7 +188,7 @@ def claims() -> dict[str, tuple[str, ...]]:
     (block,) = {settings.QUICK.block_seconds, settings.FULL.block_seconds}
     trimmed, looks = in_words(estimate.TRIMMED), in_words(MOST_LOOKS)
     value_of("pyopbench/worker/sampling.py", "LARGEST_TIMER_SHARE")
-    far, lag = in_words(noise_scale.FARTHEST), in_words(noise_scale.LAG)
+    far, lag = in_words(change_points.FARTHEST), in_words(change_points.LAG)
     rows, gates, slower = tables.GATE_ROWS, tables.MOST_GATES, tables.GATE_SLOWDOWNS
     return {
         "how-it-measures.md": (
@@ -207,20 +207,20 @@ def claims() -> dict[str, tuple[str, ...]]:
         "statistics.md": (
             f"From {trimmed} launches on, one in {trimmed} is trimmed at each end",
             f"n - 1 - {estimate.DEGREES_PER_PAIR:g} g, and with Yuen's number",
-            f"worth at most {spread.MOST_DEGREES:g} degrees of freedom",
-            f"in fewer than one case in {in_words(1 / spread.RARE)}",
+            f"worth at most {estimate.MOST_DEGREES:g} degrees of freedom",
+            f"in fewer than one case in {in_words(1 / estimate.RARE)}",
             f"times {student_over_normal():.1f}, the ratio of the {percent((1 + estimate.LEVEL) / 2)} quantiles",
             f"at most {in_words(WITHIN_RUN)}, and continues with what is open",
             f"all {looks} possible looks are charged",
             f"p at most a / {MOST_LOOKS} at some look",
             f"one that takes at most {PARTS[pipeline.ALIKE]} longer than the best is as good",
             f"may cost at most {in_words(100 * MINIMUM_EFFECT * stopping.CERTAIN)} point",
-            f"From {in_words(spread.LEAST_COMPARISONS)} others on",
+            f"From {in_words(estimate.LEAST_COMPARISONS)} others on",
             (
-                f"at most {spread.MOST_DEGREES:g}, and below {in_words(unpaired.MANY_COMPARISONS)} others at least "
+                f"at most {estimate.MOST_DEGREES:g}, and below {in_words(unpaired.MANY_COMPARISONS)} others at least "
                 f"{unpaired.LEAST_DEGREES:g}"
             ),
-            f"further than {far} standard errors from a running median of {in_words(noise_scale.WINDOW)}",
+            f"further than {far} standard errors from a running median of {in_words(change_points.WINDOW)}",
             f"what points differ by over {lag} places",
             f"as have {rows:,} rows, at most {gates}, and {slower} gates of slower code",
         ),
@@ -234,7 +234,7 @@ def student_over_normal() -> float:
 
 def dependent_over_independent() -> float:
     """Return the largest ratio of the two thresholds of a change, from so many points on as both are estimated."""
-    rate, kinds = change_thresholds.ALARM_RATE, change_thresholds.THRESHOLDS
+    rate, kinds = change_points.ALARM_RATE, change_points.THRESHOLDS
     pairs = zip(kinds["autocorrelated"][rate], kinds["independent"][rate], strict=True)
     return max(more / less for more, less in pairs)
 
@@ -327,7 +327,7 @@ def _statistics() -> Mapping[str, Holder]:
         **_exact(*(percent(border) for border, _ in BORDERS)),
         **_exact(*(f"{100 * ratio - 100:.0f}%" for ratio in tables.SLOWDOWNS[:1])),
         **_exact(percent(value_of("tests/helpers/simulated_worlds.py", "launch"))),
-        **_exact(f"{noise_scale.MANY_POINTS} runs", f"{value_of(alarms, 'POINTS')} points", *_lengths()),
+        **_exact(f"{change_points.MANY_POINTS} runs", f"{value_of(alarms, 'POINTS')} points", *_lengths()),
         **_exact(f"{value_of(alarms, 'RERUN_LAUNCHES')} launches", f"{value_of(machines, 'TRIALS'):,} draws"),
         **_exact(percent(value_of(machines, "LEAST_COVERAGE")), percent(value_of(machines, "MOST_COVERAGE_POOLED"))),
         **_settings(),
@@ -335,7 +335,7 @@ def _statistics() -> Mapping[str, Holder]:
 
 
 def _lengths() -> tuple[str, ...]:
-    shortest, *_, longest = change_thresholds.LENGTHS
+    shortest, *_, longest = change_points.LENGTHS
     return f"{longest:,} points", f"{shortest} points", f"{dependent_over_independent():.1f} times"
 
 

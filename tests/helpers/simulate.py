@@ -17,9 +17,9 @@ import numpy.typing as npt
 from pyopbench.judge.decision import Verdict
 from pyopbench.judge.verdicts import SHARES, estimates_of, verdicts_from
 from pyopbench.stats import launch_model
+from pyopbench.stats.corrections import ALL_LOOKS, Looks
 from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.launch_model import Shares
-from pyopbench.stats.looks import ALL_LOOKS, Looks
 from pyopbench.stats.unpaired import unpaired
 
 Floats: TypeAlias = npt.NDArray[np.float64]

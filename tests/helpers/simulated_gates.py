@@ -19,9 +19,8 @@ import numpy.typing as npt
 from pyopbench.engine.next_step import LEAST_FOR_LOOK
 from pyopbench.judge.comparison.pairing import usual_among
 from pyopbench.judge.comparison.verdicts import CaseVerdict, verdicts_on
-from pyopbench.stats.estimate import Estimate, moderated
-from pyopbench.stats.looks import ALL_LOOKS, Looks
-from pyopbench.stats.spread import LEAST_COMPARISONS
+from pyopbench.stats.corrections import ALL_LOOKS, Looks
+from pyopbench.stats.estimate import LEAST_COMPARISONS, Estimate, moderated
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 

@@ -20,7 +20,7 @@ from pyopbench.judge.choice import (
     standings_of,
 )
 from pyopbench.judge.mix import even_mix
-from pyopbench.stats.looks import Looks
+from pyopbench.stats.corrections import Looks
 from shares import TODAY as NOW
 from shares import candidate, contrasts_by_hand, spread
 

@@ -16,7 +16,7 @@ from pyopbench.judge.answer import Answer, DiffersByMachine
 from pyopbench.judge.decide import Judgement, judge
 from pyopbench.judge.machines import kinds_in, run_on
 from pyopbench.model.case import GPU
-from pyopbench.stats.machines import MachinesEstimate
+from pyopbench.stats.launch_model import MachinesEstimate
 from pyopbench.store import merge
 from pyopbench.store.own_runs import read_runs
 from pyopbench.store.run import Run

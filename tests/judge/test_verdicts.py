@@ -16,9 +16,9 @@ from pyopbench.judge.verdicts import LOGS, SHARES, Unit, estimates_of, shares_of
 from pyopbench.model.case import Case
 from pyopbench.stats import costs, launch_model
 from pyopbench.stats import estimate as statistics
+from pyopbench.stats.corrections import ONE_LOOK, Looks
 from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.launch_model import LaunchModel, Shares
-from pyopbench.stats.looks import ONE_LOOK, Looks
 from pyopbench.stats.unresolved import AcrossBorder, MoreLaunches, NeverPaired, OneLaunch
 
 GRADIENTS = VARIANTS["py_function_numpy"]["gradients"]

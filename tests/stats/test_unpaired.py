@@ -10,8 +10,7 @@ import pytest
 from scipy import stats as reference
 
 from pyopbench.judge.verdicts import verdicts_from
-from pyopbench.stats.estimate import Estimate
-from pyopbench.stats.spread import LEAST_COMPARISONS, UNKNOWN, Spread, usual_spread
+from pyopbench.stats.estimate import LEAST_COMPARISONS, UNKNOWN, Estimate, Spread, usual_spread
 from pyopbench.stats.unpaired import LEAST_DEGREES, RUN_SPREAD, Unpaired, between_runs, unpaired
 from pyopbench.stats.unresolved import FewOtherCases, InterleavedRun, MoreLaunchesOfBothRuns
 from simulate import Floats, heavy, normal, unpaired_pairs

@@ -25,10 +25,8 @@ from pyopbench.judge.comparison.verdicts import (
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.stats import estimate
-from pyopbench.stats.estimate import FAMILY_ERROR, Estimate
-from pyopbench.stats.looks import ONE_LOOK, Looks
-from pyopbench.stats.spread import Spread
-from pyopbench.stats.step_down import decisive_level
+from pyopbench.stats.corrections import ONE_LOOK, Looks, decisive_level
+from pyopbench.stats.estimate import FAMILY_ERROR, Estimate, Spread
 from pyopbench.stats.unpaired import NOTHING, RUN_SPREAD, unpaired
 from pyopbench.stats.unresolved import NotAboveZero
 

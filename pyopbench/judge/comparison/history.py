@@ -19,8 +19,7 @@ from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.model.paths import real_path
-from pyopbench.stats.change_points import segment
-from pyopbench.stats.change_thresholds import ALARM_RATE
+from pyopbench.stats.change_points import ALARM_RATE, segment
 from pyopbench.stats.unpaired import RUN_SPREAD
 from pyopbench.store import versions
 from pyopbench.store.read import read_source

@@ -16,7 +16,7 @@ from pyopbench.judge.comparison.select import sides_along
 from pyopbench.judge.comparison.sides import Sides
 from pyopbench.judge.comparison.verdicts import Correction
 from pyopbench.model.errors import NothingMeasured
-from pyopbench.stats.looks import ALL_LOOKS
+from pyopbench.stats.corrections import ALL_LOOKS
 from pyopbench.store import versions
 from pyopbench.store.read import read_source
 from pyopbench.store.run import Run

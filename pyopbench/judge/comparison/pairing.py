@@ -8,9 +8,8 @@ import pandas as pd
 
 from pyopbench.judge.comparison.sides import Sides
 from pyopbench.stats import costs, estimate
-from pyopbench.stats.estimate import Estimate
-from pyopbench.stats.machines import over_each_machine
-from pyopbench.stats.spread import LEAST_COMPARISONS, UNKNOWN, Spread, usual_spread
+from pyopbench.stats.estimate import LEAST_COMPARISONS, UNKNOWN, Estimate, Spread, usual_spread
+from pyopbench.stats.launch_model import over_each_machine
 
 BLOCK_COLUMNS = ["run", "block"]
 """What makes a block: launches of one number, one of each version or revision, which sample in turns."""

@@ -25,7 +25,7 @@ from pyopbench.judge.latencies import baseline_of, checked_frame, label_of, meas
 from pyopbench.model.case import Case
 from pyopbench.stats import costs, estimate
 from pyopbench.stats.estimate import Estimate
-from pyopbench.stats.machines import MachinesEstimate, over_each_machine, over_machines
+from pyopbench.stats.launch_model import MachinesEstimate, over_each_machine, over_machines
 from pyopbench.store.run import Run
 
 Floats: TypeAlias = npt.NDArray[np.float64]

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from pyopbench.judge.comparison.changes import FoundChange, Traced
 from pyopbench.judge.comparison.moments import Axis, moment_of
-from pyopbench.stats.change_thresholds import FEWEST_POINTS
+from pyopbench.stats.change_points import FEWEST_POINTS
 from pyopbench.store.limitations import Limitation
 from pyopbench.store.run import Run
 

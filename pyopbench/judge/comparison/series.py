@@ -12,8 +12,7 @@ import numpy.typing as npt
 from pyopbench.judge.comparison.case_key import environment_name
 from pyopbench.judge.comparison.moments import Axis, Moment, in_order, moment_of
 from pyopbench.judge.comparison.points import Anchor, Measure, Point, are_interleaved, fields_of, points_of_sources
-from pyopbench.stats.change_thresholds import Noise
-from pyopbench.stats.noise_scale import between_runs
+from pyopbench.stats.change_points import Noise, between_runs
 from pyopbench.store.run import Run
 
 Floats: TypeAlias = npt.NDArray[np.float64]

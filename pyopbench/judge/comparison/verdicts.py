@@ -15,10 +15,8 @@ import pandas as pd
 from pyopbench.judge.decision import Outcome
 from pyopbench.stats import costs
 from pyopbench.stats import estimate as statistics
-from pyopbench.stats.estimate import FAMILY_ERROR, UNIT, Estimate
-from pyopbench.stats.looks import Looks
-from pyopbench.stats.spread import Spread
-from pyopbench.stats.step_down import Step, step_down
+from pyopbench.stats.corrections import Looks, Step, step_down
+from pyopbench.stats.estimate import FAMILY_ERROR, UNIT, Estimate, Spread
 from pyopbench.stats.unresolved import AcrossBorder, NeverPaired, NotAboveZero, Unresolved
 
 INTERLEAVED_ERROR = 0.01
@@ -98,7 +96,7 @@ def not_above_zero(frame: pd.DataFrame, logs: pd.DataFrame) -> dict[str, NotAbov
 
     Args:
         frame: one row per timed block, as `sides.Side.frame`.
-        logs: `estimate.launch_logs` of it.
+        logs: `statistics.launch_logs` of it.
     """
     rows = frame[(frame["mode"] == costs.MODE) & (frame["copies"] > 0)]  # without the empty function
     measured = rows[["case", *UNIT]].drop_duplicates().groupby("case", observed=True).size()

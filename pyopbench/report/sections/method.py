@@ -11,7 +11,7 @@ from pyopbench.model import formatting
 from pyopbench.report.sections import Block, Paragraph, Section, Table, _cells
 from pyopbench.report.sections._places import places_of, records
 from pyopbench.stats import costs
-from pyopbench.stats.looks import Looks
+from pyopbench.stats.corrections import Looks
 
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement

@@ -19,8 +19,7 @@ from pyopbench.judge.comparison.pairing import (
     usual_over,
 )
 from pyopbench.judge.comparison.select import read_sides
-from pyopbench.stats.estimate import Estimate
-from pyopbench.stats.spread import LEAST_COMPARISONS, UNKNOWN
+from pyopbench.stats.estimate import LEAST_COMPARISONS, UNKNOWN, Estimate
 from revision_runs import write_revisions
 
 

@@ -16,8 +16,8 @@ from pyopbench.judge.comparison.verdicts import not_above_zero, too_small, verdi
 from pyopbench.report import comparison
 from pyopbench.report.wording.verdicts import unresolved_text
 from pyopbench.stats import estimate
+from pyopbench.stats.corrections import ONE_LOOK, Looks
 from pyopbench.stats.estimate import Estimate
-from pyopbench.stats.looks import ONE_LOOK, Looks
 from pyopbench.stats.unresolved import AcrossBorder, NeverPaired, NotAboveZero, OneLaunch
 
 BORDERS = (1 / 1.03, 1.03)

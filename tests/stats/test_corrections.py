@@ -1,23 +1,58 @@
-"""Cases tested in steps: intervals agree with verdicts, and the error stays below 5% while more is found."""
+"""Many verdicts at several interim analyses: Holm's steps, their intervals, and how often any verdict is wrong."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats as reference
 
 from pyopbench.stats import estimate
+from pyopbench.stats.corrections import MOST_LOOKS, ONE_LOOK, Looks, Step, border_p, decisive_level, holm, step_down
 from pyopbench.stats.estimate import FAMILY_ERROR, Estimate
-from pyopbench.stats.looks import ONE_LOOK, Looks
-from pyopbench.stats.step_down import Step, border_p, decisive_level, step_down
 
 pytestmark = pytest.mark.long
 
 DELTA = math.log1p(0.03)
 BEYOND = DELTA + 1e-9
+
+
+@pytest.mark.parametrize(("held", "charged"), [(0, 1), (1, 2), (2, 3), (40, MOST_LOOKS)])
+def test_only_looks_that_were_held_are_charged_for(held: int, charged: int) -> None:
+    """A look that was planned and not held has cost nothing: time ended the run, and not the data."""
+    assert Looks.of({"launches": 8, "first_look": 3}, held) == Looks(charged)
+
+
+def test_a_run_that_could_not_be_looked_at_is_looked_at_once() -> None:
+    assert Looks.of({"launches": 8}, 0) == Looks.of({"launches": 8}, 3) == ONE_LOOK
+
+
+def test_each_look_has_an_equal_share_of_the_error() -> None:
+    """By hand: 5% over 10 verdicts and 5 looks is 0.1% each, and a p of 0.1% counts as 0.5%."""
+    assert Looks(5).share(0.05, 10) == pytest.approx(0.001)
+    assert Looks(5).spent(0.001) == pytest.approx(0.005)
+    assert (ONE_LOOK.share(0.05, 10), ONE_LOOK.spent(0.2)) == (0.005, 0.2)
+
+
+def test_holm_by_hand() -> None:
+    """4 * 0.005, 3 * 0.01, 2 * 0.03, then 0.04 held up to 0.06 by the one before."""
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([]) == []
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=5))
+def test_holm_is_the_closed_test_of_bonferroni(p: list[float]) -> None:
+    """By definition: the largest Bonferroni p of any set of hypotheses that the one belongs to."""
+    indices = range(len(p))
+    subsets = [set(chosen) for size in indices for chosen in itertools.combinations(indices, size + 1)]
+    expected = [max(min(1, len(s) * min(p[j] for j in s)) for s in subsets if i in s) for i in indices]
+    assert holm(p) == pytest.approx(expected)
 
 
 def launches(mean: float, spread: float = 0.02, n: int = 4) -> Estimate:

@@ -1,7 +1,13 @@
-"""What the first callback of a step costs, and each further one right after it: graphs of one copy and of more.
+"""What graphs of k copies of an op show of it: whether each copy costs the same, and what the first costs.
 
-The first finds its threads asleep and costs more than those after it. What each further one adds is the difference of
-the two graphs in the same rounds, over the copies that one has more; the call, which both have, is in none of it.
+One line, seconds per call = call overhead + copies x seconds per copy, is fitted to each case of mode node in each
+launch. Its points are the medians over rounds of seconds per call for each number of copies. With three points or more
+it shows whether copies cost the same each (`run --linearity`); what an op costs is the difference to the empty function
+(`costs`).
+
+The first callback of a step finds its threads asleep and costs more than those right after it. What each further one
+adds is the difference of the graphs of one copy and of more in the same rounds, over the copies that one has more; the
+call, which both have, is in none of it.
 """
 
 from __future__ import annotations
@@ -9,11 +15,46 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pandas as pd
 
+from pyopbench.stats import costs
 from pyopbench.stats.costs import MODE
-from pyopbench.stats.estimate import Estimate
-from pyopbench.stats.spread import usual_spread
+from pyopbench.stats.estimate import Estimate, usual_spread
+
+LEAST_POINTS = 3
+"""Numbers of copies from which a line says more than the two points that it was drawn through."""
+COLUMNS = ["copies", "slope", "intercept"]
+
+
+def lines(frame: pd.DataFrame, unit: Sequence[str]) -> pd.DataFrame:
+    """Fit a line to each case of mode node in each launch.
+
+    The points are weighted by 1 / seconds², because noise is about in proportion to what is timed: every point then
+    counts with its relative error.
+
+    Args:
+        frame: one row per timed block, in any order, as `results.Run.frame`; rows of other modes are passed over.
+        unit: the columns that make one launch.
+
+    Returns:
+        Columns case, those of `unit`, copies (tuple of int, ascending), slope (seconds per copy) and intercept
+        (seconds per call beyond the copies); sorted by the first ones. Slope and intercept are nan where fewer than
+        two numbers of copies were timed.
+    """
+    keys = ["case", *unit]
+    frame = frame[(frame["mode"] == costs.MODE) & (frame["seconds"] > 0)]
+    points = frame[[*keys, "copies"]].assign(y=frame["seconds"] / frame["calls"])
+    points = points.groupby([*keys, "copies"], observed=True)["y"].median().reset_index()
+    x, y = points["copies"].astype(np.float64), points["y"]
+    w = y**-2.0
+    parts = points[keys].assign(w=w, wx=w * x, wy=w * y, wxx=w * x * x, wxy=w * x * y)
+    sums = parts.groupby(keys, observed=True).sum()
+    copies = points.groupby(keys, observed=True)["copies"].agg(tuple)
+    determinant = sums["w"] * sums["wxx"] - sums["wx"] ** 2
+    slope = (sums["w"] * sums["wxy"] - sums["wx"] * sums["wy"]) / determinant.where(copies.map(len) > 1)
+    intercept = (sums["wy"] - slope * sums["wx"]) / sums["w"]
+    return pd.DataFrame(dict(zip(COLUMNS, (copies, slope, intercept), strict=True))).reset_index()
 
 
 @dataclass(frozen=True)
