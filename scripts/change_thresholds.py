@@ -1,4 +1,4 @@
-"""Print the table of `pyopbench/stats/change_thresholds.py`: how large the statistic gets without a change.
+"""Print the table of `pyopbench/stats/change_points.py`: how large the statistic gets without a change.
 
 python scripts/change_thresholds.py [SERIES]     series for each length and kind of noise; 20,000 if not said
 """

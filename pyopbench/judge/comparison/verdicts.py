@@ -1,7 +1,7 @@
 """Each case of one side against the same of the other: slower, faster, equivalent, or unresolved and why.
 
 The interval of a case is the one that its verdict goes by: it holds a border of the minimum effect exactly where the
-verdict is open. `stats.step_down` says how the cases share the error.
+verdict is open. `stats.corrections` says how the cases share the error.
 """
 
 from __future__ import annotations
