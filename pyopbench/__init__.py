@@ -1,8 +1,8 @@
 """pyopbench: should this Python op inside a TensorFlow graph be ported, to what, and what is it worth?
 
 What files of ops and variants are written in comes from here: `from pyopbench import OwnOp`. So do the functions that
-measure and judge from Python: `pyopbench.run(function, inputs)`. Nothing here imports TensorFlow or pandas before it is
-called.
+measure and judge from Python: `pyopbench.run(function, inputs)`. Nothing is imported before it is asked for, so that
+`pyopbench --help` answers at once.
 """
 
 from __future__ import annotations
@@ -10,24 +10,23 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pyopbench.model.case import Case
-from pyopbench.model.errors import (
-    BadInput,
-    CannotStore,
-    Interrupted,
-    NothingMeasured,
-    PyopbenchError,
-    WorkerLost,
-    WrongResult,
-)
-from pyopbench.model.op import Op
-from pyopbench.model.own_op import OwnOp
-from pyopbench.model.variant import Variant
-
 if TYPE_CHECKING:
     from pyopbench.api.measure import resume, run
     from pyopbench.api.measure_pipeline import pipeline
     from pyopbench.api.stored import compare, read
+    from pyopbench.model.case import Case
+    from pyopbench.model.errors import (
+        BadInput,
+        CannotStore,
+        Interrupted,
+        NothingMeasured,
+        PyopbenchError,
+        WorkerLost,
+        WrongResult,
+    )
+    from pyopbench.model.op import Op
+    from pyopbench.model.own_op import OwnOp
+    from pyopbench.model.variant import Variant
 
 __all__ = [
     "BadInput",
@@ -51,13 +50,21 @@ __version__ = "0.1.0"
 
 
 _MODULES = {
+    **dict.fromkeys(
+        ("BadInput", "CannotStore", "Interrupted", "NothingMeasured", "PyopbenchError", "WorkerLost", "WrongResult"),
+        "pyopbench.model.errors",
+    ),
+    "Case": "pyopbench.model.case",
+    "Op": "pyopbench.model.op",
+    "OwnOp": "pyopbench.model.own_op",
+    "Variant": "pyopbench.model.variant",
     "compare": "pyopbench.api.stored",
     "pipeline": "pyopbench.api.measure_pipeline",
     "read": "pyopbench.api.stored",
     "resume": "pyopbench.api.measure",
     "run": "pyopbench.api.measure",
 }
-"""Where the functions are, which are imported when somebody asks for them (PEP 562)."""
+"""Where each name is; its module is imported when somebody asks for it (PEP 562)."""
 
 
 def __getattr__(name: str) -> Any:

@@ -21,13 +21,13 @@ from pyopbench.report.wording.port import how_to_write_one
 EXIT_WRONG = 1
 
 
-def refuse_unbatched(gradient: list[str] | None, mode: list[str] | None) -> None:
+def refuse_unbatched(gradients: Sequence[str], modes: Sequence[str]) -> None:
     """Look that nothing is asked for that batched forms have no choice of.
 
     Raises:
         BadInput: a mechanism of gradients or a mode is.
     """
-    given = [f"--{name} {','.join(values)}" for name, values in (("gradient", gradient), ("mode", mode)) if values]
+    given = [f"--{name} {','.join(values)}" for name, values in (("gradient", gradients), ("mode", modes)) if values]
     if given:
         raise BadInput(
             "batched forms have one gradient each and run in a graph",

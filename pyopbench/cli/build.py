@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import typer
 from rich.markup import escape
 
-from pyopbench.cli.options import AsJson, Ops
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.engine.worker_process import ask_once
 from pyopbench.model.discover import bring_own, find, require_known
@@ -17,9 +16,9 @@ from pyopbench.model.discover import bring_own, find, require_known
 EXIT_REFUSED = 1
 
 
-def build(ops: Ops = None, as_json: AsJson = False) -> None:
+def build(ops: Sequence[str], *, as_json: bool) -> int:
     """Compile the C++ kernels ahead of a run, for the installed TensorFlow."""
-    names = bring_own(ops or (), ())
+    names = bring_own(ops, ())
     require_known("op", names, find("ops"))
     with err.status("compiling"):
         answer = ask_once({"do": "build", "ops": names})
@@ -27,7 +26,7 @@ def build(ops: Ops = None, as_json: AsJson = False) -> None:
         out.print_json(json.dumps(answer))
     else:
         _print(answer)
-    raise typer.Exit(EXIT_REFUSED if answer["reasons"] or answer["gpu"]["reasons"] else 0)
+    return EXIT_REFUSED if answer["reasons"] or answer["gpu"]["reasons"] else 0
 
 
 def _print(answer: dict[str, Any]) -> None:

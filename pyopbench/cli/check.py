@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from pyopbench.cli.options import AsJson
 from pyopbench.cli.output import out, print_table, say
 from pyopbench.model import formatting
 
@@ -17,10 +14,7 @@ MOST_SHOWN = 20
 """Findings that are printed; all of them are in --json."""
 
 
-def check(
-    path: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of results, or a file such as a recording.")],
-    as_json: AsJson = False,
-) -> None:
+def check(path: Path, *, as_json: bool) -> int:
     """Check stored results against their checksums: which files and lines are unchanged?"""
     import json
 
@@ -33,7 +27,7 @@ def check(
     else:
         for one in told:
             _print(one)
-    raise typer.Exit(0 if all(one.is_fine for one in found) else EXIT_CHANGED)
+    return 0 if all(one.is_fine for one in found) else EXIT_CHANGED
 
 
 def _print(told: dict[str, Any]) -> None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
 from rich.markup import escape
 
-from pyopbench.cli.options import USUAL_EFFECT, AllowChanged, AsJson
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.model import formatting
 from pyopbench.model.errors import BadInput
-from pyopbench.model.parse import parse_fail_on, parse_share
+from pyopbench.model.parse import parse_fail_on
 from pyopbench.model.write_file import write_atomically
 
 if TYPE_CHECKING:
@@ -27,66 +26,35 @@ STANDARD_OUTPUT = "-"
 RESULTS = (".json", ".jsonl")
 """How the names of files end that hold results."""
 
-Words = Annotated[list[str], typer.Argument(metavar="A B", help="Two results, or one result and two labels of --axis.")]
-Axis = Annotated[
-    str,
-    typer.Option("--axis", metavar="NAME", help="What A and B differ in: run, commit, tf or variant."),
-]
-FailOn = Annotated[
-    str,
-    typer.Option(
-        "--fail-on",
-        metavar="WHEN",
-        help="Which slowdown gives exit code 1: slower, slower:5% (by 5% or more) or never.",
-    ),
-]
-Effect = Annotated[
-    str,
-    typer.Option("--min-effect", metavar="SHARE", help="Smallest difference that matters."),
-]
-RunSpread = Annotated[
-    str,
-    typer.Option(
-        "--run-spread",
-        metavar="SHARE",
-        help="Least difference assumed between separate runs of the same code.",
-    ),
-]
-
 
 def compare(
-    words: Words,
-    axis: Axis = "run",
-    fail_on: FailOn = "slower",
-    minimum_effect: Effect = USUAL_EFFECT,
-    run_spread: RunSpread = "3%",
-    allow_changed: AllowChanged = False,
-    as_json: AsJson = False,
-    markdown: Annotated[
-        str | None, typer.Option("--markdown", metavar="FILE", help="Also write Markdown; - prints it.")
-    ] = None,
-    comment: Annotated[
-        Path | None, typer.Option("--comment", metavar="FILE", help="Also write a short comment for a pull request.")
-    ] = None,
-    junit: Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Also write JUnit XML.")] = None,
-) -> None:
+    *,
+    words: Sequence[str],
+    axis: str,
+    fail_on: str,
+    minimum_effect: float,
+    run_spread: float,
+    as_json: bool,
+    markdown: str | None,
+    comment: Path | None,
+    junit: Path | None,
+) -> int:
     """Compare two results: folders of runs, results of asv, files of pytest-benchmark."""
     _require_free(markdown, as_json=as_json)
     for option, path in (("--comment", comment), ("--junit", junit)):
         _require_no_results(option, None if path is None else str(path))
-    effect, spread = parse_share("--min-effect", minimum_effect), parse_share("--run-spread", run_spread)
-    slowdown = parse_fail_on(fail_on, effect)
+    slowdown = parse_fail_on(fail_on, minimum_effect)
     # pandas and SciPy cost a second, which a mistake in the options need not pay.
     from pyopbench.judge.comparison.diff import compare_sides
     from pyopbench.judge.comparison.select import read_sides
     from pyopbench.report import comparison
     from pyopbench.report.wording.warnings import warning_text
 
-    sides = read_sides(words, axis)
+    sides = read_sides(list(words), axis)
     for run in (*sides.first.runs, *sides.second.runs):
         for warning in run.warnings:
             say(f"[yellow]warning:[/] {escape(warning_text(warning))}", err)
-    found = compare_sides(sides, effect, spread)
+    found = compare_sides(sides, minimum_effect, run_spread)
     slower = () if slowdown is None else found.slower_by(slowdown)
     said = _said(slowdown, len(slower)) if found.smallest is not None else NOTHING_TOLD
     _write_short(found, slowdown, comment, junit)
@@ -95,12 +63,12 @@ def compare(
     if as_json:
         out.print_json(comparison.as_json(found, slowdown, failed=bool(slower)))
     elif markdown == STANDARD_OUTPUT:
-        typer.echo(comparison.markdown(found, said), nl=False)
+        out.file.write(comparison.markdown(found, said))
     else:
         print_comparison(found, said)
     if found.smallest is None:
-        raise typer.Exit(EXIT_NOTHING)
-    raise typer.Exit(EXIT_SLOWER if slower else 0)
+        return EXIT_NOTHING
+    return EXIT_SLOWER if slower else 0
 
 
 def _require_free(markdown: str | None, *, as_json: bool) -> None:

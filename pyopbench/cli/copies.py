@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from pyopbench.api.alone import alone_on_this_machine
-from pyopbench.cli.options import AsJson, TrustFolder, out_option
 from pyopbench.cli.output import err, out, print_table, say
-from pyopbench.engine.copies import measure_bridges, measure_with_gpu
+from pyopbench.engine import copies as engine
 from pyopbench.model import formatting
 from pyopbench.model.case import GPU
 from pyopbench.model.discover import require_known
@@ -21,24 +17,16 @@ from pyopbench.store import copy_costs
 
 DEVICES = ("cpu", GPU)
 
-Device = Annotated[str, typer.Option("--device", metavar="NAME", help="cpu, or gpu if TensorFlow sees one.")]
-OutFile = Annotated[
-    Path | None,
-    out_option("FILE", "Save as JSON. RUN/copies.json is shown in the report of that run."),
-]
 
-
-def copies(
-    device: Device = "cpu", as_json: AsJson = False, out_file: OutFile = None, trust_folder: TrustFolder = False
-) -> None:
+def copies(*, device: str, as_json: bool, out_path: Path | None) -> None:
     """Show which tensor-array conversions share memory, and what copying costs in the others."""
     require_known("device", [device], DEVICES)
-    if out_file is not None:
-        require_own(out_file.parent)
+    if out_path is not None:
+        require_own(out_path.parent)
     with alone_on_this_machine(), err.status("measuring"):
-        document = measure_with_gpu() if device == GPU else measure_bridges()
-    if out_file is not None:
-        copy_costs.write(out_file, document)
+        document = engine.measure_with_gpu() if device == GPU else engine.measure_bridges()
+    if out_path is not None:
+        copy_costs.write(out_path, document)
     if as_json:
         out.print_json(json.dumps(document))
         return
@@ -54,5 +42,5 @@ def copies(
         for title, columns, rows in wording.gpu_tables(document):
             print_table(title, columns, rows)
         out.print(wording.gpu_devices(document), markup=False)
-    if out_file is not None:
-        out.print(f"written: {out_file}", soft_wrap=True, markup=False)
+    if out_path is not None:
+        out.print(f"written: {out_path}", soft_wrap=True, markup=False)

@@ -5,144 +5,82 @@ from __future__ import annotations
 import json
 import shlex
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
-from pyopbench.cli import epilogs
 from pyopbench.cli.fleet_words import check_names, parameters_of_run
-from pyopbench.cli.options import AsJson, Quiet, out_option
 from pyopbench.cli.output import err, out, print_table, say, say_error
 from pyopbench.model import formatting
 from pyopbench.model.errors import WorkerLost
 from pyopbench.model.ownership import require_own
-from pyopbench.model.parse import parse_duration
 from pyopbench.model.printable import printable
+
+if TYPE_CHECKING:
+    from pyopbench.engine.fleet.addresses import Access
 
 EXIT_WRONG = 1
 EXIT_MISSING = 3
 EXIT_INTERRUPTED = 130
 
-fleet = typer.Typer(help="Measure on many machines, over Dask.", no_args_is_help=True)
 
-Scheduler = Annotated[
-    str, typer.Option("--scheduler", metavar="ADDRESS", help="The Dask scheduler, e.g. tls://host:8786.")
-]
-AllowAddress = Annotated[
-    list[str] | None,
-    typer.Option("--allow-address", metavar="HOST", help="Allow this host without TLS. Repeat for several."),
-]
-CaFile = Annotated[
-    Path | None,
-    typer.Option("--tls-ca-file", metavar="FILE", help="CA certificates to check scheduler and hosts with."),
-]
-Certificate = Annotated[Path | None, typer.Option("--tls-cert", metavar="FILE", help="Certificate of this client.")]
-Key = Annotated[Path | None, typer.Option("--tls-key", metavar="FILE", help="Its key, if in a separate file.")]
-WithoutHost = Annotated[
-    list[str] | None, typer.Option("--without-host", metavar="HOST", help="Do not use this host. Repeat for several.")
-]
-Patience = Annotated[str, typer.Option(metavar="TIME", help="How long to wait for the scheduler or a host.")]
-
-
-@fleet.callback()
-def _fleet() -> None:
-    """Measure on many machines, over Dask."""
-
-
-@fleet.command("run", epilog=epilogs.FLEET, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def run_fleet(
     context: typer.Context,
-    scheduler: Scheduler,
-    shards: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Number of parts of the plan. Default: one per host.")
-    ] = None,
-    send: Annotated[
-        list[str] | None,
-        typer.Option("--send", metavar="FILE", help="Send this op file or input to the hosts. Repeat for several."),
-    ] = None,
-    allow_address: AllowAddress = None,
-    tls_ca_file: CaFile = None,
-    tls_cert: Certificate = None,
-    tls_key: Key = None,
-    without_host: WithoutHost = None,
-    patience: Patience = "60s",
-    out_dir: Annotated[Path | None, out_option("DIR", "New folder for the fleet.")] = None,
-    quiet: Quiet = False,
-) -> None:
+    *,
+    scheduler: str,
+    shards: int | None,
+    send: Sequence[str],
+    without_host: Sequence[str],
+    patience_seconds: float,
+    out_path: Path | None,
+    **access: Any,
+) -> int:
     """Measure on the hosts of a Dask scheduler; ops and other options are as for pyopbench run."""
     from pyopbench.engine.fleet import plan_folder, sent_files, whole
-    from pyopbench.engine.fleet.addresses import Access
 
-    if out_dir is not None:
-        plan_folder.require_new(out_dir)
+    if out_path is not None:
+        plan_folder.require_new(out_path)
     asked = parameters_of_run(context)
-    files = sent_files.read_sent(send or ())
-    ops, inputs = asked["ops"] or [], asked["inputs"] or []
+    files = sent_files.read_sent(send)
+    ops, inputs = asked["ops"], asked["inputs"]
     sent_files.check_sent(ops, inputs, files)
     check_names(asked)
     own = sent_files.own_words(ops, inputs, asked["seed_with"])
     request = whole.FleetRequest(tuple(context.args), tuple(own), asked["replicates"], tuple(files), shards)
-    access = Access(scheduler, tuple(allow_address or ()), tls_ca_file, tls_cert, tls_key)
-    access.check()
-    with _connected(access, parse_duration(patience)) as connection:
-        folder = whole.begin(out_dir, request, connection)
-        raise typer.Exit(_go_on(folder, files, connection, without_host or [], parse_duration(patience)))
+    connected = _access(scheduler, **access)
+    with _connected(connected, patience_seconds) as connection:
+        folder = whole.begin(out_path, request, connection)
+        return _go_on(folder, files, connection, list(without_host), patience_seconds)
 
 
-@fleet.command("resume", epilog=epilogs.FLEET)
 def resume_fleet(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a fleet that was interrupted.")],
-    scheduler: Scheduler,
-    allow_address: AllowAddress = None,
-    tls_ca_file: CaFile = None,
-    tls_cert: Certificate = None,
-    tls_key: Key = None,
-    without_host: Annotated[
-        list[str] | None,
-        typer.Option("--without-host", metavar="HOST", help="Measure again what this host measured, on other hosts."),
-    ] = None,
-    patience: Patience = "60s",
-    quiet: Quiet = False,
-) -> None:
+    folder: Path, *, scheduler: str, without_host: Sequence[str], patience_seconds: float, **access: Any
+) -> int:
     """Measure what is missing of an interrupted fleet run."""
     from pyopbench.engine.fleet import plan_folder, whole
-    from pyopbench.engine.fleet.addresses import Access
 
     require_own(folder)
     files = whole.read_files(folder)
-    access = Access(scheduler, tuple(allow_address or ()), tls_ca_file, tls_cert, tls_key)
-    access.check()
-    with _connected(access, parse_duration(patience)) as connection:
+    connected = _access(scheduler, **access)
+    with _connected(connected, patience_seconds) as connection:
         if without_host:
             with plan_folder.locked(folder):
                 gone = plan_folder.leave_out(folder, without_host)
             say(f"left out: {formatting.count(len(gone), 'shard')} of {escape(formatting.listing(without_host))}", err)
-        raise typer.Exit(_go_on(folder, files, connection, without_host or [], parse_duration(patience)))
+        return _go_on(folder, files, connection, list(without_host), patience_seconds)
 
 
-@fleet.command("doctor")
-def examine_fleet(
-    scheduler: Scheduler,
-    allow_address: AllowAddress = None,
-    tls_ca_file: CaFile = None,
-    tls_cert: Certificate = None,
-    tls_key: Key = None,
-    patience: Patience = "10s",
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-) -> None:
+def examine_fleet(*, scheduler: str, patience_seconds: float, as_json: bool, **access: Any) -> int:
     """Show what each host is, which hosts are alike, and what each lacks."""
     from pyopbench.engine.fleet import doctor
-    from pyopbench.engine.fleet.addresses import Access
 
-    access = Access(scheduler, tuple(allow_address or ()), tls_ca_file, tls_cert, tls_key)
-    access.check()
-    with _connected(access, parse_duration(patience), is_told=False) as connection:
+    connected = _access(scheduler, **access)
+    with _connected(connected, patience_seconds, is_told=False) as connection:
         examined, problems = doctor.examine(connection)
         may_steal = connection.may_steal()
     kinds = doctor.kinds_of(examined)
@@ -150,7 +88,22 @@ def examine_fleet(
         out.print_json(json.dumps(_as_json(examined, problems, kinds), default=str))
     else:
         _print_hosts(examined, problems, kinds, may_steal=may_steal)
-    raise typer.Exit(0 if kinds else EXIT_MISSING)
+    return 0 if kinds else EXIT_MISSING
+
+
+def _access(
+    scheduler: str,
+    *,
+    allow_address: Sequence[str],
+    tls_ca_file: Path | None,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+) -> Access:
+    from pyopbench.engine.fleet.addresses import Access
+
+    access = Access(scheduler, tuple(allow_address), tls_ca_file, tls_cert, tls_key)
+    access.check()
+    return access
 
 
 @contextmanager

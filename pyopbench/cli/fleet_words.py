@@ -7,10 +7,10 @@ from typing import Any
 import typer
 
 from pyopbench.cli.read_options import read_axes
+from pyopbench.model import options
 from pyopbench.model.case import Axes
 from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import BadInput
-from pyopbench.model.parse import parse_duration
 
 REPORTED = "leave it out, and give it to: pyopbench report DIR/merged"
 NO_REPOSITORY = "leave it out: hosts have no repository of yours"
@@ -21,8 +21,8 @@ NOT_FOR_HOSTS = {
     "fail_on": NO_REPOSITORY,
     "mix": REPORTED,
     "calls_per_step": REPORTED,
-    "step_ms": REPORTED,
-    "require": REPORTED,
+    "step_seconds": REPORTED,
+    "requires": REPORTED,
     "as_json": REPORTED,
     "threads": "leave it out, and measure calls from threads on one machine: pyopbench run OP --threads 1,2,4",
     "trust_folder": "leave it out: hosts measure into folders of their own",
@@ -45,14 +45,12 @@ def parameters_of_run(context: typer.Context) -> dict[str, Any]:
                 legal="options of `pyopbench run` that say what to measure, and how",
                 hint=instead,
             )
-    return {"replicates": 1, **asked.params}
+    return {one.name: one.value_of(asked.params[one.name]) for one in options.RUN}
 
 
 def check_names(asked: dict[str, Any]) -> None:
     """Check what needs no TensorFlow to be checked, so that a slip is found before each host finds it."""
-    names = ("ops", "variant", "gradient", "direction", "mode", "device", "axis", "inputs", "seed_with")
-    read_axes(Axes(), *(asked[name] for name in names))
+    fields = {name: asked[name] for name in ("variants", "gradients", "directions", "modes")}
+    words = (asked[name] for name in ("ops", "inputs", "seed_with", "axis"))
+    read_axes(Axes(), *words, **fields, placements=asked["device"])
     require_known("baseline", filter(None, [asked["baseline"]]), find("variants"))
-    for name in ("budget", "case_timeout"):
-        if asked[name] is not None:
-            parse_duration(asked[name])

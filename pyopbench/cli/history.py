@@ -8,19 +8,15 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Literal
 
-import typer
 from rich.markup import escape
 
-from pyopbench.cli.options import USUAL_EFFECT, AllowChanged, AsJson, Quiet, TrustFolder, out_option
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.model import formatting
 from pyopbench.model.errors import BadInput
 from pyopbench.model.ownership import require_own
-from pyopbench.model.parse import parse_duration, parse_share
 from pyopbench.model.write_file import write_atomically
 from pyopbench.store.integrity import sealed
 from pyopbench.store.open_file import REPORT, read_bytes
@@ -30,72 +26,29 @@ if TYPE_CHECKING:
     from pyopbench.judge.comparison.reruns import Confirmation, Rerun
 
 EXIT_SLOWER = 1
-USUAL_FOLDER = Path("results") / "history"
 RERUNS = "reruns"
-ALLOCATIONS_BETWEEN_COLLECTIONS = 200_000
 """The folder, in that of the history, for what is measured again; what is there already is not measured twice."""
+ALLOCATIONS_BETWEEN_COLLECTIONS = 200_000
 MOST_ROWS = 30
 RERUN_AXES = ("tf", "commit")
 """Along which axes this pyopbench can measure two moments interleaved."""
 
 
-class By(str, Enum):
-    """What series are over."""
-
-    COMMIT = "commit"
-    TF = "tf"
-    DATE = "date"
-
-
-Results = Annotated[
-    list[Path],
-    typer.Argument(metavar="RESULTS", help="Folders of runs or of asv results, and files of pytest-benchmark."),
-]
-Confirm = Annotated[
-    bool,
-    typer.Option("--confirm", help="Measure both sides of each suspected change again, interleaved."),
-]
-AlarmRate = Annotated[
-    str,
-    typer.Option(
-        "--alarm-rate",
-        metavar="SHARE",
-        help="Share of unchanged series that may raise a false alarm: 5%, 1% or 0.1%.",
-    ),
-]
-
-
 def history(
-    results: Results,
-    by: Annotated[
-        By | None, typer.Option("--by", metavar="NAME", help="commit, tf or date. Default: what the results differ in.")
-    ] = None,
-    min_effect: Annotated[
-        str, typer.Option("--min-effect", metavar="SHARE", help="Smallest change to list, e.g. 3% or 0.03.")
-    ] = USUAL_EFFECT,
-    run_spread: Annotated[
-        str,
-        typer.Option(
-            "--run-spread",
-            metavar="SHARE",
-            help="Assumed difference between separate runs of the same code, if they are too few to show it.",
-        ),
-    ] = "3%",
-    alarm_rate: AlarmRate = "1%",
-    confirm: Confirm = False,
-    budget: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Time for each re-run of --confirm, e.g. 5m.")
-    ] = None,
-    out_dir: Annotated[Path, out_option("DIR", "Folder for history.html, .md and .json.")] = USUAL_FOLDER,
-    trust_folder: TrustFolder = False,
-    allow_changed: AllowChanged = False,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-) -> None:
+    *,
+    results: Sequence[Path],
+    by: Literal["commit", "tf", "date"] | None,
+    minimum_effect: float,
+    run_spread: float,
+    alarm_rate: float,
+    confirm: bool,
+    budget_seconds: float | None,
+    out_path: Path,
+    as_json: bool,
+) -> int:
     """Plot results over commits, TensorFlow versions or dates, and find where they changed."""
-    options = _options(by, min_effect, run_spread, alarm_rate)
-    seconds = None if budget is None else parse_duration(budget)
-    require_own(out_dir)
+    options = _options(by, minimum_effect, run_spread, alarm_rate)
+    require_own(out_path)
     # What is read stays until the end. Python would look through all of it for garbage again and again, which is a
     # quarter of the time that thousands of files take.
     gc.set_threshold(ALLOCATIONS_BETWEEN_COLLECTIONS)
@@ -104,7 +57,7 @@ def history(
     from pyopbench.report.wording.warnings import warning_text
 
     with err.status("reading"):
-        known = list(_confirmations(out_dir, options))
+        known = list(_confirmations(out_path, options))
         found = read_history(results, options, known)
     for warning in found.warnings[:MOST_ROWS]:
         say(f"[yellow]warning:[/] {escape(warning_text(warning))}", err)
@@ -112,31 +65,29 @@ def history(
         more = formatting.count(len(found.warnings) - MOST_ROWS, "more warning")
         say(f"and {more}, all in history.json", err)
     before = set(found.with_status("confirmed"))
-    if confirm and _measure_again(found, out_dir, seconds):
-        found = read_history(results, options, list(_confirmations(out_dir, options)))
-    _write(found, out_dir)
+    if confirm and _measure_again(found, out_path, budget_seconds):
+        found = read_history(results, options, list(_confirmations(out_path, options)))
+    _write(found, out_path)
     if as_json:
-        out.print_json(read_bytes(out_dir / "history.json", REPORT).decode())
+        out.print_json(read_bytes(out_path / "history.json", REPORT).decode())
     else:
-        _print(found, out_dir)
+        _print(found, out_path)
     new = set(found.with_status("confirmed")) - before
-    raise typer.Exit(EXIT_SLOWER if any(one.direction == "slower" for one in new) else 0)
+    return EXIT_SLOWER if any(one.direction == "slower" for one in new) else 0
 
 
-def _options(by: By | None, min_effect: str, run_spread: str, alarm_rate: str) -> Options:
+def _options(by: Literal["commit", "tf", "date"] | None, effect: float, spread: float, rate: float) -> Options:
     from pyopbench.judge.comparison.history import Options
     from pyopbench.stats.change_points import ALARM_RATES
 
-    rate = parse_share("--alarm-rate", alarm_rate)
     if rate not in ALARM_RATES:
         raise BadInput(
             "this rate of false alarms is not supported",
-            received=f"--alarm-rate {alarm_rate}",
+            received=f"--alarm-rate {formatting.percent(rate)}",
             legal=formatting.listing([formatting.percent(one) for one in ALARM_RATES], "or"),
             hint="for example --alarm-rate 1%",
         )
-    effect, spread = parse_share("--min-effect", min_effect), parse_share("--run-spread", run_spread)
-    return Options(None if by is None else by.value, effect, spread, rate)
+    return Options(by, effect, spread, rate)
 
 
 def _confirmations(folder: Path, options: Options) -> Iterator[Confirmation]:

@@ -5,57 +5,35 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.markup import escape
 
 from pyopbench.cli.batched import check_batched, refuse_unbatched
 from pyopbench.cli.installing import announce
-from pyopbench.cli.options import (
-    WHAT,
-    AsJson,
-    AxisTexts,
-    CaseTimeout,
-    Directions,
-    Gradients,
-    Inputs,
-    Modes,
-    Ops,
-    SeedWith,
-    TensorFlow,
-    Variants,
-)
 from pyopbench.cli.output import err, out, print_failures, print_table
 from pyopbench.cli.read_options import read_axes
 from pyopbench.engine import plan as planning
 from pyopbench.engine.verify import EVERYTHING, Finding, verify_cases
 from pyopbench.model import formatting
 from pyopbench.model.case import MODE_SUMMARIES, Axes, Case
-from pyopbench.model.parse import parse_duration
 
 EXIT_WRONG = 1
 
 
 def list_(
-    ops: Ops = None,
-    inputs: Inputs = None,
-    seed_with: SeedWith = "",
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Show what run --quick would measure.", rich_help_panel=WHAT)
-    ] = False,
-    variant: Variants = None,
-    gradient: Gradients = None,
-    direction: Directions = None,
-    mode: Modes = None,
-    axis: AxisTexts = None,
-    cases: Annotated[
-        bool, typer.Option("--cases", help="List every case, and every unsupported one with its reason.")
-    ] = False,
-    as_json: AsJson = False,
+    *,
+    ops: Sequence[str],
+    inputs: Sequence[str],
+    seed_with: str,
+    quick: bool,
+    axis: Any,
+    cases: bool,
+    as_json: bool,
+    **fields: Sequence[str],
 ) -> None:
     """List ops, variants and cases, and why a case is not supported."""
-    axes = read_axes(Axes(quick=quick), ops, variant, gradient, direction, mode, None, axis, inputs, seed_with)
+    axes = read_axes(Axes(quick=quick), ops, inputs, seed_with, axis, **fields)
     with err.status("asking TensorFlow"):
         plan = planning.ask_for_plan(axes, compiles=False)
     if as_json:
@@ -93,38 +71,36 @@ def _op_row(name: str, op: dict[str, Any]) -> tuple[str, str, str]:
 
 
 def verify(
-    ops: Ops = None,
-    inputs: Inputs = None,
-    seed_with: SeedWith = "",
-    variant: Variants = None,
-    gradient: Gradients = None,
-    mode: Modes = None,
-    axis: AxisTexts = None,
-    batch: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Check forms that take N examples at once against a loop over examples."),
-    ] = None,
-    case_timeout: CaseTimeout = "120s",
-    tf: TensorFlow = None,
-    as_json: AsJson = False,
-) -> None:
+    *,
+    ops: Sequence[str],
+    inputs: Sequence[str],
+    seed_with: str,
+    variants: Sequence[str],
+    gradients: Sequence[str],
+    modes: Sequence[str],
+    axis: Any,
+    batch: int | None,
+    case_timeout_seconds: float,
+    tf: str | None,
+    as_json: bool,
+) -> int:
     """Check values against NumPy, and gradients against a reference and finite differences."""
-    axes = read_axes(EVERYTHING, ops, variant, gradient, None, mode, None, axis, inputs, seed_with)
-    timeout_seconds = parse_duration(case_timeout)
+    fields = {"variants": variants, "gradients": gradients, "modes": modes}
+    axes = read_axes(EVERYTHING, ops, inputs, seed_with, axis, **fields)
     announce([tf] if tf else [])
     if batch is not None:
-        refuse_unbatched(gradient, mode)
-        raise typer.Exit(check_batched(axes, batch, timeout_seconds, tf, as_json=as_json))
+        refuse_unbatched(gradients, modes)
+        return check_batched(axes, batch, case_timeout_seconds, tf, as_json=as_json)
     with err.status("verifying") as status:
         findings = verify_cases(
-            axes, timeout_seconds, lambda done, total: status.update(f"verifying {done} of {total}"), tf
+            axes, case_timeout_seconds, lambda done, total: status.update(f"verifying {done} of {total}"), tf
         )
     wrong = [finding for finding in findings if finding.failure is not None and finding.failure.status != "unsupported"]
     if as_json:
         out.print_json(json.dumps([finding.as_dict() for finding in findings]))
     else:
         _print_findings(findings, wrong)
-    raise typer.Exit(EXIT_WRONG if wrong else 0)
+    return EXIT_WRONG if wrong else 0
 
 
 def _print_findings(findings: list[Finding], wrong: list[Finding]) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
 from rich.markup import escape
 
-from pyopbench.cli.options import AllowChanged, Quiet, TrustFolder, out_option
 from pyopbench.cli.output import err, out, say
 from pyopbench.model import formatting
 from pyopbench.model.ownership import require_own
@@ -20,24 +19,13 @@ MOST_SHOWN = 20
 """Holes, and units without a result, that are printed."""
 
 
-def merge(
-    shards: Annotated[
-        list[Path], typer.Argument(metavar="SHARD", help="Folders of pyopbench run --shard I/N, all of one plan.")
-    ],
-    out_dir: Annotated[Path, out_option("DIR", "New folder for the whole run.")],
-    allow_missing: Annotated[
-        bool, typer.Option("--allow-missing", help="Merge what is there, and list what is missing or unfinished.")
-    ] = False,
-    trust_folder: TrustFolder = False,
-    allow_changed: AllowChanged = False,
-    quiet: Quiet = False,
-) -> None:
+def merge(*, shards: Sequence[Path], out_path: Path, allow_missing: bool) -> None:
     """Merge the shards of a plan into one run, with the environment of each machine."""
     from pyopbench.store.merge import merge as merged
 
-    require_own(out_dir)
+    require_own(out_path)
     with err.status("merging"):
-        found = merged(shards, out_dir, allow_missing=allow_missing)
+        found = merged(list(shards), out_path, allow_missing=allow_missing)
     _print(found)
 
 

@@ -4,26 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.markup import escape
 
 from pyopbench.cli.installing import announce
-from pyopbench.cli.options import (
-    AsJson,
-    AxisTexts,
-    CaseTimeout,
-    Directions,
-    Inputs,
-    Modes,
-    Ops,
-    SeedWith,
-    TensorFlow,
-    TrustFolder,
-    Variants,
-    out_option,
-)
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.cli.read_options import read_axes
 from pyopbench.engine import copies
@@ -31,7 +16,6 @@ from pyopbench.model import formatting
 from pyopbench.model.case import Case
 from pyopbench.model.discover import require_known
 from pyopbench.model.ownership import require_own
-from pyopbench.model.parse import parse_duration
 from pyopbench.model.places import PINS, ROUTES
 from pyopbench.report.wording import counted_copies as wording
 from pyopbench.store import counted_copies
@@ -41,50 +25,41 @@ from pyopbench.store.integrity import sealed
 EXIT_WRONG = 1
 ARROWS = {(start, end): f"{start[0]}→{end[0]}" for start, end in ROUTES}
 
-Device = Annotated[str, typer.Option("--device", metavar="NAME", help="simulated, or gpu if TensorFlow sees one.")]
-OutFile = Annotated[
-    Path | None,
-    out_option("FILE", "Save as JSON. RUN/placement.json is shown in the report of that run."),
-]
-
 
 def placement(
-    ops: Ops = None,
-    inputs: Inputs = None,
-    seed_with: SeedWith = "",
-    device: Device = "simulated",
-    variant: Variants = None,
-    direction: Directions = None,
-    mode: Modes = None,
-    axis: AxisTexts = None,
-    case_timeout: CaseTimeout = "180s",
-    tf: TensorFlow = None,
-    as_json: AsJson = False,
-    out_file: OutFile = None,
-    trust_folder: TrustFolder = False,
-) -> None:
+    *,
+    ops: Sequence[str],
+    inputs: Sequence[str],
+    seed_with: str,
+    device: str,
+    axis: Any,
+    case_timeout_seconds: float,
+    tf: str | None,
+    as_json: bool,
+    out_path: Path | None,
+    **fields: Sequence[str],
+) -> int:
     """Count copies between host and device per call, by variant, pinning and place of the data."""
     require_known("device", [device], copies.DEVICES)
-    axes = read_axes(copies.EVERYTHING, ops, variant, None, direction, mode, None, axis, inputs, seed_with)
-    timeout_seconds = parse_duration(case_timeout)
-    if out_file is not None:
-        require_own(out_file.parent)
+    axes = read_axes(copies.EVERYTHING, ops, inputs, seed_with, axis, **fields)
+    if out_path is not None:
+        require_own(out_path.parent)
     announce([tf] if tf else [])
     with err.status("counting") as status:
         document = copies.count(
-            copies.CountRequest(axes, device, timeout_seconds, tf),
+            copies.CountRequest(axes, device, case_timeout_seconds, tf),
             lambda done, total: status.update(f"counting {done:,} of {total:,}"),
         )
-    if out_file is not None:
-        counted_copies.write(out_file, document)
+    if out_path is not None:
+        counted_copies.write(out_path, document)
     if as_json:
         out.file.write(sealed(counted_copies.as_json(document)).decode())
     else:
         _print(document)
-        if out_file is not None:
-            out.print(f"written: {out_file}", soft_wrap=True, markup=False)
+        if out_path is not None:
+            out.print(f"written: {out_path}", soft_wrap=True, markup=False)
     wrong = any(failure["status"] == "wrong" for failure in document["failures"])
-    raise typer.Exit(EXIT_WRONG if wrong else 0)
+    return EXIT_WRONG if wrong else 0
 
 
 def _print(document: Mapping[str, Any]) -> None:

@@ -5,40 +5,24 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from rich.markup import escape
 
-from pyopbench.cli.options import Inputs, Quiet, SeedWith, out_option
 from pyopbench.cli.output import err, out, say
 from pyopbench.engine.port import write_port
 from pyopbench.model.discover import bring_own
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import brought
-from pyopbench.model.parse import parse_duration
 from pyopbench.report.wording.port import commands_text, notes_text
 
 
 def port(
-    op: Annotated[
-        str, typer.Argument(metavar="OP", help="my_op.py, my_module.py:function or package.module:function.")
-    ],
-    to: Annotated[
-        str,
-        typer.Option(
-            "--to", metavar="VARIANT", help="Variant to write, e.g. traced or njit; docs/port.md lists them all."
-        ),
-    ],
-    out_file: Annotated[Path, out_option("FILE", "The new file, e.g. ported.py; its test goes to test_ported.py.")],
-    inputs: Inputs = None,
-    seed_with: SeedWith = "",
-    test_timeout: Annotated[str, typer.Option(metavar="TIME", help="Time limit of the written test.")] = "10m",
-    quiet: Quiet = False,
+    *, op: str, to: str, out_path: Path, inputs: Sequence[str], seed_with: str, test_timeout_seconds: float
 ) -> None:
     """Write a port of your op as source code, with a test against the old function."""
-    names = bring_own([op], inputs or (), seed_with)
+    names = bring_own([op], inputs, seed_with)
     if names[0] not in brought():
         raise BadInput(
             "only your own ops can be ported",
@@ -47,7 +31,7 @@ def port(
             hint="the sources of built-in ops are in pyopbench/ops/builtin/",
         )
     with err.status("writing and testing the port"):
-        written = write_port(brought()[names[0]], to, out_file, parse_duration(test_timeout))
+        written = write_port(brought()[names[0]], to, out_path, test_timeout_seconds)
     for path in (written.port, written.test, *([written.kernel] if written.kernel else [])):
         out.print(f"written: {escape(str(path))}", soft_wrap=True)
     if written.passed:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from rich.markup import escape
 
-from pyopbench.cli.options import out_option
 from pyopbench.cli.output import err, print_table, say
 from pyopbench.find import usage
 from pyopbench.find.draft import BASELINES, run_words
@@ -23,19 +21,8 @@ from pyopbench.model.errors import BadInput
 MOST_SITES = 10
 """Sites that are shown; all of them are in the file."""
 
-CONTEXT = {"allow_interspersed_args": False, "ignore_unknown_options": False}
-"""What comes after the program's name is the program's, options too."""
 
-
-def record(
-    command: Annotated[
-        list[str] | None, typer.Argument(metavar="-- COMMAND...", help="The program to run, e.g. -- python train.py.")
-    ] = None,
-    out_file: Annotated[
-        Path | None,
-        out_option("FILE", "The recording. Default: recording-DATE.json."),
-    ] = None,
-) -> None:
+def record(*, command: Sequence[str], out_path: Path | None) -> int:
     """Run your program, count its Python callbacks, and show which cost most of the run."""
     if not command:
         raise BadInput(
@@ -44,10 +31,10 @@ def record(
             legal="a command with its arguments",
             hint="for example `pyopbench record -- python train.py --epochs 1`",
         )
-    file = out_file or Path(f"recording-{datetime.now(timezone.utc):%Y%m%d-%H%M%S}.json")
-    code, used = run_and_record(command, file)
+    file = out_path or Path(f"recording-{datetime.now(timezone.utc):%Y%m%d-%H%M%S}.json")
+    code, used = run_and_record(list(command), file)
     _print(used, file)
-    raise typer.Exit(code)
+    return code
 
 
 def _print(used: usage.Usage, file: Path) -> None:

@@ -1,20 +1,21 @@
-"""What the command line prints of a report, and the command `schema`."""
+"""`pyopbench report` and `schema`, and what the command line prints of a report."""
 
 from __future__ import annotations
 
 import math
 import shlex
 from collections.abc import Iterator, Sequence
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
 from rich.markup import escape
 
 from pyopbench.cli.output import err, out, print_failures, print_table, say
+from pyopbench.cli.read_options import read_judging
 from pyopbench.engine import stored_run
-from pyopbench.engine.measure import Ended
+from pyopbench.engine.measure import Ended, parts_of
+from pyopbench.engine.revision_request import usual_effect
+from pyopbench.engine.stored_run import find_target
 from pyopbench.judge import judge
 from pyopbench.judge.bars import Unknown
 from pyopbench.judge.findings import (
@@ -28,10 +29,12 @@ from pyopbench.judge.findings import (
 )
 from pyopbench.judge.requirements import GPU, PROBES
 from pyopbench.judge.settling import MoreMachines, SecondLaunch
-from pyopbench.model.case import BASELINE, Case
+from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, Case
+from pyopbench.model.errors import BadInput
 from pyopbench.model.label import Label
+from pyopbench.model.ownership import require_own
 from pyopbench.report.wording.measuring import sampling_text
-from pyopbench.store import counted_copies
+from pyopbench.store import counted_copies, versions
 from pyopbench.store import probes as probes_file
 from pyopbench.store.open_file import REPORT, read_bytes
 
@@ -53,24 +56,52 @@ EXPECTED = ("unsupported", "elided")
 """Failures that are no fault of a variant: they are counted, and not shown one by one."""
 
 
-class Document(str, Enum):
-    """What has a JSON Schema."""
+def report(
+    *,
+    results: Sequence[Path],
+    baseline: str | None,
+    mix: Path | None,
+    minimum_effect: float | None,
+    calls_per_step: float | None,
+    step_seconds: float | None,
+    requires: Sequence[str],
+    out_path: Path | None,
+    fail_on: str | None,
+    as_json: bool,
+) -> int:
+    """Write the report of stored results, and return the exit code."""
+    from pyopbench.cli.revisions import report_revisions
+    from pyopbench.cli.versions import report_versions
 
-    DECISIONS = "decisions"
-    RUN = "run"
-    SAMPLES = "samples"
+    step = (requires, calls_per_step, step_seconds)
+    if len(results) == 1 and versions.is_of_revisions(results[0]):
+        require_own(results[0])
+        options = read_judging(baseline or BASELINE, None, minimum_effect or usual_effect(fail_on))
+        return report_revisions(results[0], options, fail_on, as_json=as_json)
+    effect = minimum_effect or MINIMUM_EFFECT
+    if len(results) == 1 and versions.is_here(results[0]):
+        if as_json or out_path:
+            raise BadInput(
+                "a run on several versions has one report per version",
+                received=f"{results[0]} with {'--json' if as_json else '--out'}",
+                hint=f"pyopbench report {parts_of(results[0])[0]}, or without these options",
+            )
+        for part in (results[0], *parts_of(results[0])):
+            require_own(part)
+        usual = stored_run.baseline_of(parts_of(results[0])[0])
+        return report_versions(results[0], read_judging(baseline or usual, mix, effect, *step))
+    usual, folder = find_target(results)
+    require_own(out_path or folder)
+    options = read_judging(baseline or usual, mix, effect, *step)
+    return write_report(list(results), out_path or folder, options, as_json=as_json)
 
 
-def schema(
-    of: Annotated[
-        Document, typer.Option(metavar="NAME", help="decisions, run or samples (a line of samples.jsonl).")
-    ] = Document.DECISIONS,
-) -> None:
+def schema(of: str) -> None:
     """Print the JSON Schema of decisions.json or of stored results."""
     from pyopbench.report import decisions_json
-    from pyopbench.store import schema as results
+    from pyopbench.store import schema as stored
 
-    printed = decisions_json.as_text() if of is Document.DECISIONS else results.as_text(of.value)
+    printed = decisions_json.as_text() if of == "decisions" else stored.as_text(of)
     out.print(printed, end="", soft_wrap=True, markup=False)
 
 

@@ -5,33 +5,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.markup import escape
 
 from pyopbench.cli.installing import announce, disk_size
-from pyopbench.cli.options import (
-    USUAL_EFFECT,
-    AllowChanged,
-    AsJson,
-    CallsPerStep,
-    Inputs,
-    MinimumEffectOrUsual,
-    MixFile,
-    Quiet,
-    Requires,
-    SeedWith,
-    StepMilliseconds,
-    TrustFolder,
-)
 from pyopbench.cli.output import err, say
 from pyopbench.cli.read_options import read_judging
-from pyopbench.cli.revisions import FailOn, usual_effect_text
 from pyopbench.cli.run import measure_and_report, refuse_json
 from pyopbench.engine import environments, git, start_revisions, stored_run
 from pyopbench.engine.measure import parts_of
+from pyopbench.engine.revision_request import usual_effect
 from pyopbench.model import formatting
+from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.discover import bring_own
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import is_target
@@ -40,35 +26,23 @@ from pyopbench.store import versions
 
 
 def resume(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of an interrupted run.")],
-    own: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="OP_FILE", help="Your own ops of that run, named as before."),
-    ] = None,
-    inputs: Inputs = None,
-    seed_with: SeedWith = "",
-    mix: MixFile = None,
-    min_effect: MinimumEffectOrUsual = None,
-    calls_per_step: CallsPerStep = None,
-    step_ms: StepMilliseconds = None,
-    require: Requires = None,
-    yes: Annotated[
-        bool,
-        typer.Option(
-            "--yes",
-            "-y",
-            help="Install TensorFlow or check out the revisions of the run without asking.",
-        ),
-    ] = False,
-    fail_on: FailOn = None,
-    trust_folder: TrustFolder = False,
-    allow_changed: AllowChanged = False,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-) -> None:
-    """Continue an interrupted run as it was planned, and write the decision report."""
-    _require_own(folder, own or [])
-    bring_own(own or (), inputs or (), seed_with)
+    *,
+    folder: Path,
+    ops: Sequence[str],
+    inputs: Sequence[str],
+    seed_with: str,
+    mix: Path | None,
+    minimum_effect: float | None,
+    calls_per_step: float | None,
+    step_seconds: float | None,
+    requires: Sequence[str],
+    yes: bool,
+    fail_on: str | None,
+    as_json: bool,
+) -> int:
+    """Continue an interrupted run as it was planned, write the decision report, and return the exit code."""
+    _require_own(folder, ops)
+    bring_own(ops, inputs, seed_with)
     require_own(folder)
     for part in parts_of(folder):
         require_own(part)
@@ -82,13 +56,13 @@ def resume(
     if versions.is_here(folder) and not versions.is_of_revisions(folder):
         refuse_json(f"--json with {folder}", as_json=as_json)
     baseline = stored_run.baseline_of(parts_of(folder)[0])
-    given = min_effect or (usual_effect_text(fail_on) if versions.is_of_revisions(folder) else USUAL_EFFECT)
-    options = read_judging(baseline, mix, given, require, calls_per_step, step_ms)
+    given = minimum_effect or (usual_effect(fail_on) if versions.is_of_revisions(folder) else MINIMUM_EFFECT)
+    options = read_judging(baseline, mix, given, requires, calls_per_step, step_seconds)
     mixed = "an even mix of sizes" if mix is None else f"the mix of {mix}"
     effect = formatting.percent(options.minimum_effect)
     _ask_to_install(parts_of(folder), yes=yes)
     say(f"judging with a minimum effect of {effect} and {escape(mixed)}", err)
-    raise typer.Exit(measure_and_report(folder, options, probe=bool(require), as_json=as_json, fail_on=fail_on))
+    return measure_and_report(folder, options, probe=bool(requires), as_json=as_json, fail_on=fail_on)
 
 
 def _ask_for_revisions(folder: Path, *, yes: bool) -> None:
@@ -128,7 +102,7 @@ def _ask_to_install(parts: Sequence[Path], *, yes: bool) -> None:
     )
 
 
-def _require_own(folder: Path, own: list[str]) -> None:
+def _require_own(folder: Path, own: Sequence[str]) -> None:
     others = [name for name in own if not is_target(name)]
     if others:
         raise BadInput(

@@ -3,48 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
 from rich.markup import escape
 
 from pyopbench.cli.compare import MOST_ROWS
-from pyopbench.cli.options import JUDGING, WHAT
 from pyopbench.cli.output import err, out, print_table, say
-from pyopbench.engine.revision_request import slowdown_of, usual_effect
+from pyopbench.engine.revision_request import slowdown_of
 from pyopbench.judge import judge
 from pyopbench.model import formatting
 
 if TYPE_CHECKING:
     from pyopbench.judge.comparison.gate import Gate
-
-Revisions = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--rev",
-        metavar="REV",
-        help="A commit, a range A..B or WORKTREE of your op's repository. Repeat to compare.",
-        rich_help_panel=WHAT,
-    ),
-]
-Every = Annotated[
-    int,
-    typer.Option(min=1, metavar="N", help="Take every Nth commit of a range in --rev.", rich_help_panel=WHAT),
-]
-FailOn = Annotated[
-    str | None,
-    typer.Option(
-        "--fail-on",
-        metavar="WHEN",
-        help="With --rev, which slowdown gives exit code 1: slower, slower:5% (by 5% or more) or never.",
-        rich_help_panel=JUDGING,
-    ),
-]
-
-
-def usual_effect_text(fail_on: str | None) -> str:
-    """Return the smallest difference that counts where none is given, as an option has it."""
-    return f"{usual_effect(fail_on):.6f}"
 
 
 def report_revisions(folder: Path, options: judge.Judging, fail_on: str | None, *, as_json: bool = False) -> int:

@@ -1,12 +1,15 @@
-"""What `pyopbench run` and `resume` do with a run: begin it, probe beside it, measure, report, end when interrupted."""
+"""`pyopbench run`, and what `resume` does alike: probe beside a run, measure, report, end when interrupted."""
 
 from __future__ import annotations
 
 import shlex
 import signal
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import typer
 from rich.markup import escape
@@ -14,15 +17,89 @@ from rich.markup import escape
 from pyopbench.api.alone import alone_on_this_machine
 from pyopbench.api.listeners import ConsoleListener
 from pyopbench.cli.output import err
+from pyopbench.cli.read_options import read_axes, read_judging, read_shard
 from pyopbench.cli.report import write_report
 from pyopbench.cli.revisions import report_revisions
+from pyopbench.cli.threads import measure_beside, read_threads
 from pyopbench.cli.versions import report_versions
-from pyopbench.engine import measure, stored_run
+from pyopbench.engine import measure, memory, plan, stored_run
+from pyopbench.engine.revision_request import RevisionRequest, check_revisions, usual_effect
+from pyopbench.engine.settings import settings_for
 from pyopbench.judge import judge
+from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, Axes
 from pyopbench.model.errors import BadInput
+from pyopbench.model.own_target import usual_baseline
 from pyopbench.store import versions
 
 EXIT_INTERRUPTED = 130
+
+
+def run(
+    *,
+    ops: Sequence[str],
+    inputs: Sequence[str],
+    seed_with: str,
+    quick: bool,
+    device: Sequence[str],
+    axis: Any,
+    baseline: str | None,
+    mix: Path | None,
+    minimum_effect: float | None,
+    calls_per_step: float | None,
+    step_seconds: float | None,
+    requires: Sequence[str],
+    memory_limit_bytes: int | None,
+    parts: bool | None,
+    threads: str,
+    probes: bool,
+    tf: Sequence[str],
+    rev: Sequence[str],
+    every: int,
+    fail_on: str | None,
+    shard: str | None,
+    replicates: int,
+    out_path: Path | None,
+    as_json: bool,
+    variants: Sequence[str],
+    gradients: Sequence[str],
+    directions: Sequence[str],
+    modes: Sequence[str],
+    **length: Any,
+) -> int:
+    """Measure ops in all variants, store the samples, write the decision report, and return the exit code."""
+    effect = minimum_effect or (usual_effect(fail_on) if rev else MINIMUM_EFFECT)
+    options = read_judging(baseline or BASELINE, mix, effect, requires, calls_per_step, step_seconds)
+    others = {"--tf": tf, "--rev": rev, "--shard": shard}
+    numbers = read_threads(threads, [name for name, given in others.items() if given])
+    if tf:
+        refuse_json("--json with --tf", as_json=as_json)
+    check_revisions(rev, tf, fail_on, every, options.minimum_effect)
+    if memory_limit_bytes is not None:
+        memory.require_limitable(memory_limit_bytes)
+    axes = read_axes(
+        Axes(quick=quick, parts=not rev if parts is None else parts),
+        ops,
+        inputs,
+        seed_with,
+        axis,
+        variants=variants,
+        gradients=gradients,
+        directions=directions,
+        modes=modes,
+        placements=device,
+    )
+    options = replace(options, baseline=baseline or usual_baseline(axes.ops, axes.variants))
+    settings = settings_for(axes, memory_limit_bytes=memory_limit_bytes, versions=tf, revisions=rev, **length)
+    request = plan.Request(
+        axes, settings, options.baseline, ("pyopbench", *sys.argv[1:]), shard=read_shard(shard, replicates, rev)
+    )
+    several = RevisionRequest(tuple(rev), every, each_has_budget=length["budget_seconds"] is None) if rev else None
+    folder = measure.begin(out_path, request, ConsoleListener(err), tf=tf, revisions=several)
+    is_probed = bool(requires) or (probes and not rev)
+    if numbers:
+        with telling_how_to_resume(folder), alone_on_this_machine():
+            measure_beside(folder, axes, numbers, request.settings.case_timeout_seconds)
+    return measure_and_report(folder, options, probe=is_probed, as_json=as_json, fail_on=fail_on)
 
 
 def refuse_json(received: str, *, as_json: bool) -> None:

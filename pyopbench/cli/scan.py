@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated
 
-import typer
 from rich.markup import escape
 
-from pyopbench.cli.options import AsJson, out_option
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.find import call_sites, draft
 from pyopbench.find.call_sites import CallSite
@@ -27,30 +25,14 @@ FORMAT_VERSION = 1
 
 
 def scan(
-    paths: Annotated[
-        list[Path] | None, typer.Argument(metavar="PATH", help="Python files, folders, SavedModels or GraphDefs.")
-    ] = None,
-    draft: Annotated[
-        str | None, typer.Option("--draft", metavar="FILE:LINE", help="Write an op file for this callback.")
-    ] = None,
-    out_file: Annotated[
-        Path | None,
-        out_option("FILE", "File for the draft. Default: print it."),
-    ] = None,
-    recording: Annotated[
-        Path | None,
-        typer.Option(
-            "--recording", metavar="FILE", help="Take shapes and dtypes from a recording of pyopbench record."
-        ),
-    ] = None,
-    as_json: AsJson = False,
+    *, paths: Sequence[Path], draft: str | None, out_path: Path | None, recording: Path | None, as_json: bool
 ) -> None:
     """Find Python callbacks (py_function, numpy_function, py_func) in sources and SavedModels."""
     if draft is not None:
-        _draft(draft, out_file, recording, paths, as_json)
+        _draft(draft, out_path, recording, paths, as_json=as_json)
         return
-    if not paths or out_file is not None or recording is not None:
-        given = f"--out {out_file}" if out_file is not None else f"--recording {recording}"
+    if not paths or out_path is not None or recording is not None:
+        given = f"--out {out_path}" if out_path is not None else f"--recording {recording}"
         raise BadInput(
             "nothing to scan" if not paths else "--out and --recording need --draft",
             received="no PATH" if not paths else given,
@@ -59,7 +41,7 @@ def scan(
         )
     start = perf_counter()
     with err.status("scanning"):
-        found = scan_paths(paths)
+        found = scan_paths(list(paths))
     lines, files = formatting.count(found.lines, "line"), formatting.count(found.files, "file")
     err.print(f"{lines} of Python in {files}, {formatting.seconds(perf_counter() - start)}")
     if as_json:
@@ -111,31 +93,31 @@ def _print_site(site: CallSite) -> None:
         say(risk, mark="      - ")
 
 
-def _draft(site: str, out_file: Path | None, recording: Path | None, paths: list[Path] | None, as_json: bool) -> None:
+def _draft(site: str, out_path: Path | None, recording: Path | None, paths: Sequence[Path], *, as_json: bool) -> None:
     if paths or as_json:
         raise BadInput(
             "--draft writes one op file",
-            received=f"--draft with {'--json' if as_json else ' '.join(map(str, paths or ()))}",
+            received=f"--draft with {'--json' if as_json else ' '.join(map(str, paths))}",
             legal="--draft FILE:LINE, and --out FILE",
             hint="scan and draft separately",
         )
-    made = draft.draft(site, out_file, recording)
-    if out_file is None:
+    made = draft.draft(site, out_path, recording)
+    if out_path is None:
         out.print(made.code, soft_wrap=True, markup=False)
         return
     try:
-        write_new(out_file, made.code.encode())
+        write_new(out_path, made.code.encode())
     except FileExistsError as error:
         raise BadInput(
             "the file already exists",
-            received=out_file,
+            received=out_path,
             legal="a file that does not exist yet",
             hint="choose another --out",
         ) from error
-    out.print(f"written: {escape(str(out_file))}", soft_wrap=True)
+    out.print(f"written: {escape(str(out_path))}", soft_wrap=True)
     out.print("to do:")
     for one in made.todo:
         out.print(f"  {escape(one)}")
     out.print("then:")
-    for step in draft.next_steps(made, out_file):
+    for step in draft.next_steps(made, out_path):
         out.print(f"  {escape(step)}", soft_wrap=True)

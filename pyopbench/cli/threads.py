@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from rich.markup import escape
 
 from pyopbench.cli.output import err, say_error
-from pyopbench.cli.run_options import EXTRA
 from pyopbench.engine import concurrent_calls
 from pyopbench.engine.worker_process import Worker
 from pyopbench.model.case import Axes
@@ -19,15 +16,6 @@ from pyopbench.model.errors import BadInput, PyopbenchError
 from pyopbench.model.parse import split_some
 from pyopbench.store import threads_file
 
-Threads = Annotated[
-    str,
-    typer.Option(
-        "--threads",
-        metavar="N,N",
-        help="Also measure calls from this many threads at once, as in serving, e.g. 1,2,4.",
-        rich_help_panel=EXTRA,
-    ),
-]
 MOST_THREADS = 256
 
 

@@ -79,4 +79,4 @@ def usual_effect(fail_on: str | None) -> float:
     well above it to be found.
     """
     slowdown = parse_fail_on(fail_on, 0.0) if fail_on else None
-    return min(slowdown / EFFECT_PER_SLOWDOWN, MINIMUM_EFFECT) if slowdown else MINIMUM_EFFECT
+    return min(round(slowdown / EFFECT_PER_SLOWDOWN, 6), MINIMUM_EFFECT) if slowdown else MINIMUM_EFFECT

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
-from pyopbench.model.case import Axes
 from pyopbench.model.errors import BadInput
 
 AXIS_FIELDS = {
@@ -195,12 +193,16 @@ def _slowdown(text: str) -> float:
     return slowdown
 
 
-def apply_axes(axes: Axes, texts: Sequence[str]) -> Axes:
-    """Return `axes` with what `NAME=VALUE,VALUE` texts set.
+def parse_axes(texts: Sequence[str]) -> dict[str, tuple[str | int, ...]]:
+    """Return the fields of `Axes` that `NAME=VALUE,VALUE` texts set.
 
     Raises:
         BadInput: no such axis, no value, or a bad size.
+
+    >>> parse_axes(["size=1e3,1e4", "dtype=float64"])
+    {'sizes': (1000, 10000), 'dtypes': ('float64',)}
     """
+    fields: dict[str, tuple[str | int, ...]] = {}
     for text in texts:
         name, _, values = text.partition("=")
         found = split([values])
@@ -211,6 +213,7 @@ def apply_axes(axes: Axes, texts: Sequence[str]) -> Axes:
                 legal=f"NAME=VALUE,VALUE with NAME one of {', '.join(AXIS_FIELDS)}",
                 hint="for example --axis size=1e3,1e6",
             )
-        value = tuple(dict.fromkeys(map(parse_size, found))) if name.strip() == "size" else found
-        axes = replace(axes, **{AXIS_FIELDS[name.strip()]: value})  # type: ignore[arg-type]
-    return axes
+        fields[AXIS_FIELDS[name.strip()]] = (
+            tuple(dict.fromkeys(map(parse_size, found))) if name.strip() == "size" else found
+        )
+    return fields

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pipelines import ALL, BATCH, CURRENT, document
-from pyopbench.cli.app import app
+from pyopbench.cli.app import make_app
 from pyopbench.engine import pipeline
 from pyopbench.engine.pipeline import PipelineRequest
 from pyopbench.judge.pipeline import TrainingStep, judge
@@ -38,7 +38,7 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> list[PipelineRequest]:
 
 
 def invoke(*words: str) -> Any:
-    return CliRunner().invoke(app, ["pipeline", *words], env={"COLUMNS": str(WIDTH)})
+    return CliRunner().invoke(make_app(), ["pipeline", *words], env={"COLUMNS": str(WIDTH)})
 
 
 @pytest.mark.usefixtures("requests")

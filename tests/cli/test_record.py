@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pyopbench.cli import record
-from pyopbench.cli.app import app
+from pyopbench.cli.app import make_app
 from pyopbench.find.usage import Cost, Shape, SiteUsage, Usage
 from pyopbench.model.errors import BadInput
 
@@ -27,7 +27,9 @@ def _recorded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_recorded")
 def test_the_table_has_the_share_of_each_site_and_the_exit_code_is_the_programs(tmp_path: Path) -> None:
-    done = CliRunner().invoke(app, ["record", "--out", str(tmp_path / "r.json"), "--", "python", "train.py", "--out"])
+    done = CliRunner().invoke(
+        make_app(), ["record", "--out", str(tmp_path / "r.json"), "--", "python", "train.py", "--out"]
+    )
     assert done.exit_code == 7
     assert done.stdout == ""
     lines = [" ".join(line.split()) for line in done.stderr.splitlines()]
@@ -67,7 +69,7 @@ def test_callbacks_in_input_pipelines_take_at_least_what_can_be_seen(
     site = SiteUsage("train.py", 3, "f", "numpy_function", "graph", "load", Cost(4, 0, 1.0), in_input=True)
     used = Usage(10.0, 1, [site], called_seconds=8.0, elements=4, waited_seconds=waited)
     monkeypatch.setattr(record, "run_and_record", lambda command, file: (0, used))
-    done = CliRunner().invoke(app, ["record", "--out", str(tmp_path / "r.json"), "--", "python", "train.py"])
+    done = CliRunner().invoke(make_app(), ["record", "--out", str(tmp_path / "r.json"), "--", "python", "train.py"])
     assert said in " ".join(done.stderr.split())
 
 
@@ -95,7 +97,7 @@ def test_a_port_is_proposed_only_where_it_may_save_the_minimum_effect(
     used = Usage(10.0, 1, [site], called_seconds=8.0, elements=2, waited_seconds=waited)
     assert used.may_pay(site) == is_proposed
     monkeypatch.setattr(record, "run_and_record", lambda command, file: (0, used))
-    done = CliRunner().invoke(app, ["record", "--out", str(tmp_path / "r.json"), "--", "python", "t.py"])
+    done = CliRunner().invoke(make_app(), ["record", "--out", str(tmp_path / "r.json"), "--", "python", "t.py"])
     commands = [line.split() for line in done.stderr.splitlines() if line.startswith("  pyopbench ")]
     assert [words[1] for words in commands] == (["scan", "run"] if is_proposed else [])
     if is_proposed:  # 8 s for 2 elements of the input
@@ -103,7 +105,7 @@ def test_a_port_is_proposed_only_where_it_may_save_the_minimum_effect(
 
 
 def test_a_program_without_callbacks_is_said_so(tmp_path: Path) -> None:
-    done = CliRunner().invoke(app, ["record", "--out", str(tmp_path / "r.json"), sys.executable, "-c", "pass"])
+    done = CliRunner().invoke(make_app(), ["record", "--out", str(tmp_path / "r.json"), sys.executable, "-c", "pass"])
     assert done.exit_code == 0
     assert " ".join(done.stderr.split()) == (
         "no callback was called, or Python ran with -I, -E or -S and did not read PYTHONPATH recording: "
@@ -112,4 +114,4 @@ def test_a_program_without_callbacks_is_said_so(tmp_path: Path) -> None:
 
 
 def test_no_program_is_bad_input() -> None:
-    assert isinstance(CliRunner().invoke(app, ["record"]).exception, BadInput)
+    assert isinstance(CliRunner().invoke(make_app(), ["record"]).exception, BadInput)

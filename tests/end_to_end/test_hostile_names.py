@@ -285,5 +285,5 @@ def test_every_command_is_tried_with_hostile_names() -> None:
     """The names of commands stand in the tests of this file."""
     tried = {word for node in ast.walk(ast.parse(Path(__file__).read_text(encoding="utf-8")))
              if isinstance(node, ast.Constant) and isinstance(word := node.value, str)}  # fmt: skip
-    commands = set(typer.main.get_command(app.app).commands)  # type: ignore[attr-defined]
+    commands = set(typer.main.get_command(app.make_app()).commands)  # type: ignore[attr-defined]
     assert commands - PRINTS_NO_NAMES <= tried

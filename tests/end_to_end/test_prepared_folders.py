@@ -166,7 +166,7 @@ def test_samples_are_not_appended_through_a_link(prepared: Path, call: Call, lea
 
 
 def test_every_command_is_one_that_reads_or_is_tried_with_links() -> None:
-    whole = typer.main.get_command(app.app)
+    whole = typer.main.get_command(app.make_app())
     assert isinstance(whole, typer.core.TyperGroup)
     names = set()
     for name, command in whole.commands.items():

@@ -103,7 +103,7 @@ FRAMES = ("decisions", "verdicts", "latencies", "failures", "changes", "values",
 
 
 def cli() -> Any:
-    return command_of(app.app)
+    return command_of(app.make_app())
 
 
 @contextlib.contextmanager

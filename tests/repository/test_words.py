@@ -31,7 +31,7 @@ PACKAGES = sorted(path.parent.name for path in (ROOT / "pyopbench").glob("*/__in
 
 def commands() -> Iterator[tuple[str, Any]]:
     """Yield every command with its name."""
-    command: Any = get_command(app.app)
+    command: Any = get_command(app.make_app())
     left = [("pyopbench", command)]
     while left:
         name, command = left.pop()
@@ -113,7 +113,7 @@ def test_the_answers_of_the_reference_run_fit_one_screen(
     """Judged once, because that takes seconds, as the command judges where nothing else is asked for."""
     monkeypatch.setattr(write, "judge", lambda *_: reference)
     arguments = ["report", str(REFERENCE), "--out", str(tmp_path)]
-    ended = CliRunner().invoke(app.app, arguments, env={"COLUMNS": str(SCREEN_COLUMNS)})
+    ended = CliRunner().invoke(app.make_app(), arguments, env={"COLUMNS": str(SCREEN_COLUMNS)})
     assert ended.exit_code == 0
     shown = ended.stdout.replace(str(tmp_path), "results/reference").splitlines()
     # What is piped is not wrapped: a terminal would break it at its edge.

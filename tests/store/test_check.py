@@ -24,7 +24,7 @@ import sharded
 import stored
 import thread_calls
 from pyopbench.api.results import COMPARISON, ComparisonResult
-from pyopbench.cli.app import app
+from pyopbench.cli.app import make_app
 from pyopbench.engine import certify
 from pyopbench.engine.fleet import host_shard, plan_folder
 from pyopbench.engine.fleet.host_shard import FINISHED
@@ -146,7 +146,7 @@ def test_a_folder_with_such_a_line_is_not_whole(
 
 def test_looks_that_hold_the_same_are_whole(tmp_path: Path) -> None:
     folder = run_of(tmp_path / "run")
-    done = CliRunner().invoke(app, ["check", "--json", str(folder)])
+    done = CliRunner().invoke(make_app(), ["check", "--json", str(folder)])
     assert done.exit_code == 0
     [found] = json.loads(done.stdout)
     assert {one["condition"] for one in found["files"]} == {"whole"}
@@ -242,7 +242,7 @@ def of_certificate(folder: Path) -> Path:
 
 def of_history(folder: Path) -> Path:
     runs = histories.write_commits(folder.with_name("runs"), [{}, {}, {}])
-    done = CliRunner().invoke(app, ["history", *map(str, runs), "--out", str(folder)])
+    done = CliRunner().invoke(make_app(), ["history", *map(str, runs), "--out", str(folder)])
     assert done.exit_code == 0, done.output
     write_revisions(folder / "reruns" / "first", {}, {})
     return folder
@@ -394,9 +394,9 @@ EDITS = [without_differences, with_a_problem, reversed_order, another_commit, as
 @pytest.mark.parametrize("change", EDITS)
 def test_a_gate_of_a_changed_versions_json_is_refused(tmp_path: Path, change: Callable[[dict[str, Any]], None]) -> None:
     folder = write_revisions(tmp_path / "run", {}, {}, different={1: DIFFERENT})
-    assert CliRunner().invoke(app, ["report", str(folder)]).exit_code == 1
+    assert CliRunner().invoke(make_app(), ["report", str(folder)]).exit_code == 1
     edited(folder, change, is_sealed=False)
-    refused = CliRunner().invoke(app, ["report", str(folder)])
+    refused = CliRunner().invoke(make_app(), ["report", str(folder)])
     assert isinstance(refused.exception, BadInput)
     assert refused.exception.exit_code == 2
     assert str(folder / versions.FILE) in str(refused.exception.received)
@@ -408,7 +408,7 @@ def test_a_versions_json_that_names_other_revisions_than_the_runs_is_refused_tho
 ) -> None:
     folder = write_revisions(tmp_path / "run", {}, {}, different={1: DIFFERENT})
     edited(folder, change, is_sealed=True)
-    refused = CliRunner().invoke(app, ["report", str(folder), "--allow-changed"])
+    refused = CliRunner().invoke(make_app(), ["report", str(folder), "--allow-changed"])
     assert isinstance(refused.exception, BadInput)
     conditions = {file.path: file.condition for one in check(folder) for file in one.files}
     assert conditions[folder / versions.FILE] == "unreadable"
@@ -427,7 +427,9 @@ def test_every_changed_byte_of_versions_json_is_refused(tmp_path: Path) -> None:
 def test_a_changed_versions_json_is_read_where_that_is_allowed_and_said_to_be(tmp_path: Path) -> None:
     folder = write_revisions(tmp_path / "run", {}, {}, different={1: DIFFERENT})
     edited(folder, without_differences, is_sealed=False)
-    allowed = CliRunner().invoke(app, ["compare", str(folder), "r0", "r1", "--axis", "commit", "--allow-changed"])
+    allowed = CliRunner().invoke(
+        make_app(), ["compare", str(folder), "r0", "r1", "--axis", "commit", "--allow-changed"]
+    )
     assert allowed.exit_code == 0, allowed.exception
     assert versions.FILE in allowed.stdout + allowed.stderr
 

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from copied_files import GPU, document, gpu_document, row
-from pyopbench.cli.app import app
+from pyopbench.cli.app import make_app
 from pyopbench.engine import copies, plan
 from pyopbench.model.errors import BadInput
 from pyopbench.report.sections.copies import SECTION
@@ -75,14 +75,14 @@ def test_the_command_prints_a_table_for_each_direction_and_keeps_the_file(
 ) -> None:
     known = document(row(1, 1e-4), row(1_000_000, 1.1e-3))
     monkeypatch.setattr(copies, "measure_bridges", lambda: known)
-    done = CliRunner().invoke(app, ["copies", "--out", str(tmp_path / "copies.json")])
+    done = CliRunner().invoke(make_app(), ["copies", "--out", str(tmp_path / "copies.json")])
     assert done.exit_code == 0
     titles = {f"{direction}, on the host (TensorFlow 2.21.0)" for direction in copy_costs.DIRECTIONS}
     assert titles <= set(map(str.strip, done.stdout.splitlines()))
     assert "4,000" in done.stdout
     assert "10,000 MB/s" in done.stdout
     assert copy_costs.read(tmp_path / "copies.json") == known
-    assert json.loads(CliRunner().invoke(app, ["copies", "--json"]).stdout) == known
+    assert json.loads(CliRunner().invoke(make_app(), ["copies", "--json"]).stdout) == known
 
 
 def test_with_a_gpu_the_command_prints_what_crosses_to_it_and_the_report_has_it_too(
@@ -90,7 +90,7 @@ def test_with_a_gpu_the_command_prints_what_crosses_to_it_and_the_report_has_it_
 ) -> None:
     known = {**document(row(1, 1e-4), row(1_000_000, 1.1e-3)), **gpu_document(GPU)}
     monkeypatch.setattr(copies, "measure_with_gpu", lambda: known)
-    done = CliRunner().invoke(app, ["copies", "--device", "gpu"], env={"COLUMNS": "120"})
+    done = CliRunner().invoke(make_app(), ["copies", "--device", "gpu"], env={"COLUMNS": "120"})
     assert done.exit_code == 0
     assert {wording.LATENCIES, wording.RATES} <= set(map(str.strip, done.stdout.splitlines()))
     assert "4.19" in done.stdout
@@ -103,7 +103,7 @@ def test_with_a_gpu_the_command_prints_what_crosses_to_it_and_the_report_has_it_
 def test_without_a_gpu_the_command_ends_with_the_devices_before_it_measures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(copies, "measure_bridges", lambda: pytest.fail("measured"))
     monkeypatch.setattr(plan, "ask_once", lambda request, python: {"devices": ["CPU:0"], "reason": "none"})
-    done = CliRunner().invoke(app, ["copies", "--device", "gpu"])
+    done = CliRunner().invoke(make_app(), ["copies", "--device", "gpu"])
     assert isinstance(done.exception, BadInput)
     assert done.exception.exit_code == 2
     assert "CPU:0" in str(done.exception)
