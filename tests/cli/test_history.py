@@ -200,5 +200,5 @@ def test_thousands_of_warnings_are_counted_and_not_listed(call, tmp_path, monkey
     assert code == 0
     *listed, last = err.splitlines()
     assert [line.partition(":")[0] for line in listed] == ["warning"] * 2
-    stored_ones = json.loads((tmp_path / history.USUAL_FOLDER / "history.json").read_text(encoding="utf-8"))["warnings"]
+    stored_ones = json.loads((tmp_path / "results/history/history.json").read_text(encoding="utf-8"))["warnings"]
     assert last == f"and {len(stored_ones) - 2} more warnings, all in history.json"
