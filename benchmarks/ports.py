@@ -76,9 +76,9 @@ def _port(path: Path, variant: str, out: Path) -> tuple[str, str]:
     try:
         written = write_port(target, variant, out, TEST_SECONDS, replace(TOOLS, ask=_answer))
     except WrongResult as error:
-        return "failed", f"{error.what}: {error.received}"[:300].replace("\n", " ")
+        return "failed", f"{error.message}: {error.received}"[:300].replace("\n", " ")
     except PyopbenchError as error:
-        return "refused", f"{error.what}, {error.received}"
+        return "refused", f"{error.message}, {error.received}"
     # What is said of the body's own file stands in the port too, as all does that is not of NumPy.
     of_body = _findings(path.parent, [one.name for one in path.parent.glob("*.py")])
     findings = _findings(out.parent, [written.port.name, written.test.name]) - of_body

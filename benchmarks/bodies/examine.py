@@ -150,7 +150,7 @@ def _become(op: Op, variant: Variant, trials: Sequence[Trial], *, timed: bool) -
             at = trial.label
             _check(op, variant, function, trial)
     except WrongResult as error:
-        return {"became": "wrong", "at": at, "reason": error.what, "error": "WrongResult", "cause": ""}
+        return {"became": "wrong", "at": at, "reason": error.message, "error": "WrongResult", "cause": ""}
     except Exception as error:  # noqa: BLE001 - a body in a form that nobody wrote may raise anything
         failed = {"became": "failed", "at": at, "reason": explain(error, op), "error": type(error).__name__}
         change = change_for(error, place_of(error, op))

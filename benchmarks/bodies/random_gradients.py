@@ -64,7 +64,7 @@ def _against_gradient(op: Op, function: Any, reference: Reference, dtype: str) -
         compared = Compared(arrays, expected, op.tolerance[dtype])
         # At 0 too: which side of a kink it is on is for nobody to say.
         is_open = are_open(lambda inputs: _by_hand(op, inputs, reference), reference.inputs, compared, whole_too=True)
-        return ("open" if is_open else "wrong"), error.what
+        return ("open" if is_open else "wrong"), error.message
     return "equal", ""
 
 
@@ -94,7 +94,7 @@ def _against_differences(op: Op, function: Any, reference: Reference, dtype: str
         judge_at(op, function, reference, dtype)
     except WrongResult as error:
         is_open = _jumps(op, function, reference)
-        return ("open" if is_open else "wrong"), error.what
+        return ("open" if is_open else "wrong"), error.message
     return "equal", ""
 
 

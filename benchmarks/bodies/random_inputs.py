@@ -146,7 +146,7 @@ def _compare(op: Op, function: Any, reference: Reference, described: str, tally:
         check_values(op, found, reference, op.dtypes[0])
     except WrongResult as error:
         where = tally.left_open if _is_left_open(op, found, reference) else tally.wrong
-        where.append(f"{described}: {error.what}")
+        where.append(f"{described}: {error.message}")
     else:
         tally.equal += 1
         _compare_gradients(op, function, reference, described, tally)

@@ -97,14 +97,14 @@ def _make_run(folder: Path) -> Commands:
     return {
         **_files("run", [*of_run, ["report", "run", "--allow-changed", "--json", "--out", OUT]]),
         **_files("first", compared),
-        **{f"engine/{name}": in_page for name in (counted_copies.FILE, copy_costs.FILE, threads_file.FILE)},
-        f"engine/{pipeline_file.FILE}": [report, ["pipeline", "double", "--results", f"engine/{pipeline_file.FILE}"]],
-        f"engine/{probes.FILE}": [
+        **{f"run/{name}": in_page for name in (counted_copies.FILE, copy_costs.FILE, threads_file.FILE)},
+        f"run/{pipeline_file.FILE}": [report, ["pipeline", "double", "--results", f"run/{pipeline_file.FILE}"]],
+        f"run/{probes.FILE}": [
             report,
             ["report", "run", "--require", "xla", "--out", OUT],
-            ["probe", f"engine/{probes.FILE}"],
-            ["probe", "--json", f"engine/{probes.FILE}"],
-            ["probe", f"engine/{probes.FILE}", f"engine/{probes.FILE}"],
+            ["probe", f"run/{probes.FILE}"],
+            ["probe", "--json", f"run/{probes.FILE}"],
+            ["probe", f"run/{probes.FILE}", f"run/{probes.FILE}"],
         ],
     }
 

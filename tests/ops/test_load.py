@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pyopbench.model.case import DTYPES, MODES, NO_GRADIENT
-from pyopbench.model.discover import OPS, find
+from pyopbench.model.discover import find, folder_of
 from pyopbench.model.errors import BadInput
 from pyopbench.model.op import CASE_DTYPE, Op
 from pyopbench.ops import load
@@ -33,7 +33,7 @@ def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_every_file_of_the_package_holds_what_its_name_says() -> None:
     for kind, loaded in (("ops", load.load_ops()), ("variants", load.load_variants())):
-        names = [path.stem for path in sorted((OPS / kind).glob("[!_]*.py"))]
+        names = [path.stem for path in sorted(folder_of(kind).glob("[!_]*.py"))]
         assert list(loaded) == sorted(names)
         assert [made.name for made in loaded.values()] == sorted(names)
 

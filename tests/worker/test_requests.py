@@ -141,7 +141,7 @@ def test_a_file_that_cannot_be_loaded_is_told_with_its_place(
     (tmp_path / "ops" / f"{name}.py").write_text(content, encoding="utf-8")
     monkeypatch.setenv(PATH_VARIABLE, str(tmp_path))
     error = plan()["error"]
-    told = f"{error['what']} {error['received']}"
+    told = f"{error['message']} {error['received']}"
     assert words in told
     assert name in told
 

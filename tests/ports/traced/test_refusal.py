@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pyopbench.model.discover import OPS, PACKAGE
+from pyopbench.model.discover import BUILTIN, OPS, PACKAGE
 from pyopbench.ports.traced.refusal import Refused
 
 
@@ -26,6 +26,6 @@ def test_a_line_of_pyopbench_is_not_blamed_but_the_next_one_that_called_it(file:
     assert place[0] == __file__
 
 
-@pytest.mark.parametrize("file", [Path("/home/me/my_op.py"), OPS / "ops" / "sinh.py"])
+@pytest.mark.parametrize("file", [Path("/home/me/my_op.py"), BUILTIN / "sinh.py"])
 def test_a_line_of_an_op_is_named(file: Path) -> None:
     assert refused_in(file).place == (str(file), 2)
