@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.markup import escape
 
+from pyopbench.model.side import Environment
 from pyopbench.cli.batched import check_batched, refuse_unbatched
 from pyopbench.cli.installing import announce
 from pyopbench.cli.output import err, out, print_failures, print_table
@@ -87,7 +88,7 @@ def verify(
     """Check values against NumPy, and gradients against a reference and finite differences."""
     fields = {"variants": variants, "gradients": gradients, "modes": modes}
     axes = read_axes(EVERYTHING, ops, inputs, seed_with, axis, **fields)
-    announce([tf] if tf else [])
+    announce([Environment(tf)])
     if batch is not None:
         refuse_unbatched(gradients, modes)
         return check_batched(axes, batch, case_timeout_seconds, tf, as_json=as_json)

@@ -17,6 +17,7 @@ from pyopbench.model.case import Case
 from pyopbench.model.discover import require_known
 from pyopbench.model.ownership import require_own
 from pyopbench.model.places import PINS, ROUTES
+from pyopbench.model.side import Environment
 from pyopbench.report.wording import counted_copies as wording
 from pyopbench.store import counted_copies
 from pyopbench.store.counted_copies import Note, Row
@@ -44,7 +45,7 @@ def placement(
     axes = read_axes(copies.EVERYTHING, ops, inputs, seed_with, axis, **fields)
     if out_path is not None:
         require_own(out_path.parent)
-    announce([tf] if tf else [])
+    announce([Environment(tf)])
     with err.status("counting") as status:
         document = copies.count(
             copies.CountRequest(axes, device, case_timeout_seconds, tf),

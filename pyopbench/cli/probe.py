@@ -22,6 +22,7 @@ from pyopbench.model.own_target import is_target
 from pyopbench.model.ownership import require_own
 from pyopbench.model.parse import split_some
 from pyopbench.model.printable import printable
+from pyopbench.model.side import Environment
 from pyopbench.store import probes as stored_probes
 from pyopbench.store.probes import BAD, STATUSES, Row
 
@@ -47,10 +48,10 @@ def probe(
         _show_files(files, as_json=as_json)
         return
     names = bring_own(_ops(ops), inputs, seed_with)
-    options = probing.ProbeOptions(tf, timeout_seconds or probing.TIMEOUT_SECONDS)
+    options = probing.ProbeOptions(Environment(tf), timeout_seconds or probing.TIMEOUT_SECONDS)
     if out_path is not None:
         require_own(out_path.parent)
-    announce([tf] if tf else [])
+    announce([Environment(tf)])
     with err.status("probing") as status:
         attempts = probing.all_attempts(list(probes), list(variants), options, names)
         document = probing.try_all(

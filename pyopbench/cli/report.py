@@ -146,7 +146,7 @@ def retry_commands(judgement: Judgement, folders: list[Path]) -> list[str]:
         return []
     found = []
     for folder in folders:
-        tf = stored_run.tf_of(folder)
+        tf = stored_run.environment_of(folder).tf
         on = [] if tf is None else ["--tf", tf]
         found += [[*one, *on, "--out", str(folder / probes_file.FILE)] for one in _probing(judgement, probed)]
         found += [[*one, *on, "--out", str(folder / counted_copies.FILE)] for one in _counting(judgement, counted)]

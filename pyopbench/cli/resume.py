@@ -84,20 +84,28 @@ def _ask_for_revisions(folder: Path, *, yes: bool) -> None:
 
 
 def _ask_to_install(parts: Sequence[Path], *, yes: bool) -> None:
-    """Ask whether to install what is not there of the versions that a run names: nothing is, because a file says so."""
-    wanted = dict.fromkeys(version for part in parts if (version := stored_run.tf_of(part)) is not None)
-    missing = environments.missing(wanted)
-    if not missing or yes:
+    """Ask before anything is installed, or a Python started, because a file of the run names it."""
+    wanted = list(dict.fromkeys(stored_run.environment_of(part) for part in parts))
+    programs = [one.python for one in wanted if one.python is not None]
+    # Whether something is missing for a Python is only known once that has been run.
+    missing = [] if programs and not yes else environments.missing(wanted)
+    if yes or not (missing or programs):
         announce(missing)
         return
-    size = disk_size(missing)
-    question = f"The run needs TensorFlow {formatting.listing(missing)}, about {size} of disk. Install?"
+    names, size = formatting.listing([one.text for one in missing]), disk_size(missing)
+    if programs:
+        needs = f"is measured by {formatting.listing(programs)}"
+        question = f"The run {needs}, and runs that program. Go on?"
+        what, received = "the run names a Python, which is started only if you agree", formatting.listing(programs)
+    else:
+        question = f"The run needs {names}, about {size} of disk. Install?"
+        what = "the run needs environments that are not installed, and they are installed only if you agree"
+        received = f"{names}, about {size}"
     if sys.stdin.isatty() and typer.confirm(question, err=True):
         return
     raise BadInput(
-        "the run needs TensorFlow versions that are not installed, and they are installed only if you agree",
-        received=f"TensorFlow {formatting.listing(missing)}, about {size}",
-        legal="an answer of yes, or --yes",
+        what,
+        received=received,
         hint="pyopbench resume --yes DIR, if you trust who made the folder",
     )
 

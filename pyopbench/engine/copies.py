@@ -18,6 +18,7 @@ from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import NothingMeasured, WorkerLost
 from pyopbench.model.own_target import brought
 from pyopbench.model.places import PINS
+from pyopbench.model.side import Environment
 from pyopbench.store import copy_costs, counted_copies
 from pyopbench.store.catalogue_facts import declared
 
@@ -73,7 +74,7 @@ def count(request: CountRequest, tell: Tell) -> dict[str, Any]:
     require_known("direction to count", request.axes.directions, EVERYTHING.directions)
     require_known("device axis, which --device is for", request.axes.placements, EVERYTHING.placements)
     axes = with_own_sizes(_with_remedies(request.axes))
-    plan = _one_size_each(ask_for_plan(axes, compiles=False, tf=request.tf))
+    plan = _one_size_each(ask_for_plan(axes, compiles=False, environment=Environment(request.tf)))
     require_cases(plan, axes)
     placement = DEVICES[request.device]
     cases = [replace(Case.from_id(key), placement=placement) for key in plan["cases"]]

@@ -28,6 +28,7 @@ from pyopbench.judge import judge
 from pyopbench.model.case import UNLIMITED
 from pyopbench.model.checkout import Checkout
 from pyopbench.model.errors import PyopbenchError, WorkerLost
+from pyopbench.model.side import Environment
 from pyopbench.report.wording import measuring as wording
 from pyopbench.store import run_folder, versions
 
@@ -68,9 +69,9 @@ def begin(
     Raises:
         BadInput: as `plan.begin`, `plan.begin_versions` or `start_revisions.begin`.
     """
-    missing = environments.missing(dict.fromkeys(tf))
+    missing = environments.missing(map(Environment, tf))
     if missing:
-        listener.say(wording.installing_text(missing, environments.INSTALLED_GB))
+        listener.say(wording.installing_text([one.text for one in missing], environments.INSTALLED_GB))
     with listener.busy(wording.PLANNING_VERSIONS if tf else wording.PLANNING):
         folder, planned = _begin(folder, request, tf, revisions)
     if revisions is not None:
@@ -168,7 +169,7 @@ def measure(folder: Path, options: judge.Judging, listener: Listener) -> Ended |
 def _task(folder: Path, options: judge.Judging, checkout: Checkout | None, listener: Listener) -> Task:
     settings = stored_run.settings_of(folder)
     look = partial(_look, folder, options, listener, settings.launches)
-    return Task(folder, settings, look, plan.python_for(stored_run.tf_of(folder)), checkout)
+    return Task(folder, settings, look, environments.python_of(stored_run.environment_of(folder)), checkout)
 
 
 def _look_together(

@@ -31,6 +31,7 @@ from pyopbench.model.errors import BadInput
 from pyopbench.model.option_text import option_text
 from pyopbench.model.own_target import brought
 from pyopbench.model.paths import real_path
+from pyopbench.model.side import HERE, Environment, settings_of_environment
 from pyopbench.store import certificate, run_folder, versions
 
 
@@ -83,34 +84,46 @@ def _check_placements(placements: Sequence[str]) -> None:
 
 
 def ask_for_plan(
-    axes: Axes, *, compiles: bool = True, tf: str | None = None, worker: Worker | None = None
+    axes: Axes, *, compiles: bool = True, environment: Environment = HERE, worker: Worker | None = None
 ) -> dict[str, Any]:
     """Return cases, skips, catalogue and environment for `axes`, from a worker.
 
     Args:
         axes: what to cover.
         compiles: compile the kernels that cases need and are not there yet; else it is taken that they can be.
-        tf: version of TensorFlow to plan for, as in `Request`.
+        environment: to plan for.
         worker: that is asked; one of its own if None.
 
     Raises:
         BadInput: a bad name or size, or a file of an op or a variant that cannot be loaded.
     """
     check_axes(axes)
-    python = python_for(tf)
+    python = python_of(environment)
     if GPU in axes.placements:
         require_gpu(python)
     request = {"do": "plan", "axes": asdict(axes), "compile": compiles}
     plan = ask_once(request, python=python) if worker is None else worker.ask(request)
     require_loaded(plan)
-    if tf is not None and plan["environment"].get("tensorflow") != tf:
-        raise BadInput(
-            "the worker imports another TensorFlow than the one you chose",
-            received=f"{plan['environment'].get('tensorflow')}, for {option_text('tf', [tf])}",
-            legal=f"TensorFlow {tf} from {python}",
-            hint="remove folders with a TensorFlow from PYTHONPATH",
-        )
+    _require_versions(plan["environment"], environment)
     return plan
+
+
+def _require_versions(imported: Mapping[str, Any], environment: Environment) -> None:
+    """Check that a worker imports the versions that were asked for, as far as it says which ones it imports.
+
+    Raises:
+        BadInput: it imports another one.
+    """
+    wanted = dict(pin.split("==") for pin in environment.packages)
+    if environment.tf is not None:
+        wanted["tensorflow"] = environment.tf
+    for name, version in wanted.items():
+        if name in imported and imported[name] != version:
+            raise BadInput(
+                f"the worker imports another {name} than the one you chose",
+                received=f"{imported[name]}, for {environment.text}",
+                hint=f"remove folders with {name} from PYTHONPATH",
+            )
 
 
 def require_loaded(answer: Mapping[str, Any]) -> None:
@@ -127,7 +140,7 @@ def require_loaded(answer: Mapping[str, Any]) -> None:
 
 def python_for(tf: str | None) -> Path | None:
     """Return the interpreter that has a version of TensorFlow; None, for this one, if no version is asked for."""
-    return None if tf is None else python_of(tf)
+    return python_of(Environment(tf))
 
 
 def require_gpu(python: Path | None = None) -> None:
@@ -185,8 +198,8 @@ RESULTS_FOLDER = Path("results")
 class Request:
     """A run that is asked for: what to cover, how to measure, the baseline of ratios, the command for the record.
 
-    `pairs` compares variants in pairs of their own, as in `latencies.baseline_of`. `tf` is the version of TensorFlow to
-    measure on, of those of `environments.available`; None is the one beside this Python. `checkout` has the files of
+    `pairs` compares variants in pairs of their own, as in `latencies.baseline_of`. `environment` is what
+    workers import and are run by. `checkout` has the files of
     the revision to measure; None is the working tree. `shard` is the part of the plan to measure; None is all of it.
     """
 
@@ -195,7 +208,7 @@ class Request:
     baseline: str
     command: tuple[str, ...]
     pairs: Mapping[str, str] = field(default_factory=dict)
-    tf: str | None = None
+    environment: Environment = HERE
     checkout: Checkout | None = None
     shard: ShardChoice | None = None
 
@@ -249,7 +262,7 @@ def create_all(planned: Sequence[tuple[Path, Mapping[str, Any]]]) -> list[Planne
 
 
 def _planned(request: Request) -> dict[str, Any]:
-    plan = ask_for_plan(request.axes, tf=request.tf)
+    plan = ask_for_plan(request.axes, environment=request.environment)
     require_cases(plan, request.axes)
     return content_of(request, plan)
 
@@ -283,8 +296,7 @@ def content_of(request: Request, plan: Mapping[str, Any]) -> dict[str, Any]:
     settings = {**asdict(request.settings), "quick": request.axes.quick, "baseline": request.baseline}
     if request.pairs:
         settings["pairs"] = dict(request.pairs)
-    if request.tf is not None:
-        settings["tf"] = request.tf
+    settings |= settings_of_environment(request.environment)
     environment = {**plan["environment"], **git.commit_of_package(), "pyopbench": pyopbench.__version__}
     return {
         "command": list(request.command),
@@ -312,11 +324,11 @@ def begin_versions(folder: Path | None, request: Request, asked: Sequence[str]) 
     Raises:
         BadInput: a version cannot be had, or as `plan.begin`.
     """
-    require_available(asked)
+    require_available(map(Environment, asked))
     folder = folder or new_folder()
     require_new_folder(folder)
     named = versions.named(folder, asked)
-    begun = begin_all([(one.folder, replace(request, tf=one.tf)) for one in named])
+    begun = begin_all([(one.folder, replace(request, environment=Environment(one.tf))) for one in named])
     versions.write(folder, named)
     return folder, begun
 

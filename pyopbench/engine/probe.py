@@ -18,7 +18,8 @@ from typing import Any, TypeAlias
 import platformdirs
 
 import pyopbench
-from pyopbench.engine.plan import python_for, require_loaded
+from pyopbench.engine.environments import python_of
+from pyopbench.engine.plan import require_loaded
 from pyopbench.engine.worker_process import CaseLost, Worker, WorkerLoop, ask_once
 from pyopbench.judge.requirements import OF_THE_GRADIENT, PROBES, probes_for
 from pyopbench.model.case import Case
@@ -26,6 +27,7 @@ from pyopbench.model.discover import BUILTIN, KERNELS, OPS, PACKAGE, WORKER, fin
 from pyopbench.model.errors import BadInput
 from pyopbench.model.label import Label
 from pyopbench.model.own_target import brought
+from pyopbench.model.side import HERE, Environment, environment_of
 from pyopbench.store import probes, run_folder
 from pyopbench.store.probes import SCHEMA, SOFTWARE, Key, Row
 
@@ -52,9 +54,9 @@ class Attempt:
 
 @dataclass(frozen=True)
 class ProbeOptions:
-    """Where to try: on which version of TensorFlow (None is the one beside this Python), with how much patience."""
+    """Where to try: in which environment, and with how much patience."""
 
-    tf: str | None = None
+    environment: Environment = HERE
     timeout_seconds: float = TIMEOUT_SECONDS
 
 
@@ -113,7 +115,7 @@ def try_all(
 @cache
 def _describe(options: ProbeOptions) -> dict[str, Any]:
     """Return what there is to probe, by a worker: asked once, because that takes an import of TensorFlow."""
-    found = ask_once({"do": "probes"}, python=python_for(options.tf))
+    found = ask_once({"do": "probes"}, python=python_of(options.environment))
     require_loaded(found)
     return found
 
@@ -141,7 +143,7 @@ class _Probing(WorkerLoop[Attempt]):
         self._known = {*known, *(attempt.key for attempt in attempts)}
 
     def start(self) -> Worker:
-        return Worker(self._options.timeout_seconds, python_for(self._options.tf))
+        return Worker(self._options.timeout_seconds, python_of(self._options.environment))
 
     def prepare(self, worker: Worker) -> bool:
         """Ask the first worker what there is, which another one would import TensorFlow for once more."""
@@ -200,7 +202,7 @@ def keep_beside(folder: Path, requires: Iterable[str], tell: Tell) -> None:
     if not missing and before is not None:
         probes.write(path, before)
         return
-    found = try_all(list(dict.fromkeys(missing)), ProbeOptions(run["settings"].get("tf")), tell, known)
+    found = try_all(list(dict.fromkeys(missing)), ProbeOptions(environment_of(run["settings"])), tell, known)
     keep(found)
     probes.write(path, probes.merged(before, found))
 

@@ -12,7 +12,8 @@ import msgspec
 
 from pyopbench.engine import git, revisions, stored_run
 from pyopbench.engine import plan as planning
-from pyopbench.engine.plan import ask_for_plan, python_for, require_cases, require_new_folder
+from pyopbench.engine.environments import python_of
+from pyopbench.engine.plan import ask_for_plan, require_cases, require_new_folder
 from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, CaseLost, Worker
 from pyopbench.model.case import Case
 from pyopbench.model.checkout import Checkout
@@ -145,8 +146,8 @@ class _Plans:
         try:
             _require_files(checkout)
             request = replace(self._request, checkout=checkout)
-            with Worker(START_TIMEOUT_SECONDS, python_for(request.tf), checkout=checkout) as worker:
-                plan = ask_for_plan(request.axes, tf=request.tf, worker=worker)
+            with Worker(START_TIMEOUT_SECONDS, python_of(request.environment), checkout=checkout) as worker:
+                plan = ask_for_plan(request.axes, environment=request.environment, worker=worker)
                 require_cases(plan, request.axes)
                 values = kept.compare(worker, plan)
             content = planning.content_of(request, plan)

@@ -12,11 +12,12 @@ from pyopbench.engine import plan
 from pyopbench.engine.git import commit_of_package
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.shards import require_unmerged
-from pyopbench.model import formatting
+from pyopbench.model import formatting, side
 from pyopbench.model.case import FLOOR_SUFFIX, TWIN_SUFFIX, Case
 from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.own_target import Target, brought
+from pyopbench.model.side import Environment
 from pyopbench.store import run_folder
 
 
@@ -99,10 +100,9 @@ def settings_of(folder: Path) -> Settings:
     return Settings(**{one.name: settings[one.name] for one in known if one.name in settings})
 
 
-def tf_of(folder: Path) -> str | None:
-    """Return the version of TensorFlow that a run was asked for; None is the one beside this Python."""
-    tf: str | None = run_folder.read_run(folder)["settings"].get("tf")
-    return tf
+def environment_of(folder: Path) -> Environment:
+    """Return the environment that a run was asked for."""
+    return side.environment_of(run_folder.read_run(folder)["settings"])
 
 
 def require_measured(folder: Path) -> None:

@@ -11,6 +11,7 @@ from pyopbench.engine.plan import ask_for_plan, check_axes, python_for, require_
 from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, CaseLost, Worker, WorkerLoop
 from pyopbench.model.case import DTYPES, NO_GRADIENT, Axes, Case, Failure
 from pyopbench.model.errors import BadInput
+from pyopbench.model.side import Environment
 
 VERIFIED_SIZES = 2
 """How many of an op's quick sizes are verified, the smallest first: one alone, and one that vector code works on."""
@@ -60,7 +61,7 @@ def verify_cases(
     check_axes(axes)
     python = python_for(tf)
     with Worker(START_TIMEOUT_SECONDS, python) as planner:
-        plan = ask_for_plan(axes, tf=tf, worker=planner)
+        plan = ask_for_plan(axes, environment=Environment(tf), worker=planner)
         require_cases(plan, axes)
         cases = _chosen([Case.from_id(key) for key in plan["cases"]], plan["catalogue"], axes)
         verification = _Verification(cases, partial(Worker, timeout_seconds, python), tell)

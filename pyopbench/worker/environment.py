@@ -47,7 +47,14 @@ def software() -> dict[str, Any]:
 
 def of_launch() -> dict[str, Any]:
     """Return what may differ from launch to launch: process, load, GPUs, and the processor of a run that is resumed."""
-    here = {"pid": os.getpid(), "load": _load(), "executable": Path(sys.executable).name, "cpu": _cpu_model()}
+    here: dict[str, Any] = {
+        "pid": os.getpid(),
+        "load": _load(),
+        "executable": Path(sys.executable).name,
+        "cpu": _cpu_model(),
+    }
+    # A build without a GIL turns it on when a module asks for it: with `import tensorflow`, for one.
+    here["gil_enabled"] = getattr(sys, "_is_gil_enabled", lambda: True)()
     return {**here, "gpu": gpu_state.read()}
 
 

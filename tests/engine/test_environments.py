@@ -6,7 +6,7 @@ import os
 import py_compile
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -29,8 +29,11 @@ from pyopbench.engine.environments import (
 from pyopbench.engine.worker_process import Worker
 from pyopbench.model import cache_folder
 from pyopbench.model.errors import BadInput
+from pyopbench.model.side import Environment
 
 VERSION = locked()[-1]
+AVAILABLE = environments.available
+"""As it is, where a test puts another one in its place."""
 UV = """#!{python}
 import pathlib, sys
 with open({log!r}, "a") as log:
@@ -39,6 +42,8 @@ if sys.argv[1] == "venv":
     python = pathlib.Path(sys.argv[-1]) / "bin" / "python"
     python.parent.mkdir(parents=True, exist_ok=True)
     python.touch()
+    (python.parent.parent / ".lock").touch()
+    (python.parent.parent / ".lock").chmod(0o666)
 elif {fails}:
     sys.exit("error: no solution\\n  cause: the index is not there")
 """
@@ -47,7 +52,7 @@ elif {fails}:
 @pytest.fixture(autouse=True)
 def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(environments, "available", locked)
+    monkeypatch.setattr(environments, "available", lambda python: locked())
 
 
 @pytest.fixture
@@ -90,7 +95,7 @@ def test_versions_go_by_the_wheels_of_a_python() -> None:
 @pytest.mark.parametrize("asked", ["2.16.1", "9.9.9", "", "../2.21.0"])
 def test_a_version_that_is_not_there_is_answered_with_those_that_are(asked: str) -> None:
     with pytest.raises(BadInput) as error:
-        require_available([asked])
+        require_available([Environment(asked)])
     assert f"--tf {asked}" in str(error.value)
     assert ", ".join(locked()) in str(error.value)
     if asked == "2.16.1":
@@ -98,15 +103,19 @@ def test_a_version_that_is_not_there_is_answered_with_those_that_are(asked: str)
 
 
 def test_a_version_without_wheels_for_this_python_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(environments, "available", lambda: locked()[-2:])
+    monkeypatch.setattr(environments, "available", lambda python: locked()[-2:])
     with pytest.raises(BadInput) as refused:
-        require_available(["2.12.1"])
+        require_available([Environment("2.12.1")])
     assert refused.value.received == "--tf 2.12.1"
 
 
 def test_an_environment_is_made_once(uv: Callable[..., Path]) -> None:
     log = uv()
-    assert python_of(VERSION) == python_of(VERSION) == folder_of(VERSION) / "bin" / "python"
+    assert (
+        python_of(Environment(VERSION))
+        == python_of(Environment(VERSION))
+        == folder_of(Environment(VERSION)) / "bin" / "python"
+    )
     made, installed = log.read_text(encoding="utf-8").splitlines()
     assert made.startswith("venv ")
     assert installed.endswith(f"--require-hashes -r {LOCKS / VERSION}.txt")
@@ -120,13 +129,13 @@ INSIDE = ("", "bin", "bin/python", "lib/package.py")
 def test_an_environment_that_others_write_to_is_not_run(uv: Callable[..., Path], name: str) -> None:
     """It was looked at when it was made, and may have been changed since."""
     uv()
-    folder = python_of(VERSION).parent.parent
+    folder = python_of(Environment(VERSION)).parent.parent
     (folder / "lib").mkdir()
     (folder / "lib" / "package.py").write_text("", encoding="utf-8")
-    assert python_of(VERSION)
+    assert python_of(Environment(VERSION))
     (folder / name).chmod(0o777)
     with pytest.raises(BadInput) as refused:
-        python_of(VERSION)
+        python_of(Environment(VERSION))
     assert refused.value.received == folder / name
 
 
@@ -134,26 +143,26 @@ def test_an_environment_that_others_write_to_is_not_run(uv: Callable[..., Path],
 @pytest.mark.parametrize("name", INSIDE)
 def test_an_environment_of_another_user_is_not_run(uv: Callable[..., Path], name: str) -> None:
     uv()
-    folder = python_of(VERSION).parent.parent
+    folder = python_of(Environment(VERSION)).parent.parent
     (folder / "lib").mkdir()
     (folder / "lib" / "package.py").write_text("", encoding="utf-8")
     os.chown(folder / name, 54321, -1)
     with pytest.raises(BadInput) as refused:
-        python_of(VERSION)
+        python_of(Environment(VERSION))
     assert refused.value.received == folder / name
 
 
 def test_a_python_elsewhere_that_others_write_to_is_not_run(uv: Callable[..., Path], tmp_path: Path) -> None:
     uv()
-    python = python_of(VERSION)
+    python = python_of(Environment(VERSION))
     elsewhere = tmp_path / "python"
     elsewhere.write_text("", encoding="utf-8")
     python.unlink()
     python.symlink_to(elsewhere)
-    assert python_of(VERSION) == python
+    assert python_of(Environment(VERSION)) == python
     elsewhere.chmod(0o777)
     with pytest.raises(BadInput) as refused:
-        python_of(VERSION)
+        python_of(Environment(VERSION))
     assert refused.value.received == elsewhere
 
 
@@ -161,18 +170,18 @@ def test_no_lock_is_made_through_a_link(uv: Callable[..., Path], tmp_path: Path)
     uv()
     victim = tmp_path / "victim"
     victim.write_text("mine", encoding="utf-8")
-    folder = folder_of(VERSION)
+    folder = folder_of(Environment(VERSION))
     folder.parent.mkdir(parents=True, mode=0o700)
     folder.with_name(f"{folder.name}.lock").symlink_to(victim)
     with pytest.raises(OSError, match="symbolic link"):
-        python_of(VERSION)
+        python_of(Environment(VERSION))
     assert victim.read_text(encoding="utf-8") == "mine"
 
 
 def test_two_at_once_make_one(uv: Callable[..., Path]) -> None:
     log = uv()
     with ThreadPoolExecutor(2) as pool:
-        assert len(set(pool.map(python_of, [VERSION, VERSION]))) == 1
+        assert len(set(pool.map(python_of, [Environment(VERSION)] * 2))) == 1
     assert len(log.read_text(encoding="utf-8").splitlines()) == 2
 
 
@@ -180,7 +189,7 @@ def test_what_uv_says_is_told_and_what_it_left_is_not_taken_for_whole(uv: Callab
     log = uv(fails=True)
     for _ in range(2):
         with pytest.raises(BadInput) as refused:
-            python_of(VERSION)
+            python_of(Environment(VERSION))
         assert refused.value.received == "error: no solution cause: the index is not there"
     assert len(log.read_text(encoding="utf-8").splitlines()) == 4
 
@@ -189,15 +198,120 @@ def test_without_uv_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(environments.sys, "executable", "/nowhere/python")
     monkeypatch.setenv("PATH", os.devnull)
     with pytest.raises(BadInput) as refused:
-        python_of(VERSION)
+        python_of(Environment(VERSION))
     assert refused.value.received == "neither /nowhere/uv nor uv on PATH"
 
 
 def test_an_environment_whose_python_is_gone_is_made_again(uv: Callable[..., Path]) -> None:
     log = uv()
-    python_of(VERSION).unlink()
-    assert python_of(VERSION).exists()
+    python_of(Environment(VERSION)).unlink()
+    assert python_of(Environment(VERSION)).exists()
     assert len(log.read_text(encoding="utf-8").splitlines()) == 4
+
+
+PINNED = Environment(VERSION, ("numpy==1.26.4", "scipy==1.13.1"))
+
+
+def test_versions_of_packages_are_resolved_from_the_lock_of_the_tensorflow(uv: Callable[..., Path]) -> None:
+    """The output file that is there says which other versions uv prefers."""
+    log = uv()
+    folder = python_of(PINNED).parent.parent
+    made, resolved, installed = log.read_text(encoding="utf-8").splitlines()
+    assert made.startswith("venv ")
+    lock, wanted = folder / "pyopbench-lock.txt", folder / "requirements.in"
+    assert resolved.startswith("pip compile ")
+    assert resolved.endswith(f"{wanted} -o {lock}")
+    assert "--generate-hashes" in resolved
+    assert lock.read_bytes() == (LOCKS / f"{VERSION}.txt").read_bytes()
+    lines = wanted.read_text(encoding="utf-8").splitlines()
+    assert lines[-2:] == list(PINNED.packages)
+    assert [line.split(" ; ")[0] for line in lines if line.startswith("tensorflow")] == [
+        f"tensorflow=={VERSION}",
+        f"tensorflow-cpu=={VERSION}",
+    ]
+    assert installed.endswith(f"-r {lock}")
+
+
+def test_other_versions_of_packages_are_another_environment() -> None:
+    several = [Environment(VERSION), PINNED, Environment(VERSION, PINNED.packages[:1])]
+    assert len({folder_of(one) for one in several}) == 3
+    assert environments.missing(several + several) == several
+
+
+def test_packages_go_beside_the_tensorflow_that_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environments, "installed_tensorflow", lambda: VERSION)
+    assert folder_of(Environment(packages=PINNED.packages)) == folder_of(PINNED)
+
+
+INTERPRETER = """#!{python}
+import sys
+print({answer!r})
+"""
+
+
+@pytest.fixture
+def interpreter(tmp_path: Path) -> Iterator[Callable[[str], str]]:
+    """Write a program that says of itself what a Python would, and return its path."""
+
+    def write(answer: str) -> str:
+        path = tmp_path / "python-of-mine"
+        path.write_text(INTERPRETER.format(python=sys.executable, answer=answer), encoding="utf-8")
+        path.chmod(stat.S_IRWXU)
+        return str(path)
+
+    environments.find_interpreter.cache_clear()
+    yield write
+    environments.find_interpreter.cache_clear()
+
+
+def test_another_python_has_environments_of_its_own(interpreter: Callable[[str], str], uv: Callable[..., Path]) -> None:
+    log, python = uv(), interpreter("[[3, 12], false, false]")
+    environment = Environment(VERSION, python=python)
+    folder = python_of(environment).parent.parent
+    assert f"--python {python} " in log.read_text(encoding="utf-8").splitlines()[0]
+    assert folder != folder_of(Environment(VERSION))
+    assert "-cp312-" in folder.name
+
+
+def test_a_python_that_has_a_tensorflow_is_used_as_it_is(interpreter: Callable[[str], str]) -> None:
+    """So a build without a GIL can be measured, for which there may be no wheel."""
+    python = interpreter("[[3, 13], true, true]")
+    environment = Environment(python=python)
+    assert python_of(environment) == Path(python)
+    assert environments.missing([environment]) == []
+
+
+def test_a_python_that_no_wheel_is_made_for_is_refused_in_plain_words(
+    interpreter: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(environments, "available", AVAILABLE)
+    python = interpreter("[[3, 14], true, false]")
+    with pytest.raises(BadInput) as refused:
+        require_available([Environment(VERSION, python=python)])
+    assert refused.value.received == f"--tf {VERSION} with --python {python}"
+    assert refused.value.legal == "with free-threaded Python 3.14: none"
+
+
+@pytest.mark.parametrize("asked", ["/no/such/python", "3.99", "", "--help"])
+def test_a_python_that_is_not_there_is_refused(asked: str, interpreter: Callable[[str], str]) -> None:
+    with pytest.raises(BadInput) as refused:
+        require_available([Environment(VERSION, python=asked)])
+    assert refused.value.received == f"--python {asked}"
+
+
+def test_what_is_no_python_is_refused(interpreter: Callable[[str], str]) -> None:
+    python = interpreter("hello")
+    with pytest.raises(BadInput) as refused:
+        require_available([Environment(VERSION, python=python)])
+    assert refused.value.received == f"--python {python}"
+
+
+def test_a_python_that_others_can_write_to_is_not_started(interpreter: Callable[[str], str]) -> None:
+    python = interpreter("[[3, 12], false, false]")
+    Path(python).chmod(0o777)
+    with pytest.raises(BadInput) as refused:
+        require_available([Environment(VERSION, python=python)])
+    assert python in str(refused.value)
 
 
 def test_a_package_is_found_without_what_lies_beside_it(tmp_path: Path) -> None:
@@ -211,10 +325,10 @@ def test_a_package_is_found_without_what_lies_beside_it(tmp_path: Path) -> None:
 
 
 def test_another_lock_is_another_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = folder_of(VERSION)
+    before = folder_of(Environment(VERSION))
     (tmp_path / f"{VERSION}.txt").write_text("other\n", encoding="utf-8")
     monkeypatch.setattr(environments, "LOCKS", tmp_path)
-    assert folder_of(VERSION) != before
+    assert folder_of(Environment(VERSION)) != before
 
 
 LONG = 60.0

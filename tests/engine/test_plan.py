@@ -27,6 +27,7 @@ from pyopbench.model import own_target
 from pyopbench.model.case import MECHANISMS, NO_GRADIENT, UNTIL, Axes, Until
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.own_target import Target
+from pyopbench.model.side import Environment
 from pyopbench.store import certificate, integrity, run_folder, versions
 from repositories import commit, repository
 
@@ -345,7 +346,8 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[
     key = stored.case("py_function_numpy")
     plan = {"cases": [key], "skips": [], "catalogue": stored.run([key])["catalogue"]}
 
-    def python_of(version: str) -> Path:
+    def python_of(environment: Environment) -> Path:
+        version = str(environment.tf)
         told.append(version)
         found = {"tensorflow": "2.21.0"} if version == ANOTHER else {"tensorflow": version}
         content = {**plan, "environment": {**stored.ENVIRONMENT, **found}}
@@ -355,7 +357,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[
     monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
     monkeypatch.setenv("FAKE_WORKER_PLAN", str(tmp_path / "plan"))
     monkeypatch.setattr(planning, "python_of", python_of)
-    monkeypatch.setattr(environments, "available", environments.locked)
+    monkeypatch.setattr(environments, "available", lambda python: environments.locked())
     return lambda: told
 
 
@@ -364,7 +366,7 @@ def test_each_version_has_a_run_of_its_own(tmp_path: Path, asked: Callable[[], l
     assert asked() == ["2.16.2", "2.21.0", "2.21.0"]
     found = versions.read(folder)
     assert [one.folder for one in found] == [one.folder for one in begun]
-    assert [stored_run.tf_of(one.folder) for one in found] == ["2.16.2", "2.21.0", "2.21.0"]
+    assert [stored_run.environment_of(one.folder).tf for one in found] == ["2.16.2", "2.21.0", "2.21.0"]
 
 
 @pytest.mark.parametrize("until", UNTIL)
@@ -398,7 +400,7 @@ def test_a_worker_with_another_tensorflow_is_refused_and_nothing_is_begun(
 ) -> None:
     with pytest.raises(BadInput) as error:
         planning.begin_versions(tmp_path / "run", REQUEST, ["2.21.0", ANOTHER])
-    assert f"2.21.0, for --tf {ANOTHER}" in str(error.value)
+    assert f"2.21.0, for TensorFlow {ANOTHER}" in str(error.value)
     assert asked() == ["2.21.0", ANOTHER]
     assert not (tmp_path / "run").exists()
 

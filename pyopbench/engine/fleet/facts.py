@@ -22,6 +22,7 @@ from pyopbench.engine.fleet.messages import Facts
 from pyopbench.model.cores import usable_cores
 from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import BadInput
+from pyopbench.model.side import Environment
 
 TENSORFLOWS = ("tensorflow-cpu", "tensorflow", "tensorflow-intel", "tensorflow-macos")
 """Under which names TensorFlow is installed."""
@@ -97,7 +98,7 @@ def _tensorflow() -> str | None:
 
 def _environments() -> list[str]:
     versions = environments.available()
-    missing = environments.missing(versions)
+    missing = {one.tf for one in environments.missing(map(Environment, versions))}
     return [version for version in versions if version not in missing]
 
 

@@ -59,10 +59,10 @@ def sampling_text(sampling_seconds: float, seconds: float) -> str:
     return f"{formatting.percent(round(share, 2))} of {formatting.duration(seconds)} of measuring was sampling"
 
 
-def installing_text(versions: Sequence[str], gigabytes_each: float) -> str:
-    """Return which versions of TensorFlow are going to be installed, and how much of the disk they take."""
-    size = disk_text(len(versions), gigabytes_each)
-    return f"installing TensorFlow {formatting.listing(versions)} into the cache: about {size}"
+def installing_text(environments: Sequence[str], gigabytes_each: float) -> str:
+    """Return which environments are going to be installed, and how much of the disk they take."""
+    size = disk_text(len(environments), gigabytes_each)
+    return f"installing {formatting.listing(environments)} into the cache: about {size}"
 
 
 def disk_text(versions: int, gigabytes_each: float) -> str:
