@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pyopbench
-from pyopbench.engine import git, stored_run
-from pyopbench.engine.environments import python_of, require_available
+from pyopbench.engine import environments, git, stored_run
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.shards import ShardChoice, narrowed
 from pyopbench.engine.worker_process import Worker, ask_once
@@ -98,7 +97,7 @@ def ask_for_plan(
         BadInput: a bad name or size, or a file of an op or a variant that cannot be loaded.
     """
     check_axes(axes)
-    python = python_of(environment)
+    python = environments.python_of(environment)
     if GPU in axes.placements:
         require_gpu(python)
     request = {"do": "plan", "axes": asdict(axes), "compile": compiles}
@@ -140,7 +139,7 @@ def require_loaded(answer: Mapping[str, Any]) -> None:
 
 def python_for(tf: str | None) -> Path | None:
     """Return the interpreter that has a version of TensorFlow; None, for this one, if no version is asked for."""
-    return python_of(Environment(tf))
+    return environments.python_of(Environment(tf))
 
 
 def require_gpu(python: Path | None = None) -> None:
@@ -324,7 +323,7 @@ def begin_versions(folder: Path | None, request: Request, asked: Sequence[str]) 
     Raises:
         BadInput: a version cannot be had, or as `plan.begin`.
     """
-    require_available(map(Environment, asked))
+    environments.require_available(map(Environment, asked))
     folder = folder or new_folder()
     require_new_folder(folder)
     named = versions.named(folder, asked)

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import platformdirs
 
 import pyopbench
-from pyopbench.engine.environments import python_of
+from pyopbench.engine import environments
 from pyopbench.engine.plan import require_loaded
 from pyopbench.engine.worker_process import CaseLost, Worker, WorkerLoop, ask_once
 from pyopbench.judge.requirements import OF_THE_GRADIENT, PROBES, probes_for
@@ -115,7 +115,7 @@ def try_all(
 @cache
 def _describe(options: ProbeOptions) -> dict[str, Any]:
     """Return what there is to probe, by a worker: asked once, because that takes an import of TensorFlow."""
-    found = ask_once({"do": "probes"}, python=python_of(options.environment))
+    found = ask_once({"do": "probes"}, python=environments.python_of(options.environment))
     require_loaded(found)
     return found
 
@@ -143,7 +143,7 @@ class _Probing(WorkerLoop[Attempt]):
         self._known = {*known, *(attempt.key for attempt in attempts)}
 
     def start(self) -> Worker:
-        return Worker(self._options.timeout_seconds, python_of(self._options.environment))
+        return Worker(self._options.timeout_seconds, environments.python_of(self._options.environment))
 
     def prepare(self, worker: Worker) -> bool:
         """Ask the first worker what there is, which another one would import TensorFlow for once more."""

@@ -10,9 +10,8 @@ from typing import Any
 
 import msgspec
 
-from pyopbench.engine import git, revisions, stored_run
+from pyopbench.engine import environments, git, revisions, stored_run
 from pyopbench.engine import plan as planning
-from pyopbench.engine.environments import python_of
 from pyopbench.engine.plan import ask_for_plan, require_cases, require_new_folder
 from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, CaseLost, Worker
 from pyopbench.model.case import Case
@@ -146,7 +145,9 @@ class _Plans:
         try:
             _require_files(checkout)
             request = replace(self._request, checkout=checkout)
-            with Worker(START_TIMEOUT_SECONDS, python_of(request.environment), checkout=checkout) as worker:
+            with Worker(
+                START_TIMEOUT_SECONDS, environments.python_of(request.environment), checkout=checkout
+            ) as worker:
                 plan = ask_for_plan(request.axes, environment=request.environment, worker=worker)
                 require_cases(plan, request.axes)
                 values = kept.compare(worker, plan)

@@ -18,7 +18,7 @@ from op_projects import project
 from pairs import cases
 from pyopbench.api import frames
 from pyopbench.api.several_results import RevisionsResult, VersionsResult
-from pyopbench.engine import environments, measure, plan
+from pyopbench.engine import environments, measure
 from pyopbench.model.errors import BadInput, Interrupted
 from pyopbench.store import run_folder, versions
 from refusals import refused
@@ -45,8 +45,8 @@ def closed() -> Callable[[Any], Any]:
 @pytest.fixture
 def two_versions(monkeypatch: pytest.MonkeyPatch, planned: Callable[..., None], tmp_path: Path) -> Path:
     """Return a folder for a run on two versions, which are this Python's, both of them."""
-    monkeypatch.setattr(plan, "python_of", lambda version: Path(sys.executable))
-    monkeypatch.setattr(environments, "available", environments.locked)
+    monkeypatch.setattr(environments, "python_of", lambda version: Path(sys.executable))
+    monkeypatch.setattr(environments, "available", lambda python: environments.locked())
     planned("well")
     return tmp_path / "run"
 

@@ -13,7 +13,7 @@ import pytest
 
 import stored
 from commands import REPORT, Call, Ended, groups, json_refused, told
-from pyopbench.engine import environments, plan, stored_run
+from pyopbench.engine import environments, stored_run
 from pyopbench.judge.bars import Unknown
 from pyopbench.judge.comparison.notes import Paired
 from pyopbench.report.wording.comparison import note_text
@@ -23,8 +23,8 @@ from pyopbench.store import run_folder, versions
 
 @pytest.fixture(autouse=True)
 def _this_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan, "python_of", lambda version: Path(sys.executable))
-    monkeypatch.setattr(environments, "available", environments.locked)
+    monkeypatch.setattr(environments, "python_of", lambda version: Path(sys.executable))
+    monkeypatch.setattr(environments, "available", lambda python: environments.locked())
 
 
 def run(call: Call, folder: Path, *more: str) -> Ended:

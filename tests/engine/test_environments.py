@@ -219,13 +219,13 @@ def test_versions_of_packages_are_resolved_from_the_lock_of_the_tensorflow(uv: C
     made, resolved, installed = log.read_text(encoding="utf-8").splitlines()
     assert made.startswith("venv ")
     lock, wanted = folder / "pyopbench-lock.txt", folder / "requirements.in"
-    assert resolved.startswith("pip compile ")
+    assert resolved.split()[:2] == ["pip", "compile"]
     assert resolved.endswith(f"{wanted} -o {lock}")
     assert "--generate-hashes" in resolved
     assert lock.read_bytes() == (LOCKS / f"{VERSION}.txt").read_bytes()
     lines = wanted.read_text(encoding="utf-8").splitlines()
     assert lines[-2:] == list(PINNED.packages)
-    assert [line.split(" ; ")[0] for line in lines if line.startswith("tensorflow")] == [
+    assert [line.partition(" ; ")[0] for line in lines if line.startswith("tensorflow")] == [
         f"tensorflow=={VERSION}",
         f"tensorflow-cpu=={VERSION}",
     ]

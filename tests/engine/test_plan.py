@@ -356,7 +356,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[
 
     monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
     monkeypatch.setenv("FAKE_WORKER_PLAN", str(tmp_path / "plan"))
-    monkeypatch.setattr(planning, "python_of", python_of)
+    monkeypatch.setattr(environments, "python_of", python_of)
     monkeypatch.setattr(environments, "available", lambda python: environments.locked())
     return lambda: told
 
@@ -400,7 +400,7 @@ def test_a_worker_with_another_tensorflow_is_refused_and_nothing_is_begun(
 ) -> None:
     with pytest.raises(BadInput) as error:
         planning.begin_versions(tmp_path / "run", REQUEST, ["2.21.0", ANOTHER])
-    assert f"2.21.0, for TensorFlow {ANOTHER}" in str(error.value)
+    assert error.value.received == f"2.21.0, for TensorFlow {ANOTHER}"
     assert asked() == ["2.21.0", ANOTHER]
     assert not (tmp_path / "run").exists()
 
