@@ -9,7 +9,6 @@ from typing import Any
 
 from rich.markup import escape
 
-from pyopbench.model.side import Environment
 from pyopbench.cli.batched import check_batched, refuse_unbatched
 from pyopbench.cli.installing import announce
 from pyopbench.cli.output import err, out, print_failures, print_table
@@ -18,6 +17,7 @@ from pyopbench.engine import plan as planning
 from pyopbench.engine.verify import EVERYTHING, Finding, verify_cases
 from pyopbench.model import formatting
 from pyopbench.model.case import MODE_SUMMARIES, Axes, Case
+from pyopbench.model.side import Environment
 
 EXIT_WRONG = 1
 

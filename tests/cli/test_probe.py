@@ -14,6 +14,7 @@ from pyopbench.cli.app import make_app
 from pyopbench.engine import probe
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import VARIABLE, brought
+from pyopbench.model.side import Environment
 from pyopbench.store import probes
 
 WIDTH = 80
@@ -43,7 +44,7 @@ def test_it_prints_each_finding_with_its_words(asked: list[Any]) -> None:
     assert max(map(len, done.stdout.splitlines())) <= WIDTH
     seconds = sum(one["seconds"] for one in NEW["rows"])
     assert lines[-1] == f"1 works, 2 fails, 0 silently wrong, 0 does not apply; {seconds:.0f} s"
-    assert asked == [(["xla"], [], probe.ProbeOptions("2.21.0", probe.TIMEOUT_SECONDS), [])]
+    assert asked == [(["xla"], [], probe.ProbeOptions(Environment("2.21.0"), probe.TIMEOUT_SECONDS), [])]
 
 
 def test_an_op_is_named_as_for_a_run(asked: list[Any], tmp_path: Path) -> None:
