@@ -8,8 +8,7 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
-from pyopbench.engine import plan
-from pyopbench.engine.git import commit_of_package
+from pyopbench.engine import git, plan
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.shards import require_unmerged
 from pyopbench.model import formatting, side
@@ -43,7 +42,7 @@ def require_resumable(folder: Path, own: Mapping[str, Target] | None = None) -> 
         sorted({case.variant for case in cases}),
         {*known, *find("parts"), *(name + suffix for name in known for suffix in (FLOOR_SUFFIX, TWIN_SUFFIX))},
     )
-    then, now = run["environment"].get("commit"), commit_of_package()["commit"]
+    then, now = run["environment"].get("commit"), git.commit_of_package()["commit"]
     if then is not None and then != now:  # None: it was begun by an installed package, which has a version instead
         raise BadInput(
             "the run was started at another commit",

@@ -8,13 +8,13 @@ import pytest
 
 import sharded
 from commands import Call
-from pyopbench.engine import plan
+from pyopbench.engine import git
 from pyopbench.store import run_folder
 
 
 @pytest.fixture(autouse=True)
 def _at_no_commit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan, "_commit", lambda: {"commit": None, "dirty": None})
+    monkeypatch.setattr(git, "commit_of_package", lambda: {"commit": None, "dirty": None})
 
 
 def test_shards_become_a_run_that_is_reported(tmp_path: Path, call: Call) -> None:

@@ -25,7 +25,7 @@ from hostile_names import NASTY, OPS, nasty, write_run
 from pyopbench.api.listeners import describe
 from pyopbench.cli import app, build
 from pyopbench.cli import list as list_module
-from pyopbench.engine import certify, copies
+from pyopbench.engine import certify, copies, git
 from pyopbench.engine import plan as planning
 from pyopbench.engine.budget import Progress
 from pyopbench.engine.fleet import answers, connection
@@ -133,7 +133,7 @@ def test_a_resume_obeys_nothing_that_a_run_says(
     run = stored.run([stored.case("native")], environment={**stored.ENVIRONMENT, "commit": None})
     settings = {**stored.SETTINGS, "baseline": "native"}
     folder = stored.write(tmp_path / f"run{NASTY.replace('/', '')}", {**run, "settings": settings, **changes}, [])
-    monkeypatch.setattr(planning, "_commit", lambda: {"commit": None, "dirty": None})
+    monkeypatch.setattr(git, "commit_of_package", lambda: {"commit": None, "dirty": None})
     code, told = call(monkeypatch, capsys, "resume", folder)
     assert (code, is_shown_as_text(told)) == (2, True)
 

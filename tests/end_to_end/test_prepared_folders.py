@@ -22,7 +22,7 @@ import stored
 from commands import REPORT, Call
 from places import ROOT
 from pyopbench.cli import app
-from pyopbench.engine import certify, copies, plan, probe
+from pyopbench.engine import certify, copies, git, probe
 from pyopbench.engine.fleet import connection, plan_folder
 from pyopbench.store import certificate, pipeline_file, versions
 
@@ -128,7 +128,7 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planned: Callable[
     links_into(here / "fleet" / "shards", victim, {"2", "2.json"})
     hosts = fleet_fakes.FakeHosts(tmp_path, 2, {"a": "tcp://1"})
     monkeypatch.setattr(connection, "Connection", lambda *_: hosts)
-    monkeypatch.setattr(plan, "_commit", lambda: {"commit": None, "dirty": None})
+    monkeypatch.setattr(git, "commit_of_package", lambda: {"commit": None, "dirty": None})
     yield here
     assert victim.read_bytes() == KEPT
 

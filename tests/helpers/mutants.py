@@ -39,7 +39,7 @@ from places import ROOT
 from pyopbench.__main__ import EXIT_INTERRUPTED
 from pyopbench.cli import app
 from pyopbench.cli.errors import command_of, end_of
-from pyopbench.engine import environments, measure, probe, worker_process
+from pyopbench.engine import environments, git, measure, probe, worker_process
 from pyopbench.engine import plan as planning
 from pyopbench.model.errors import InternalError, PyopbenchError, WorkerLost
 from pyopbench.store import copy_costs, counted_copies, pipeline_file, probes, run_folder, threads_file
@@ -127,7 +127,7 @@ def nothing_starts(data: Path, locks: Path) -> Iterator[None]:
             (measure, "measure_runs", _lost),
             (probe, "try_all", lambda *_: found),
             (planning, "ask_for_plan", lambda *_, **__: plan),
-            (planning, "_commit", lambda: {"commit": None, "dirty": None}),
+            (git, "commit_of_package", lambda: {"commit": None, "dirty": None}),
             (environments, "_make", install),
             (environments, "_is_whole", lambda folder: False),
             (worker_process, "COMMAND", ("no program of this name",)),
