@@ -38,8 +38,8 @@ HOSTS = ("host1", "host2", "host3", "host4")
 BASELINE = "py_function_numpy"
 WORDS = (
     *("sinh", "cube", "relu", "log", "--mode", "call", "--direction", "forward", "--axis", "size=1e3,1e5"),
-    *("--variant", f"{BASELINE},numpy_function,native", "--no-parts", "--no-probes", "--seed", "1"),
-    *("--until", "end", "--launches", "6", "--rounds", "60"),
+    *("--variant", f"{BASELINE},numpy_function,native", "--no-parts", "--no-probes", "--settings", "seed=1"),
+    *("--until", "end", "--launches", "6", "--settings", "rounds=60"),
 )
 """One unit for each host, and launches in which everything is measured equally often: as many in all three ways."""
 

@@ -112,7 +112,7 @@ def trials_in(folder: Path, commits: Sequence[str], budget: str, repetitions: in
     """Return every pair of neighbours once, then the pair with the 5% again and again."""
 
     def trial(number: int, seed: int) -> Trial:
-        options = (*OPTIONS, "--budget", budget, "--seed", str(seed))
+        options = (*OPTIONS, "--budget", budget, "--settings", f"seed={seed}")
         pair = (commits[number - 1], commits[number])
         return Trial(folder / f"pair-{number:02}-{seed}", folder / "repository", (FILE,), pair, options)
 

@@ -86,7 +86,13 @@ def main() -> None:
     summary = asked.kept or folder / "summary.json"
     options = ("--quick", "--budget", asked.budget)
     trials = [
-        Trial(folder / f"seed-{seed}", REPOSITORY, tuple(asked.ops), ("HEAD", "HEAD"), (*options, "--seed", str(seed)))
+        Trial(
+            folder / f"seed-{seed}",
+            REPOSITORY,
+            tuple(asked.ops),
+            ("HEAD", "HEAD"),
+            (*options, "--settings", f"seed={seed}"),
+        )
         for seed in range(MOST_RUNS)
     ]
     rows = kept_rows(summary)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from pyopbench.api.alone import alone_on_this_machine
 from pyopbench.api.judging import Mix, effect_of, judging_of
@@ -20,12 +21,17 @@ from pyopbench.judge.judge import Judging
 from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, Axes, Until
 from pyopbench.model.errors import BadInput, Interrupted
 from pyopbench.model.option_text import asked_from_python
+from pyopbench.model.options import RESUME, RUN, describe_arguments, read_settings
 from pyopbench.model.own_target import usual_baseline
 from pyopbench.model.ownership import require_own
 from pyopbench.store import run_folder, versions
 
+SETTINGS_OF_RUN = ("case_timeout", "linearity", "rounds", "seed")
+"""Keys of `settings`; the others of the command line are about shards and about reading."""
+
 
 @asked_from_python()
+@describe_arguments(RUN)
 def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
     op: Op,
     inputs: Inputs = None,
@@ -50,14 +56,12 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
     fail_on: str | None = None,
     budget_seconds: float | None = None,
     launches: int | None = None,
-    rounds: int | None = None,
     until: Until | None = None,
-    case_timeout_seconds: float | None = None,
     memory_limit_bytes: int | None = None,
-    seed: int = 0,
     seed_with: str = "",
     parts: bool | None = None,
     probes: bool = True,
+    settings: Mapping[str, Any] | None = None,
     out: str | Path | None = None,
     progress: bool = True,
 ) -> AnyResult:
@@ -71,41 +75,9 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
             arrays. Or what the command line takes: a built-in name, `"my_op.py"`, `"my_module.py:function"`.
         inputs: an example of each argument of a function: a sequence by position, a mapping by name, or the only
             array. Any shape; any dtype without objects. None for an op that is named.
-        quick: few sizes and launches: an answer in a minute for one op.
-        variants: names; all if empty.
-        gradients: mechanisms, or `("all",)`; the usual one of each variant if empty.
-        directions: `forward`, `backward`, `forward_backward`; all that a mode has if empty.
-        modes: `node`, `call`, `eager`; `node` if empty, on a GPU `call`.
+        {options}
         dtypes: of the inputs of a built-in op.
         sizes: of a built-in op; its own if empty.
-        device: `cpu`, or `gpu` where TensorFlow sees one.
-        baseline: the variant that is the current callback; None for the one that the op's file names, else
-            `numpy_function`, and `py_function_numpy` for built-in ops.
-        minimum_effect: the smallest difference that matters, as a share; None for 0.03, which is 3%, or for a third of
-            what `fail_on` names.
-        mix: how often each size is called: size -> weight, or the path of a CSV file; None for an even mix.
-        requires: what a port has to be able to do: `savedmodel`, `xla`, `second_order`, ...
-        calls_per_step: how often a step of your program calls the op; with `step_seconds`.
-        step_seconds: how long such a step takes, in seconds.
-        tf: versions of TensorFlow to compare, such as `["2.16.2", "2.21.0"]`; each is installed into an environment of
-            its own if it is missing. The one beside this Python if empty.
-        rev: revisions of the git repository that the op is in: commits, a range `"A..B"` or `"WORKTREE"`. Not with
-            `tf`.
-        every: take every so many-th commit of a range.
-        fail_on: with `rev`, what fails: `slower`, `slower:5%` or `never`; None for `slower`.
-        budget_seconds: stop measuring after so many seconds; None for the usual.
-        launches: maximum number of launches (worker processes), at least 2; None for the usual.
-        rounds: maximum number of timed blocks of a case in a launch; None for the usual.
-        until: when to stop early: `"decided"` once no answer is open (the usual of a quick run), `"resolved"` once
-            every comparison with the baseline is resolved or out of reach too (the usual otherwise), `"end"` never.
-        case_timeout_seconds: give up on a case after so many seconds without a sign of life; None for the usual.
-        memory_limit_bytes: most memory of a worker; None for no limit. Linux only.
-        seed: of the random order of measurement.
-        seed_with: a statement that runs before each call of a body that draws random numbers, such as
-            `"np.random.seed({seed})"`.
-        parts: measure also where a callback's time goes; None for yes, except with `rev`.
-        probes: try also what the current callback blocks, once on a machine; never with `rev`, unless something is
-            required.
         out: a new folder for the results; None for `results/DATE`.
         progress: show how it goes, on stderr or in the output of the notebook's cell.
 
@@ -120,6 +92,7 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
 
     >>> pyopbench.run(my_function, [np.zeros((100, 3), np.float32)], quick=True)  # doctest: +SKIP
     """
+    rare = read_settings(SETTINGS_OF_RUN, settings or {})
     effect = effect_of(minimum_effect, fail_on, is_over_revisions=bool(rev))
     judging = judging_of(baseline or BASELINE, effect, mix, requires, calls_per_step, step_seconds)
     require_list("rev", rev)
@@ -151,25 +124,27 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
             quick=quick,
             parts=not rev if parts is None else parts,
         )
-        settings = settings_for(
+        planned = settings_for(
             axes,
             launches=launches,
-            rounds=rounds,
+            rounds=rare.get("rounds"),
             until=until,
             budget_seconds=budget_seconds,
-            case_timeout_seconds=case_timeout_seconds,
+            case_timeout_seconds=rare.get("case_timeout"),
             memory_limit_bytes=memory_limit_bytes,
-            seed=seed,
+            linearity=rare.get("linearity", False),
+            seed=rare.get("seed", 0),
             versions=tf,
             revisions=rev,
         )
         judging = replace(judging, baseline=baseline or usual_baseline(axes.ops, axes.variants))
-        request = plan.Request(axes, settings, judging.baseline, ("pyopbench.run", name))
+        request = plan.Request(axes, planned, judging.baseline, ("pyopbench.run", name))
         revisions = RevisionRequest(tuple(rev), every, each_has_budget=budget_seconds is None) if rev else None
         measure.begin(folder, request, listener, tf=tf, revisions=revisions)
         return _measured(folder, judging, listener, probes=bool(requires) or (probes and not rev), fail_on=fail_on)
 
 
+@describe_arguments(RESUME)
 def resume(  # noqa: PLR0913 - all but the folder have a default
     folder: str | Path,
     op: Op | None = None,
@@ -190,11 +165,7 @@ def resume(  # noqa: PLR0913 - all but the folder have a default
         op: the same function as when it was begun, because nothing that a folder holds is run; None for a built-in op.
         inputs: the same examples.
         seed_with: the same statement.
-        minimum_effect: how to judge is given anew, as for `run`.
-        mix: as for `run`.
-        requires: as for `run`.
-        calls_per_step: as for `run`.
-        step_seconds: as for `run`.
+        {options}
         progress: show how it goes.
 
     Returns:

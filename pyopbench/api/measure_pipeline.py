@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from pyopbench.api.alone import alone_on_this_machine
 from pyopbench.api.judging import judging_of
@@ -13,10 +14,12 @@ from pyopbench.engine import pipeline as pipelines
 from pyopbench.judge.pipeline import TrainingStep, judge
 from pyopbench.model.arrangement import STEP_ELEMENTS
 from pyopbench.model.case import BASELINE, MINIMUM_EFFECT
+from pyopbench.model.options import PIPELINE, describe_arguments, read_settings
 from pyopbench.model.own_target import usual_baseline
 from pyopbench.model.process_guard import TemporaryFolder
 
 
+@describe_arguments(PIPELINE)
 def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a default
     op: Op,
     inputs: Inputs = None,
@@ -33,9 +36,8 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
     step_elements: int = STEP_ELEMENTS,
     budget_seconds: float = pipelines.BUDGET_SECONDS,
     launches: int | None = None,
-    case_timeout_seconds: float = 30.0,
-    seed: int = 0,
     seed_with: str = "",
+    settings: Mapping[str, Any] | None = None,
     progress: bool = True,
 ) -> PipelineResult:
     """Measure an op inside a `tf.data` pipeline, and find the best arrangement: `pyopbench pipeline` from Python.
@@ -43,21 +45,7 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
     Args:
         op: a function of one element, as for `run`.
         inputs: an example of each argument, as for `run`.
-        size: of one element of a built-in op; None for a middle one.
-        dtype: `float32` or `float64`; None for the first of the op.
-        parallel: values of `num_parallel_calls` to try, -1 for `tf.data.AUTOTUNE`; 1, the cores and AUTOTUNE if empty.
-        batch: batch sizes to try where the callback gets a batch.
-        deterministic: keep the order of elements in a parallel map.
-        private_threads: threads of a pool of the pipeline's own; 0 for TensorFlow's.
-        baseline: the variant that is the current callback; None as for `run`.
-        minimum_effect: the smallest difference that matters, as a share: 0.03 is 3%.
-        step_seconds: how long a training step takes if its input is ready, in seconds.
-        step_elements: elements of a training step.
-        budget_seconds: stop measuring after so many seconds.
-        launches: maximum number of launches (worker processes); None for 5, or up to 8 if time is left.
-        case_timeout_seconds: give up on an arrangement after so many seconds without a sign of life.
-        seed: of the random order of measurement.
-        seed_with: a statement that runs before each call of a body that draws random numbers.
+        {options}
         progress: show how it goes.
 
     Returns:
@@ -67,6 +55,7 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
         BadInput: something cannot be measured as it is.
         NothingMeasured: the body fails, or the current callback does.
     """
+    rare = read_settings(("case_timeout", "seed"), settings or {})
     judging_of(
         baseline or BASELINE,
         minimum_effect,
@@ -86,8 +75,8 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
             baseline=baseline or usual_baseline([name]),
             launches=launches,
             budget_seconds=budget_seconds,
-            timeout_seconds=case_timeout_seconds,
-            seed=seed,
+            timeout_seconds=rare.get("case_timeout", pipelines.TIMEOUT_SECONDS),
+            seed=rare.get("seed", 0),
             step_seconds=training.floor,
             minimum_effect=minimum_effect,
         )

@@ -17,6 +17,7 @@ from pyopbench.judge.comparison.select import read_sides
 from pyopbench.judge.judge import judge
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import BadInput
+from pyopbench.model.options import REPORT, describe_arguments
 from pyopbench.stats.unpaired import RUN_SPREAD
 from pyopbench.store import versions
 
@@ -24,6 +25,7 @@ Source: TypeAlias = str | Path
 """A folder of a run, a folder or file of asv, or a file of pytest-benchmark."""
 
 
+@describe_arguments(REPORT)
 def read(  # noqa: PLR0913 - all but the results have a default
     *results: Source,
     baseline: str | None = None,
@@ -39,13 +41,7 @@ def read(  # noqa: PLR0913 - all but the results have a default
     Args:
         results: a folder of a run, or several of one environment, which are pooled; or one file of asv or
             pytest-benchmark. A folder of a run with `tf` or `rev` is given by itself.
-        baseline: the variant that is the current callback; None for that of the run.
-        minimum_effect: the smallest difference that matters, as a share; None for 0.03, which is 3%, or for a third of
-            what `fail_on` names.
-        mix: how often each size is called: size -> weight, or the path of a CSV file; None for an even mix.
-        requires: what a port has to be able to do, as `--require`: `savedmodel`, `xla`, ...
-        calls_per_step: how often a step of your program calls the op; with `step_seconds`.
-        step_seconds: how long such a step takes, in seconds.
+        {options}
         fail_on: of a run over revisions, what fails: `slower`, `slower:5%` or `never`; None for `slower`.
 
     Returns:

@@ -289,7 +289,7 @@ def make_app(words: Sequence[str] | None = None) -> typer.Typer:
         pretty_exceptions_enable=False,
         rich_markup_mode="markdown",
     )
-    whole.callback()(_taking(options.EVERYWHERE, lambda **_: None))
+    whole.callback()(_taking((options.DEBUG,), lambda **_: None))
     groups: dict[str, typer.Typer] = {}
     for command in COMMANDS:
         group, _, name = command.name.rpartition(" ")
@@ -304,7 +304,7 @@ def make_app(words: Sequence[str] | None = None) -> typer.Typer:
             epilog=command.epilog,
             rich_help_panel=None if group else command.panel,
             context_settings=command.settings,
-        )(_taking((*command.options, *options.EVERYWHERE) if words is None or name in words else (), _caller(command)))
+        )(_taking((*command.options, options.DEBUG) if words is None or name in words else (), _caller(command)))
     return whole
 
 
@@ -314,7 +314,7 @@ def _caller(command: Command) -> Callable[..., None]:
     def call(context: typer.Context, **given: Any) -> None:
         root = context.find_root().params
         try:
-            code = _run(command, context, {**given, "file_limit": given["file_limit"] or root["file_limit"]})
+            code = _run(command, context, given)
         except typer.Exit:
             raise
         except Exception as error:
@@ -327,11 +327,11 @@ def _caller(command: Command) -> Callable[..., None]:
 
 
 def _run(command: Command, context: typer.Context, given: Mapping[str, Any]) -> int:
-    values = {one.name: one.value_of(given[one.name]) for one in (*command.options, *options.EVERYWHERE)}
+    values = {one.name: one.value_of(given[one.name]) for one in command.options}
     own = {one.name: values[one.name] for one in command.options if one not in options.OF_THE_COMMAND_LINE}
     trust.everybody = values.get("trust_folder", False)
     allowance.changed = values.get("allow_changed", False)
-    open_file.limit.most_bytes = values["file_limit"]
+    open_file.limit.most_bytes = dict(values.get("settings", {})).get("file_limit")
     module, _, function = command.handler.partition(":")
     handler = getattr(import_module(f"pyopbench.cli.{module}"), function)
     with _quiet() if values.get("quiet") else nullcontext():

@@ -51,7 +51,9 @@ def run_fleet(
     sent_files.check_sent(ops, inputs, files)
     check_names(asked)
     own = sent_files.own_words(ops, inputs, asked["seed_with"])
-    request = whole.FleetRequest(tuple(context.args), tuple(own), asked["replicates"], tuple(files), shards)
+    request = whole.FleetRequest(
+        tuple(context.args), tuple(own), dict(asked["settings"]).get("replicates", 1), tuple(files), shards
+    )
     connected = _access(scheduler, **access)
     with _connected(connected, patience_seconds) as connection:
         folder = whole.begin(out_path, request, connection)

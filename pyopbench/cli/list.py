@@ -20,6 +20,8 @@ from pyopbench.model.case import MODE_SUMMARIES, Axes, Case
 from pyopbench.model.side import Environment
 
 EXIT_WRONG = 1
+TIMEOUT_SECONDS = 120.0
+"""Of a case that is verified, where nothing else is set."""
 
 
 def list_(
@@ -81,20 +83,21 @@ def verify(
     modes: Sequence[str],
     axis: Any,
     batch: int | None,
-    case_timeout_seconds: float,
+    settings: Any,
     tf: str | None,
     as_json: bool,
 ) -> int:
     """Check values against NumPy, and gradients against a reference and finite differences."""
+    timeout_seconds = dict(settings).get("case_timeout", TIMEOUT_SECONDS)
     fields = {"variants": variants, "gradients": gradients, "modes": modes}
     axes = read_axes(EVERYTHING, ops, inputs, seed_with, axis, **fields)
     announce([Environment(tf)])
     if batch is not None:
         refuse_unbatched(gradients, modes)
-        return check_batched(axes, batch, case_timeout_seconds, tf, as_json=as_json)
+        return check_batched(axes, batch, timeout_seconds, tf, as_json=as_json)
     with err.status("verifying") as status:
         findings = verify_cases(
-            axes, case_timeout_seconds, lambda done, total: status.update(f"verifying {done} of {total}"), tf
+            axes, timeout_seconds, lambda done, total: status.update(f"verifying {done} of {total}"), tf
         )
     wrong = [finding for finding in findings if finding.failure is not None and finding.failure.status != "unsupported"]
     if as_json:

@@ -34,7 +34,7 @@ def pipeline(
     step_elements: int,
     minimum_effect: float,
     budget_seconds: float | None,
-    case_timeout_seconds: float,
+    settings: Any,
     results: Path | None,
     out_path: Path | None,
     as_json: bool,
@@ -45,6 +45,7 @@ def pipeline(
     from pyopbench.judge.pipeline import judge
     from pyopbench.store import pipeline_file
 
+    rare = dict(settings)
     step = _read_step(step_seconds, step_elements)
     if out_path is not None:
         require_own(out_path)
@@ -57,7 +58,8 @@ def pipeline(
             parallel=parallel or pipelines.usual_parallel(),
             batch=batch,
             baseline=baseline or usual_baseline([name]),
-            timeout_seconds=case_timeout_seconds,
+            timeout_seconds=rare.get("case_timeout", pipelines.TIMEOUT_SECONDS),
+            seed=rare.get("seed", 0),
             step_seconds=step.floor,
             minimum_effect=minimum_effect,
             budget_seconds=pipelines.BUDGET_SECONDS if budget_seconds is None else budget_seconds,

@@ -24,6 +24,8 @@ from pyopbench.store.counted_copies import Note, Row
 from pyopbench.store.integrity import sealed
 
 EXIT_WRONG = 1
+TIMEOUT_SECONDS = 180.0
+"""Of a case whose copies are counted, where nothing else is set."""
 ARROWS = {(start, end): f"{start[0]}→{end[0]}" for start, end in ROUTES}
 
 
@@ -34,7 +36,7 @@ def placement(
     seed_with: str,
     device: str,
     axis: Any,
-    case_timeout_seconds: float,
+    settings: Any,
     tf: str | None,
     as_json: bool,
     out_path: Path | None,
@@ -48,7 +50,7 @@ def placement(
     announce([Environment(tf)])
     with err.status("counting") as status:
         document = copies.count(
-            copies.CountRequest(axes, device, case_timeout_seconds, tf),
+            copies.CountRequest(axes, device, dict(settings).get("case_timeout", TIMEOUT_SECONDS), tf),
             lambda done, total: status.update(f"counting {done:,} of {total:,}"),
         )
     if out_path is not None:

@@ -49,8 +49,10 @@ def read_shard(shard: str | None, replicates: int, revisions: Sequence[str] | No
         return None
     if shard is None or revisions:
         raise BadInput(
-            "--replicates needs --shard" if shard is None else "a run over revisions is not divided into shards",
-            received=f"--replicates {replicates} without --shard" if shard is None else f"--shard {shard} with --rev",
+            "replicates need --shard" if shard is None else "a run over revisions is not divided into shards",
+            received=f"--settings replicates={replicates} without --shard"
+            if shard is None
+            else f"--shard {shard} with --rev",
             legal="--shard I/N, without --rev",
             hint="for example --shard 1/4" if shard is None else "measure the revisions on one machine",
         )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
@@ -15,6 +15,7 @@ from pyopbench.cli.read_options import read_judging
 from pyopbench.engine import stored_run
 from pyopbench.engine.measure import Ended, parts_of
 from pyopbench.engine.revision_request import usual_effect
+from pyopbench.engine.settings import FULL, QUICK, Settings
 from pyopbench.engine.stored_run import find_target
 from pyopbench.judge import judge
 from pyopbench.judge.bars import Unknown
@@ -29,7 +30,7 @@ from pyopbench.judge.findings import (
 )
 from pyopbench.judge.requirements import GPU, PROBES
 from pyopbench.judge.settling import MoreMachines, SecondLaunch
-from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, Case
+from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, UNLIMITED, Case
 from pyopbench.model.errors import BadInput
 from pyopbench.model.label import Label
 from pyopbench.model.ownership import require_own
@@ -230,8 +231,26 @@ def _as_measured(decision: Decision, run: Run) -> list[str]:
         *(["--device", decision.placement] if decision.placement != "cpu" else []),
         *(["--baseline", variant] if variant != BASELINE else []),
         *(["--axis", f"size={','.join(map(str, sizes))}"] if sizes != usual else []),
+        *_settings_words(run.settings, QUICK if quick else FULL),
     ]
 
+
+def _settings_words(stored: Mapping[str, Any], usual: Settings) -> list[str]:
+    """Return the options for what `--settings` has set: rounds that only a budget limits were not."""
+    changed = {
+        name: stored[name]
+        for name in OF_SETTINGS
+        if stored.get(name, UNLIMITED) not in (getattr(usual, name), UNLIMITED)
+    }
+    texts = {
+        name: f"{value:g}s" if name == "case_timeout_seconds" else "yes" if value is True else str(value)
+        for name, value in changed.items()
+    }
+    return [word for name, text in texts.items() for word in ("--settings", f"{OF_SETTINGS[name]}={text}")]
+
+
+OF_SETTINGS = {"rounds": "rounds", "seed": "seed", "linearity": "linearity", "case_timeout_seconds": "case_timeout"}
+"""What a run keeps of `--settings` -> its key."""
 
 Wanted = Sequence[tuple[str, Unknown]]
 

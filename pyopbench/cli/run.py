@@ -57,7 +57,7 @@ def run(
     every: int,
     fail_on: str | None,
     shard: str | None,
-    replicates: int,
+    settings: Any,
     out_path: Path | None,
     as_json: bool,
     variants: Sequence[str],
@@ -67,6 +67,7 @@ def run(
     **length: Any,
 ) -> int:
     """Measure ops in all variants, store the samples, write the decision report, and return the exit code."""
+    rare = dict(settings)
     effect = minimum_effect or (usual_effect(fail_on) if rev else MINIMUM_EFFECT)
     options = read_judging(baseline or BASELINE, mix, effect, requires, calls_per_step, step_seconds)
     others = {"--tf": tf, "--rev": rev, "--shard": shard}
@@ -89,10 +90,19 @@ def run(
         placements=device,
     )
     options = replace(options, baseline=baseline or usual_baseline(axes.ops, axes.variants))
-    settings = settings_for(axes, memory_limit_bytes=memory_limit_bytes, versions=tf, revisions=rev, **length)
-    request = plan.Request(
-        axes, settings, options.baseline, ("pyopbench", *sys.argv[1:]), shard=read_shard(shard, replicates, rev)
+    planned = settings_for(
+        axes,
+        memory_limit_bytes=memory_limit_bytes,
+        versions=tf,
+        revisions=rev,
+        rounds=rare.get("rounds"),
+        case_timeout_seconds=rare.get("case_timeout"),
+        linearity=rare.get("linearity", False),
+        seed=rare.get("seed", 0),
+        **length,
     )
+    part = read_shard(shard, rare.get("replicates", 1), rev)
+    request = plan.Request(axes, planned, options.baseline, ("pyopbench", *sys.argv[1:]), shard=part)
     several = RevisionRequest(tuple(rev), every, each_has_budget=length["budget_seconds"] is None) if rev else None
     folder = measure.begin(out_path, request, ConsoleListener(err), tf=tf, revisions=several)
     is_probed = bool(requires) or (probes and not rev)

@@ -29,6 +29,8 @@ LAUNCHES, MOST_LAUNCHES = 5, 8
 most to prepare. Further ones tell more than longer ones: what launches differ by is known to none alone."""
 BUDGET_SECONDS = 75.0
 """What starting the first worker and writing the report take comes on top: an answer is there within 90 s."""
+TIMEOUT_SECONDS = 30.0
+"""Of an arrangement, without a sign of life."""
 BATCH = (1, 32, 256)
 
 
@@ -74,7 +76,7 @@ class PipelineRequest:
     baseline: str = BASELINE
     launches: int | None = None
     budget_seconds: float = BUDGET_SECONDS
-    timeout_seconds: float = 30.0
+    timeout_seconds: float = TIMEOUT_SECONDS
     seed: int = 0
     private_threads: int = 0
     step_seconds: float = 0.0

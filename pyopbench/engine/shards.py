@@ -30,9 +30,10 @@ class ShardChoice:
         if self.of % self.replicates:
             raise BadInput(
                 "the shards are no multiple of the replicates, so that parts would be measured unequally often",
-                received=f"{self.of} shards with --replicates {self.replicates}",
+                received=f"{self.of} shards with --settings replicates={self.replicates}",
                 legal="as many shards as replicates, or a multiple of that",
-                hint=f"for example --shard {self.index}/{self.of * self.replicates} --replicates {self.replicates}",
+                hint=f"for example --shard {self.index}/{self.of * self.replicates} "
+                f"--settings replicates={self.replicates}",
             )
 
     @property
@@ -62,8 +63,8 @@ def narrowed(contents: Sequence[Mapping[str, Any]], choice: ShardChoice | None) 
             "its sizes and variants are compared on one machine",
             received=f"{choice.of} shards with {choice.replicates} for each part, {measured} such units",
             legal=f"at most {measured * choice.replicates} shards",
-            hint=f"--replicates measures each unit on several machines: --shard {choice.index}/"
-            f"{measured * _enough(choice, measured)} --replicates {_enough(choice, measured)}",
+            hint=f"--settings replicates=N measures each unit on several machines: --shard {choice.index}/"
+            f"{measured * _enough(choice, measured)} --settings replicates={_enough(choice, measured)}",
         )
     parts = balanced(costs, choice.parts, int(contents[0]["settings"]["seed"]))
     shard = Shard(

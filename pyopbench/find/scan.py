@@ -119,7 +119,9 @@ def _scan_file(path: Path, found: Scan, seen: set[tuple[int, int]]) -> None:
         if not stat.S_ISREG(status.st_mode):  # a pipe would be waited for
             found.broken.append(Broken(name, "neither a file nor a folder"))
         elif status.st_size > most:
-            found.broken.append(Broken(name, f"{status.st_size:,} bytes, of at most {most:,}; --file-limit raises it"))
+            found.broken.append(
+                Broken(name, f"{status.st_size:,} bytes, of at most {most:,}; --settings file_limit raises it")
+            )
         elif not _is_seen(status, seen):
             _read(path, name, found)
     except OSError as error:

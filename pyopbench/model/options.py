@@ -6,17 +6,23 @@ a handler is called with has the names and the units that Python has: `--budget 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pyopbench.model import formatting
 from pyopbench.model.arrangement import AUTOTUNE, STEP_ELEMENTS
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import BadInput
 from pyopbench.model.parse import parse_axes, parse_bytes, parse_duration, parse_share, split_some
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+MARK, WIDTH = "{options}", 112
 
 OWN, WHAT, LENGTH, JUDGING = "Your own op", "What to measure", "How long to measure", "How to judge it"
 """Panels of options in --help, behind the one that has --help itself."""
@@ -124,6 +130,93 @@ def read_numbers(option: str, text: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(int(word) if word.isdecimal() else AUTOTUNE for word in words))
 
 
+@dataclass(frozen=True)
+class Setting:
+    """One of the things that hardly anybody sets, which are keys of `--settings`.
+
+    Attributes:
+        example: of its value.
+        read: makes its value of a text.
+    """
+
+    example: str
+    read: Callable[[str], Any]
+
+
+def _read_count(least: int, text: str) -> int:
+    if not re.fullmatch("[0-9]{1,18}", text) or int(text) < least:
+        raise BadInput("not a number for this setting", received=text, hint=f"a whole number from {least}")
+    return int(text)
+
+
+def _read_switch(text: str) -> bool:
+    if text.lower() not in SWITCHES:
+        raise BadInput("not a value for this setting", received=text, legal="yes, no", hint="for example linearity=yes")
+    return SWITCHES[text.lower()]
+
+
+SWITCHES = {"yes": True, "true": True, "no": False, "false": False}
+SETTINGS = {
+    "case_timeout": Setting("60s", parse_duration),
+    "file_limit": Setting("4G", parse_bytes),
+    "linearity": Setting("yes", _read_switch),
+    "replicates": Setting("2", partial(_read_count, 1)),
+    "rounds": Setting("20", partial(_read_count, 1)),
+    "seed": Setting("7", partial(_read_count, 0)),
+}
+"""Key of `--settings` -> how it is read. `docs/commands.md` says what each sets."""
+OF_SHELLS = ("file_limit", "replicates")
+"""Those that Python has not: shards are of the command line, and so is how far a file is trusted."""
+
+
+def read_settings(legal: Sequence[str], given: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of settings.
+
+    Args:
+        legal: the keys that the command has.
+        given: texts `KEY=VALUE`, of which the last of a key counts; or a mapping from keys to values or their texts.
+
+    Raises:
+        BadInput: another key, no value, or one that the setting cannot have.
+
+    >>> read_settings(["seed", "case_timeout"], ["seed=7", "case_timeout=2m"])
+    {'seed': 7, 'case_timeout': 120.0}
+    >>> read_settings(["seed", "case_timeout"], {"case_timeout": 90})
+    {'case_timeout': 90.0}
+    """
+    if isinstance(given, Mapping):
+        pairs = [(str(key), str(value)) for key, value in given.items()]
+    else:
+        pairs = [(key.strip(), value.strip()) for key, _, value in (text.partition("=") for text in given)]
+    values = {}
+    for key, text in pairs:
+        if key not in legal or not text:
+            raise BadInput(
+                "a setting without a value" if key in legal else "no such setting",
+                received=f"{key}={text}" if text else repr(key),
+                legal=", ".join(legal),
+                hint=f"for example {legal[0]}={SETTINGS[legal[0]].example}; docs/commands.md describes each",
+            )
+        try:
+            values[key] = SETTINGS[key].read(text)
+        except BadInput as error:
+            raise BadInput(error.message, received=f"{key}={text}", legal=error.legal, hint=error.hint) from error
+    return values
+
+
+def settings_option(*names: str) -> Option:
+    """Return the option by which a command takes some settings."""
+    listing = ", ".join(name for name in names if name not in OF_SHELLS)
+    return Option(
+        "settings",
+        f"Rarely needed: {', '.join(names)}. Repeat for several.",
+        "KEY=VALUE",
+        is_repeated=True,
+        read=partial(read_settings, names),
+        python=f"rarely needed, by key: {listing}; values as on the command line, or as numbers.",
+    )
+
+
 def out_option(metavar: str, help_text: str, **changes: Any) -> Option:
     """Return the option that names what is written."""
     return Option("out_path", help_text, metavar, flags=("--out",), read=read_new_path, **changes)
@@ -160,7 +253,7 @@ SEED_WITH = Option(
     "CODE",
     OWN,
     default="",
-    python="a statement that runs before each call of a body that draws random numbers, such as\n"
+    python="a statement that runs before each call of a body that draws random numbers, such as "
     '`"np.random.seed({seed})"`.',
 )
 QUICK = Option(
@@ -235,7 +328,7 @@ TF = Option(
     "VERSION",
     WHAT,
     is_repeated=True,
-    python='versions of TensorFlow to compare, such as `["2.16.2", "2.21.0"]`; each is installed into an\n'
+    python='versions of TensorFlow to compare, such as `["2.16.2", "2.21.0"]`; each is installed into an '
     "environment of its own if it is missing. The one beside this Python if empty.",
 )
 ONE_TF = replace(TF, help="TensorFlow version to use, installed into its own environment.", is_repeated=False)
@@ -245,7 +338,7 @@ REV = Option(
     "REV",
     WHAT,
     is_repeated=True,
-    python='revisions of the git repository that the op is in: commits, a range `"A..B"` or `"WORKTREE"`. Not\n'
+    python='revisions of the git repository that the op is in: commits, a range `"A..B"` or `"WORKTREE"`. Not '
     "with `tf`.",
 )
 EVERY = Option(
@@ -259,7 +352,6 @@ EVERY = Option(
     python="take every so many-th commit of a range.",
 )
 SHARD = Option("shard", "Measure only part I of N of the plan; `merge` puts the parts together.", "I/N", WHAT)
-REPLICATES = Option("replicates", "How many machines measure each part, with --shard.", "N", WHAT, int, 1, least=1)
 
 # How long to measure.
 
@@ -272,22 +364,13 @@ LAUNCHES = Option(
     least=2,
     python="maximum number of launches (worker processes), at least 2; None for the usual.",
 )
-ROUNDS = Option(
-    "rounds",
-    "Maximum number of timed blocks of a case in one launch.",
-    "N",
-    LENGTH,
-    int,
-    least=1,
-    python="maximum number of timed blocks of a case in a launch; None for the usual.",
-)
 UNTIL = Option(
     "until",
     "Stop once answers are `decided` (default with --quick), once ratios are `resolved`, or at the `end`.",
     "WHEN",
     LENGTH,
-    python='when to stop early: `"decided"` once no answer is open (the usual of a quick run), `"resolved"`\n'
-    "once every comparison with the baseline is resolved or out of reach too (the usual otherwise),\n"
+    python='when to stop early: `"decided"` once no answer is open (the usual of a quick run), `"resolved"` '
+    "once every comparison with the baseline is resolved or out of reach too (the usual otherwise), "
     '`"end"` never.',
 )
 BUDGET = Option(
@@ -299,15 +382,6 @@ BUDGET = Option(
     read=parse_duration,
     python="stop measuring after so many seconds; None for the usual.",
 )
-CASE_TIMEOUT = Option(
-    "case_timeout_seconds",
-    "Give up on a case after this long without a sign of life, e.g. 60s.",
-    "TIME",
-    LENGTH,
-    flags=("--case-timeout",),
-    read=parse_duration,
-    python="give up on a case after so many seconds without a sign of life; None for the usual.",
-)
 MEMORY_LIMIT = Option(
     "memory_limit_bytes",
     "Memory limit of a worker, e.g. 8G; a case that needs more fails. Linux only.",
@@ -316,16 +390,6 @@ MEMORY_LIMIT = Option(
     flags=("--memory-limit",),
     read=parse_bytes,
     python="most memory of a worker; None for no limit. Linux only.",
-)
-SEED = Option(
-    "seed",
-    "Seed of the random order of measurement.",
-    "N",
-    LENGTH,
-    int,
-    0,
-    least=0,
-    python="of the random order of measurement.",
 )
 
 # What else to measure.
@@ -338,14 +402,6 @@ PARTS = Option(
     flags=("--parts/--no-parts",),
     python="measure also where a callback's time goes; None for yes, except with `rev`.",
 )
-LINEARITY = Option(
-    "linearity",
-    "In mode node, measure 1, 2, 4 ... 32 copies to check that each costs the same.",
-    panel=EXTRA,
-    type=bool,
-    default=False,
-    flags=("--linearity/--no-linearity",),
-)
 PROBES = Option(
     "probes",
     "Try what the current callback prevents: SavedModel, XLA ... Once per machine.",
@@ -353,7 +409,7 @@ PROBES = Option(
     type=bool,
     default=True,
     flags=("--probes/--no-probes",),
-    python="try also what the current callback blocks, once on a machine; never with `rev`, unless something\n"
+    python="try also what the current callback blocks, once on a machine; never with `rev`, unless something "
     "is required.",
 )
 THREADS = Option(
@@ -371,7 +427,7 @@ BASELINE = Option(
     "Your callback today. Default: as in the op file, else numpy_function; built-in: py_function_numpy.",
     "NAME",
     JUDGING,
-    python="the variant that is the current callback; None for the one that the op's file names, else\n"
+    python="the variant that is the current callback; None for the one that the op's file names, else "
     "`numpy_function`, and `py_function_numpy` for built-in ops.",
 )
 BASELINE_OF_RUN = replace(
@@ -401,7 +457,7 @@ MINIMUM_EFFECT_OR_USUAL = replace(
     MINIMUM_EFFECT_OPTION,
     help=f"Smallest difference that matters. Default: {USUAL_EFFECT}, or a third of what --fail-on names if less.",
     default=None,
-    python="the smallest difference that matters, as a share; None for 0.03, which is 3%, or for a third of\n"
+    python="the smallest difference that matters, as a share; None for 0.03, which is 3%, or for a third of "
     "what `fail_on` names.",
 )
 CALLS_PER_STEP = Option(
@@ -469,10 +525,8 @@ TRUST_FOLDER = Option("trust_folder", "Write into a folder that another user own
 ALLOW_CHANGED = Option(
     "allow_changed", "Read results that were changed after they were written.", type=bool, default=False
 )
-FILE_LIMIT = Option("file_limit", "Read result files up to this size, e.g. 4G.", "BYTES", read=parse_bytes)
-EVERYWHERE = (DEBUG, FILE_LIMIT)
-"""That every command has, because nobody remembers which options go before the command."""
-OF_THE_COMMAND_LINE = (*EVERYWHERE, QUIET, TRUST_FOLDER, ALLOW_CHANGED)
+LIMITS = settings_option("file_limit")
+OF_THE_COMMAND_LINE = (DEBUG, LIMITS, QUIET, TRUST_FOLDER, ALLOW_CHANGED)
 
 AXES = (VARIANTS, GRADIENTS, DIRECTIONS, MODES, DEVICES, AXIS)
 STEP = (CALLS_PER_STEP, STEP_SECONDS)
@@ -488,14 +542,10 @@ RUN = (
     MINIMUM_EFFECT_OR_USUAL,
     *STEP,
     LAUNCHES,
-    ROUNDS,
     UNTIL,
     BUDGET,
-    CASE_TIMEOUT,
     MEMORY_LIMIT,
-    SEED,
     PARTS,
-    LINEARITY,
     THREADS,
     REQUIRES,
     PROBES,
@@ -504,7 +554,7 @@ RUN = (
     EVERY,
     FAIL_ON,
     SHARD,
-    REPLICATES,
+    settings_option(*SETTINGS),
     out_option("DIR", "New folder for the results. Default: results/DATE."),
     AS_JSON,
     QUIET,
@@ -528,6 +578,7 @@ RESUME = (
     FAIL_ON,
     TRUST_FOLDER,
     ALLOW_CHANGED,
+    LIMITS,
     AS_JSON,
     QUIET,
 )
@@ -542,6 +593,7 @@ REPORT = (
     FAIL_ON,
     TRUST_FOLDER,
     ALLOW_CHANGED,
+    LIMITS,
     AS_JSON,
     QUIET,
 )
@@ -559,6 +611,7 @@ MERGE = (
     Option("allow_missing", "Merge what is there, and list what is missing or unfinished.", type=bool, default=False),
     TRUST_FOLDER,
     ALLOW_CHANGED,
+    LIMITS,
     QUIET,
 )
 LIST = (
@@ -583,7 +636,7 @@ VERIFY = (
     MODES,
     AXIS,
     Option("batch", "Check forms that take N examples at once against a loop over examples.", "N", type=int, least=1),
-    replace(CASE_TIMEOUT, help="Give up on a case after this long without a sign of life.", default="120s"),
+    settings_option("case_timeout"),
     ONE_TF,
     AS_JSON,
 )
@@ -613,7 +666,7 @@ PIPELINE = (
         WHAT,
         default="",
         read=partial(read_numbers, "--parallel"),
-        python="values of `num_parallel_calls` to try, -1 for `tf.data.AUTOTUNE`; 1, the cores and AUTOTUNE if\nempty.",
+        python="values of `num_parallel_calls` to try, -1 for `tf.data.AUTOTUNE`; 1, the cores and AUTOTUNE if empty.",
     ),
     Option(
         "batch",
@@ -667,13 +720,7 @@ PIPELINE = (
         python="maximum number of launches (worker processes); None for 5, or up to 8 if time is left.",
     ),
     replace(BUDGET, help="Stop measuring after this time, e.g. 3m.", python="stop measuring after so many seconds."),
-    replace(
-        CASE_TIMEOUT,
-        help="Give up on an arrangement after this long without a sign of life.",
-        default="30s",
-        python="give up on an arrangement after so many seconds without a sign of life.",
-    ),
-    SEED,
+    settings_option("case_timeout", "seed", "file_limit"),
     Option("results", "Report this pipeline.json again without measuring.", "FILE", read=Path),
     out_option("DIR", "Folder for pipeline.json and the report."),
     TRUST_FOLDER,
@@ -716,6 +763,7 @@ COMPARE = (
     replace(MINIMUM_EFFECT_OPTION, help="Smallest difference that matters.", panel=None),
     RUN_SPREAD,
     ALLOW_CHANGED,
+    LIMITS,
     AS_JSON,
     Option("markdown", "Also write Markdown; - prints it.", "FILE"),
     Option("comment", "Also write a short comment for a pull request.", "FILE", read=Path),
@@ -746,6 +794,7 @@ HISTORY = (
     out_option("DIR", "Folder for history.html, .md and .json.", default="results/history"),
     TRUST_FOLDER,
     ALLOW_CHANGED,
+    LIMITS,
     AS_JSON,
     QUIET,
 )
@@ -758,6 +807,7 @@ CHECK = (
         is_required=True,
         read=Path,
     ),
+    LIMITS,
     AS_JSON,
 )
 SCHEMA = (
@@ -781,6 +831,7 @@ SCAN = (
     Option("draft", "Write an op file for this callback.", "FILE:LINE"),
     out_option("FILE", "File for the draft. Default: print it."),
     Option("recording", "Take shapes and dtypes from a recording of pyopbench record.", "FILE", read=Path),
+    LIMITS,
     AS_JSON,
 )
 RECORD = (
@@ -798,7 +849,7 @@ PLACEMENT = (
     DIRECTIONS,
     MODES,
     AXIS,
-    replace(CASE_TIMEOUT, help="Give up on a case after this long without a sign of life.", default="180s"),
+    settings_option("case_timeout"),
     ONE_TF,
     AS_JSON,
     out_option("FILE", "Save as JSON. RUN/placement.json is shown in the report of that run."),
@@ -848,6 +899,7 @@ PROBE = (
         flags=("--timeout",),
         read=parse_duration,
     ),
+    LIMITS,
     AS_JSON,
     out_option("FILE", "Add the results to a file. RUN/probes.json is shown in that run's report."),
     TRUST_FOLDER,
@@ -904,3 +956,28 @@ FLEET_RESUME = (
     QUIET,
 )
 FLEET_DOCTOR = (SCHEDULER, *ACCESS, replace(PATIENCE, default="10s"), AS_JSON, QUIET)
+
+
+def describe_arguments(options: Sequence[Option]) -> Callable[[Function], Function]:
+    """Put what the options say into the docstring of a function for Python, in place of the line `{options}`.
+
+    Args:
+        options: of the command; an argument that the docstring describes itself, or that the function lacks, is left
+            out.
+    """
+
+    def describe(function: Function) -> Function:
+        before, mark, after = (function.__doc__ or "").partition(MARK)
+        known = inspect.signature(function).parameters
+        lines = []
+        for one in options:
+            if one.python and one.name in known and f"        {one.name}: " not in before + after:
+                first, *rest = f"{one.name}: {one.python}".splitlines()
+                lines += textwrap.wrap(
+                    " ".join([first, *rest]), WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 12
+                )
+        if mark:
+            function.__doc__ = before + "\n".join(lines).lstrip() + after
+        return function
+
+    return describe

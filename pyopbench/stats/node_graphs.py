@@ -2,8 +2,8 @@
 
 One line, seconds per call = call overhead + copies x seconds per copy, is fitted to each case of mode node in each
 launch. Its points are the medians over rounds of seconds per call for each number of copies. With three points or more
-it shows whether copies cost the same each (`run --linearity`); what an op costs is the difference to the empty function
-(`costs`).
+it shows whether copies cost the same each (`run --settings linearity=yes`); what an op costs is the difference to the
+empty function (`costs`).
 
 The first callback of a step finds its threads asleep and costs more than those right after it. What each further one
 adds is the difference of the graphs of one copy and of more in the same rounds, over the copies that one has more; the

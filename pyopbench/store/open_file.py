@@ -2,8 +2,8 @@
 
 What is opened is a regular file, and no link: a named pipe would be waited for without end, a device has no end, and a
 link in a folder that somebody else packed leads where they want. Each kind of file has a size that none of its kind
-comes near, so that a file of gigabytes is refused before it fills the memory; `--file-limit` raises it. Nothing else in
-the package opens a file of results.
+comes near, so that a file of gigabytes is refused before it fills the memory; `--settings file_limit` raises it.
+Nothing else in the package opens a file of results.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ CACHED = Kind("a file of the cache", 32 * MIB)
 
 @dataclass
 class Limit:
-    """What `--file-limit` says: the bytes that a file may have instead of what its kind has; None where nothing."""
+    """The bytes that a file may have by `--settings file_limit`, instead of what its kind has; None for the latter."""
 
     most_bytes: int | None = None
 
@@ -149,7 +149,7 @@ def _too_large(path: Path, kind: Kind, size_bytes: int) -> BadInput:
 
 
 def _refusal(path: Path, kind: Kind, received: str, *, limited: bool = False) -> BadInput:
-    raised = "--file-limit, such as --file-limit 4G, raises the limit, if you trust the file"
+    raised = "--settings file_limit=4G raises the limit, if you trust the file"
     return BadInput(
         f"{kind.name} cannot be read",
         received=f"{path}: {received}",

@@ -92,5 +92,5 @@ def test_a_command_has_all_of_its_options_where_it_is_named_and_in_the_whole() -
     whole, named = app.make_app(), app.make_app(["run", "--quick"])
     counts = [{one.name: len(inspect.signature(one.callback).parameters) for one in each.registered_commands}
               for each in (whole, named)]  # fmt: skip
-    assert counts[0]["run"] == counts[1]["run"] == len(options.RUN) + len(options.EVERYWHERE) + 1
+    assert counts[0]["run"] == counts[1]["run"] == len(options.RUN) + 2, "and the context and --debug"
     assert counts[0]["report"] > counts[1]["report"] == 1

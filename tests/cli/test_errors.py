@@ -25,7 +25,7 @@ KINDS: dict[str, list[str]] = {
     "a command that is none": ["runn"],
     "an option that is none": ["run", "--launchs", "3"],
     "a global option that is none": ["--nosuch"],
-    "an option without its value": ["run", "--seed"],
+    "an option without its value": ["run", "--launches"],
     "a word for a number": ["run", "--launches", "many"],
     "a number that is too small": ["run", "--launches=1"],
     "an argument that is missing": ["report"],

@@ -135,12 +135,13 @@ def test_a_fleet_from_command_to_merged_results(
     out, scheduler = tmp_path / "fleet", ("--scheduler", cluster.scheduler_address)
     sent = tmp_path / "my_op.py"
     sent.write_text("x = 1\n", encoding="utf-8")
-    words = (f"{sent}:f", "--input", "np.zeros(3)", "--seed", "3", "--shards", "4", "--send", sent, "--out", out)
+    of_run = (f"{sent}:f", "--input", "np.zeros(3)", "--settings", "seed=3")
+    words = (*of_run, "--shards", "4", "--send", sent, "--out", out)
     ended = call("fleet", "run", *words, *scheduler)
     assert ended.code == 0, ended.err
     assert str(out / "merged") in ended.out
     plan = plan_folder.read_plan(out)
-    assert plan.words == [f"{sent}:f", "--input", "np.zeros(3)", "--seed", "3"]
+    assert plan.words == [*of_run]
     assert plan.own_words == [f"{sent}:f", "--input", "np.zeros(3)"]
 
     monkeypatch.setenv("FAKE_SHARD_BAD", "a=--wrong")

@@ -65,8 +65,8 @@ def test_options_reach_what_is_measured(requests: list[PipelineRequest]) -> None
         "--any-order",
         "--budget",
         "5s",
-        "--seed",
-        "3",
+        "--settings",
+        "seed=3",
     )
     assert invoke("sinh", *words).exit_code == 0
     (request,) = requests

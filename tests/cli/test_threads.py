@@ -37,7 +37,7 @@ def test_calls_from_threads_are_measured_while_nobody_else_measures_on_the_machi
     planned("native")
     free: list[bool] = []
     monkeypatch.setattr(run, "measure_beside", lambda *_: free.append(host_lock.is_free()))
-    words = ("--threads", "1,2", "--launches", 2, "--rounds", 2, "--until", "end", "--no-probes")
+    words = ("--threads", "1,2", "--launches", 2, "--settings", "rounds=2", "--until", "end", "--no-probes")
     ended = call("run", "double", *words, "--out", tmp_path / "run")
     assert ended.code == 0, ended.err
     assert free == [False]

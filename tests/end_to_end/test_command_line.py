@@ -98,8 +98,8 @@ def test_an_unknown_op_is_answered_with_the_nearest(call: Call) -> None:
     [
         (["--budget", "soon"], "not a duration"),
         (["--budget", "0"], "not a duration"),
-        (["--case-timeout", "-1s"], "not a duration"),
-        (["--case-timeout", "9" * 400], "not a duration"),
+        (["--settings", "case_timeout=-1s"], "not a duration"),
+        (["--settings", "case_timeout=" + "9" * 400], "not a duration"),
         (["--min-effect", "0"], "not a share for --min-effect"),
         (["--min-effect", "1"], "not a share for --min-effect"),
         (["--min-effect", "nan"], "not a share for --min-effect"),
@@ -113,8 +113,10 @@ def test_an_unknown_op_is_answered_with_the_nearest(call: Call) -> None:
         (["--device", "tpu"], "unknown device"),
         (["--direction", "up"], "unknown direction"),
         (["--launches", "1"], "Invalid value for '--launches'"),
-        (["--rounds", "0"], "Invalid value for '--rounds'"),
-        (["--seed", "-1"], "Invalid value for '--seed'"),
+        (["--settings", "rounds=0"], "not a number for this setting"),
+        (["--settings", "seed=-1"], "not a number for this setting"),
+        (["--settings", "seeds=1"], "no such setting"),
+        (["--settings", "seed"], "a setting without a value"),
         (["--out", __file__], "the output folder cannot be written to"),
         (["--out", f"{__file__}/below"], "the output folder cannot be written to"),
         (["--nosuch"], "No such option: --nosuch"),
@@ -248,7 +250,7 @@ def test_an_interrupt_while_planning_ends_with_its_exit_code(call: Call, monkeyp
 
 def test_a_run_stores_its_settings(call: Call, planned: Callable[..., None], tmp_path: Path) -> None:
     planned()
-    options = "--launches 3 --rounds 1 --seed 7 --budget 2m --case-timeout 90s --quick"
+    options = "--launches 3 --settings rounds=1 --settings seed=7 --budget 2m --settings case_timeout=90s --quick"
     ended = call("run", "double", *options.split(), "--out", tmp_path / "run")
     assert ended.code == 0, ended.err
     settings = run_folder.read_run(tmp_path / "run")["settings"]
@@ -581,8 +583,8 @@ def misbehave(folder: Path) -> Finished:
     """Run variants that misbehave in every way, next to some that do not."""
     variants = ",".join((*BEHAVING, *MISBEHAVING, "autograph"))
     axes = "--mode call --axis size=4 --direction forward,backward --baseline numpy_function --no-parts --no-probes"
-    options = f"{axes} --launches {LAUNCHES} --rounds 20 --until end"
-    arguments = ["negate", "--variant", variants, *options.split(), "--case-timeout", f"{TIMEOUT_SECONDS}s"]
+    options = f"{axes} --launches {LAUNCHES} --settings rounds=20 --until end"
+    arguments = ["negate", "--variant", variants, *options.split(), "--settings", f"case_timeout={TIMEOUT_SECONDS}s"]
     process = begin(PROGRAM, "run", *arguments, "--out", folder, until="sweep 1 (")
     while not groups(folder):
         time.sleep(0.01)

@@ -26,7 +26,7 @@ yaml = pytest.importorskip("yaml", reason="the workflow is read with PyYAML, whi
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 EXAMPLES = ROOT / "examples" / "fleet"
-FEW = "--until end --launches 2 --rounds 2"
+FEW = "--until end --launches 2 --settings rounds=2"
 """Of every run, so that the fake workers are soon done."""
 PROGRAM = f"""#!/bin/sh
 if [ "$1" = run ]; then set -- "$@" {FEW} ${{{{PROBES-"--no-probes"}}}}; fi
@@ -103,7 +103,7 @@ def slurm(place: Path, task: int, *words: str, shards: str = "2") -> subprocess.
 
 
 def test_an_array_of_slurm_measures_a_plan(place: Path) -> None:
-    words = ("sinh", "cube", "--seed", "1")
+    words = ("sinh", "cube", "--settings", "seed=1")
     for task in (1, 2):
         done = slurm(place, task, *words)
         assert done.returncode == 0, done.stderr
@@ -113,7 +113,7 @@ def test_an_array_of_slurm_measures_a_plan(place: Path) -> None:
 
 
 def test_a_task_that_slurm_starts_again_goes_on(place: Path) -> None:
-    words = ("sinh", "cube", "--seed", "1")
+    words = ("sinh", "cube", "--settings", "seed=1")
     assert slurm(place, 1, *words).returncode == 0
     samples = place / "shards" / "shard-1" / run_folder.SAMPLES_FILE
     whole = samples.read_bytes()
@@ -137,7 +137,7 @@ def test_shards_of_processes_give_the_plan_the_cases_and_the_decisions_of_one_ru
     plan = sharded.plan()
     kept = {key: plan[key] for key in ("cases", "skips", "catalogue", "environment")}
     (place / "plan.json").write_text(json.dumps(kept), encoding="utf-8")
-    words = ["--seed", "1"]
+    words = ["--settings", "seed=1"]
     for index in range(1, 5):
         folder = f"shards/shard-{index}"
         shard = ["--shard", f"{index}/4", "--out", folder]

@@ -47,7 +47,7 @@ runpy.run_path({str(HELPERS / "fake_pyopbench.py")!r}, run_name="__main__")
 LONG = 60.0
 HANGING = {"prepare": "hanging", "sample": "late_hanging"}
 """The variant of `fake_worker.py` that never answers a request."""
-FEW = ("--until", "end", "--launches", "2", "--rounds", "2", "--no-probes", "--seed", "1")
+FEW = ("--until", "end", "--launches", "2", "--settings", "rounds=2", "--no-probes", "--settings", "seed=1")
 
 
 class Place:

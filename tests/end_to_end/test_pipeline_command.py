@@ -97,8 +97,8 @@ OPTIONS = (
     "1",
     "--budget",
     "100s",
-    "--case-timeout",
-    "10s",
+    "--settings",
+    "case_timeout=10s",
     "--step-ms",
     "60000",
 )

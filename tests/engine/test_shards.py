@@ -119,13 +119,13 @@ def test_more_shards_than_units_are_refused_with_what_would_do() -> None:
     with pytest.raises(BadInput) as refused:
         divided(12)
     assert refused.value.legal == "at most 10 shards"
-    assert refused.value.hint.endswith("--shard 1/20 --replicates 2")
+    assert refused.value.hint.endswith("--shard 1/20 --settings replicates=2")
 
 
 def test_shards_are_a_multiple_of_replicates() -> None:
     with pytest.raises(BadInput) as refused:
         ShardChoice(1, 4, 3)
-    assert refused.value.received == "4 shards with --replicates 3"
+    assert refused.value.received == "4 shards with --settings replicates=3"
 
 
 def test_a_whole_plan_is_left_as_it_is() -> None:

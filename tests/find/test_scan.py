@@ -77,7 +77,7 @@ def test_a_file_that_is_larger_than_any_is_not_read(tmp_path: Path, name: str, m
     with (tmp_path / name).open("wb") as file:
         file.truncate(most + 1)
     (broken,) = scan([tmp_path]).broken
-    assert broken.reason == f"{most + 1:,} bytes, of at most {most:,}; --file-limit raises it"
+    assert broken.reason == f"{most + 1:,} bytes, of at most {most:,}; --settings file_limit raises it"
     assert scan([tmp_path]).files == 0
 
 

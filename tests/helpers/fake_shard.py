@@ -15,6 +15,7 @@ content goes to the log.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -118,7 +119,8 @@ def main() -> int:
         return measure(Path(words[0]), words + words_of_host())
     folder = Path(words[words.index("--out") + 1])
     index, _, of = words[words.index("--shard") + 1].partition("/")
-    replicates = int(words[words.index("--replicates") + 1]) if "--replicates" in words else 1
+    settings = dict(after.split("=", 1) for word, after in itertools.pairwise(words) if word == "--settings")
+    replicates = int(settings.get("replicates", 1))
     words += words_of_host()
     for word in words:
         if word.endswith(".py"):

@@ -70,7 +70,7 @@ def begin(folder: Path | None, request: FleetRequest, connection: Connection) ->
     if shards % request.replicates:
         raise BadInput(
             "the shards are no multiple of the replicates, so that parts would be measured unequally often",
-            received=f"--shards {shards} with --replicates {request.replicates}",
+            received=f"--shards {shards} with --settings replicates={request.replicates}",
             legal=f"a multiple of {request.replicates}",
             hint=f"for example --shards {shards * request.replicates}",
         )

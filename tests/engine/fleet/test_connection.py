@@ -89,7 +89,7 @@ def test_a_wrong_host_is_named(
     here: Path, connection: Connection, events: list[FleetEvent], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAKE_SHARD_BAD", "b=--wrong")
-    result = run(here, connection, events, "--replicates", "3", shards=3, replicates=3)
+    result = run(here, connection, events, "--settings", "replicates=3", shards=3, replicates=3)
     assert [(odd.host, odd.kind) for odd in result.odd] == [("b", "wrong_here")]
     assert result.is_wrong
 
