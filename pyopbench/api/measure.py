@@ -18,7 +18,7 @@ from pyopbench.engine import measure, memory, plan, stored_run
 from pyopbench.engine.revision_request import RevisionRequest, check_revisions
 from pyopbench.engine.settings import settings_for
 from pyopbench.judge.judge import Judging
-from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, Axes, Until
+from pyopbench.model.case import BASELINE, Axes, Until
 from pyopbench.model.errors import BadInput, Interrupted
 from pyopbench.model.option_text import asked_from_python
 from pyopbench.model.options import RESUME, RUN, describe_arguments, read_settings
@@ -151,7 +151,7 @@ def resume(  # noqa: PLR0913 - all but the folder have a default
     inputs: Inputs = None,
     *,
     seed_with: str = "",
-    minimum_effect: float = MINIMUM_EFFECT,
+    minimum_effect: float | None = None,
     mix: Mix = None,
     requires: Sequence[str] = (),
     calls_per_step: float | None = None,
@@ -185,7 +185,8 @@ def resume(  # noqa: PLR0913 - all but the folder have a default
             legal="a run on one version",
             hint=f"pyopbench resume {place}",
         )
-    judging = judging_of(stored_run.baseline_of(place), minimum_effect, mix, requires, calls_per_step, step_seconds)
+    effect = effect_of(minimum_effect, None, is_over_revisions=False)
+    judging = judging_of(stored_run.baseline_of(place), effect, mix, requires, calls_per_step, step_seconds)
     with _resumable(place, op, inputs), alone_on_this_machine(), _brought_again(op, inputs, place, seed_with):
         stored_run.require_resumable(place)
         return _measured(place, judging, listener_here(progress=progress), probes=bool(requires))

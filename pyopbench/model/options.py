@@ -719,7 +719,11 @@ PIPELINE = (
         least=1,
         python="maximum number of launches (worker processes); None for 5, or up to 8 if time is left.",
     ),
-    replace(BUDGET, help="Stop measuring after this time, e.g. 3m.", python="stop measuring after so many seconds."),
+    replace(
+        BUDGET,
+        help="Stop measuring after this time, e.g. 3m.",
+        python="stop measuring after so many seconds; None for 75.",
+    ),
     settings_option("case_timeout", "seed", "file_limit"),
     Option("results", "Report this pipeline.json again without measuring.", "FILE", read=Path),
     out_option("DIR", "Folder for pipeline.json and the report."),

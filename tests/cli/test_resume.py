@@ -39,7 +39,7 @@ def test_what_is_no_run_is_refused(call: Call, folder: str) -> None:
     [
         ["--quick"],
         ["--out", "elsewhere"],
-        ["--settings", "seed=0"],
+        ["--seed", "0"],
         ["--budget", "5m"],
         ["--baseline", "native"],
         ["--axis", "size=1"],
