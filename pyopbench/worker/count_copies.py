@@ -29,7 +29,7 @@ from pyopbench.ops.kernels.simulated_device import SCOPES, Counts, is_on_device,
 from pyopbench.ops.load import load_op, load_variant
 from pyopbench.ports.arrays import as_tuple
 from pyopbench.worker.prepare import gpu
-from pyopbench.worker.prepare.reference import Reference, check_gradients, check_values, reference_of
+from pyopbench.worker.prepare.checks import Reference, check_gradients, check_values, reference_of
 from pyopbench.worker.prepare.segments import forward_and_backward, wrap
 
 PIN_SCOPES = {UNPINNED: None, **SCOPES}

@@ -18,8 +18,7 @@ from pyopbench.model.variant import Variant
 from pyopbench.ops.load import load_probe, load_variants, why_unloadable
 from pyopbench.worker import environment
 from pyopbench.worker.op_subject import load_op_subject
-from pyopbench.worker.peers import Raised
-from pyopbench.worker.subject import Differs, Fails, Inapplicable, Status, load_subject
+from pyopbench.worker.subject import Differs, Fails, Inapplicable, Raised, Status, load_subject
 
 LOGICAL_CPUS = 2
 FOLDERS = re.compile(r'File "[^"<]*/([^"/]+)"')

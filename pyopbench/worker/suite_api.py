@@ -64,8 +64,7 @@ from pyopbench.worker.count_copies import copies_on_route
 from pyopbench.worker.environment import machine, software
 from pyopbench.worker.gpu_copies import gpu_copies_of
 from pyopbench.worker.plan import make_plan
-from pyopbench.worker.prepare.group import prepare_in_graph
-from pyopbench.worker.prepare.prepare import Prepared, prepare
+from pyopbench.worker.prepare.prepare import Prepared, prepare, prepare_in_graph
 from pyopbench.worker.prepare.segments import constants, wrap
 from pyopbench.worker.sampling import calibrate, measure_block, measure_timer
 

@@ -16,8 +16,7 @@ from pyopbench.model.failures import describe_error
 from pyopbench.model.op import Op
 from pyopbench.ops.load import load_op
 from pyopbench.ports.arrays import as_array
-from pyopbench.worker.prepare.checks import require_equal
-from pyopbench.worker.prepare.reference import Reference, make_reference, reference_of
+from pyopbench.worker.prepare.checks import Reference, make_reference, reference_of, require_equal
 
 PARTS = ("inputs", "outputs", "output_gradients", "gradients")
 TEXT = "text of "

@@ -16,7 +16,7 @@ import pyopbench
 from commands import Ended
 from places import ROOT
 from pyopbench.model.discover import find
-from pyopbench.worker.prepare.copies import STEPS
+from pyopbench.worker.prepare.node_graph import STEPS
 
 pytest.importorskip("pytest_benchmark")
 

@@ -35,7 +35,7 @@ from pyopbench.report.wording.machines import BORDERS
 from pyopbench.stats import change_points, estimate, launch_model, unpaired
 from pyopbench.stats.corrections import MOST_LOOKS
 from pyopbench.store import open_file
-from pyopbench.worker.prepare import copies
+from pyopbench.worker.prepare import node_graph
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ def held() -> dict[str, dict[str, Holder]]:
             "20%": Example("a share that explains the bound"),
             **_exact(
                 bodies(),
-                f"{value_of('pyopbench/worker/prepare/finite_differences.py', 'MOST_ELEMENTS')} elements",
+                f"{value_of('pyopbench/worker/prepare/gradient_check.py', 'MOST_ELEMENTS')} elements",
                 f"{1 / (1 - 0.2):g} times",
             ),
         },
@@ -183,8 +183,8 @@ def in_words(number: float) -> str:
 
 def claims() -> dict[str, tuple[str, ...]]:
     """Return what pages claim with numbers that are no figures, made from the constants of the code."""
-    steps = ", ".join(map(str, copies.STEPS[:-1]))
-    graphs = f"{copies.LINEAR[1]}, {copies.LINEAR[2]} ... {copies.LINEAR[-1]}"
+    steps = ", ".join(map(str, node_graph.STEPS[:-1]))
+    graphs = f"{node_graph.LINEAR[1]}, {node_graph.LINEAR[2]} ... {node_graph.LINEAR[-1]}"
     (block,) = {settings.QUICK.block_seconds, settings.FULL.block_seconds}
     trimmed, looks = in_words(estimate.TRIMMED), in_words(MOST_LOOKS)
     value_of("pyopbench/worker/sampling.py", "LARGEST_TIMER_SHARE")
@@ -193,11 +193,12 @@ def claims() -> dict[str, tuple[str, ...]]:
     return {
         "how-it-measures.md": (
             (
-                f"the fewest copies ({steps} or {copies.STEPS[-1]}) at which the current callback takes "
-                f"{in_words(copies.SHARE_OF_EMPTY)} times as long as an empty graph, or {copies.USUAL} if it never does"
+                f"the fewest copies ({steps} or {node_graph.STEPS[-1]}) at which the current callback takes "
+                f"{in_words(node_graph.SHARE_OF_EMPTY)} times as long as an empty graph, "
+                f"or {node_graph.USUAL} if it never does"
             ),
-            f"need more than {copies.MOST_NODES} nodes",
-            f"makes graphs of {graphs} copies instead (and of {copies.LINEAR[0]} for a callback)",
+            f"need more than {node_graph.MOST_NODES} nodes",
+            f"makes graphs of {graphs} copies instead (and of {node_graph.LINEAR[0]} for a callback)",
             f"It lasts about {PARTS[block]}",
             f"more than {value_of('pyopbench/worker/sampling.py', 'LARGEST_TIMER_SHARE'):.0e} of it".replace(
                 "e-0", "e-"
@@ -264,7 +265,7 @@ def _certification() -> Mapping[str, Holder]:
         f"{controls.rounds} rounds",
         seconds(controls.group_seconds),
         f"{max(certify.INJECTED)}%",
-        *map(seconds, value_of("pyopbench/worker/overhead.py", "DURATIONS")),
+        *map(seconds, value_of("pyopbench/worker/sampling.py", "DURATIONS")),
         points(MINIMUM_EFFECT),
         MINIMUM,
         RUN_EFFECT,
@@ -302,8 +303,8 @@ def _history() -> Mapping[str, Holder]:
 def _how_it_measures() -> Mapping[str, Holder]:
     sets = value_of("pyopbench/worker/machine_limits.py", "working_sets")
     return _exact(
-        seconds(value_of("pyopbench/worker/prepare/copies.py", "LONGEST_CALL_SECONDS")),
-        f"{max(value_of('pyopbench/worker/prepare/copies.py', 'LINEAR'))} copies",
+        seconds(value_of("pyopbench/worker/prepare/node_graph.py", "LONGEST_CALL_SECONDS")),
+        f"{max(value_of('pyopbench/worker/prepare/node_graph.py', 'LINEAR'))} copies",
         size(min(sets)),
         size(max(sets)),
         percent(limits.ENOUGH_SHARE),

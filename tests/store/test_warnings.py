@@ -19,7 +19,7 @@ from pyopbench.store.warnings import (
     is_spoilt,
     left_running,
 )
-from pyopbench.worker import gpu_state
+from pyopbench.worker import environment
 
 
 def left(op: str, threads: int, processes: int, cores: float) -> dict[str, object]:
@@ -72,4 +72,4 @@ def test_a_gpu_that_does_not_report_its_clocks_is_a_warning() -> None:
 
 
 def test_every_reason_is_one_that_the_library_gives() -> None:
-    assert set(SLOWING) < set(gpu_state.REASONS.values())
+    assert set(SLOWING) < set(environment.REASONS.values())

@@ -22,7 +22,7 @@ from pyopbench.ops.own import load
 from pyopbench.worker.pipeline import process_pool
 from pyopbench.worker.pipeline.elements import make_elements
 from pyopbench.worker.pipeline.form import Build, PipelineContext, PipelineSettings
-from pyopbench.worker.pipeline.running import RunningPipeline
+from pyopbench.worker.pipeline.measure import RunningPipeline
 
 SETTINGS = PipelineSettings((1, 2, AUTOTUNE), (1, 4), deterministic=True, processes=2)
 DOUBLE = """

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pyopbench.worker import gpu_state
+from pyopbench.worker import environment
 
 SOURCE = r"""
 #include <cstring>
@@ -47,13 +47,13 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fix
     source.write_text(SOURCE)
     options = [f"-DINIT={init}", f"-DCOUNT={count}", "-shared", "-fPIC"]
     subprocess.run([compiler, *options, str(source), "-o", str(built)], check=True)
-    monkeypatch.setattr(gpu_state, "LIBRARY", str(built))
+    monkeypatch.setattr(environment, "NVML_LIBRARY", str(built))
     return built
 
 
 @pytest.mark.parametrize("library", [(0, 2)], indirect=True)
 def test_clocks_and_what_holds_them_back_are_told_of_each_gpu(library: Path) -> None:
-    found = gpu_state.read()
+    found = environment.read_gpus()
     most = {"sm_mhz_most": 1980, "memory_mhz_most": 3201, "watts": 123.456}
     first = {"name": "First", "sm_mhz": 345, "memory_mhz": 1500, "celsius": 41, "held_back_by": ["idle"]}
     reasons = ["power cap", "thermal slowdown by hardware", "bits 0x10000"]
@@ -66,7 +66,7 @@ def test_clocks_and_what_holds_them_back_are_told_of_each_gpu(library: Path) -> 
 def test_the_library_is_closed_as_often_as_it_is_opened(library: Path) -> None:
     import ctypes
 
-    gpu_state.read()
+    environment.read_gpus()
     assert ctypes.CDLL(str(library)).opened() == 0
 
 
@@ -74,11 +74,14 @@ def test_the_library_is_closed_as_often_as_it_is_opened(library: Path) -> None:
     ("library", "reason"), [((9, 0), "nvmlInit_v2 returned 9"), ((0, 0), "no GPU")], indirect=["library"]
 )
 def test_a_driver_that_is_not_loaded_or_has_no_gpu_is_told(library: Path, reason: str) -> None:
-    found = gpu_state.read()
+    found = environment.read_gpus()
     assert found["gpus"] == []
     assert reason in found["reason"]
 
 
 def test_a_machine_without_the_library_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gpu_state, "LIBRARY", "libnothing-of-that-name.so.1")
-    assert gpu_state.read() == {"gpus": [], "reason": "libnothing-of-that-name.so.1 was not found on this machine"}
+    monkeypatch.setattr(environment, "NVML_LIBRARY", "libnothing-of-that-name.so.1")
+    assert environment.read_gpus() == {
+        "gpus": [],
+        "reason": "libnothing-of-that-name.so.1 was not found on this machine",
+    }

@@ -6,22 +6,24 @@ import os
 
 import pytest
 
-from pyopbench.worker import peers
-from pyopbench.worker.peers import Raised, call
+from pyopbench.worker import subject
+from pyopbench.worker.subject import Raised, call_in_peer
 
 
 def test_a_peer_is_another_process_that_stays_until_it_ends() -> None:
-    first = call("a test", (), os.getpid)
+    first = call_in_peer("a test", (), os.getpid)
     assert first != os.getpid()
-    assert call("a test", (), os.getpid) == first
+    assert call_in_peer("a test", (), os.getpid) == first
     with pytest.raises(Raised) as caught:
-        call("a test", (), int, "no number")
+        call_in_peer("a test", (), int, "no number")
     assert caught.value.told == "ValueError: invalid literal for int() with base 10: 'no number'"
     assert str(caught.value) == caught.value.told
     with pytest.raises(Raised) as caught:
-        call("a test", ("/nosuch.so",), os.getpid)
+        call_in_peer("a test", ("/nosuch.so",), os.getpid)
     assert "/nosuch.so" in str(caught.value)
     with pytest.raises(Raised) as caught:
-        call("a test", (), os._exit, 3)
-    assert caught.value.told == f"the other process ended, or was silent for {peers.SECONDS:g} s: BrokenProcessPool"
-    assert peers._pool.cache_info().currsize == 0  # the next call starts another
+        call_in_peer("a test", (), os._exit, 3)
+    assert (
+        caught.value.told == f"the other process ended, or was silent for {subject.PEER_SECONDS:g} s: BrokenProcessPool"
+    )
+    assert subject._pool.cache_info().currsize == 0  # the next call starts another

@@ -9,8 +9,7 @@ import pytest
 
 from pyopbench.model.discover import find
 from pyopbench.worker import probe
-from pyopbench.worker.peers import Raised
-from pyopbench.worker.subject import Differs, Fails, Inapplicable, Probe, Seen, Subject
+from pyopbench.worker.subject import Differs, Fails, Inapplicable, Probe, Raised, Seen, Subject
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 from pyopbench.ports.arrays import as_array
 from pyopbench.worker import values
-from pyopbench.worker.prepare.reference import Reference
+from pyopbench.worker.prepare.checks import Reference
 
 X = np.linspace(0.0, 1.0, 5, dtype=np.float32)
 

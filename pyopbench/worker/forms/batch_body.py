@@ -8,8 +8,7 @@ from functools import partial
 import tensorflow as tf
 
 from pyopbench.model.arrangement import Arrangement
-from pyopbench.worker.pipeline.form import Build, Form, PipelineContext
-from pyopbench.worker.pipeline.of_batch import in_batched_form, size_effort, why_no_batch
+from pyopbench.worker.pipeline.form import Build, Form, PipelineContext, in_batched_form, size_effort, why_no_batch
 
 
 def _arrange(context: PipelineContext) -> Iterator[tuple[Arrangement, Build | str]]:

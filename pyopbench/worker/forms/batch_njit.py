@@ -9,8 +9,7 @@ import tensorflow as tf
 
 from pyopbench.model.arrangement import Arrangement
 from pyopbench.ops.load import load_variant
-from pyopbench.worker.pipeline.form import Build, Form, PipelineContext
-from pyopbench.worker.pipeline.of_batch import in_batched_form, usual_batch, why_no_batch
+from pyopbench.worker.pipeline.form import Build, Form, PipelineContext, in_batched_form, usual_batch, why_no_batch
 
 
 def _arrange(context: PipelineContext) -> Iterator[tuple[Arrangement, Build | str]]:

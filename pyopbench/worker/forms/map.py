@@ -8,8 +8,7 @@ from functools import partial
 import tensorflow as tf
 
 from pyopbench.model.arrangement import AUTOTUNE, Arrangement, parallel_text
-from pyopbench.worker.pipeline.form import Build, Form, PipelineContext
-from pyopbench.worker.pipeline.of_variant import in_map
+from pyopbench.worker.pipeline.form import Build, Form, PipelineContext, in_map
 
 
 def _arrange(context: PipelineContext) -> Iterator[tuple[Arrangement, Build | str]]:

@@ -8,8 +8,7 @@ from functools import partial
 import tensorflow as tf
 
 from pyopbench.model.arrangement import AUTOTUNE, Arrangement
-from pyopbench.worker.pipeline.form import Build, Form, PipelineContext
-from pyopbench.worker.pipeline.of_variant import in_map, is_attempt, variants_for
+from pyopbench.worker.pipeline.form import Build, Form, PipelineContext, in_map, is_attempt, variants_for
 
 
 def _arrange(context: PipelineContext) -> Iterator[tuple[Arrangement, Build | str]]:

@@ -8,9 +8,16 @@ from functools import partial
 import tensorflow as tf
 
 from pyopbench.model.arrangement import AUTOTUNE, Arrangement
-from pyopbench.worker.pipeline.form import Build, Form, PipelineContext
-from pyopbench.worker.pipeline.of_batch import in_batched_form, usual_batch, why_no_batch
-from pyopbench.worker.pipeline.of_variant import is_attempt, variants_for
+from pyopbench.worker.pipeline.form import (
+    Build,
+    Form,
+    PipelineContext,
+    in_batched_form,
+    is_attempt,
+    usual_batch,
+    variants_for,
+    why_no_batch,
+)
 
 EXTRA_EFFORT = 0.5
 

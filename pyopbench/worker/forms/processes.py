@@ -10,8 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from pyopbench.model.arrangement import Arrangement
-from pyopbench.worker.pipeline.form import Build, Form, PipelineContext, mapped
-from pyopbench.worker.pipeline.of_batch import in_batches, why_no_batch
+from pyopbench.worker.pipeline.form import Build, Form, PipelineContext, in_batches, mapped, why_no_batch
 
 BATCH = 32
 """Elements of a call where a call is to cost little beside its bodies."""

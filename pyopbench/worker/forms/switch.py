@@ -8,8 +8,7 @@ from functools import partial
 import tensorflow as tf
 
 from pyopbench.model.arrangement import AUTOTUNE, Arrangement
-from pyopbench.worker.pipeline.form import Build, Form, PipelineContext
-from pyopbench.worker.pipeline.of_variant import in_map, variants_for
+from pyopbench.worker.pipeline.form import Build, Form, PipelineContext, in_map, variants_for
 
 SAME_BRIDGE = ("py_func",)
 """What makes the same op in a graph as another variant that is measured: `tf.compat.v1.py_func` as numpy_function."""

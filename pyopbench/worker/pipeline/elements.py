@@ -18,8 +18,7 @@ from pyopbench.ops.batched.examples import examples_of
 from pyopbench.ops.load import load_op, make_inputs
 from pyopbench.ports.arrays import as_array, as_given, as_tuple, byte_count
 from pyopbench.worker.prepare.batched_forms import BatchedForm, batched_form_on
-from pyopbench.worker.prepare.checks import require_equal
-from pyopbench.worker.prepare.reference import Reference
+from pyopbench.worker.prepare.checks import Reference, require_equal
 
 MOST_ELEMENTS, FEWEST_ELEMENTS = 64, 4
 MOST_BYTES = 64 << 20

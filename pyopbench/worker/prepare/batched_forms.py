@@ -17,9 +17,16 @@ from pyopbench.ops.batched.forms import LOOP, Form, forms_of, ragged_loop
 from pyopbench.ops.load import load_op
 from pyopbench.ops.own.explain import explain
 from pyopbench.ports.arrays import as_tuple
-from pyopbench.worker.prepare.checks import Checked, require_equal
-from pyopbench.worker.prepare.finite_differences import judge_at, with_differences
-from pyopbench.worker.prepare.reference import Reference, check_gradients, check_unchanged, check_values, make_reference
+from pyopbench.worker.prepare.checks import (
+    Checked,
+    Reference,
+    check_gradients,
+    check_unchanged,
+    check_values,
+    make_reference,
+    require_equal,
+)
+from pyopbench.worker.prepare.gradient_check import judge_at, with_differences
 from pyopbench.worker.prepare.segments import constants, forward_and_backward
 
 Outcome: TypeAlias = Literal["right", "wrong", "cannot"]

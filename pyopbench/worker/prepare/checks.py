@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
 from pyopbench.model.errors import WrongResult
-from pyopbench.ports.arrays import in_parts, is_rounded
+from pyopbench.model.op import Op
+from pyopbench.ops.load import load_op, make_inputs
+from pyopbench.ports.arrays import as_array, as_given, as_tuple, in_parts, is_rounded, is_same
 
 DIFFERENCE_STEP = {"float32": 2.0**-8, "float64": 2.0**-16}
 """Half the distance of a central difference; its rounding error (about eps / step) and its truncation error (about
@@ -135,3 +139,112 @@ def central_differences(
         (above, right), (below, left) = values
         gradient[index] = (above - below) / (right - left)
     return gradient
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Inputs of an op and what NumPy makes of them; `gradients` are of `output_gradients` through the op."""
+
+    inputs: tuple[Any, ...]
+    outputs: tuple[Any, ...]
+    output_gradients: tuple[Any, ...]
+    gradients: tuple[Any, ...] | None
+
+
+@lru_cache(maxsize=4)
+def reference_of(op_name: str, size: int, dtype: str) -> Reference:
+    """Return inputs of an op with what NumPy makes of them, and gradients where the op has its own in NumPy."""
+    op = load_op(op_name)
+    rng = np.random.default_rng([1, size, *op.name.encode()])
+    return make_reference(op, make_inputs(op, size, dtype), dtype, rng)
+
+
+def make_reference(op: Op, inputs: tuple[Any, ...], dtype: str, rng: np.random.Generator) -> Reference:
+    """Return what NumPy makes of any inputs, with gradients of outputs that are drawn from a generator."""
+    outputs = tuple(
+        as_array(output, output_dtype)
+        for output, output_dtype in zip(as_tuple(op.numpy(*as_given(inputs))), op.output_dtypes(dtype), strict=True)
+    )
+    # Away from 1, so that a gradient that ignores what flows into it is found out; 0 where there is no slope, because
+    # an output is NaN.
+    output_gradients = tuple(
+        np.where(np.isnan(outputs[i]), 0, rng.uniform(0.5, 1.5, outputs[i].shape)).astype(outputs[i].dtype)
+        for i in op.floating_outputs
+    )
+    gradients = None
+    if op.numpy_gradient is not None and op.differentiable:
+        found = op.numpy_gradient(as_given(inputs), as_given(outputs), as_given(output_gradients))
+        gradients = tuple(np.asarray(gradient) for gradient in found)
+    return Reference(inputs, outputs, output_gradients, gradients)
+
+
+def check_values(op: Op, outputs: Any, reference: Reference, dtype: str) -> float:
+    """Return the largest error of outputs.
+
+    Raises:
+        WrongResult: number, type, shape, dtype or values are not the reference's.
+    """
+    found = as_tuple(outputs)
+    if len(found) != len(reference.outputs):
+        raise WrongResult(f"{len(found)} outputs instead of {len(reference.outputs)}")
+    for i, got in enumerate(found):
+        if not tf.is_tensor(got):
+            raise WrongResult(f"output {i} is not a tensor but a {type(got).__name__}")
+    return max(
+        require_equal(f"output {i}", got, expected, op.tolerance[dtype])
+        for i, (got, expected) in enumerate(zip(found, reference.outputs, strict=True))
+    )
+
+
+def check_gradients(op: Op, gradients: Sequence[Any], reference: Reference, dtype: str) -> float | None:
+    """Return the largest error of gradients, None if the reference has none.
+
+    Raises:
+        WrongResult: they are not the reference's.
+    """
+    if reference.gradients is None:
+        return None
+    return max(
+        require_equal(
+            f"gradient of input {i}", got, expected, op.tolerance[dtype], negligible=_negligible(op, reference, i)
+        )
+        for i, got, expected in zip(op.differentiable, dense(gradients), reference.gradients, strict=True)
+    )
+
+
+def _negligible(op: Op, reference: Reference, i: int) -> float:
+    """Return the slope by which moving an input by all of its magnitude changes no output by one rounding.
+
+    A gradient that is smaller everywhere is 0 as far as can be told: it is what is left of terms that cancel, and two
+    ways to add them leave different rests.
+    """
+    moved = _magnitude(reference.inputs[i])
+    outputs = [reference.outputs[place] for place in op.floating_outputs]
+    if moved == 0 or not outputs:
+        return 0.0
+    changes = [
+        np.finfo(output.dtype).eps * _magnitude(output) * _magnitude(slope)
+        for output, slope in zip(outputs, reference.output_gradients, strict=True)
+    ]
+    return float(max(changes) / moved)
+
+
+def _magnitude(array: Any) -> float:
+    finite = np.abs(array[np.isfinite(array)])
+    return float(finite.max()) if finite.size else 0.0
+
+
+def dense(gradients: Sequence[Any]) -> list[Any]:
+    """Return gradients as tensors: that of a gather comes as IndexedSlices, which are no array."""
+    return [None if gradient is None else tf.convert_to_tensor(gradient) for gradient in gradients]
+
+
+def check_unchanged(what: str, tensors: Sequence[Any], arrays: Sequence[Any]) -> None:
+    """Look whether a body wrote to what it was given: in a graph a PyFunc is handed the tensor's own memory.
+
+    Raises:
+        WrongResult: the bytes of a tensor are not those of its array any more.
+    """
+    for i, (tensor, array) in enumerate(zip(tensors, arrays, strict=True)):
+        if not is_same(tensor, array):
+            raise WrongResult(f"{what} {i} is overwritten by the function: in a graph that changes the caller's tensor")

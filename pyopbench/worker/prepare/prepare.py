@@ -1,22 +1,26 @@
 """The only seam for clocks: from a case to a checked, warmed, blocking callable without arguments.
 
 Every clock times what `prepare` returns, or `prepare_all` where a case has several callables. `tf.function` wrapping,
-tapes, checks and warm-up happen here, in `segments`, `reference`, `finite_differences` and `node_graph`, and nowhere
+tapes, checks and warm-up happen here, in `segments`, `checks`, `gradient_check` and `node_graph`, and nowhere
 else. On the CPU eager ops and `tf.function` calls return when their work is done
 (`tests/worker/prepare/test_prepare.py` checks it), so nothing has to be waited for; `gpu` waits for a GPU.
+
+The cases of a group are prepared together: each runner once, and in mode node the current callback first. All ports
+of a group have graphs of as many copies, so that they share the call's noise equally. How many are enough is seen
+from what the current callback adds to the empty graph.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import tensorflow as tf
 
-from pyopbench.model.case import FLOOR_DTYPE, GPU, Case
+from pyopbench.model.case import BASELINE, EMPTY, FLOOR_DTYPE, GPU, NO_GRADIENT, Case
 from pyopbench.model.errors import Elided, Unsupported
 from pyopbench.model.op import Op
 from pyopbench.model.variant import Variant
@@ -27,16 +31,25 @@ from pyopbench.ops.own.changes import change_for
 from pyopbench.ops.own.explain import explain, place_of
 from pyopbench.ports.arrays import as_array, as_tuple, byte_count
 from pyopbench.worker.prepare import gpu, node_graph
-from pyopbench.worker.prepare.checks import Checked
-from pyopbench.worker.prepare.copies import Copies, copies_of
-from pyopbench.worker.prepare.finite_differences import check_differences
-from pyopbench.worker.prepare.reference import (
+from pyopbench.worker.prepare.checks import (
+    Checked,
     Reference,
     check_gradients,
     check_unchanged,
     check_values,
     dense,
     reference_of,
+)
+from pyopbench.worker.prepare.gradient_check import check_differences
+from pyopbench.worker.prepare.node_graph import (
+    LEAST_LINEAR,
+    LINEAR,
+    OUT_OF_MEMORY,
+    SECOND,
+    USUAL,
+    Copies,
+    copies_of,
+    enough_copies,
 )
 from pyopbench.worker.prepare.segments import constants, forward_and_backward, timed_segments, wrap
 
@@ -141,9 +154,9 @@ def _prepare_any(
     if case.mode == "node" and not variant.is_body_alone:
         return _prepare_nodes(op, variant, case, copies, finite_differences=finite_differences)
     if variant.op is None:
-        return (_prepare(op, variant, case, finite_differences=finite_differences),)
+        return (_prepare_variant(op, variant, case, finite_differences=finite_differences),)
     floor = replace(case, op=variant.op.name, size=variant.op.sizes[0], dtype=FLOOR_DTYPE)
-    return (replace(_prepare(variant.op, variant, floor, finite_differences=False), case=case),)
+    return (replace(_prepare_variant(variant.op, variant, floor, finite_differences=False), case=case),)
 
 
 def _prepare_empty(op: Op, variant: Variant, case: Case) -> Prepared:
@@ -186,7 +199,7 @@ def _prepare_nodes(
     )
 
 
-def _prepare(op: Op, variant: Variant, case: Case, *, finite_differences: bool) -> Prepared:
+def _prepare_variant(op: Op, variant: Variant, case: Case, *, finite_differences: bool) -> Prepared:
     reference = reference_of(case.op, case.size, case.dtype)
     if variant.is_body_alone:
         return _prepare_part(op, variant, case, reference)
@@ -264,3 +277,145 @@ def _use_device(case: Case) -> None:
 def _hide_accelerators() -> None:
     # A device scope around each call would be timed with it; a process that sees only the CPU needs none.
     tf.config.set_visible_devices([], "GPU")
+
+
+Runners: TypeAlias = dict[str, tuple[Prepared, ...] | Exception]
+"""By `Case.runner`: what is to be timed, ascending by copies, or why it cannot be."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How a group is prepared.
+
+    Attributes:
+        finite_differences: also check gradients by finite differences.
+        linearity: in mode node, graphs of many numbers of copies.
+        further: in mode node, callbacks have a graph of `SECOND` copies beside that of one, which shows what each
+            further one costs.
+        copies: of the graphs in mode node; None to see how many are enough.
+        at: is told each case before it is prepared.
+    """
+
+    finite_differences: bool = False
+    linearity: bool = False
+    further: bool = True
+    copies: int | None = None
+    at: Callable[[Case], object] = field(default=lambda case: None)
+
+
+def prepare_group(cases: Sequence[Case], asked: Asked) -> Runners:
+    """Prepare the cases of one group, in their order, but for those that tell the number of copies.
+
+    Args:
+        cases: of one group; several of one runner are prepared once.
+        asked: how.
+
+    Returns:
+        What came of each runner.
+
+    Raises:
+        MemoryError: a case wanted more memory than there is; it is the one that `at` was told last.
+        ResourceExhaustedError: the same, from TensorFlow.
+    """
+    runners = {case.runner: case for case in reversed(cases)}
+    left = {case.runner: runners[case.runner] for case in cases}
+    found: Runners = {}
+    enough = asked.copies
+    if cases[0].mode == "node" and not asked.linearity and enough is None:
+        enough = _prepare_deciders(left, asked, found)
+    for runner, case in left.items():
+        if runner not in found:
+            found[runner] = _prepare_runner(case, asked, _copies(case, asked, enough))
+    return found
+
+
+def prepare_in_graph(case: Case) -> tuple[Prepared, Prepared]:
+    """Prepare one case of mode node, for clocks that time nothing beside it.
+
+    Args:
+        case: in mode node.
+
+    Returns:
+        The empty graph, and the graph of copies that is to be held against it; its `copies` says of how many.
+
+    Raises:
+        Exception: as `prepare_all`.
+    """
+    empty = replace(case, variant=EMPTY, gradient=NO_GRADIENT)
+    runners = prepare_group((empty, case), Asked(further=False))
+    found: list[Prepared] = []
+    for one in (empty, case):
+        made = runners[one.runner]
+        if isinstance(made, Exception):
+            raise made
+        found += made
+    nothing, graph = found
+    return nothing, graph
+
+
+def _copies(case: Case, asked: Asked, enough: int | None) -> Copies | None:
+    callback = load_variant(case.variant).crosses_bridge
+    if asked.linearity:
+        # The graph of one copy tells what a callback costs; of a port it would be the noisiest.
+        return Copies(LINEAR if callback else LINEAR[1:], LEAST_LINEAR)
+    if callback and not asked.further:
+        return Copies((1,))
+    return None if enough is None else copies_of(callback=callback, enough=enough)
+
+
+def _prepare_runner(case: Case, asked: Asked, copies: Copies | None) -> tuple[Prepared, ...] | Exception:
+    asked.at(case)
+    try:
+        return prepare_all(case, finite_differences=asked.finite_differences, copies=copies)
+    except OUT_OF_MEMORY:
+        raise
+    except Exception as error:  # noqa: BLE001 - a body may raise anything
+        return error
+
+
+def _prepare_deciders(cases: Mapping[str, Case], asked: Asked, found: Runners) -> int:
+    """Prepare the empty graph and the current callback, else all callbacks, and return how many copies are enough."""
+    callbacks = [case for case in cases.values() if load_variant(case.variant).is_callback]
+    if not callbacks:
+        return USUAL
+    empty = _empty_seconds(callbacks[0], cases, asked, found)
+    current = [case for case in callbacks if case.variant == BASELINE]
+    seconds = _seconds_of_one(current, asked, found) or _seconds_of_one(
+        [case for case in callbacks if case not in current], asked, found
+    )
+    if not seconds:
+        return USUAL
+    enough = enough_copies(empty, max(seconds))
+    for runner, made in found.items():
+        if isinstance(made, tuple) and made[0].copies and enough > 1 and asked.further:
+            found[runner] = _with_second(made, asked)
+    return enough
+
+
+def _empty_seconds(beside: Case, cases: Mapping[str, Case], asked: Asked, found: Runners) -> float:
+    case = replace(beside, variant=EMPTY, gradient=NO_GRADIENT)
+    asked.at(case if case.runner in cases else beside)
+    (empty,) = prepare_all(case)
+    if case.runner in cases:
+        found[case.runner] = (empty,)
+    return call_seconds(empty)
+
+
+def _seconds_of_one(cases: Iterable[Case], asked: Asked, found: Runners) -> list[float]:
+    """Prepare graphs of one copy, and return how long calls of those take of which nothing is wrong."""
+    for case in cases:
+        found[case.runner] = _prepare_runner(case, asked, Copies((1,)))
+    made = (found[case.runner] for case in cases)
+    return [call_seconds(one[0]) for one in made if isinstance(one, tuple)]
+
+
+def call_seconds(prepared: Prepared) -> float:
+    """Return how long a call takes, as it was seen when the graph was made."""
+    assert prepared.call_seconds is not None
+    return prepared.call_seconds
+
+
+def _with_second(made: tuple[Prepared, ...], asked: Asked) -> tuple[Prepared, ...] | Exception:
+    """Add to the graph of one copy of a callback the one of two, unless that takes too long."""
+    more = _prepare_runner(made[0].case, asked, Copies((SECOND,)))
+    return (*made, *(one for one in more if one.copies > 1)) if isinstance(more, tuple) else more

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.worker.op_subject import OpSubject
-from pyopbench.worker.second_derivative import require_second_derivative
+from pyopbench.worker.op_subject import OpSubject, require_second_derivative
 from pyopbench.worker.subject import VALUES, Probe, Seen, Subject, gradient_of, require_equal
 
 

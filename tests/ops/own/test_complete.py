@@ -20,7 +20,7 @@ from pyopbench.model.op import Op
 from pyopbench.ops.load import load_variants
 from pyopbench.ops.own.complete import TOLERANCE, complete
 from pyopbench.worker.plan import make_plan
-from pyopbench.worker.prepare import finite_differences
+from pyopbench.worker.prepare import gradient_check
 from pyopbench.worker.prepare.checks import require_equal
 from pyopbench.worker.prepare.prepare import prepare
 from small_ops import put_in_place
@@ -271,7 +271,7 @@ def test_a_port_with_another_gradient_is_not_timed(monkeypatch: pytest.MonkeyPat
         checked.append(what)
         return require_equal(what, *arguments)
 
-    monkeypatch.setattr(finite_differences, "require_equal", spy)
+    monkeypatch.setattr(gradient_check, "require_equal", spy)
     put_in_place(monkeypatch, op_of(tensor=wrong))
     with pytest.raises(WrongResult):
         prepare(Case("mine", "native", "none", "forward", "call", "float32", 12))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pyopbench.worker.pipeline import children
+from pyopbench.worker.pipeline import process_pool
 
 
 def compute(connection: Any) -> None:
@@ -21,17 +21,17 @@ def compute(connection: Any) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="read from /proc")
 def test_what_a_child_has_used_grows_with_what_it_does_and_is_gone_with_it() -> None:
-    assert children.cpu_seconds() == 0
+    assert process_pool.cpu_seconds() == 0
     context = multiprocessing.get_context("spawn")
     mine, other = context.Pipe()
     child = context.Process(target=compute, args=(other,), daemon=True)
     child.start()
     try:
-        before = children.cpu_seconds()
+        before = process_pool.cpu_seconds()
         mine.send("go")
         mine.recv()
-        assert children.cpu_seconds() > before
+        assert process_pool.cpu_seconds() > before
     finally:
         child.kill()
         child.join()
-    assert children.cpu_seconds() == 0
+    assert process_pool.cpu_seconds() == 0

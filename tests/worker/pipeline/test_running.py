@@ -9,10 +9,10 @@ import pytest
 import tensorflow as tf
 
 from pyopbench.model.arrangement import Arrangement
-from pyopbench.worker.pipeline import running
+from pyopbench.worker.pipeline import measure
 from pyopbench.worker.pipeline.elements import make_elements
 from pyopbench.worker.pipeline.form import PipelineContext, PipelineSettings
-from pyopbench.worker.pipeline.running import RunningPipeline
+from pyopbench.worker.pipeline.measure import RunningPipeline
 
 
 class BusyClock:
@@ -57,9 +57,9 @@ def pipeline_of(context: PipelineContext, seconds_per_element: float, arrangemen
     [
         pytest.param(0.0, 1e-3, 0.0, id="at rest already"),
         pytest.param(0.2, 1e-6, 0.2, id="quick elements, something else to do"),
-        pytest.param(9.0, 1e-6, running.LEAST_REST_SECONDS, id="busy for another reason"),
+        pytest.param(9.0, 1e-6, measure.LEAST_REST_SECONDS, id="busy for another reason"),
         pytest.param(1.0, 1e-2, 1.0, id="a batch of slow elements"),
-        pytest.param(99.0, 1.0, running.MOST_REST_SECONDS, id="a batch for which nobody can wait"),
+        pytest.param(99.0, 1.0, measure.MOST_REST_SECONDS, id="a batch for which nobody can wait"),
     ],
 )
 def test_a_pipeline_is_waited_for_as_long_as_filling_its_buffers_takes(
@@ -67,9 +67,9 @@ def test_a_pipeline_is_waited_for_as_long_as_filling_its_buffers_takes(
 ) -> None:
     pipeline = pipeline_of(context, each, Arrangement("batch_loop", "batch", "", batch=64))
     clock = BusyClock(busy)
-    monkeypatch.setattr(running, "time", clock)
+    monkeypatch.setattr(measure, "time", clock)
     pipeline.rest()
-    assert clock.seconds == pytest.approx(rested, abs=2 * running.QUIET_SECONDS)
+    assert clock.seconds == pytest.approx(rested, abs=2 * measure.QUIET_SECONDS)
 
 
 def test_only_parallel_calls_run_ahead(context: PipelineContext) -> None:
@@ -111,7 +111,7 @@ def test_a_block_holds_all_batches_that_come_at_the_same_time(
     batch, each = 32, 0.2 / (32 * parallel)
     pipeline = pipeline_of(context, each, Arrangement("processes", "processes", "", parallel, batch))
     clock = Bursts(pipeline, parallel, batch, 0.2)
-    monkeypatch.setattr(running, "time", clock)
+    monkeypatch.setattr(measure, "time", clock)
     monkeypatch.setattr(pipeline, "_check_delivery", lambda: clock.draw(1))
     monkeypatch.setattr(pipeline, "_draw", clock.draw)
     for _ in range(6):

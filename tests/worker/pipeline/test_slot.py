@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 
-from pyopbench.worker.pipeline.slot import Slot, bytes_for
+from pyopbench.worker.pipeline.process import Slot, bytes_for
 
 ARRAYS = (
     np.arange(12, dtype=np.float32).reshape(3, 4),

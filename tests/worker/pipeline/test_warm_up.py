@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyopbench.worker.pipeline.warm_up import warm_up_of
+from pyopbench.worker.pipeline.measure import warm_up_of
 
 
 def series(slow: int, n: int = 24, seed: int = 0) -> list[float]:

@@ -13,9 +13,9 @@ import tensorflow as tf
 from pyopbench.model.case import NO_GRADIENT, Case
 from pyopbench.model.errors import WrongResult
 from pyopbench.ops.load import load_op
-from pyopbench.worker.prepare import concurrent
-from pyopbench.worker.prepare.concurrent import ConcurrentCall, prepare_concurrent
-from pyopbench.worker.prepare.reference import make_reference
+from pyopbench.worker import concurrent_calls
+from pyopbench.worker.concurrent_calls import ConcurrentCall, prepare_concurrent
+from pyopbench.worker.prepare.checks import make_reference
 
 FORWARD = Case("sinh", "numpy_function", NO_GRADIENT, "forward", "call", "float32", 1000)
 BACKWARD = Case("sinh", "numpy_function", "custom_gradient", "forward_backward", "call", "float32", 1000)
@@ -51,7 +51,7 @@ def test_what_belongs_to_another_thread_is_wrong() -> None:
 
     calls = [call(mixed_up).check(), call(mixed_up).check()]
     with pytest.raises(WrongResult):
-        concurrent._check_together(calls)
+        concurrent_calls._check_together(calls)
 
 
 def test_what_is_raised_under_threads_alone_is_wrong_too() -> None:
@@ -64,4 +64,4 @@ def test_what_is_raised_under_threads_alone_is_wrong_too() -> None:
 
     calls = [call(losing).check()]
     with pytest.raises(WrongResult):
-        concurrent._check_together(calls)
+        concurrent_calls._check_together(calls)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyopbench.worker.prepare.copies import affordable, buildable, copies_of, enough_copies
+from pyopbench.worker.prepare.node_graph import affordable, buildable, copies_of, enough_copies
 
 
 @pytest.mark.parametrize(

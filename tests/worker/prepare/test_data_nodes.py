@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import tensorflow as tf
 
-from pyopbench.worker.prepare.data_nodes import calls_function, names_on_data
+from pyopbench.worker.prepare.executed_graph import calls_function, names_on_data
 
 
 def kinds_on_data(body: Callable[[Any], Any]) -> set[str]:

@@ -12,9 +12,8 @@ import tensorflow as tf
 
 from planted_gradients import FAULTS, HIDDEN, ROUGH, SMOOTH, bisected, spoiled
 from pyopbench.model.errors import WrongResult
-from pyopbench.worker.prepare import directional_differences, finite_differences, noisy_differences
-from pyopbench.worker.prepare.directional_differences import ScalarFunction, require_slope
-from pyopbench.worker.prepare.finite_differences import judge_at
+from pyopbench.worker.prepare import gradient_check
+from pyopbench.worker.prepare.gradient_check import ScalarFunction, judge_at, require_slope
 from pyopbench.worker.prepare.prepare import prepare
 from small_ops import (
     SIZE,
@@ -67,7 +66,7 @@ def test_finite_differences_pass_what_is_right(put: Put, variant: str, gradient:
     put(square())
     checked = prepare(case_of(variant, gradient, dtype=dtype), finite_differences=True).checked
     assert checked.finite_difference is not None
-    assert checked.finite_difference <= finite_differences.DIFFERENCE_TOLERANCE[dtype]
+    assert checked.finite_difference <= gradient_check.DIFFERENCE_TOLERANCE[dtype]
 
 
 def test_finite_differences_are_taken_at_a_small_size(put: Put) -> None:
@@ -142,8 +141,8 @@ def test_one_mechanism_element_by_element_vouches_for_the_reference_of_all(put: 
     first, second = calls_of_mechanisms(put, 100)
     assert first >= 2 * 100
     assert second < 100
-    first, second = calls_of_mechanisms(put, finite_differences.MOST_VOUCHED)
-    assert second >= 2 * finite_differences.MOST_VOUCHED, "few elements are all moved"
+    first, second = calls_of_mechanisms(put, gradient_check.MOST_VOUCHED)
+    assert second >= 2 * gradient_check.MOST_VOUCHED, "few elements are all moved"
 
 
 def test_a_wrong_reference_gradient_of_many_elements_is_found_out_by_every_mechanism(put: Put) -> None:
@@ -190,11 +189,11 @@ def require_slope_refusal(wrong: Any, dtype: str, monkeypatch: pytest.MonkeyPatc
         made.append((inputs[0].astype(np.float64), right.scalar(*inputs)))
         return made[-1][1]
 
-    def look_for_noise(*asked: Any) -> noisy_differences.Judged | None:
+    def look_for_noise(*asked: Any) -> gradient_check.Judged | None:
         ends.extend(made[-2:])
-        return noisy_differences.judge(*asked)
+        return gradient_check.judge(*asked)
 
-    monkeypatch.setattr(directional_differences, "judge", look_for_noise)
+    monkeypatch.setattr(gradient_check, "judge", look_for_noise)
     right = cubes(dtype)
     with pytest.raises(WrongResult) as refused:
         require_slope("it", wrong, replace(right, scalar=scalar))
@@ -204,7 +203,7 @@ def require_slope_refusal(wrong: Any, dtype: str, monkeypatch: pytest.MonkeyPatc
     assert refused.value.message == (
         f"it: along one direction the function changes by {more - less:.6g}, but the gradient says "
         f"{steps.sum():.6g} (relative error {abs(more - less - steps.sum()) / scale:.2g}, tolerance "
-        f"{finite_differences.DIFFERENCE_TOLERANCE[dtype]:.2g})"
+        f"{gradient_check.DIFFERENCE_TOLERANCE[dtype]:.2g})"
     )
 
 

@@ -10,9 +10,9 @@ import pytest
 from pyopbench.model.case import Case
 from pyopbench.model.errors import WrongResult
 from pyopbench.model.op import Op
-from pyopbench.worker.prepare import group, node_graph
-from pyopbench.worker.prepare.copies import LINEAR
-from pyopbench.worker.prepare.group import Asked, prepare_group
+from pyopbench.worker.prepare import node_graph, prepare
+from pyopbench.worker.prepare.node_graph import LINEAR
+from pyopbench.worker.prepare.prepare import Asked, prepare_group
 from small_ops import case_of, put_in_place, square
 
 SECONDS = {"empty_graph": 50e-6, "py_function_numpy": 124e-6, "numpy_function": 90e-6, "py_func": 126e-6}
@@ -23,7 +23,7 @@ SECONDS = {"empty_graph": 50e-6, "py_function_numpy": 124e-6, "numpy_function": 
 def op(monkeypatch: pytest.MonkeyPatch) -> Iterator[Op]:
     made = square()
     put_in_place(monkeypatch, made)
-    monkeypatch.setattr(group, "call_seconds", lambda one: SECONDS[one.case.variant])
+    monkeypatch.setattr(prepare, "call_seconds", lambda one: SECONDS[one.case.variant])
     monkeypatch.setattr(node_graph, "shortest_call", lambda call: 1e-6)
     yield made
     node_graph.use_grappler(enabled=True)

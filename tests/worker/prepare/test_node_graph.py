@@ -15,10 +15,10 @@ from pyopbench.model.errors import PyopbenchError, WrongResult
 from pyopbench.model.op import Op
 from pyopbench.ops.build_callback import CALLBACK_GRADIENTS
 from pyopbench.ops.load import load_variant, make_inputs
-from pyopbench.worker.prepare import copies, node_graph
+from pyopbench.worker.prepare import node_graph
 from pyopbench.worker.prepare.checks import Checked
-from pyopbench.worker.prepare.copies import LEAST_LINEAR, LINEAR, Copies
 from pyopbench.worker.prepare.executed_graph import Chain
+from pyopbench.worker.prepare.node_graph import LEAST_LINEAR, LINEAR, Copies
 from pyopbench.worker.prepare.prepare import prepare, prepare_all
 from small_ops import case_of, differing, power, put_in_place, square
 
@@ -104,7 +104,7 @@ def test_every_variant_and_mechanism_is_checked_in_graphs_of_copies(
     monkeypatch: pytest.MonkeyPatch, made: Op, variant: str, gradient: str
 ) -> None:
     monkeypatch.setattr(node_graph, "shortest_call", lambda call: 1e-6)
-    monkeypatch.setattr(copies, "MOST_NODES", 10_000)
+    monkeypatch.setattr(node_graph, "MOST_NODES", 10_000)
     direction = "forward" if gradient == "none" else "forward_backward"
     prepared = prepare_all(case_of(variant, gradient, mode="node", direction=direction), finite_differences=True)
     assert tuple(one.copies for one in prepared) == ((1, 2) if variant in CALLBACKS else (8,))

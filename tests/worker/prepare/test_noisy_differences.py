@@ -9,7 +9,7 @@ import pytest
 
 from planted_gradients import bisected
 from pyopbench.worker.prepare.checks import DIFFERENCE_STEP, DIFFERENCE_TOLERANCE
-from pyopbench.worker.prepare.noisy_differences import Judged, Line, judge, line_through
+from pyopbench.worker.prepare.gradient_check import Judged, Line, judge, line_through
 
 STEP, TOLERANCE = DIFFERENCE_STEP["float64"], DIFFERENCE_TOLERANCE["float64"]
 

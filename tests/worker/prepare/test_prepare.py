@@ -15,9 +15,8 @@ from pyopbench.model.errors import Unsupported, WrongResult
 from pyopbench.model.failures import describe_error
 from pyopbench.model.op import Op
 from pyopbench.ops.load import make_inputs
-from pyopbench.worker.prepare.checks import Checked
+from pyopbench.worker.prepare.checks import Checked, reference_of
 from pyopbench.worker.prepare.prepare import Prepared, prepare
-from pyopbench.worker.prepare.reference import reference_of
 from pyopbench.worker.prepare.segments import TIMED_SEGMENTS
 from small_ops import SIZE, Put, case_of, differing, power, put_in_place, refusal, square, square_with_gradient
 

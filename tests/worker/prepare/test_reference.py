@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from pyopbench.model.errors import WrongResult
-from pyopbench.worker.prepare.reference import check_gradients, make_reference
+from pyopbench.worker.prepare.checks import check_gradients, make_reference
 from small_ops import square
 
 
