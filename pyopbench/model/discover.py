@@ -22,7 +22,7 @@ BUILTIN = OPS / "builtin"
 """The folder of the files of built-in ops."""
 
 WORKER = PACKAGE / "worker"
-"""The measuring process; probes are in its folder `probes/`, forms of a pipeline in `forms/`."""
+"""The measuring process; probes are in its folder `probes/`."""
 
 PATH_VARIABLE = "PYOPBENCH_PATH"
 CONTROLS = OPS / "controls"
@@ -74,7 +74,7 @@ def folder_of(kind: str) -> Path:
     """Return the folder of the package that has the files of a kind, as in `find`."""
     if kind == "ops":
         return BUILTIN
-    return (WORKER if kind in ("probes", "forms") else OPS) / kind
+    return (WORKER if kind == "probes" else OPS) / kind
 
 
 def bring_own(texts: Iterable[str], inputs: Sequence[str], seed_with: str = "") -> list[str]:

@@ -60,11 +60,6 @@ def load_probe(name: str) -> Any:
     return _load_last("probes", name, "PROBE")
 
 
-def load_form(name: str) -> Any:
-    """Return the `pipeline.form.Form` of `forms/<name>.py`."""
-    return _load_last("forms", name, "FORM")
-
-
 def why_unloadable() -> dict[str, str | None] | None:
     """Return what `BadInput` says of a file of an op or a variant that cannot be loaded, and the traceback, or None."""
     try:

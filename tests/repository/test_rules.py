@@ -42,7 +42,6 @@ LAST_NAMES = {
     "variants": "VARIANT",
     "sections": "SECTION",
     "probes": "PROBE",
-    "forms": "FORM",
 }
 
 # asv collects names that begin so from every module below its benchmark folder, imported ones too.

@@ -15,13 +15,13 @@ import pool_process
 from pyopbench.model import own_target
 from pyopbench.model.arrangement import AUTOTUNE, Arrangement
 from pyopbench.model.case import BASELINE
-from pyopbench.model.discover import bring_own, find
+from pyopbench.model.discover import bring_own
 from pyopbench.model.errors import Unsupported, WrongResult
-from pyopbench.ops.load import load_form
 from pyopbench.ops.own import load
 from pyopbench.worker.pipeline import process_pool
 from pyopbench.worker.pipeline.elements import make_elements
 from pyopbench.worker.pipeline.form import Build, PipelineContext, PipelineSettings
+from pyopbench.worker.pipeline.forms import FORMS
 from pyopbench.worker.pipeline.measure import RunningPipeline
 
 SETTINGS = PipelineSettings((1, 2, AUTOTUNE), (1, 4), deterministic=True, processes=2)
@@ -76,7 +76,7 @@ def double(tmp_path: Path) -> Iterator[PipelineContext]:
 
 
 def arranged(context: PipelineContext) -> dict[str, tuple[Arrangement, Build | str]]:
-    found = [one for name in find("forms") for one in load_form(name).arrange(context)]
+    found = [one for arrange in FORMS.values() for one in arrange(context)]
     keys = [arrangement.key for arrangement, _ in found]
     assert len(keys) == len(set(keys))
     return {arrangement.key: (arrangement, build) for arrangement, build in found}

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -116,21 +116,6 @@ class PipelineContext:
 
 Build = Callable[[PipelineContext], tf.data.Dataset]
 """Returns elements without end, as `(numbers, *outputs)`: one by one, or in batches of `Arrangement.batch`."""
-
-
-@dataclass(frozen=True)
-class Form:
-    """A way of arranging a body in a pipeline.
-
-    Attributes:
-        name: the name of the file.
-        summary: one line for people.
-        arrange: yields each arrangement with what builds it, or with the reason why there is none.
-    """
-
-    name: str
-    summary: str
-    arrange: Callable[[PipelineContext], Iterator[tuple[Arrangement, Build | str]]]
 
 
 def calls_of(parallel: int) -> int | None:

@@ -20,16 +20,16 @@ import tensorflow as tf
 
 from pyopbench.model.arrangement import AUTOTUNE, Arrangement
 from pyopbench.model.cores import usable_cores
-from pyopbench.model.discover import find
 from pyopbench.model.errors import WrongResult
 from pyopbench.model.failures import describe_error, failure_of
 from pyopbench.model.threads import call_together
-from pyopbench.ops.load import load_form, load_op, why_unloadable
+from pyopbench.ops.load import load_op, why_unloadable
 from pyopbench.ports.arrays import as_given
 from pyopbench.worker import environment
 from pyopbench.worker.pipeline import process_pool
 from pyopbench.worker.pipeline.elements import make_elements
 from pyopbench.worker.pipeline.form import Build, PipelineContext, PipelineSettings
+from pyopbench.worker.pipeline.forms import FORMS
 
 ELEMENTS = 8
 
@@ -335,7 +335,7 @@ class Pipelines:
         except Exception as error:  # noqa: BLE001 - a body may raise anything
             return {"failure": describe_error(error)}
         self._context = PipelineContext(elements, settings)
-        found = [one for name in find("forms") for one in load_form(name).arrange(self._context)]
+        found = [one for arrange in FORMS.values() for one in arrange(self._context)]
         self._arranged = {arrangement.key: (arrangement, build) for arrangement, build in found}
         return {
             "arrangements": [dataclasses.asdict(one) for one, build in self._arranged.values() if callable(build)],
