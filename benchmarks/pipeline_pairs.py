@@ -70,7 +70,7 @@ def measure_launch(launch: int, pairs: int, share: float, warm: int | None) -> d
     from pyopbench.model.discover import bring_own
     from pyopbench.worker.pipeline.elements import make_elements
     from pyopbench.worker.pipeline.form import PipelineContext, PipelineSettings
-    from pyopbench.worker.pipeline.running import RunningPipeline
+    from pyopbench.worker.pipeline.measure import RunningPipeline
 
     tf.config.set_visible_devices([], "GPU")
     (op,) = bring_own([str(BODY)], [])

@@ -97,7 +97,7 @@ def _findings(folder: Path, names: Sequence[str]) -> set[str]:
 
 def _answer(request: dict[str, Any]) -> dict[str, Any]:
     """Answer in this process, which has TensorFlow already, instead of by a worker for each."""
-    from pyopbench.worker.port import write_port as answer
+    from pyopbench.worker.requests import write_port as answer
 
     return answer(request, lambda event: None)
 

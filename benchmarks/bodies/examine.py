@@ -36,9 +36,9 @@ from pyopbench.ops.own.changes import change_for
 from pyopbench.ops.own.explain import explain, place_of
 from pyopbench.ports.arrays import as_array, as_tuple
 from pyopbench.worker.plan import why_not
-from pyopbench.worker.prepare.finite_differences import judge_at
+from pyopbench.worker.prepare.checks import Reference, check_gradients, check_unchanged, check_values, make_reference
+from pyopbench.worker.prepare.gradient_check import judge_at
 from pyopbench.worker.prepare.prepare import prepare
-from pyopbench.worker.prepare.reference import Reference, check_gradients, check_unchanged, check_values, make_reference
 from pyopbench.worker.prepare.segments import constants, forward_and_backward, wrap
 
 CURRENT = "numpy_function"

@@ -11,9 +11,8 @@ from bodies.left_open import Compared, are_open
 from pyopbench.model.errors import WrongResult
 from pyopbench.model.op import Op
 from pyopbench.ports.arrays import as_given, as_tuple
-from pyopbench.worker.prepare.checks import DIFFERENCE_STEP, central_differences
-from pyopbench.worker.prepare.finite_differences import judge_at
-from pyopbench.worker.prepare.reference import Reference, check_gradients, dense
+from pyopbench.worker.prepare.checks import DIFFERENCE_STEP, Reference, central_differences, check_gradients, dense
+from pyopbench.worker.prepare.gradient_check import judge_at
 from pyopbench.worker.prepare.segments import constants, forward_and_backward
 
 MOST_ELEMENTS = 64

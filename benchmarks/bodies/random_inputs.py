@@ -18,7 +18,7 @@ from pyopbench.model.op import Op
 from pyopbench.model.variant import Variant
 from pyopbench.ops.load import make_inputs
 from pyopbench.ports.arrays import as_array, as_given, as_tuple
-from pyopbench.worker.prepare.reference import Reference, check_values, make_reference
+from pyopbench.worker.prepare.checks import Reference, check_values, make_reference
 from pyopbench.worker.prepare.segments import constants, wrap
 
 SMALL = (0, 1, 2, 3)
