@@ -23,7 +23,7 @@ from pyopbench.engine.plan import require_loaded
 from pyopbench.engine.worker_process import CaseLost, Worker, WorkerLoop, ask_once
 from pyopbench.judge.requirements import OF_THE_GRADIENT, PROBES, probes_for
 from pyopbench.model.case import Case
-from pyopbench.model.discover import BUILTIN, KERNELS, OPS, PACKAGE, WORKER, find, require_known
+from pyopbench.model.discover import BUILTIN, KERNELS, OPS, PACKAGE, WORKER, find, find_probes, require_known
 from pyopbench.model.errors import BadInput
 from pyopbench.model.label import Label
 from pyopbench.model.own_target import brought
@@ -71,13 +71,13 @@ def all_attempts(
         BadInput: an unknown name, or a probe that is not made for ops; or a file of a variant cannot be loaded.
     """
     with_ops = sorted(PROBES.values())
-    require_known("probe", probes, find("probes"))
+    require_known("probe", probes, find_probes())
     require_known("op", ops, find("ops"))
     if ops:
         require_known("probe of an op", probes, with_ops)
     require_known("variant", [Label.parse(label).variant for label in variants], find("variants"))
     labels = variants or _usual_variants(options, is_own=any(op in brought() for op in ops))
-    asked = probes or (with_ops if ops else list(find("probes")))
+    asked = probes or (with_ops if ops else find_probes())
     return [Attempt(probe, label, op) for op in ops or (None,) for label in labels for probe in asked]
 
 
@@ -305,7 +305,7 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 def _sources() -> list[Path]:
     """Return the files of what is tried: probes, what they are made of, and variants."""
-    parts = (WORKER / "subject.py", WORKER / "op_subject.py", WORKER / "second_derivative.py")
+    parts = (WORKER / "subject.py", WORKER / "op_subject.py")
     return sorted({*(WORKER / "probes").glob("*.py"), *parts, *find("variants").values()})
 
 

@@ -6,6 +6,7 @@ PYOPBENCH_PATH are searched, so that a team's ops and variants need not live ins
 
 from __future__ import annotations
 
+import ast
 import difflib
 import os
 from collections.abc import Iterable, Sequence
@@ -22,7 +23,10 @@ BUILTIN = OPS / "builtin"
 """The folder of the files of built-in ops."""
 
 WORKER = PACKAGE / "worker"
-"""The measuring process; probes are in its folder `probes/`."""
+"""The measuring process."""
+
+PROBES = WORKER / "probes" / "table.py"
+"""The table of probes, whose names are read off it."""
 
 PATH_VARIABLE = "PYOPBENCH_PATH"
 CONTROLS = OPS / "controls"
@@ -74,7 +78,14 @@ def folder_of(kind: str) -> Path:
     """Return the folder of the package that has the files of a kind, as in `find`."""
     if kind == "ops":
         return BUILTIN
-    return (WORKER if kind == "probes" else OPS) / kind
+    return OPS / kind
+
+
+def find_probes() -> list[str]:
+    """Return the names of the probes, in alphabetical order: the keys of the table in `PROBES`."""
+    tree = ast.parse(PROBES.read_text(encoding="utf-8"))
+    tables = (node.value for node in tree.body if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict))
+    return sorted(str(ast.literal_eval(key)) for table in tables for key in table.keys if key is not None)
 
 
 def bring_own(texts: Iterable[str], inputs: Sequence[str], seed_with: str = "") -> list[str]:

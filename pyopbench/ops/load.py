@@ -55,11 +55,6 @@ def load_variants() -> dict[str, Variant]:
     return {name: load_variant(name) for name in find("variants")}
 
 
-def load_probe(name: str) -> Any:
-    """Return the `subject.Probe` of `probes/<name>.py`."""
-    return _load_last("probes", name, "PROBE")
-
-
 def why_unloadable() -> dict[str, str | None] | None:
     """Return what `BadInput` says of a file of an op or a variant that cannot be loaded, and the traceback, or None."""
     try:

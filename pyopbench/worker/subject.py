@@ -239,13 +239,11 @@ class Probe:
     """Something to try with a variant.
 
     Attributes:
-        name: the name of the file that holds the probe, and the key everywhere.
         summary: what is tried, in a few words.
         run: tries it; returns what it saw, raises `Differs` if what came out is silently wrong, `Inapplicable` if there
             is nothing to try, and anything else if it fails.
     """
 
-    name: str
     summary: str
     run: Callable[[Subject], Seen]
 

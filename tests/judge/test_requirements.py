@@ -15,7 +15,7 @@ from pyopbench.judge.answer import Answer
 from pyopbench.judge.bars import Bar, BarStatus, Substituted, Unknown
 from pyopbench.judge.decide import judge
 from pyopbench.judge.findings import BaselineBarred, NoCandidate
-from pyopbench.model.discover import find
+from pyopbench.model.discover import find_probes
 from pyopbench.model.errors import BadInput
 from required import TODAY, judged, run_with
 
@@ -30,7 +30,7 @@ def row(probe: str, label: str, status: str = "works", told: str = "", op: str |
 
 
 def test_every_requirement_is_settled_by_a_probe_that_there_is() -> None:
-    assert set(requirements.PROBES.values()) <= set(find("probes"))
+    assert set(requirements.PROBES.values()) <= set(find_probes())
 
 
 def test_an_unknown_requirement_is_refused_with_the_legal_ones() -> None:

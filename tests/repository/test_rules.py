@@ -41,7 +41,6 @@ LAST_NAMES = {
     "parts": "VARIANT",
     "variants": "VARIANT",
     "sections": "SECTION",
-    "probes": "PROBE",
 }
 
 # asv collects names that begin so from every module below its benchmark folder, imported ones too.
