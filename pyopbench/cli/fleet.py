@@ -22,7 +22,7 @@ from pyopbench.model.ownership import require_own
 from pyopbench.model.printable import printable
 
 if TYPE_CHECKING:
-    from pyopbench.engine.fleet.addresses import Access
+    from pyopbench.engine.fleet.scheduler import Access
 
 EXIT_WRONG = 1
 EXIT_MISSING = 3
@@ -41,22 +41,29 @@ def run_fleet(
     **access: Any,
 ) -> int:
     """Measure on the hosts of a Dask scheduler; ops and other options are as for pyopbench run."""
-    from pyopbench.engine.fleet import plan_folder, sent_files, whole
+    from pyopbench.engine.fleet import folder as fleet_folder
+    from pyopbench.engine.fleet.dispatch import shards_of
+    from pyopbench.engine.plan import new_folder
 
     if out_path is not None:
-        plan_folder.require_new(out_path)
+        fleet_folder.require_new(out_path)
     asked = parameters_of_run(context)
-    files = sent_files.read_sent(send)
+    files = fleet_folder.read_sent(send)
     ops, inputs = asked["ops"], asked["inputs"]
-    sent_files.check_sent(ops, inputs, files)
+    fleet_folder.check_sent(ops, inputs, files)
     check_names(asked)
-    own = sent_files.own_words(ops, inputs, asked["seed_with"])
-    request = whole.FleetRequest(
-        tuple(context.args), tuple(own), dict(asked["settings"]).get("replicates", 1), tuple(files), shards
-    )
     connected = _access(scheduler, **access)
     with _connected(connected, patience_seconds) as connection:
-        folder = whole.begin(out_path, request, connection)
+        replicates = dict(asked["settings"]).get("replicates", 1)
+        plan = fleet_folder.FleetPlan(
+            words=list(context.args),
+            own_words=fleet_folder.own_words(ops, inputs, asked["seed_with"]),
+            shards=shards_of(connection, shards, replicates),
+            replicates=replicates,
+            files=[fleet_folder.PlannedFile(text=file.text, sha256=file.sha256) for file in files],
+        )
+        folder = out_path or new_folder()
+        fleet_folder.create(folder, plan)
         return _go_on(folder, files, connection, list(without_host), patience_seconds)
 
 
@@ -64,32 +71,34 @@ def resume_fleet(
     folder: Path, *, scheduler: str, without_host: Sequence[str], patience_seconds: float, **access: Any
 ) -> int:
     """Measure what is missing of an interrupted fleet run."""
-    from pyopbench.engine.fleet import plan_folder, whole
+    from pyopbench.engine.fleet import folder as fleet_folder
 
     require_own(folder)
-    files = whole.read_files(folder)
+    planned = fleet_folder.read_plan(folder).files
+    files = fleet_folder.read_sent([file.text for file in planned], planned)
     connected = _access(scheduler, **access)
     with _connected(connected, patience_seconds) as connection:
         if without_host:
-            with plan_folder.locked(folder):
-                gone = plan_folder.leave_out(folder, without_host)
+            with fleet_folder.locked(folder):
+                gone = fleet_folder.leave_out(folder, without_host)
             say(f"left out: {formatting.count(len(gone), 'shard')} of {escape(formatting.listing(without_host))}", err)
         return _go_on(folder, files, connection, list(without_host), patience_seconds)
 
 
 def examine_fleet(*, scheduler: str, patience_seconds: float, as_json: bool, **access: Any) -> int:
     """Show what each host is, which hosts are alike, and what each lacks."""
-    from pyopbench.engine.fleet import doctor
+    import msgspec
+
+    from pyopbench.engine.fleet.facts import kinds_of, problems_of
 
     connected = _access(scheduler, **access)
     with _connected(connected, patience_seconds, is_told=False) as connection:
-        examined, problems = doctor.examine(connection)
-        may_steal = connection.may_steal()
-    kinds = doctor.kinds_of(examined)
+        hosts = connection.workers()
+    problems, kinds = [problem for host in hosts for problem in problems_of(host)], kinds_of(hosts)
     if as_json:
-        out.print_json(json.dumps(_as_json(examined, problems, kinds), default=str))
+        out.print_json(json.dumps(msgspec.to_builtins({"hosts": hosts, "problems": problems, "kinds": kinds})))
     else:
-        _print_hosts(examined, problems, kinds, may_steal=may_steal)
+        _print_hosts(hosts, problems, kinds)
     return 0 if kinds else EXIT_MISSING
 
 
@@ -101,7 +110,7 @@ def _access(
     tls_cert: Path | None,
     tls_key: Path | None,
 ) -> Access:
-    from pyopbench.engine.fleet.addresses import Access
+    from pyopbench.engine.fleet.scheduler import Access
 
     access = Access(scheduler, tuple(allow_address), tls_ca_file, tls_cert, tls_key)
     access.check()
@@ -110,32 +119,32 @@ def _access(
 
 @contextmanager
 def _connected(access: Any, patience_seconds: float, *, is_told: bool = True) -> Iterator[Any]:
-    from pyopbench.engine.fleet.connection import Connection
-    from pyopbench.report.wording.fleet import event_text
-
-    def tell(event: Any) -> None:
-        if is_told:
-            say(escape(printable(event_text(event))), err)
+    from pyopbench.engine.fleet.scheduler import Scheduler
 
     with err.status(f"connecting to {escape(access.address)}"):
-        connection = Connection(access, tell, patience_seconds)
+        connection = Scheduler(access, _tell if is_told else lambda event: None, patience_seconds)
     with connection:
         yield connection
 
 
+def _tell(event: Any) -> None:
+    from pyopbench.report.wording.fleet import event_text
+
+    say(escape(printable(event_text(event))), err)
+
+
 def _go_on(folder: Path, files: Any, connection: Any, without: list[str], patience_seconds: float) -> int:
     """Run a fleet to its end, print what came of it, and return the exit code."""
-    from pyopbench.engine.fleet import whole
-    from pyopbench.engine.fleet.dispatch import Rules, Watch
-    from pyopbench.report.wording.fleet import event_text, odd_text
+    from pyopbench.engine.fleet.dispatch import Rules, measure_fleet
+    from pyopbench.report.wording.fleet import odd_text
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends it finds it as after Ctrl-C
     name = shlex.quote(str(folder))
     again = f"pyopbench fleet resume {name} --scheduler ADDRESS"
     try:
         with _progress() as show:
-            watch = Watch(lambda event: say(escape(printable(event_text(event))), err), show)
-            result = whole.go_on(folder, files, connection, watch, Rules(tuple(without), patience_seconds))
+            rules = Rules(_tell, show, tuple(without), patience_seconds)
+            result = measure_fleet(folder, files, connection, rules)
     except KeyboardInterrupt:
         err.print(f"interrupted; hosts keep what they have finished, and what came is in {escape(name)}")
         err.print(f"  resume: {escape(again)}", soft_wrap=True)
@@ -147,12 +156,12 @@ def _go_on(folder: Path, files: Any, connection: Any, without: list[str], patien
     for odd in result.odd:
         say(f"[yellow]warning:[/] {escape(printable(odd_text(odd)))}")
         say(escape(printable(f"measured again by others: {again} --without-host {odd.host}")), mark="  ")
-    if result.end.missing:
-        shards = formatting.listing([str(shard) for shard in result.end.missing])
+    if result.missing:
+        shards = formatting.listing([str(shard) for shard in result.missing])
         say(f"[yellow]missing:[/] shard {shards}; resume: {escape(again)}")
     out.print(f"merged: {escape(str(result.merged))}", soft_wrap=True)
     out.print(f"  report: {escape(f'pyopbench report {shlex.quote(str(result.merged))}')}", soft_wrap=True)
-    return EXIT_MISSING if result.end.missing else EXIT_WRONG if result.is_wrong else 0
+    return EXIT_MISSING if result.missing else EXIT_WRONG if result.is_wrong else 0
 
 
 @contextmanager
@@ -180,33 +189,22 @@ def _progress() -> Iterator[Any]:
         yield show
 
 
-def _print_hosts(examined: Any, problems: Any, kinds: Any, *, may_steal: bool | None) -> None:
+def _print_hosts(hosts: Any, problems: Any, kinds: Any) -> None:
     from pyopbench.report.wording.fleet import kinds_text, problem_text
 
-    rows = [_row(one) for one in examined if one.facts is not None]
+    rows = [_row(host) for host in hosts if host.facts is not None]
     columns = ("host", "processor", "cores", "memory", "governor", "TensorFlow", "compiler", "GPUs", "clock")
     print_table("Hosts", columns, rows)
     for line in kinds_text(kinds) if kinds else ["no host answers"]:
         say(escape(printable(line)))
     for problem in problems:
         say(escape(printable(f"{problem.host} {problem_text(problem)}")), mark="- ")
-    if may_steal:
-        say(
-            "the scheduler has work stealing on; it has nothing to steal, since each shard is given to one host by name"
-        )
 
 
 def _row(one: Any) -> tuple[Any, ...]:
     facts = one.facts
     tensorflow = ", ".join(filter(None, (facts.tensorflow, *(f"--tf {version}" for version in facts.environments))))
     memory = "" if facts.memory_bytes is None else formatting.byte_count(facts.memory_bytes)
-    clock = f"{one.offset_seconds:+.3f} s" if one.offset_seconds is not None else ""
+    clock = f"{one.offset_seconds:+.3f} s"
     machine = (facts.host, facts.cpu or "", facts.cores, memory, facts.governor or "")
     return (*machine, tensorflow, facts.compiler or "", ", ".join(facts.gpus), clock)
-
-
-def _as_json(examined: Any, problems: Any, kinds: Any) -> dict[str, Any]:
-    import msgspec
-
-    told: dict[str, Any] = msgspec.to_builtins({"hosts": examined, "problems": problems, "kinds": kinds})
-    return told

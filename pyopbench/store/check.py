@@ -41,9 +41,9 @@ READERS: dict[str, Callable[[Path], object]] = {
     versions.FILE: lambda path: versions.read_all(path.parent),
 }
 ANSWERS = ("decisions.json", "pipeline-decision.json", "gate.json", "comparison.json", "history.json")
-FLEET, SHARD, FINISHED = "fleet.json", re.compile(r"[0-9]+\.json"), "finished.json"
-"""Of a fleet: what is asked for, and of each shard where it is from and that it is measured."""
-DOCUMENTS = (*READERS, certificate.FILE, *ANSWERS, FLEET, FINISHED)
+FLEET = "fleet.json"
+"""What is asked of a fleet."""
+DOCUMENTS = (*READERS, certificate.FILE, *ANSWERS, FLEET)
 """Names of what pyopbench writes with a checksum, besides `run.json`; recordings have any name."""
 
 
@@ -172,7 +172,7 @@ def _missing_names(folder: Path, names: Sequence[str]) -> list[Checked]:
 def _is_document(path: Path) -> bool:
     """Whether pyopbench wrote a file with a checksum, by its name, or else by its end."""
     name = path.name
-    if name in DOCUMENTS or (SHARD.fullmatch(name) and path.parent.name == "shards"):
+    if name in DOCUMENTS:
         return True
     if path.suffix != ".json" or name == run_folder.RUN_FILE:
         return False

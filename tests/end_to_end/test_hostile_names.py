@@ -28,7 +28,7 @@ from pyopbench.cli import list as list_module
 from pyopbench.engine import certify, copies, git
 from pyopbench.engine import plan as planning
 from pyopbench.engine.budget import Progress
-from pyopbench.engine.fleet import answers, connection
+from pyopbench.engine.fleet import facts, scheduler
 from pyopbench.engine.verify import Finding
 from pyopbench.model.case import Failure
 from pyopbench.store import probes, run_folder
@@ -257,7 +257,7 @@ def test_a_fleet_obeys_nothing_that_hosts_say(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     hosts = fleet_fakes.FakeHosts(tmp_path, 2, {"a": "tcp://1"}, lambda host, shard: "fails", said=NASTY)
-    monkeypatch.setattr(connection, "Connection", lambda *_: hosts)
+    monkeypatch.setattr(scheduler, "Scheduler", lambda *_: hosts)
     words = ("--shards", "2", "--out", tmp_path / "out", "--scheduler", "tcp://127.0.0.1:1", "--patience", "0.01")
     code, told = call(monkeypatch, capsys, "fleet", "run", NASTY, *words)
     assert (code, is_shown_as_text(told)) == (2, True)
@@ -268,10 +268,12 @@ def test_a_fleet_obeys_nothing_that_hosts_say(
 def test_a_look_at_hosts_obeys_nothing_that_they_say(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    facts = fleet_fakes.facts("a", cpu=NASTY, governor=NASTY, compiler=NASTY, gpus=[NASTY], lock=NASTY)
-    known = answers.Known("tcp://1", facts, has_resource=True, refused=NASTY)
+    nasty = fleet_fakes.facts(
+        "a", cpu=NASTY, governor=NASTY, compiler=NASTY, gpus=(NASTY,), lock=NASTY, pyopbench=NASTY, dask=(NASTY,)
+    )
+    known = facts.Host("tcp://1", nasty)
     hosts = fleet_fakes.FakeHosts(Path(), 2, {"a": "tcp://1"}, known=known)
-    monkeypatch.setattr(connection, "Connection", lambda *_: hosts)
+    monkeypatch.setattr(scheduler, "Scheduler", lambda *_: hosts)
     for options in ([], ["--json"]):
         code, told = call(monkeypatch, capsys, "fleet", "doctor", "--scheduler", "tcp://127.0.0.1:1", *options)
         assert (code, is_shown_as_text(told)) == (0, True)

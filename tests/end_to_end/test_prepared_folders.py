@@ -23,7 +23,8 @@ from commands import REPORT, Call
 from places import ROOT
 from pyopbench.cli import app
 from pyopbench.engine import certify, copies, git, probe
-from pyopbench.engine.fleet import connection, plan_folder
+from pyopbench.engine.fleet import folder as fleet_folder
+from pyopbench.engine.fleet import scheduler
 from pyopbench.store import certificate, pipeline_file, versions
 
 KEPT = b"keep me"
@@ -123,11 +124,11 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planned: Callable[
     monkeypatch.setattr(probe, "try_all", lambda *wanted: probe_files.document(probe_files.row("xla", "native")))
     monkeypatch.setattr(certify, "certify", _certified)
     monkeypatch.setattr(certificate, "path_for", lambda environment: here / "trap" / "certificate.json")
-    plan_folder.create(here / "fleet", fleet_fakes.plan(2))
+    fleet_folder.create(here / "fleet", fleet_fakes.plan(2))
     links_into(here / "fleet", victim, {"fleet.json", "shards"})
-    links_into(here / "fleet" / "shards", victim, {"2", "2.json"})
+    links_into(here / "fleet" / "shards", victim, {"2"})
     hosts = fleet_fakes.FakeHosts(tmp_path, 2, {"a": "tcp://1"})
-    monkeypatch.setattr(connection, "Connection", lambda *_: hosts)
+    monkeypatch.setattr(scheduler, "Scheduler", lambda *_: hosts)
     monkeypatch.setattr(git, "commit_of_package", lambda: {"commit": None, "dirty": None})
     yield here
     assert victim.read_bytes() == KEPT

@@ -26,9 +26,8 @@ import thread_calls
 from pyopbench.api.results import COMPARISON, ComparisonResult
 from pyopbench.cli.app import make_app
 from pyopbench.engine import certify
-from pyopbench.engine.fleet import host_shard, plan_folder
-from pyopbench.engine.fleet.host_shard import FINISHED
-from pyopbench.engine.fleet.plan_folder import FLEET_FILE
+from pyopbench.engine.fleet import folder as fleet_folder
+from pyopbench.engine.fleet.folder import FLEET_FILE
 from pyopbench.find.record import record
 from pyopbench.judge.comparison.diff import compare_sides
 from pyopbench.judge.comparison.gate import read_gate
@@ -219,18 +218,10 @@ def of_revisions(folder: Path) -> Path:
 
 
 def of_fleet(folder: Path) -> Path:
-    plan_folder.create(folder, fleet_fakes.plan(2))
+    fleet_folder.create(folder, fleet_fakes.plan(2))
     made = folder.with_name("made")
     for shard in (1, 2):
-        delivered = fleet_fakes.delivery("a", shard, fleet_fakes.results(made, shard, of=2))
-        assert plan_folder.take_in(folder, delivered)
-    return folder
-
-
-def of_host(folder: Path) -> Path:
-    sharded.write_shard(folder / "results", 1, 2)
-    (folder / FINISHED).write_bytes(integrity.sealed('{"exit_code":0,"seconds":2.0}'))
-    assert host_shard._finished(folder) is not None
+        assert fleet_folder.take_in(folder, shard, fleet_fakes.results(made, shard, of=2))
     return folder
 
 
@@ -269,8 +260,7 @@ KINDS: dict[str, tuple[Callable[[Path], Path], list[str]]] = {
     "merged": (of_merged, ["run.json", "samples.jsonl"]),
     "versions": (of_versions, ["versions.json", *["run.json", "samples.jsonl"] * 2]),
     "revisions": (of_revisions, ["gate.json", "versions.json", *["run.json", "samples.jsonl"] * 3]),
-    "fleet": (of_fleet, ["fleet.json", "1.json", "2.json", *["run.json", "samples.jsonl"] * 2]),
-    "host of a fleet": (of_host, ["finished.json", "run.json", "samples.jsonl"]),
+    "fleet": (of_fleet, ["fleet.json", *["run.json", "samples.jsonl"] * 2]),
     "certificate": (of_certificate, ["certificate.json", "run.json", "samples.jsonl"]),
     "history": (of_history, ["history.json", "versions.json", *["run.json", "samples.jsonl"] * 3]),
     "comparison": (of_comparison, [COMPARISON]),
@@ -331,7 +321,7 @@ def test_the_names_are_those_that_are_written() -> None:
     written = {
         *(probes.FILE, counted_copies.FILE, copy_costs.FILE, pipeline_file.FILE, threads_file.FILE),
         *(versions.FILE, certificate.FILE, gate_report.DOCUMENT, write_pipeline.DECISION),
-        *(COMPARISON, FLEET_FILE, FINISHED, "decisions.json", "history.json"),
+        *(COMPARISON, FLEET_FILE, "decisions.json", "history.json"),
     }
     assert set(checking.DOCUMENTS) == written
 
@@ -460,10 +450,9 @@ def test_a_changed_file_beside_a_run_is_left_out_with_a_warning(tmp_path: Path) 
     [
         (lambda folder: copied(folder / "copies.json"), copy_costs.read),
         (lambda folder: of_pipeline(folder) / pipeline_file.FILE, pipeline_file.read),
-        (lambda folder: of_fleet(folder) / FLEET_FILE, lambda path: plan_folder.read_plan(path.parent)),
-        (lambda folder: of_fleet(folder) / "shards" / "1.json", lambda path: plan_folder.arrivals(path.parent.parent)),
+        (lambda folder: of_fleet(folder) / FLEET_FILE, lambda path: fleet_folder.read_plan(path.parent)),
     ],
-    ids=["copies", "pipeline", "fleet", "arrival"],
+    ids=["copies", "pipeline", "fleet"],
 )
 def test_a_document_with_another_number_in_it_is_refused(
     tmp_path: Path, write: Callable[[Path], Path], read: Callable[[Path], object]
@@ -489,9 +478,3 @@ def test_a_changed_certificate_is_not_taken_for_one(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b'"quick": false', b'"quick": true '))
     with pytest.raises(BadInput):
         certificate.find(environment)
-
-
-def test_a_shard_is_measured_on_where_the_word_that_it_is_finished_was_changed(tmp_path: Path) -> None:
-    folder = of_host(tmp_path / "host")
-    (folder / FINISHED).write_bytes((folder / FINISHED).read_bytes().replace(b"2.0", b"3.0"))
-    assert host_shard._finished(folder) is None

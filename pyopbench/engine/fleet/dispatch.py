@@ -1,4 +1,7 @@
-"""Gives the shards of a fleet to its hosts, one at a time each; what one host loses another is given."""
+"""A fleet from its plan to one folder of results: shards are given to hosts one at a time, taken in, and merged.
+
+What one host loses or fails at, another is given.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,25 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from pyopbench.engine.fleet import plan_folder
-from pyopbench.engine.fleet.answers import Told
-from pyopbench.engine.fleet.connection import Connection, Tell
-from pyopbench.engine.fleet.messages import Request, SentFile
-from pyopbench.engine.fleet.plan_folder import FleetPlan
+from pyopbench.engine.fleet import folder as fleet_folder
+from pyopbench.engine.fleet.folder import FleetPlan
+from pyopbench.engine.fleet.host import LONGEST_WORDS, Delivery, Request, SentFile, ShardStopped
+from pyopbench.engine.fleet.scheduler import Scheduler, Tell
+from pyopbench.judge.odd_hosts import HostResults, odd_hosts, results_by_host
 from pyopbench.model.errors import BadInput, NothingMeasured
-from pyopbench.store.fleet_findings import FleetEvent, Kind
+from pyopbench.store.fleet_findings import FleetEvent, Kind, OddHost
+from pyopbench.store.merge import merge
 
+MERGED = "merged"
+"""Where in the folder of a fleet all its shards are put together."""
 WAIT_SECONDS = 1.0
-"""Between looks at who is there."""
+"""Between two times that it is asked who is there."""
+GONE = ("cancelled", "lost")
+"""States of a future when the scheduler, or the host, is gone."""
+RESULT_SECONDS = 30.0
+"""How long a result may take to come, which is in the memory of its host."""
 HOST_FAILURES = 2
 """Shards in a row that a host may fail at before it is given no more: a full disk, for example."""
 SHARD_FAILURES = 3
@@ -44,27 +55,102 @@ class Snapshot:
 
 
 @dataclass(frozen=True)
-class FleetEnd:
-    """How a fleet ended.
+class FleetResult:
+    """What came of a fleet.
 
     Attributes:
         missing: shards that are not here: they failed on several hosts, or on all that there are.
-        set_aside: hosts that were given no more, and what the last failure said.
+        odd: hosts that are unlike the others.
+        merged: the folder with all shards.
+        is_wrong: whether a variant was found wrong.
     """
 
     missing: tuple[int, ...]
-    set_aside: dict[str, str]
+    odd: tuple[OddHost, ...]
+    merged: Path
+    is_wrong: bool
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How a fleet is run.
+
+    Attributes:
+        tell: is called with what happens.
+        show: is called with how far it is, about once a second.
+        without: hosts that are given nothing.
+        patience_seconds: how long to wait for a host, where there is none.
+        clock: seconds.
+    """
+
+    tell: Tell
+    show: Callable[[Snapshot], None] = lambda snapshot: None
+    without: tuple[str, ...] = ()
+    patience_seconds: float = 60.0
+    clock: Callable[[], float] = time.monotonic
+
+
+def shards_of(scheduler: Scheduler, shards: int | None, replicates: int) -> int:
+    """Return how many shards a fleet has: as many as are asked for, or one for each host.
+
+    Raises:
+        BadInput: replicates do not fit the shards.
+        NothingMeasured: there is no host to count shards by.
+    """
+    if shards is None:
+        hosts = len(scheduler.hosts())
+        if not hosts:
+            raise no_host(scheduler.refused(), "no worker with the resource measure=1; with --shards N hosts may come")
+        shards = -(-hosts // replicates) * replicates
+    if shards % replicates:
+        raise BadInput(
+            "the shards are no multiple of the replicates, so that parts would be measured unequally often",
+            received=f"--shards {shards} with --settings replicates={replicates}",
+            hint=f"for example --shards {shards * replicates}",
+        )
+    return shards
+
+
+def measure_fleet(folder: Path, files: Sequence[SentFile], scheduler: Scheduler, rules: Rules) -> FleetResult:
+    """Measure what is missing of a fleet, compare what the hosts have measured, and merge all shards.
+
+    Raises:
+        BadInput: another client runs this fleet.
+        NothingMeasured: there is no host, or no shard came of it.
+        WorkerLost: the scheduler is gone; what came is kept.
+    """
+    with fleet_folder.locked(folder):
+        missing = Dispatch(folder, files, scheduler, rules).run()
+    here = fleet_folder.arrivals(folder)
+    if not here:
+        raise NothingMeasured(
+            "no shard was measured",
+            received=f"{folder}: all of them failed",
+            hint="try one shard on a host by hand: pyopbench run with the same options and --shard 1/N",
+        )
+    results = results_by_host({shard: (host, fleet_folder.folder_of(folder, shard)) for shard, host in here.items()})
+    merged, number = folder / MERGED, 1
+    while merged.exists():  # one with holes, from before more shards came
+        number += 1
+        merged = folder / f"{MERGED}-{number}"
+    merge([fleet_folder.folder_of(folder, shard) for shard in here], merged, allow_missing=bool(missing))
+    return FleetResult(missing, tuple(odd_hosts(results)), merged, _is_wrong(results))
+
+
+def _is_wrong(results: Mapping[str, HostResults]) -> bool:
+    return any(found.wrong for found in results.values())
 
 
 @dataclass
 class _Host:
-    """What is known of a host that is there.
+    """A host that is there.
 
     Attributes:
         address: of its worker.
         kept: finished shards that it has not handed over.
         begun: shards that it can continue.
         shard: that it is at; None if it is free.
+        future: of that shard.
         began: when it was given that.
     """
 
@@ -72,35 +158,8 @@ class _Host:
     kept: set[int] = field(default_factory=set)
     begun: set[int] = field(default_factory=set)
     shard: int | None = None
+    future: Any = None
     began: float = 0.0
-
-
-@dataclass(frozen=True)
-class Watch:
-    """Who follows a fleet.
-
-    Attributes:
-        tell: is told what happens.
-        show: is shown how far it is, about once a second.
-    """
-
-    tell: Tell
-    show: Callable[[Snapshot], None]
-
-
-@dataclass(frozen=True)
-class Rules:
-    """How shards are given out.
-
-    Attributes:
-        without: hosts that are given nothing.
-        patience_seconds: how long to wait for a host, where there is none.
-        clock: seconds.
-    """
-
-    without: tuple[str, ...] = ()
-    patience_seconds: float = 60.0
-    clock: Callable[[], float] = time.monotonic
 
 
 class Dispatch:
@@ -109,18 +168,15 @@ class Dispatch:
     Args:
         folder: of the fleet, on this machine.
         files: that are sent along.
-        connection: to the hosts.
-        watch: who follows it.
-        rules: how shards are given out.
+        scheduler: that the hosts are reached by.
+        rules: how it is run.
     """
 
-    def __init__(
-        self, folder: Path, files: Sequence[SentFile], connection: Connection, watch: Watch, rules: Rules
-    ) -> None:
-        self._folder, self._files, self._connection = folder, list(files), connection
-        self._tell, self._show, self._rules, self._clock = watch.tell, watch.show, rules, rules.clock
-        self._plan: FleetPlan = plan_folder.read_plan(folder)
-        self._here = {shard: arrival.host for shard, arrival in plan_folder.arrivals(folder).items()}
+    def __init__(self, folder: Path, files: Sequence[SentFile], scheduler: Scheduler, rules: Rules) -> None:
+        self._folder, self._files, self._scheduler = folder, tuple(files), scheduler
+        self._rules, self._tell, self._clock = rules, rules.tell, rules.clock
+        self._plan: FleetPlan = fleet_folder.read_plan(folder)
+        self._here = fleet_folder.arrivals(folder)
         self._open = set(range(1, self._plan.shards + 1)) - set(self._here)
         self._hosts: dict[str, _Host] = {}
         self._failed: dict[int, set[str]] = defaultdict(set)
@@ -129,8 +185,8 @@ class Dispatch:
         self._given_up: set[int] = set()
         self._seconds: list[float] = []
 
-    def run(self) -> FleetEnd:
-        """Go on until every shard is here or was given up; interrupted, hosts are told to stop.
+    def run(self) -> tuple[int, ...]:
+        """Go on until every shard is here or was given up, and return those; interrupted, hosts are told to stop.
 
         Raises:
             NothingMeasured: there is no host, or none is left.
@@ -140,56 +196,55 @@ class Dispatch:
         alone_since = self._clock()
         try:
             while self._open:
-                self._meet(self._connection.hosts())
+                self._meet(self._scheduler.hosts())
                 self._give_out()
-                if any(host.shard is not None for host in self._hosts.values()):
+                busy = [(name, host) for name, host in self._hosts.items() if host.future is not None]
+                if busy:
                     alone_since = self._clock()
                 elif self._usable():
                     self._give_up_what_failed_everywhere()
                 elif self._clock() - alone_since > self._rules.patience_seconds:
                     raise self._no_host()
-                for told in self._connection.wait(WAIT_SECONDS) if self._open else ():
-                    self._take(told)
-                self._show(self._snapshot())
+                if self._open:
+                    self._scheduler.wait([host.future for _, host in busy], WAIT_SECONDS)
+                for name, host in busy:
+                    if host.future.status != "pending":
+                        self._take(name, host)
+                self._rules.show(self._snapshot())
         except BaseException:
-            self._connection.stop(self._plan.fleet)
+            self._scheduler.stop(self._plan.fleet)
             raise
         for host in self._hosts.values():
-            self._connection.forget(host.address, self._plan.fleet, [])
-        return FleetEnd(tuple(sorted(self._given_up)), dict(self._set_aside))
+            self._scheduler.forget(host.address, self._plan.fleet, [])
+        return tuple(sorted(self._given_up))
 
     def _meet(self, there: dict[str, str]) -> None:
         """Note who has come and who has gone; a worker that was started again is another one."""
         for name, host in list(self._hosts.items()):
             if there.get(name) != host.address:
                 del self._hosts[name]
-                self._connection.give_up(name)
+                if host.future is not None:
+                    host.future.release()
                 self._tell(FleetEvent("lost", name, host.shard or 0))
         for name, address in there.items():
             if name in self._hosts or name in self._rules.without:
                 continue
-            kept = self._connection.kept(address, self._plan.fleet)
+            kept = self._scheduler.kept(address, self._plan.fleet)
             if kept is not None:
-                self._hosts[name] = _Host(address, set(kept.shards) & self._open, set(kept.begun))
+                finished, begun = kept
+                self._hosts[name] = _Host(address, set(finished) & self._open, set(begun))
 
     def _usable(self) -> dict[str, _Host]:
         return {name: host for name, host in self._hosts.items() if name not in self._set_aside}
 
     def _give_out(self) -> None:
+        plan = self._plan
         for name, host in self._usable().items():
-            shard = None if host.shard is not None else self._next_for(name, host)
+            shard = None if host.future is not None else self._next_for(name, host)
             if shard is not None:
+                request = Request(plan.fleet, shard, plan.shards, tuple(plan.words), tuple(plan.own_words), self._files)
                 host.shard, host.began = shard, self._clock()
-                plan = self._plan
-                request = Request(
-                    fleet=plan.fleet,
-                    shard=shard,
-                    of=plan.shards,
-                    words=plan.words,
-                    own_words=plan.own_words,
-                    files=self._files,
-                )
-                self._connection.begin(host.address, name, request)
+                host.future = self._scheduler.submit(host.address, request)
 
     def _next_for(self, name: str, host: _Host) -> int | None:
         """Return the shard that a host is given: one that it has finished, one that it has begun, or a new one."""
@@ -203,50 +258,56 @@ class Dispatch:
         return min(free, key=lambda shard: (shard not in host.begun, shard in begun_elsewhere, shard), default=None)
 
     def _has_part(self, name: str, shard: int) -> bool:
-        """Whether a host has measured, or measures, the part of a shard, of which others are to be on other hosts."""
+        """Whether a host has measured the part of a shard, of which others are to be on other hosts."""
         if self._plan.replicates == 1 or len(self._usable()) < self._plan.replicates:
             return False
         part = self._plan.part_of(shard)
         return any(self._plan.part_of(one) == part for one, host in self._here.items() if host == name)
 
-    def _take(self, told: Told) -> None:
-        host = self._hosts.get(told.host)
-        if host is not None and host.shard == told.shard:
-            host.shard = None
-            host.kept.discard(told.shard)
-        delivery = told.delivery
-        if delivery is None and not told.error:  # lost on the way: whoever is free is given it
-            return
-        if delivery is None or delivery.outcome != "measured":
-            if delivery is None or delivery.outcome == "failed":
-                self._fail(told, told.error if delivery is None else delivery.told)
+    def _take(self, name: str, host: _Host) -> None:
+        """Take in what a host has delivered, or note what became of its shard instead."""
+        shard, future = host.shard, host.future
+        assert shard is not None  # it has a future
+        host.shard = host.future = None
+        host.kept.discard(shard)
+        status = future.status
+        if status in GONE:  # whoever is free is given it
             return
         try:
-            is_new = plan_folder.take_in(self._folder, delivery)
-        except BadInput as error:
-            self._fail(told, error.in_a_line)
-            if host is not None:  # what it keeps is no better the next time
-                self._connection.forget(host.address, self._plan.fleet, [told.shard])
+            delivery: Delivery = future.result(timeout=RESULT_SECONDS)
+        except ShardStopped:
             return
-        self._strikes[told.host] = 0
+        except Exception as error:  # noqa: BLE001 - Dask raises here what the host raised, and what went wrong on the way
+            # Its host may have gone since it was finished, and with it the result: then it is lost, and no failure.
+            if future.status == status:
+                self._fail(name, shard, (str(error) or type(error).__name__)[-LONGEST_WORDS:])
+            return
+        finally:
+            future.release()
+        try:
+            is_new = fleet_folder.take_in(self._folder, shard, delivery.files)
+        except BadInput as error:
+            self._fail(name, shard, error.in_a_line)
+            self._scheduler.forget(host.address, self._plan.fleet, [shard])  # what it keeps is no better the next time
+            return
+        self._strikes[name] = 0
         if is_new:
-            self._here[told.shard] = told.host
-            self._open.discard(told.shard)
+            self._here[shard] = name
+            self._open.discard(shard)
             self._seconds.append(delivery.seconds)
         kind: Kind = "arrived" if is_new else "doubled"
-        self._tell(FleetEvent(kind, told.host, told.shard, delivery.seconds))
-        if host is not None:
-            self._connection.forget(host.address, self._plan.fleet, [told.shard])
+        self._tell(FleetEvent(kind, name, shard, delivery.seconds))
+        self._scheduler.forget(host.address, self._plan.fleet, [shard])
 
-    def _fail(self, told: Told, why: str) -> None:
-        self._tell(FleetEvent("failed", told.host, told.shard, told=why))
-        self._failed[told.shard].add(told.host)
-        self._strikes[told.host] += 1
-        if self._strikes[told.host] >= HOST_FAILURES:
-            self._set_aside[told.host] = why
-            self._tell(FleetEvent("set_aside", told.host, told=why))
-        if len(self._failed[told.shard]) >= SHARD_FAILURES:
-            self._give_up(told.shard)
+    def _fail(self, name: str, shard: int, why: str) -> None:
+        self._tell(FleetEvent("failed", name, shard, told=why))
+        self._failed[shard].add(name)
+        self._strikes[name] += 1
+        if self._strikes[name] >= HOST_FAILURES:
+            self._set_aside[name] = why
+            self._tell(FleetEvent("set_aside", name, told=why))
+        if len(self._failed[shard]) >= SHARD_FAILURES:
+            self._give_up(shard)
 
     def _give_up_what_failed_everywhere(self) -> None:
         """Give up what no host that is left can be given, when all of them are free and would take anything else."""
@@ -272,7 +333,7 @@ class Dispatch:
 
     def _no_host(self) -> NothingMeasured:
         return no_host(
-            {**self._connection.refused(), **self._set_aside},
+            {**self._scheduler.refused(), **self._set_aside},
             f"no worker with the resource measure=1 in {self._rules.patience_seconds:g} s",
         )
 
@@ -282,7 +343,6 @@ def no_host(why_not: Mapping[str, str], otherwise: str) -> NothingMeasured:
     return NothingMeasured(
         "there is no host that measures",
         received="; ".join(f"{name}: {why}" for name, why in why_not.items()) or otherwise,
-        legal="at least one host with the pyopbench of this machine: dask worker ADDRESS --nthreads 1 "
-        "--resources measure=1",
-        hint="pyopbench fleet doctor --scheduler ADDRESS shows what is there, and what it lacks",
+        hint="start one with the pyopbench of this machine: dask worker ADDRESS --nthreads 1 --resources measure=1; "
+        "pyopbench fleet doctor --scheduler ADDRESS shows what is there, and what it lacks",
     )

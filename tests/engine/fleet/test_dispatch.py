@@ -11,10 +11,9 @@ import pytest
 
 import fleet_fakes
 from fleet_fakes import FLEET, FakeHosts
-from pyopbench.engine.fleet import plan_folder
-from pyopbench.engine.fleet.connection import Connection
-from pyopbench.engine.fleet.dispatch import Dispatch, FleetEnd, Rules, Snapshot, Watch
-from pyopbench.engine.fleet.messages import KeptShards
+from pyopbench.engine.fleet import folder as fleet_folder
+from pyopbench.engine.fleet.dispatch import Dispatch, Rules, Snapshot
+from pyopbench.engine.fleet.scheduler import Scheduler
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.store.fleet_findings import FleetEvent
 
@@ -29,13 +28,14 @@ class Fleet:
         self.events: list[FleetEvent] = []
         self.shown: list[Snapshot] = []
         if not self.folder.exists():
-            plan_folder.create(self.folder, fleet_fakes.plan(hosts.of, **changes))
+            fleet_folder.create(self.folder, fleet_fakes.plan(hosts.of, **changes))
 
-    def run(self, *without: str) -> FleetEnd:
+    def run(self, *without: str) -> tuple[int, ...]:
         ticks = count()
-        rules = Rules(without, patience_seconds=5.0, clock=lambda: float(next(ticks)))
-        watch = Watch(self.events.append, self.shown.append)
-        return Dispatch(self.folder, [], cast("Connection", self.hosts), watch, rules).run()
+        rules = Rules(
+            self.events.append, self.shown.append, without, patience_seconds=5.0, clock=lambda: float(next(ticks))
+        )
+        return Dispatch(self.folder, [], cast("Scheduler", self.hosts), rules).run()
 
     def kinds(self) -> Counter[str]:
         return Counter(event.kind for event in self.events)
@@ -48,9 +48,9 @@ def hosts(tmp_path: Path) -> FakeHosts:
 
 def test_every_shard_is_given_out_once_and_is_on_the_disk_in_the_end(tmp_path: Path, hosts: FakeHosts) -> None:
     fleet = Fleet(tmp_path, hosts)
-    assert fleet.run() == FleetEnd((), {})
+    assert fleet.run() == ()
     assert sorted(shard for _, shard in hosts.given) == [1, 2, 3, 4, 5, 6]
-    assert Counter(fleet_fakes.shards_on_disk(fleet.folder).values()) == {"a": 2, "b": 2, "c": 2}
+    assert Counter(fleet_folder.arrivals(fleet.folder).values()) == {"a": 2, "b": 2, "c": 2}
     assert [fleet_fakes.samples_of(fleet.folder, shard) for shard in range(1, 7)] == [4] * 6
     assert set(hosts.forgotten[-3:]) == {(address, ()) for address in HOSTS.values()}
     assert fleet.shown[-1].done == fleet.shown[-1].of == 6
@@ -62,7 +62,7 @@ def test_no_host_has_two_shards_at_a_time(tmp_path: Path, hosts: FakeHosts) -> N
 
     def look(hosts: FakeHosts, times: int) -> None:
         nonlocal most
-        most = max([most, *Counter(host for host, _ in hosts.waiting).values()])
+        most = max([most, *Counter(one.host for one in hosts.waiting).values()])
 
     hosts.before = look
     Fleet(tmp_path, hosts).run()
@@ -78,10 +78,10 @@ def test_what_a_lost_host_was_at_goes_to_another(tmp_path: Path, hosts: FakeHost
 
     hosts.before = lose
     fleet = Fleet(tmp_path, hosts)
-    assert fleet.run() == FleetEnd((), {})
+    assert fleet.run() == ()
     lost = next(event for event in fleet.events if event.kind == "lost")
     assert (lost.host, lost.shard) == hosts.given[0]
-    assert fleet_fakes.shards_on_disk(fleet.folder)[lost.shard] != "a"
+    assert fleet_folder.arrivals(fleet.folder)[lost.shard] != "a"
 
 
 def test_a_worker_that_was_started_again_is_another_one_with_what_its_host_kept(
@@ -93,19 +93,19 @@ def test_a_worker_that_was_started_again_is_another_one_with_what_its_host_kept(
     def restart(hosts: FakeHosts, times: int) -> None:
         if times == 2:
             hosts.there["a"] = "tcp://9"
-            hosts.kept_by["a"] = KeptShards(host="a", shards=[hosts.given[0][1]], begun=[])
+            hosts.kept_by["a"] = ([hosts.given[0][1]], [])
 
     hosts.before = restart
     fleet = Fleet(tmp_path, hosts)
     fleet.run()
     host, shard = hosts.given[0]
     assert host == "a"
-    assert fleet_fakes.shards_on_disk(fleet.folder)[shard] == "a"
+    assert fleet_folder.arrivals(fleet.folder)[shard] == "a"
     assert hosts.given.count(("a", shard)) == 2
 
 
 def test_what_was_begun_on_a_host_is_continued_there(tmp_path: Path, hosts: FakeHosts) -> None:
-    hosts.kept_by = {"c": KeptShards(host="c", shards=[], begun=[1])}
+    hosts.kept_by = {"c": ([], [1])}
     Fleet(tmp_path, hosts).run()
     assert ("c", 1) in hosts.given
     assert len(hosts.given) == 6
@@ -118,12 +118,12 @@ def test_what_is_finished_on_a_host_is_fetched_though_another_is_at_it(tmp_path:
     def come(hosts: FakeHosts, times: int) -> None:
         if times == 2:
             hosts.there["b"] = "tcp://2"
-            hosts.kept_by["b"] = KeptShards(host="b", shards=[1], begun=[])
+            hosts.kept_by["b"] = ([1], [])
 
     hosts.before = come
     fleet = Fleet(tmp_path, hosts)
     fleet.run()
-    assert fleet_fakes.shards_on_disk(fleet.folder)[1] == "b"
+    assert fleet_folder.arrivals(fleet.folder)[1] == "b"
     assert fleet.kinds()["doubled"] == 1
     assert fleet_fakes.samples_of(fleet.folder, 1) == 4
 
@@ -131,20 +131,21 @@ def test_what_is_finished_on_a_host_is_fetched_though_another_is_at_it(tmp_path:
 def test_a_result_that_is_not_as_it_was_written_is_measured_again(tmp_path: Path, hosts: FakeHosts) -> None:
     hosts.behaves = lambda host, shard: "torn" if hosts.given.index((host, shard)) == 0 else "well"
     fleet = Fleet(tmp_path, hosts)
-    assert fleet.run() == FleetEnd((), {})
+    assert fleet.run() == ()
     assert fleet.kinds()["failed"] == 1
     host, shard = hosts.given[0]
     assert (HOSTS[host], (shard,)) in hosts.forgotten
-    assert fleet_fakes.shards_on_disk(fleet.folder)[shard] != host
+    assert fleet_folder.arrivals(fleet.folder)[shard] != host
 
 
 def test_a_host_that_fails_twice_is_set_aside_and_named(tmp_path: Path, hosts: FakeHosts) -> None:
     """A full disk, for example: its shards go to others."""
     hosts.behaves = lambda host, shard: "fails" if host == "b" else "well"
     fleet = Fleet(tmp_path, hosts)
-    assert fleet.run() == FleetEnd((), {"b": "no room"})
+    assert fleet.run() == ()
+    assert [(event.host, event.told) for event in fleet.events if event.kind == "set_aside"] == [("b", "no room")]
     assert sum(host == "b" for host, _ in hosts.given) == 2
-    assert "b" not in fleet_fakes.shards_on_disk(fleet.folder).values()
+    assert "b" not in fleet_folder.arrivals(fleet.folder).values()
 
 
 def test_a_shard_that_fails_everywhere_is_given_up_and_the_others_are_measured(
@@ -152,8 +153,8 @@ def test_a_shard_that_fails_everywhere_is_given_up_and_the_others_are_measured(
 ) -> None:
     hosts.behaves = lambda host, shard: "fails" if shard == 2 else "well"
     fleet = Fleet(tmp_path, hosts)
-    assert fleet.run().missing == (2,)
-    assert set(fleet_fakes.shards_on_disk(fleet.folder)) == {1, 3, 4, 5, 6}
+    assert fleet.run() == (2,)
+    assert set(fleet_folder.arrivals(fleet.folder)) == {1, 3, 4, 5, 6}
     assert sorted(host for host, shard in hosts.given if shard == 2) == ["a", "b", "c"]
 
 
@@ -182,17 +183,17 @@ def test_hosts_that_are_there_and_get_nothing_are_named_with_why(tmp_path: Path,
 def test_a_host_that_is_left_out_is_given_nothing(tmp_path: Path, hosts: FakeHosts) -> None:
     fleet = Fleet(tmp_path, hosts)
     fleet.run("b")
-    assert set(fleet_fakes.shards_on_disk(fleet.folder).values()) == {"a", "c"}
+    assert set(fleet_folder.arrivals(fleet.folder).values()) == {"a", "c"}
 
 
 def test_what_a_left_out_host_measured_is_measured_again_by_others(tmp_path: Path, hosts: FakeHosts) -> None:
     fleet = Fleet(tmp_path, hosts)
     fleet.run()
-    gone = plan_folder.leave_out(fleet.folder, ["b"])
+    gone = fleet_folder.leave_out(fleet.folder, ["b"])
     assert len(gone) == 2
     fleet.run("b")
-    assert set(fleet_fakes.shards_on_disk(fleet.folder)) == {1, 2, 3, 4, 5, 6}
-    assert "b" not in fleet_fakes.shards_on_disk(fleet.folder).values()
+    assert set(fleet_folder.arrivals(fleet.folder)) == {1, 2, 3, 4, 5, 6}
+    assert "b" not in fleet_folder.arrivals(fleet.folder).values()
 
 
 def test_an_interrupt_stops_hosts_and_what_came_is_not_measured_again(tmp_path: Path, hosts: FakeHosts) -> None:
@@ -205,16 +206,16 @@ def test_an_interrupt_stops_hosts_and_what_came_is_not_measured_again(tmp_path: 
     with pytest.raises(KeyboardInterrupt):
         fleet.run()
     assert hosts.stopped == [FLEET]
-    assert len(fleet_fakes.shards_on_disk(fleet.folder)) == 3
+    assert len(fleet_folder.arrivals(fleet.folder)) == 3
     hosts.before = lambda hosts, times: None
-    assert fleet.run() == FleetEnd((), {})
+    assert fleet.run() == ()
     assert sorted(shard for _, shard in hosts.given) == [1, 2, 3, 4, 5, 6]
 
 
 def test_replicates_of_a_part_are_measured_on_different_hosts(tmp_path: Path, hosts: FakeHosts) -> None:
     fleet = Fleet(tmp_path, hosts, replicates=3)
     fleet.run()
-    here = fleet_fakes.shards_on_disk(fleet.folder)
+    here = fleet_folder.arrivals(fleet.folder)
     assert [{here[shard] for shard in (part, part + 2, part + 4)} for part in (1, 2)] == [set(HOSTS)] * 2
 
 
@@ -222,7 +223,7 @@ def test_a_replicate_that_only_the_host_of_another_could_measure_is_given_up(tmp
     hosts.of, hosts.there = 2, {"a": "tcp://1", "b": "tcp://2"}
     hosts.behaves = lambda host, shard: "fails" if host == "b" else "well"
     fleet = Fleet(tmp_path, hosts, replicates=2)
-    assert len(fleet.run().missing) == 1
+    assert len(fleet.run()) == 1
 
 
 def test_time_left_comes_from_what_shards_have_taken(tmp_path: Path, hosts: FakeHosts) -> None:

@@ -1,4 +1,4 @@
-"""What a host is: told without starting TensorFlow."""
+"""What a host is, without TensorFlow being started; what it lacks, and which hosts are alike."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import fleet_fakes
 import pyopbench
 from pyopbench.engine import host_lock
 from pyopbench.engine.fleet import facts
+from pyopbench.engine.fleet.facts import Host
 from pyopbench.model.cores import usable_cores
 
 
 def test_a_host_tells_what_it_is(tmp_path: Path) -> None:
-    told = facts.facts_of("a", tmp_path / "not" / "there", ["profiler"])
-    assert (told.host, told.dask, told.lock, told.is_measuring) == ("a", ["profiler"], "", False)
+    told = facts.facts_of("a", tmp_path / "not" / "there", ("profiler",))
+    assert (told.host, told.dask, told.lock, told.is_measuring) == ("a", ("profiler",), "", False)
     assert (told.cores, told.pyopbench) == (len(usable_cores()), pyopbench.__version__)
     assert told.free_bytes is None or told.free_bytes > 0
 
@@ -66,3 +69,52 @@ def test_tensorflow_is_not_imported_to_tell_its_version() -> None:
     version, imported = done.stdout.split()
     assert imported == "False"
     assert version in {one.version for one in metadata.distributions() if one.metadata["Name"].startswith("tensorflow")}
+
+
+def problems(offset: float = 0.0, *, has_resource: bool = True, **changes: Any) -> set[str]:
+    host = Host("tcp://1", fleet_fakes.facts("a", **changes), has_resource, offset, 0.01)
+    return {one.kind for one in facts.problems_of(host)}
+
+
+def test_a_host_that_lacks_nothing_has_no_problem() -> None:
+    assert problems() == set()
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind"),
+    [
+        ({"has_resource": False}, "resource"),
+        ({"pyopbench": "9.9.9"}, "version"),
+        ({"tensorflow": None}, "tensorflow"),
+        ({"compiler": None}, "compiler"),
+        ({"lock": "a link"}, "lock"),
+        ({"free_bytes": 2**20}, "disk"),
+        ({"offset": -3.0}, "clock"),
+        ({"dask": ("profiler",)}, "dask"),
+        ({"is_measuring": True}, "measuring"),
+    ],
+)
+def test_what_is_wrong_with_a_host_is_named(changes: dict[str, Any], kind: str) -> None:
+    assert problems(**changes) == {kind}
+
+
+def test_an_environment_is_as_good_as_an_installed_tensorflow() -> None:
+    assert problems(tensorflow=None, environments=("2.21.0",)) == set()
+
+
+def test_a_host_that_does_not_answer_goes_by_its_address() -> None:
+    (problem,) = facts.problems_of(Host("tcp://10.0.0.2:1", None))
+    assert (problem.host, problem.kind) == ("tcp://10.0.0.2:1", "silent")
+
+
+def test_hosts_are_alike_by_all_that_times_depend_on() -> None:
+    made = [
+        Host("1", fleet_fakes.facts("a")),
+        Host("2", fleet_fakes.facts("b", free_bytes=1, now=1.0, memory_bytes=2**33 + 2**20)),
+        Host("3", fleet_fakes.facts("c", cpu="another")),
+        Host("4", None),
+    ]
+    assert facts.kinds_of(made) == [["a", "b"], ["c"]]
+    for changed in ({"cores": 4}, {"governor": "powersave"}, {"tensorflow": "2.20.0"}, {"gpus": ("one",)}):
+        other = Host("5", fleet_fakes.facts("d", **changed))
+        assert ["d"] in facts.kinds_of([*made, other])
