@@ -11,8 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pyopbench.api.measure import resume, run
-    from pyopbench.api.measure_pipeline import pipeline
+    from pyopbench.api.measure import pipeline, resume, run
     from pyopbench.api.stored import compare, read
     from pyopbench.model.case import Case
     from pyopbench.model.errors import (
@@ -59,7 +58,7 @@ _MODULES = {
     "OwnOp": "pyopbench.model.own_op",
     "Variant": "pyopbench.model.variant",
     "compare": "pyopbench.api.stored",
-    "pipeline": "pyopbench.api.measure_pipeline",
+    "pipeline": "pyopbench.api.measure",
     "read": "pyopbench.api.stored",
     "resume": "pyopbench.api.measure",
     "run": "pyopbench.api.measure",

@@ -182,7 +182,7 @@ def kernels(tmp_path_factory: pytest.TempPathFactory) -> None:
 
     So is the kernel that `pyopbench new op my_kernel_start.py --kernel` writes: a library goes by the text.
     """
-    from pyopbench.cli.starting import start_op
+    from pyopbench.cli.sources import start_op
     from pyopbench.model.discover import KERNELS
     from pyopbench.ops.kernels.batch import compile_all
     from pyopbench.ops.kernels.precompiled import with_precompiled_header

@@ -1,4 +1,4 @@
-"""Who is told how a run goes: a terminal, a pipe, a notebook, or nobody."""
+"""Who listens to a run, a terminal, a pipe, a notebook or nobody, and for whom a command waits before it measures."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
 from pyopbench.api.console import err, say, say_error
+from pyopbench.engine import host_lock
 from pyopbench.engine.budget import Progress as Step
 from pyopbench.engine.budget import Tell
 from pyopbench.engine.measure import Listener
@@ -175,3 +176,15 @@ def _left(step: Step) -> str:
 def _sweep_text(step: Step, stage: str, fewer: str) -> str:
     left = _left(step)
     return f"{stage}, {step.total:,} of {step.planned:,} groups{left and f', {left}'}{fewer and f'; {fewer}'}"
+
+
+@contextmanager
+def alone_on_this_machine() -> Iterator[None]:
+    """Hold the lock of this machine, and say for whom it is waited."""
+
+    def tell_of_waiting(process: int | None) -> None:
+        who = "another process" if process is None else f"process {process}"
+        say(f"{who} is measuring on this machine; waiting for it to end", err)
+
+    with host_lock.held(tell_of_waiting):
+        yield

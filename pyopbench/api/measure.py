@@ -1,4 +1,4 @@
-"""Measures ops from Python: `pyopbench.run` and `resume`."""
+"""Measures ops from Python: `pyopbench.run`, `resume` and `pipeline`."""
 
 from __future__ import annotations
 
@@ -8,22 +8,26 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pyopbench.api.alone import alone_on_this_machine
 from pyopbench.api.judging import Mix, effect_of, judging_of
-from pyopbench.api.listeners import listener_here
+from pyopbench.api.listeners import alone_on_this_machine, listener_here, pipeline_text
 from pyopbench.api.own_function import Inputs, Op, brought_op, forget_shipped
-from pyopbench.api.request_checks import require_launches, require_list, require_revisable
+from pyopbench.api.results import PipelineResult
 from pyopbench.api.several_results import AnyResult, result_of
+from pyopbench.api.shipped_source import home_of
 from pyopbench.engine import measure, memory, plan, stored_run
+from pyopbench.engine import pipeline as pipelines
 from pyopbench.engine.revision_request import RevisionRequest, check_revisions
 from pyopbench.engine.settings import settings_for
 from pyopbench.judge.judge import Judging
-from pyopbench.model.case import BASELINE, Axes, Until
+from pyopbench.judge.pipeline import TrainingStep, judge
+from pyopbench.model.arrangement import STEP_ELEMENTS
+from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, Axes, Until
 from pyopbench.model.errors import BadInput, Interrupted
 from pyopbench.model.option_text import asked_from_python
-from pyopbench.model.options import RESUME, RUN, describe_arguments, read_settings
+from pyopbench.model.options import PIPELINE, RESUME, RUN, describe_arguments, read_settings
 from pyopbench.model.own_target import usual_baseline
 from pyopbench.model.ownership import require_own
+from pyopbench.model.process_guard import TemporaryFolder
 from pyopbench.store import run_folder, versions
 
 SETTINGS_OF_RUN = ("case_timeout", "linearity", "rounds", "seed")
@@ -248,3 +252,114 @@ def _how_to_resume(folder: Path, op: Op | None, inputs: Inputs) -> str:
         words += [repr(str(op))]
     words += ["inputs"] if inputs is not None else []
     return f"pyopbench.resume({', '.join(words)}) continues; pyopbench.read({words[0]}) judges what there is"
+
+
+@describe_arguments(PIPELINE)
+def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a default
+    op: Op,
+    inputs: Inputs = None,
+    *,
+    size: int | None = None,
+    dtype: str | None = None,
+    parallel: Sequence[int] = (),
+    batch: Sequence[int] = pipelines.BATCH,
+    deterministic: bool = True,
+    private_threads: int = 0,
+    baseline: str | None = None,
+    minimum_effect: float = MINIMUM_EFFECT,
+    step_seconds: float | None = None,
+    step_elements: int = STEP_ELEMENTS,
+    budget_seconds: float | None = None,
+    launches: int | None = None,
+    seed_with: str = "",
+    settings: Mapping[str, Any] | None = None,
+    progress: bool = True,
+) -> PipelineResult:
+    """Measure an op inside a `tf.data` pipeline, and find the best arrangement: `pyopbench pipeline` from Python.
+
+    Args:
+        op: a function of one element, as for `run`.
+        inputs: an example of each argument, as for `run`.
+        {options}
+        progress: show how it goes.
+
+    Returns:
+        The answer, and how many elements a second each arrangement delivers. Nothing is written before its `save`.
+
+    Raises:
+        BadInput: something cannot be measured as it is.
+        NothingMeasured: the body fails, or the current callback does.
+    """
+    rare = read_settings(("case_timeout", "seed"), settings or {})
+    judging_of(
+        baseline or BASELINE,
+        minimum_effect,
+        calls_per_step=step_elements if step_seconds else None,
+        step_seconds=step_seconds,
+    )
+    training = TrainingStep(step_elements, step_seconds)
+    with TemporaryFolder() as scratch, brought_op(op, inputs, scratch, seed_with) as name:
+        request = pipelines.PipelineRequest(
+            name,
+            size,
+            dtype,
+            parallel=tuple(parallel) or pipelines.usual_parallel(),
+            batch=tuple(batch),
+            deterministic=deterministic,
+            private_threads=private_threads,
+            baseline=baseline or usual_baseline([name]),
+            launches=launches,
+            budget_seconds=pipelines.BUDGET_SECONDS if budget_seconds is None else budget_seconds,
+            timeout_seconds=rare.get("case_timeout", pipelines.TIMEOUT_SECONDS),
+            seed=rare.get("seed", 0),
+            step_seconds=training.floor,
+            minimum_effect=minimum_effect,
+        )
+        with alone_on_this_machine(), listener_here(progress=progress).busy("starting") as show:
+            document = pipelines.measure(request, lambda step: show(pipeline_text(step)))
+    return PipelineResult(judge(document, minimum_effect, training))
+
+
+def require_launches(launches: int | None) -> None:
+    """Check that there are enough launches for an interval.
+
+    Raises:
+        BadInput: there is one, or none.
+    """
+    if launches is not None and launches < 2:
+        raise BadInput(
+            "one launch gives no interval",
+            received=f"launches={launches!r}",
+            legal="2 or more",
+            hint="for example launches=8",
+        )
+
+
+def require_list(option: str, given: Sequence[str]) -> None:
+    """Check that names are a list of them, and not one text.
+
+    Raises:
+        BadInput: they are a text.
+    """
+    if isinstance(given, str):
+        raise BadInput(
+            f"{option} is a list, because there are several to compare",
+            received=f"{option}={given!r}",
+            legal="a list of texts",
+            hint=f"{option}=[{given!r}, ...]",
+        )
+
+
+def require_revisable(op: Op, rev: Sequence[str]) -> None:
+    """Check that an op is a file of a repository, if revisions of it are asked for.
+
+    Raises:
+        BadInput: it is a function that stands in no module.
+    """
+    if rev and callable(op) and not home_of(op):
+        raise BadInput(
+            "a function of a notebook or a script has no revisions",
+            received=f"{getattr(op, '__name__', op)} with rev={list(rev)!r}",
+            legal="an op whose file is in a git repository",
+            hint='put it into a file of the repository, commit it, and name it: "my_module.py:function"',
+        )

@@ -91,7 +91,7 @@ COMMANDS = (
     ),
     Command(
         "merge",
-        "merge:merge",
+        "stored:merge",
         MEASURE,
         "Merge the shards of a plan into one run, with the environment of each machine.",
         options.MERGE,
@@ -100,14 +100,14 @@ COMMANDS = (
     ),
     Command(
         "list",
-        "list:list_",
+        "verify:list_",
         MEASURE,
         "List ops, variants and cases, and why a case is not supported.",
         options.LIST,
     ),
     Command(
         "verify",
-        "list:verify",
+        "verify:verify",
         MEASURE,
         "Check values against NumPy, and gradients against a reference and finite differences.",
         options.VERIFY,
@@ -121,7 +121,7 @@ COMMANDS = (
     ),
     Command(
         "build",
-        "build:build",
+        "sources:build",
         MEASURE,
         "Compile the C++ kernels ahead of a run, for the installed TensorFlow.",
         options.BUILD,
@@ -130,7 +130,7 @@ COMMANDS = (
     ),
     Command(
         "port",
-        "port:port",
+        "sources:port",
         MEASURE,
         "Write a port of your op as source code, with a test against the old function.",
         options.PORT,
@@ -191,7 +191,7 @@ COMMANDS = (
     ),
     Command(
         "check",
-        "check:check",
+        "stored:check",
         JUDGE,
         "Check stored results against their checksums: which files and lines are unchanged?",
         options.CHECK,
@@ -207,7 +207,7 @@ COMMANDS = (
     ),
     Command(
         "scan",
-        "scan:scan",
+        "find:scan",
         LOOK,
         "Find Python callbacks (py_function, numpy_function, py_func) in sources and SavedModels.",
         options.SCAN,
@@ -215,7 +215,7 @@ COMMANDS = (
     ),
     Command(
         "record",
-        "record:record",
+        "find:record",
         LOOK,
         "Run your program, count its Python callbacks, and show which cost most of the run.",
         options.RECORD,
@@ -234,7 +234,7 @@ COMMANDS = (
     ),
     Command(
         "copies",
-        "copies:copies",
+        "placement:copies",
         LOOK,
         "Show which tensor-array conversions share memory, and what copying costs in the others.",
         options.COPIES,
@@ -259,7 +259,7 @@ COMMANDS = (
     ),
     Command(
         "new op",
-        "new:new_op",
+        "sources:new_op",
         TRUST,
         "Write a commented op file that runs as it is, for you to fill in.",
         options.NEW_OP,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
-from pyopbench.api.alone import alone_on_this_machine
+from pyopbench.api.listeners import alone_on_this_machine
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.engine import plan
 from pyopbench.model import formatting

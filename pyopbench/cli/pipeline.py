@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
-from pyopbench.api.alone import alone_on_this_machine
-from pyopbench.api.listeners import pipeline_text
+from pyopbench.api.listeners import alone_on_this_machine, pipeline_text
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.model.discover import bring_own
 from pyopbench.model.errors import BadInput

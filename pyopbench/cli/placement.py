@@ -1,31 +1,34 @@
-"""`pyopbench placement`: what crosses between host and device, counted."""
+"""`pyopbench placement` and `copies`: what crosses between host and device, counted, and what a copy costs."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.markup import escape
 
+from pyopbench.api.listeners import alone_on_this_machine
 from pyopbench.cli.installing import announce
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.cli.read_options import read_axes
-from pyopbench.engine import copies
+from pyopbench.engine import copies as engine
 from pyopbench.model import formatting
-from pyopbench.model.case import Case
+from pyopbench.model.case import GPU, Case
 from pyopbench.model.discover import require_known
 from pyopbench.model.ownership import require_own
 from pyopbench.model.places import PINS, ROUTES
 from pyopbench.model.side import Environment
+from pyopbench.report.wording import copy_costs as cost_wording
 from pyopbench.report.wording import counted_copies as wording
-from pyopbench.store import counted_copies
+from pyopbench.store import copy_costs, counted_copies
 from pyopbench.store.counted_copies import Note, Row
 from pyopbench.store.integrity import sealed
 
 EXIT_WRONG = 1
 TIMEOUT_SECONDS = 180.0
-"""Of a case whose copies are counted, where nothing else is set."""
+"""Of a case whose engine are counted, where nothing else is set."""
 ARROWS = {(start, end): f"{start[0]}→{end[0]}" for start, end in ROUTES}
 
 
@@ -42,15 +45,15 @@ def placement(
     out_path: Path | None,
     **fields: Sequence[str],
 ) -> int:
-    """Count copies between host and device per call, by variant, pinning and place of the data."""
-    require_known("device", [device], copies.DEVICES)
-    axes = read_axes(copies.EVERYTHING, ops, inputs, seed_with, axis, **fields)
+    """Count engine between host and device per call, by variant, pinning and place of the data."""
+    require_known("device", [device], engine.DEVICES)
+    axes = read_axes(engine.EVERYTHING, ops, inputs, seed_with, axis, **fields)
     if out_path is not None:
         require_own(out_path.parent)
     announce([Environment(tf)])
     with err.status("counting") as status:
-        document = copies.count(
-            copies.CountRequest(axes, device, dict(settings).get("case_timeout", TIMEOUT_SECONDS), tf),
+        document = engine.count(
+            engine.CountRequest(axes, device, dict(settings).get("case_timeout", TIMEOUT_SECONDS), tf),
             lambda done, total: status.update(f"counting {done:,} of {total:,}"),
         )
     if out_path is not None:
@@ -85,7 +88,7 @@ def _print_op(op: str, rows: Sequence[Row], kind: str) -> None:
             title = f"{op}, {formatting.direction(setting[1])}, {wording.MODE_WORDS[setting[0]]} ({kind})"
             print_table(title, ("variant", "pinned", *ARROWS.values()), _table_rows(there))
     _print_notes(rows)
-    savings = counted_copies.remedy_savings(rows, copies.REMEDIES)
+    savings = counted_copies.remedy_savings(rows, engine.REMEDIES)
     places = counted_copies.copies_at_places(op, rows)
     for sentence in (*map(wording.remedy_text, savings), *map(wording.place_text, places)):
         out.print(f"- {sentence}", markup=False)
@@ -131,3 +134,34 @@ def _print_failures(failures: Sequence[Mapping[str, Any]]) -> None:
     for (status, reason), places in reasons.items():
         more = f" and {len(places) - 1:,} more" if len(places) > 1 else ""
         say(escape(f"{status}  {places[0]}{more}: {reason}"))
+
+
+DEVICES = ("cpu", GPU)
+
+
+def copies(*, device: str, as_json: bool, out_path: Path | None) -> None:
+    """Show which tensor-array conversions share memory, and what copying costs in the others."""
+    require_known("device", [device], DEVICES)
+    if out_path is not None:
+        require_own(out_path.parent)
+    with alone_on_this_machine(), err.status("measuring"):
+        document = engine.measure_with_gpu() if device == GPU else engine.measure_bridges()
+    if out_path is not None:
+        copy_costs.write(out_path, document)
+    if as_json:
+        out.print_json(json.dumps(document))
+        return
+    size = formatting.byte_count(copy_costs.largest_bytes(document))
+    for direction in copy_costs.DIRECTIONS:
+        title = f"{direction}, on the host (TensorFlow {document['environment']['tensorflow']})"
+        print_table(title, cost_wording.COLUMNS, cost_wording.table(document, direction))
+    say(f"MB/s: for an array of {size}, without the cost of one element. –: nothing is copied, or it is lost in noise.")
+    out.print(f"This machine copies such an array at {copy_costs.copy_rate(document) / 1e6:,.0f} MB/s.")
+    for sentence in (cost_wording.hazards(document), *cost_wording.refusals(document)):
+        out.print(sentence, markup=False)
+    if copy_costs.has_gpu(document):
+        for title, columns, rows in cost_wording.gpu_tables(document):
+            print_table(title, columns, rows)
+        out.print(cost_wording.gpu_devices(document), markup=False)
+    if out_path is not None:
+        out.print(f"written: {out_path}", soft_wrap=True, markup=False)

@@ -8,28 +8,29 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import typer
 from rich.markup import escape
 
-from pyopbench.api.alone import alone_on_this_machine
-from pyopbench.api.listeners import ConsoleListener
-from pyopbench.cli.output import err
+from pyopbench.api.listeners import ConsoleListener, alone_on_this_machine
+from pyopbench.cli.output import err, say_error
 from pyopbench.cli.read_options import read_axes, read_judging, read_shard
 from pyopbench.cli.report import write_report
 from pyopbench.cli.revisions import report_revisions
-from pyopbench.cli.threads import measure_beside, read_threads
 from pyopbench.cli.versions import report_versions
-from pyopbench.engine import measure, memory, plan, stored_run
+from pyopbench.engine import concurrent_calls, measure, memory, plan, stored_run
 from pyopbench.engine.revision_request import RevisionRequest, check_revisions, usual_effect
 from pyopbench.engine.settings import settings_for
+from pyopbench.engine.worker_process import Worker
 from pyopbench.judge import judge
 from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, Axes
-from pyopbench.model.errors import BadInput
+from pyopbench.model.errors import BadInput, PyopbenchError
 from pyopbench.model.own_target import usual_baseline
-from pyopbench.store import versions
+from pyopbench.model.parse import split_some
+from pyopbench.store import threads_file, versions
 
 EXIT_INTERRUPTED = 130
 
@@ -168,3 +169,49 @@ def telling_how_to_resume(folder: Path) -> Iterator[None]:
         err.print(f"  resume: {escape(stored_run.resume_command(folder))}", soft_wrap=True)
         err.print(f"  report: {escape(f'pyopbench report {name}')}", soft_wrap=True)
         raise typer.Exit(EXIT_INTERRUPTED) from None
+
+
+MOST_THREADS = 256
+
+
+def read_threads(text: str, others: Sequence[str]) -> tuple[int, ...]:
+    """Return the numbers of threads of a command line, ascending; none for an empty text.
+
+    Args:
+        text: of `--threads`.
+        others: options beside which it cannot be.
+
+    Raises:
+        BadInput: no numbers, or an option beside which it cannot be.
+    """
+    words = split_some("--threads", [text]) if text else []
+    numbers = tuple(sorted({int(word) for word in words if word.isdecimal()}))
+    if not all(word.isdecimal() for word in words) or any(not 1 <= one <= MOST_THREADS for one in numbers):
+        raise BadInput(
+            "--threads takes numbers",
+            received=text,
+            legal=f"whole numbers from 1 to {MOST_THREADS}, comma-separated",
+            hint="for example --threads 1,2,4",
+        )
+    if numbers and others:
+        raise BadInput(
+            "calls from several threads are measured on one version and one machine",
+            received=f"--threads {text} with {', '.join(others)}",
+            legal="--threads without --tf, --rev and --shard",
+            hint="make a run for each: pyopbench run OP --threads 1,2,4",
+        )
+    return numbers
+
+
+def measure_beside(folder: Path, axes: Axes, threads: Sequence[int], timeout_seconds: float) -> None:
+    """Measure calls from threads and keep them beside a run, which is worth having without."""
+    try:
+        with err.status("calls from several threads") as status:
+
+            def tell(launch: int, launches: int, case: str) -> None:
+                status.update(escape(f"calls from several threads: launch {launch + 1} of {launches}, {case}"))
+
+            document = concurrent_calls.measure(axes, threads, partial(Worker, timeout_seconds), tell)
+        threads_file.write(folder / threads_file.FILE, document)
+    except PyopbenchError as error:
+        say_error(error, "[yellow]warning:[/] calls from several threads were not measured:")

@@ -9,7 +9,7 @@ import pytest
 
 from commands import CRASHED, Call, told
 from places import FAKE_WORKER_COMMAND
-from pyopbench.cli import batched
+from pyopbench.cli import verify
 from pyopbench.engine import worker_process
 from pyopbench.model.own_target import Target
 from pyopbench.model.portable import BATCHED
@@ -60,8 +60,8 @@ def test_a_right_form_of_an_own_op_comes_with_the_command_that_writes_it(
     call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = Target("double", "mine.py", "double", ("np.ones(3)",))
-    monkeypatch.setattr(batched, "brought", lambda: {"double": target})
-    monkeypatch.setattr(batched, "BATCHED", {"numpy_loop": BATCHED["njit_loop"], "wrong": BATCHED["njit_loop"]})
+    monkeypatch.setattr(verify, "brought", lambda: {"double": target})
+    monkeypatch.setattr(verify, "BATCHED", {"numpy_loop": BATCHED["njit_loop"], "wrong": BATCHED["njit_loop"]})
     words = shlex.split(call("verify", "double", "--batch", 8).out)
     said = words[words.index("pyopbench") + 1 :]
     assert said == ["port", *target.words, "--to", "numpy_loop", "--out", "double_numpy_loop.py"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from pyopbench.cli import port as module
+from pyopbench.cli import sources
 from pyopbench.cli.app import make_app
 from pyopbench.engine.port import PortFiles
 from pyopbench.model.errors import BadInput
@@ -26,7 +26,7 @@ def test_it_names_what_it_wrote_and_what_was_checked(tmp_path: Path, monkeypatch
         asked.append((target, variant))
         return PortFiles(path, path.with_name("test_ported.py"), ("test_values",), (), (), True)
 
-    monkeypatch.setattr(module, "write_port", write)
+    monkeypatch.setattr(sources, "write_port", write)
     command = ["port", f"{source}:body", "--input", "np.ones(3)", "--to", "traced", "--out", str(out)]
     result = CliRunner().invoke(make_app(), command)
     assert result.exit_code == 0, result.output

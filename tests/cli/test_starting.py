@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pyopbench.cli.starting import start_op
+from pyopbench.cli.sources import start_op
 from pyopbench.model import own_target
 from pyopbench.model.discover import bring_own
 from pyopbench.model.errors import BadInput

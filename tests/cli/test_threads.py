@@ -9,7 +9,7 @@ import pytest
 
 from commands import Call
 from pyopbench.cli import run
-from pyopbench.cli.threads import read_threads
+from pyopbench.cli.run import read_threads
 from pyopbench.engine import host_lock
 from pyopbench.model.errors import BadInput
 

@@ -23,8 +23,7 @@ import sharded
 import stored
 from hostile_names import NASTY, OPS, nasty, write_run
 from pyopbench.api.listeners import describe
-from pyopbench.cli import app, build
-from pyopbench.cli import list as list_module
+from pyopbench.cli import app, sources, verify
 from pyopbench.engine import certify, copies, git
 from pyopbench.engine import plan as planning
 from pyopbench.engine.budget import Progress
@@ -209,8 +208,8 @@ def _nasty_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     environment = nasty(certificates.ENVIRONMENT)
     certificate = certificates.certificate(decisions=decisions, environment=environment, created=NASTY)
     monkeypatch.setattr(planning, "ask_for_plan", lambda *_, **__: plan)
-    monkeypatch.setattr(list_module, "verify_cases", lambda *_: [Finding(case, None, failure)])
-    monkeypatch.setattr(build, "ask_once", lambda request: {**kernels, "gpu": {**kernels, "reason": NASTY}})
+    monkeypatch.setattr(verify, "verify_cases", lambda *_: [Finding(case, None, failure)])
+    monkeypatch.setattr(sources, "ask_once", lambda request: {**kernels, "gpu": {**kernels, "reason": NASTY}})
     monkeypatch.setattr(copies, "count", lambda *_: placed)
     monkeypatch.setattr(copies, "measure_bridges", lambda: {**copied, "environment": {"tensorflow": NASTY}})
     monkeypatch.setattr(certify, "certify", lambda *_, **__: certificate)
