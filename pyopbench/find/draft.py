@@ -18,7 +18,7 @@ from pyopbench.find.record import Example, Recorded, look_up
 from pyopbench.find.source import Function, Source, own_nodes
 from pyopbench.find.usage import Step
 from pyopbench.model.case import BASELINE, DTYPES
-from pyopbench.model.discover import RESERVED, find, folder_of, python_files
+from pyopbench.model.discover import PLACES, RESERVED, find, names_in, python_files
 from pyopbench.model.errors import BadInput
 from pyopbench.model.paths import real_path
 from pyopbench.model.portable import port_words
@@ -377,7 +377,12 @@ def _find(source: Source, site: str, line: int, column: int | None) -> CallbackN
 
 
 def _op_name(name: str, out: Path | None) -> str:
-    taken = [path.stem for folder in ("ops", RESERVED["ops"]) for path in python_files(folder_of(folder))]
+    taken = [
+        name
+        for kind in ("ops", RESERVED["ops"])
+        for path in python_files(PLACES[kind])
+        for name in names_in(path, kind)
+    ]
     known = find("ops")
     if out is not None and name in known and real_path(known[name]) == real_path(out):
         taken.append(name)

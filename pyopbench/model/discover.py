@@ -1,4 +1,7 @@
-"""What there is to choose from, read off the names of files, so that a wrong name is answered without TensorFlow.
+"""What there is to choose from, read off files that are not run, so that a wrong name is answered without TensorFlow.
+
+A file defines what it is named after, as its `OP` or `VARIANT`; or several, as the keys of its table `OPS` or
+`VARIANTS`.
 
 Besides the package's own folders `ops/` and `variants/`, those of every folder in the environment variable
 PYOPBENCH_PATH are searched, so that a team's ops and variants need not live inside the package.
@@ -9,7 +12,9 @@ from __future__ import annotations
 import ast
 import difflib
 import os
+import re
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 
 from pyopbench.model.errors import BadInput
@@ -35,18 +40,29 @@ CONTROLS = OPS / "controls"
 KERNELS = OPS / "kernels"
 """The folder of the C++ sources of custom ops."""
 
+PLACES = {
+    "ops": BUILTIN,
+    "variants": OPS / "variants",
+    "floor": OPS / "bridge_baselines.py",
+    "parts": OPS / "cost_components.py",
+}
+"""Kind -> the folder of the package, or the file, that defines what there is of it."""
+
+OBJECTS = {"ops": "OP", "variants": "VARIANT", "floor": "OP", "parts": "VARIANT"}
+"""Kind -> what a file calls the one that it defines; with an s, the table of several."""
+
 RESERVED = {"ops": "floor", "variants": "parts"}
-"""Folders of the package whose names nothing else of the kind may have, because both are found by the same name."""
+"""Kinds whose names nothing else of the kind may have, because both are found by the same name."""
 
 
 def find(kind: str) -> dict[str, Path]:
-    """Return the files that hold ops or variants, by name, in alphabetical order.
+    """Return the files that define what there is of a kind, by name, in alphabetical order.
 
     Args:
-        kind: `ops`, `variants`, or one of the package's own folders `floor` and `parts`: the name of the folder.
+        kind: a key of `PLACES`.
 
     Raises:
-        BadInput: two files have the same name, or a folder of the variable does not exist.
+        BadInput: two files define the same name, or a folder of the variable does not exist.
     """
     others = [Path(part) for part in os.environ.get(PATH_VARIABLE, "").split(os.pathsep) if part]
     for folder in others:
@@ -54,31 +70,44 @@ def find(kind: str) -> dict[str, Path]:
             raise BadInput(
                 f"{PATH_VARIABLE} contains a path that is not a folder",
                 received=folder,
-                legal="folders that contain ops/ or variants/",
-                hint=f"fix or unset {PATH_VARIABLE}",
+                hint=f"name folders that contain ops/ or variants/, or unset {PATH_VARIABLE}",
             )
-    reserved = {path.stem: path for path in python_files(folder_of(RESERVED[kind]))} if kind in RESERVED else {}
-    found: dict[str, Path] = dict(reserved)
-    for folder in (folder_of(kind), *(root / kind for root in others if kind in RESERVED)):
-        for path in python_files(folder):
-            if path.stem in found:
-                raise BadInput(
-                    f"two files with the same name among the {kind}",
-                    received=f"{found[path.stem]} and {path}",
-                    legal="one file for each name",
-                    hint=f"rename one of them, or take its folder out of {PATH_VARIABLE}",
-                )
-            found[path.stem] = path
+    reserved = find(RESERVED[kind]) if kind in RESERVED else {}
+    path_of = dict(reserved)
+    for place in (PLACES[kind], *(root / kind for root in others if kind in RESERVED)):
+        for path in python_files(place):
+            for name in names_in(path, kind):
+                if name in path_of:
+                    raise BadInput(
+                        f"two files define the same name among the {kind}",
+                        received=f"{path_of[name]} and {path}, {name}",
+                        hint=f"rename one of them, or take its folder out of {PATH_VARIABLE}",
+                    )
+                path_of[name] = path
     if kind == "ops":
-        found.update((target.name, Path(target.place)) for target in brought().values())
-    return dict(sorted((name, path) for name, path in found.items() if name not in reserved))
+        path_of.update((target.name, Path(target.place)) for target in brought().values())
+    return dict(sorted((name, path) for name, path in path_of.items() if name not in reserved))
 
 
-def folder_of(kind: str) -> Path:
-    """Return the folder of the package that has the files of a kind, as in `find`."""
-    if kind == "ops":
-        return BUILTIN
-    return OPS / kind
+def names_in(path: Path, kind: str) -> Sequence[str]:
+    """Return the names that a file defines: the keys of its table, or its own name where it has none."""
+    try:
+        return _names_in(path, kind, path.stat().st_mtime_ns)
+    except (OSError, SyntaxError, ValueError):  # whoever loads the file says so, with its line
+        return (path.stem,)
+
+
+@cache
+def _names_in(path: Path, kind: str, modified: int) -> Sequence[str]:
+    table = f"{OBJECTS[kind]}S"
+    text = path.read_text(encoding="utf-8")
+    if re.search(rf"^{table}\b", text, re.MULTILINE):
+        for statement in ast.parse(text).body:
+            targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+            value = getattr(statement, "value", None)
+            if isinstance(value, ast.Dict) and any(isinstance(one, ast.Name) and one.id == table for one in targets):
+                return tuple(str(ast.literal_eval(key)) for key in value.keys if key is not None)
+    return (path.stem,)
 
 
 def find_probes() -> list[str]:
@@ -133,9 +162,11 @@ def bring_own(texts: Iterable[str], inputs: Sequence[str], seed_with: str = "") 
     return names
 
 
-def python_files(folder: Path) -> list[Path]:
-    """Return a folder's Python files without those that begin with an underscore, sorted."""
-    return sorted(path for path in folder.glob("*.py") if not path.stem.startswith("_"))
+def python_files(place: Path) -> list[Path]:
+    """Return a folder's Python files without those that begin with an underscore, sorted; or the one file."""
+    if place.suffix == ".py":
+        return [place]
+    return sorted(path for path in place.glob("*.py") if not path.stem.startswith("_"))
 
 
 def require_known(kind: str, names: Iterable[str], known: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""Finds the ops and variants: every file of a folder is one of them, named like the file."""
+"""Loads ops and variants by name, each from the file that defines it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import traceback
 from collections.abc import Callable, Mapping
 from functools import cache
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -14,34 +15,33 @@ import numpy as np
 
 from pyopbench.model.case import FLOOR_SUFFIX, NATIVE, TWIN_SUFFIX
 from pyopbench.model.checkout import require_from_checkout
-from pyopbench.model.discover import PACKAGE, PATH_VARIABLE, find, folder_of
+from pyopbench.model.discover import CONTROLS, OBJECTS, PACKAGE, PATH_VARIABLE, find
 from pyopbench.model.errors import BadInput, PyopbenchError
 from pyopbench.model.failures import describe_error
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import brought
 from pyopbench.model.variant import Variant
+from pyopbench.ops.cost_components import baseline_of, twin_of
 from pyopbench.ops.gradients import GRADIENTS
 from pyopbench.ops.own.load import load_own
 from pyopbench.ops.own.modules import load_file
-from pyopbench.ops.parts._floors import floor_of
-from pyopbench.ops.parts._twins import twin_of
 from pyopbench.ports.arrays import as_array
 
 
 def load_op(name: str) -> Op:
-    """Return the op of `ops/<name>.py` or `floor/<name>.py`, or the own op of that name."""
+    """Return the op or the bridge baseline of a name, or the own op of that name."""
     if name in brought():
         return load_own(name)
-    op: Op = _load_last("floor" if name in find("floor") else "ops", name, "OP")
+    op: Op = _load_object("floor" if name in find("floor") else "ops", name)
     return op
 
 
 def load_variant(name: str) -> Variant:
-    """Return the variant of `variants/<name>.py` or `parts/<name>.py`, or the floor or the twin of one."""
+    """Return the variant or the cost component of a name, or the bridge baseline or the A/A control of a variant."""
     for suffix, make in ((FLOOR_SUFFIX, _floor_of), (TWIN_SUFFIX, _twin_of)):
         if name.endswith(suffix) and name not in find("variants"):
             return make(name.removesuffix(suffix))
-    variant: Variant = _load_last("parts" if name in find("parts") else "variants", name, "VARIANT")
+    variant: Variant = _load_object("parts" if name in find("parts") else "variants", name)
     return variant
 
 
@@ -97,7 +97,7 @@ def load_parts() -> dict[str, Variant]:
 
 @cache
 def _floor_of(name: str) -> Variant:
-    return floor_of(load_variant(name))
+    return baseline_of(load_variant(name))
 
 
 @cache
@@ -105,24 +105,24 @@ def _twin_of(name: str) -> Variant:
     return twin_of(load_variant(name))
 
 
-def _load_last(kind: str, name: str, last: str) -> Any:
-    found = getattr(_load(kind, name), last, None)
-    if found is None or found.name != name:
+def _load_object(kind: str, name: str) -> Any:
+    path, called = find(kind)[name], OBJECTS[kind]
+    module = _load(kind, path)
+    defined = getattr(module, f"{called}S", {}).get(name) or getattr(module, called, None)
+    if defined is None or defined.name != name:
         raise BadInput(
             f"a file among the {kind} does not define what its name says",
-            received=find(kind)[name],
-            legal=f"{last} = {last.title()}(name={name!r}, ...)",
-            hint="give the file and its object the same name, or start the file name with an underscore",
+            received=path,
+            hint=f"define {called} = {called.title()}(name={name!r}, ...), or start the file name with an underscore",
         )
-    return found
+    return defined
 
 
 @cache
-def _load(kind: str, name: str) -> ModuleType:
-    path = find(kind)[name]
-    if path.parent == folder_of(kind):
+def _load(kind: str, path: Path) -> ModuleType:
+    if PACKAGE in path.parents and CONTROLS not in path.parents:
         return importlib.import_module(".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts))
-    return load_file(path, f"pyopbench_{kind}_{name}")
+    return load_file(path, f"pyopbench_{kind}_{path.stem}")
 
 
 def make_inputs(op: Op, size: int, dtype: str, seed: int = 0) -> tuple[np.ndarray[Any, Any], ...]:

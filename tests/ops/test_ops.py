@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-import functools
-import importlib
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
-import pyopbench.ops.builtin
+from pyopbench.model.discover import find
 from pyopbench.model.op import Op
+from pyopbench.ops.load import load_op as load
 
-NAMES = sorted(
-    path.stem for path in Path(pyopbench.ops.builtin.__path__[0]).glob("*.py") if not path.stem.startswith("_")
-)
+NAMES = list(find("ops"))
 SMALL = 6  # elements where a test perturbs each one
 LARGE = 40  # elements where it does not
 STEP = 1e-5  # of a central difference, near the cube root of the float64 roundoff
 
 Arrays = Sequence[Any]
-
-
-@functools.cache
-def load(name: str) -> Op:
-    op = importlib.import_module(f"pyopbench.ops.builtin.{name}").OP
-    assert isinstance(op, Op)
-    return op
 
 
 def inputs_of(op: Op, dtype: str, size: int, seed: int = 7) -> tuple[Any, ...]:
@@ -93,7 +82,7 @@ each_python = pytest.mark.parametrize("name", [name for name in NAMES if load(na
 
 
 @each_op
-def test_names_itself_after_its_file(name: str) -> None:
+def test_says_what_it_is_and_where_it_is_from(name: str) -> None:
     op = load(name)
     assert op.name == name
     assert op.summary

@@ -18,7 +18,7 @@ from pyopbench.model.op import Op
 from pyopbench.ops.gradients import CALLBACK_NODES
 from pyopbench.ops.load import load_op, load_ops, load_variant, load_variants
 from pyopbench.ops.own.explain import explain
-from pyopbench.ops.variants.tnp import rebind
+from pyopbench.ports.rebinding import rebind
 from pyopbench.worker.plan import why_not
 from pyopbench.worker.prepare.prepare import prepare
 from small_ops import SIZE, case_of, square

@@ -1,4 +1,4 @@
-"""Bodies compiled by Numba, one file an op: `body` in the form of `Op.numpy`, `gradient` of `Op.numpy_gradient`.
+"""Bodies compiled by Numba: `body` in the form of `Op.numpy`, `gradient` of `Op.numpy_gradient`.
 
 They are imported only where the variant `numba` is asked for, because Numba is an extra. Ufuncs and functions with
 `nogil` give up Python's lock while they run; the callback around them has it when it begins and when it ends.
@@ -29,15 +29,27 @@ def why_no_numba() -> str | None:
     return None if find_spec("numba") else "Numba is not installed: pip install 'pyopbench[numba]'"
 
 
-def bodies(name: str) -> Compiled:
-    """Return what imports the compiled bodies of an op."""
+def bodies(module: str) -> Compiled:
+    """Return what imports the `body` and the `gradient` of a module of this package."""
 
     def load() -> tuple[Body, GradientBody | None]:
         keep_in_cache_folder()
-        module = importlib.import_module(f"pyopbench.ops.numba_bodies.{name}")
-        return module.body, module.gradient
+        loaded = importlib.import_module(f"{__name__}.{module}")
+        return loaded.body, loaded.gradient
 
     return load
+
+
+def elementwise_bodies(name: str) -> Compiled:
+    """Return what compiles the formulas of an elementwise op."""
+
+    def load() -> tuple[Body, GradientBody | None]:
+        keep_in_cache_folder()
+        from pyopbench.ops.numba_bodies.elementwise import compile_bodies
+
+        return compile_bodies(name)
+
+    return cache(load)
 
 
 @cache

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.ops.numba_bodies._ufuncs import ufunc
+from pyopbench.ops.numba_bodies.elementwise import ufunc
 
 # A whole number times a float32 is a float64 to Numba, so that nothing here is multiplied by one.
 

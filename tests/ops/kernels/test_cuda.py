@@ -15,20 +15,16 @@ from tensorflow.python.framework.kernels import get_registered_kernels_for_op
 from pyopbench.model.case import Case
 from pyopbench.model.discover import KERNELS
 from pyopbench.ops.kernels import cuda, register
-from pyopbench.ops.kernels.batch import compile_all
 from pyopbench.ops.kernels.compiler import CannotCompile, cache_folder, library_of
-from pyopbench.ops.kernels.load_library import load_custom_ops
 from pyopbench.ops.load import load_op, load_variant
 from pyopbench.worker.plan import why_not
 
 pytestmark = pytest.mark.slow
 
 ELEMENTWISE = ["cube", "double", "identity", "log", "relu", "sin_double", "sinh", "square"]
-OTHERS = ["determinant", "log_huber", "log_huber_elementwise", "sparse_conv_q"]
+OTHERS = ["determinant", "log_huber", "sparse_conv_q"]
 ON_GPU = Case("square", "custom_op", "none", "forward", "call", "float32", 1000, "gpu")
-SOURCE = KERNELS / "square.cc"
-ALONE = "sinh"  # calls what vector_math.h has for GPUs
-ONE_GPU = ("-arch=sm_80",)
+SOURCE = KERNELS / "elementwise_ops.cc"
 
 FAKE = """#!/bin/sh
 if [ "$1" = --version ]; then echo "release %s"; exit 0; fi
@@ -39,7 +35,7 @@ echo made > "$2"
 """
 REFUSING = """#!/bin/sh
 if [ "$1" = --version ]; then exit 0; fi
-echo "square.cc(7): error: calling a __host__ function is not allowed" >&2
+echo "elementwise_ops.cc(7): error: calling a __host__ function is not allowed" >&2
 exit 2
 """
 
@@ -110,7 +106,7 @@ def test_a_library_is_compiled_once_for_each_nvcc_and_gpu(
     monkeypatch.setattr(cuda, "architectures", lambda: ("-arch=sm_90",))
     assert len({first, second, cuda.library_of(SOURCE)}) == 3
     assert len(calls(log)) == 6
-    assert first.name.startswith("square-cuda-"), "the CPU's has a name of its own"
+    assert first.name.startswith("elementwise_ops-cuda-"), "the CPU's has a name of its own"
 
 
 def test_the_gpus_that_are_there_are_compiled_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,9 +135,9 @@ def test_what_nvcc_refuses_costs_the_gpu_and_not_the_cpu(for_cpu: Path, toolkit:
     assert told == [SOURCE, SOURCE]
     reason = str(register.why_not(op, on_gpu=True))
     assert reason == (
-        f"{toolkit / 'bin' / 'nvcc'} refuses square.cc with exit code 2: square.cc(7): error: calling a __host__ "
-        "function is not allowed; see that nvcc, its host compiler (CXX) and the GPU fit together; `pyopbench build` "
-        "tries again"
+        f"{toolkit / 'bin' / 'nvcc'} refuses elementwise_ops.cc with exit code 2: elementwise_ops.cc(7): error: "
+        "calling a __host__ function is not allowed; see that nvcc, its host compiler (CXX) and the GPU fit together; "
+        "`pyopbench build` tries again"
     )
     assert register.why_not(op) is None
     assert why_not(op, load_variant("custom_op"), ON_GPU) == reason
@@ -182,9 +178,9 @@ def test_a_tensorflow_without_cuda_is_told(monkeypatch: pytest.MonkeyPatch) -> N
     assert reason == f"TensorFlow {tf.version.VERSION} is built without CUDA; {remedy}"
 
 
-@pytest.mark.parametrize("name", ELEMENTWISE)
-def test_elementwise_ops_can_have_cuda_kernels(name: str) -> None:
-    assert cuda.why_not_for(KERNELS / f"{name}.cc") is None
+def test_elementwise_ops_can_have_cuda_kernels() -> None:
+    assert {load_op(name).kernel for name in ELEMENTWISE} == {SOURCE}
+    assert cuda.why_not_for(SOURCE) is None
 
 
 @pytest.mark.usefixtures("log")
@@ -196,49 +192,22 @@ def test_others_say_that_they_are_not_elementwise(name: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def compiled(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> dict[str, Path]:
-    """The library that has the CUDA kernels of each elementwise op, by the nvcc of this machine, all cores at once.
-
-    One op has a library of its own, as the product makes it, for every GPU. The others share one, which is as if one
-    source had all their formulas, because most of the time goes into headers, and for one GPU: no source asks which it
-    is. That each source includes what it needs is shown by the CPU's libraries, which are made of them one by one.
-    """
+def _compiled(request: pytest.FixtureRequest) -> None:
+    """The library of CUDA kernels, by the nvcc of this machine."""
     cuda.nvcc.cache_clear()
     try:
         cuda.nvcc()
     except CannotCompile as error:
         pytest.skip(error.sentence)
     request.getfixturevalue("kernels")
-    alone = KERNELS / f"{ALONE}.cc"
-    together = tmp_path_factory.mktemp("together") / "together.cc"
-    sources = sorted([*KERNELS.glob("*.h"), *(KERNELS / f"{name}.cc" for name in ELEMENTWISE)])
-    assert not [source for source in sources if "__CUDA_ARCH__" in source.read_text(encoding="utf-8")]
-    texts = [(KERNELS / f"{name}.cc").read_text(encoding="utf-8") for name in ELEMENTWISE if name != ALONE]
-    together.write_text("\n".join(texts), encoding="utf-8")
-
-    def make(source: Path) -> Path:
-        if source == alone:
-            return cuda.library_of(source)
-        cuda._compile(source, ONE_GPU, source.with_suffix(".so"))
-        return source.with_suffix(".so")
-
-    made = compile_all([together, alone], lambda source: None, make)
-    for library in made.values():
-        assert isinstance(library, Path), library
-    found = {source: library for source, library in made.items() if isinstance(library, Path)}
-    return {name: found[alone if name == ALONE else together] for name in ELEMENTWISE}
+    cuda.library_of(SOURCE)
 
 
+@pytest.mark.usefixtures("_compiled")
 @pytest.mark.parametrize("name", ELEMENTWISE)
-def test_nvcc_compiles_every_elementwise_op_for_gpus(name: str, compiled: dict[str, Path]) -> None:
+def test_nvcc_compiles_every_elementwise_op_for_gpus(name: str) -> None:
     """TensorFlow, with CUDA or without, loads what is compiled and has GPU kernels in both types and all orders."""
-    if name == ALONE:
-        register.body_of(load_op(name), on_gpu=True)
-        assert cuda.library_of(KERNELS / f"{name}.cc") == compiled[name]
-    else:
-        for one in ELEMENTWISE:  # kernels are of ops, which have to be there
-            register.body_of(load_op(one))
-        load_custom_ops(compiled[name])
+    register.body_of(load_op(name), on_gpu=True)
     kind = register._kind_of(load_op(name))
     for order in ("", "Gradient", "GradientGradient"):
         kernels = get_registered_kernels_for_op(kind + order).kernel

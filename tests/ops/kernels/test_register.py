@@ -20,7 +20,7 @@ from pyopbench.ops.kernels.load_library import load_custom_ops
 from pyopbench.ops.load import load_op, load_ops, make_inputs
 from pyopbench.worker.prepare.prepare import prepare
 
-OPS = sorted(path.stem for path in KERNELS.glob("*.cc"))
+OPS = sorted(load_ops())
 ELEMENTWISE = ["cube", "double", "identity", "log", "relu", "sin_double", "sinh", "square"]
 pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.usefixtures("kernels")]
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-30, -1e-5, 0.999, -1.0, 1.001, 30.0, 1e30]
@@ -32,8 +32,7 @@ def call(name: str, *inputs: Any) -> Any:
 
 def test_every_op_has_a_kernel() -> None:
     """And no kernel is without an op."""
-    assert sorted(load_ops()) == OPS
-    assert [op.kernel for op in load_ops().values()] == [KERNELS / f"{name}.cc" for name in OPS]
+    assert {op.kernel for op in load_ops().values()} == set(KERNELS.glob("*.cc"))
 
 
 @pytest.mark.parametrize("mode", ["eager", "call"])
@@ -176,7 +175,7 @@ def test_what_is_not_for_a_kernel_is_refused_with_the_values(name: str, inputs: 
 
 
 def test_gradients_refuse_shapes_that_do_not_fit() -> None:
-    library = register._load(KERNELS / "square.cc")
+    library = register._load(load_op("square").kernel)
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"input 1 has shape \[3\] and input 0 has \[2\]"):
         library.pyopbench_square_gradient(np.ones(2), np.ones(3))
 
@@ -294,9 +293,9 @@ def test_without_a_compiler_no_op_has_a_kernel() -> None:
 
 def test_a_source_of_another_op_is_told_with_what_it_has() -> None:
     with pytest.raises(CannotCompile) as caught:
-        register.body_of(replace(load_op("cube"), kernel=KERNELS / "square.cc"))
-    assert caught.value.message == "square.cc registers no op of the name PyopbenchCube"
-    assert "pyopbench_square" in str(caught.value.received)
+        register.body_of(replace(load_op("cube"), kernel=load_op("log_huber").kernel))
+    assert caught.value.message == "log_huber.cc registers no op of the name PyopbenchCube"
+    assert "pyopbench_log_huber" in str(caught.value.received)
     assert caught.value.hint == "register PyopbenchCube"
 
 

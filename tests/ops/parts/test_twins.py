@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from made_nouns import made_variant
+from pyopbench.ops.cost_components import twin_of
 from pyopbench.ops.load import load_variant
-from pyopbench.ops.parts._twins import twin_of
 
 
 def test_a_twin_differs_from_its_variant_in_name_summary_and_role_alone() -> None:

@@ -1,16 +1,16 @@
-"""How controls are made from a variant: the same code with a `tf.function` of its own, as it is or slowed down."""
+"""The controls of `pyopbench certify`: variants whose difference from another one is known, as both run its code."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from pyopbench.model.variant import Variant
+from pyopbench.ops.cost_components import twin_of
 from pyopbench.ops.load import load_variant
-from pyopbench.ops.parts._twins import twin_of
 
 
 def twin(base: str) -> Variant:
-    """Return the twin of `base` as a control, which is measured by name."""
+    """Return the twin of `base`, measured by name: what is measured between the two is noise."""
     return replace(twin_of(load_variant(base)), role="control")
 
 
@@ -23,3 +23,12 @@ def slowed(base: str, percent: int) -> Variant:
         role="control",
         stretch=percent / 100,
     )
+
+
+VARIANTS = {
+    "native_twin": twin("native"),
+    "numpy_function_twin": twin("numpy_function"),
+    "py_function_numpy_slowed_10": slowed("py_function_numpy", 10),
+    "py_function_numpy_slowed_5": slowed("py_function_numpy", 5),
+    "py_function_numpy_twin": twin("py_function_numpy"),
+}
