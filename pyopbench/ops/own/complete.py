@@ -1,8 +1,14 @@
-"""From what a user has of an op to the op that is measured: what it is like is seen from running its body once."""
+"""From what a user has of an op to the op that is measured: what it is like is seen from running its body.
+
+A body that draws random numbers can only be compared under a seed; where one jumps, differences say nothing about a
+gradient.
+"""
 
 from __future__ import annotations
 
+import functools
 import math
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +18,11 @@ import numpy as np
 import tensorflow as tf
 
 from pyopbench.model.case import DTYPES
+from pyopbench.model.errors import BadInput
 from pyopbench.model.op import Body, GradientBody, Op, Own
 from pyopbench.model.own_op import OwnOp
-from pyopbench.ops.own.arguments import Arguments, arranged
-from pyopbench.ops.own.inputs import Examples, are_scalars, inputs_of, wrong
-from pyopbench.ops.own.randomness import require_same, seeded
-from pyopbench.ops.own.smoothness import is_smooth
-from pyopbench.ports.arrays import as_array, as_given, as_outputs, as_tuple, dtype_of
+from pyopbench.ops.own.arguments import Arguments, Examples, are_scalars, arranged, inputs_of, wrong
+from pyopbench.ports.arrays import as_array, as_given, as_outputs, as_tuple, dtype_of, in_parts, is_rounded
 from pyopbench.ports.rebinding import BODY
 
 TOLERANCE = {
@@ -48,6 +52,23 @@ float8 and float4: 1, because that is already an eighth to a half of the value."
 
 DEFAULT_QUICK = 3
 """Sizes of a quick run: the smallest, the middle one and the largest."""
+
+SEED = 0
+SCOPE = {"np": np, "numpy": np, "random": random, "tf": tf, "tensorflow": tf}
+"""What a statement that seeds may use beside the names of the body's module."""
+
+ROUNDING = 1e-5
+"""How far floats of two calls may be apart, relative to the largest: sums over threads may end in other bits."""
+
+STEP = {"float32": 2.0**-8, "float64": 2.0**-16}
+"""How far inputs are moved, times the magnitude of an element where that is above 1: as far as `checks` moves them."""
+
+LARGEST_CHANGE = 0.25
+"""A step of half the length changes a smooth function half as much, give or take its curvature and kinks; where it
+jumps, about as much or not at all."""
+
+ROUNDINGS = 64.0
+"""Roundings of the outputs, all added up, below which a change is none."""
 
 
 def complete(own: OwnOp, name: str, folder: Path) -> Op:
@@ -311,3 +332,102 @@ def _numba_of(own: OwnOp, gradient: GradientBody | None) -> Callable[[], tuple[B
 def _first_line(body: Any) -> str:
     text = (getattr(body, "__doc__", None) or "").strip()
     return text.splitlines()[0].strip() if text else getattr(body, "__name__", "an own op")
+
+
+def seeded(body: Body, statement: str) -> Body:
+    """Return a body before each call of which a statement is run, `{seed}` in it replaced by a number."""
+    code = compile(statement.replace("{seed}", str(SEED)), "--seed-with", "exec")
+    function = body
+    while hasattr(function, BODY):
+        function = getattr(function, BODY)
+    # In the module itself, so that a generator that is a global of it can be replaced.
+    scope = getattr(function, "__globals__", {})
+    for name in set(code.co_names) & SCOPE.keys():
+        scope.setdefault(name, SCOPE[name])
+
+    @functools.wraps(body, updated=())
+    def on_seed(*inputs: Any) -> Any:
+        exec(code, scope)
+        return body(*inputs)
+
+    setattr(on_seed, BODY, body)
+    return on_seed
+
+
+def require_same(first: Sequence[Any], second: Sequence[Any], *, is_seeded: bool) -> None:
+    """Look whether two calls of a body with the same inputs gave the same outputs.
+
+    Raises:
+        BadInput: they did not; with the way out.
+    """
+    for place, (one, other) in enumerate(zip(first, second, strict=True)):
+        apart = _apart(as_array(one), as_array(other))
+        if apart:
+            raise BadInput(
+                "the function returns different values for the same inputs: it draws random numbers "
+                "or keeps state between calls" + (", even after the code that should seed it" if is_seeded else ""),
+                received=f"output {place}: {apart}",
+                legal="a function that returns the same values every time, so that ports can be checked",
+                hint='--seed-with "np.random.seed({seed}); random.seed({seed})", or seed_with= in the file of the '
+                "op, runs that before each call (names of the body's module work too); or draw outside, and pass in "
+                "what was drawn",
+            )
+
+
+def _apart(one: Any, other: Any) -> str:
+    if one.shape != other.shape:
+        return f"shape {one.shape}, then {other.shape}"
+    if is_rounded(one):
+        first, second = in_parts(one), in_parts(other)
+        scale = float(np.abs(first[np.isfinite(first)]).max(initial=0.0))
+        same = np.isclose(first, second, rtol=0, atol=ROUNDING * scale, equal_nan=True).all(axis=-1)
+    else:
+        same = np.asarray(one == other)
+    count = int(same.size - np.count_nonzero(same))
+    return f"{count:,} of {same.size:,} elements differ" if count else ""
+
+
+def is_smooth(body: Body, inputs: Sequence[Any], floating: Sequence[int]) -> bool:
+    """Return whether the outputs of a body keep their shapes, and change half as much over half the way.
+
+    Args:
+        body: on arrays.
+        inputs: where; arrays.
+        floating: positions of the inputs to move, all at once.
+    """
+    rng = np.random.default_rng(0)
+    directions = [rng.choice([-1.0, 1.0], inputs[place].shape) for place in floating]
+    at = as_tuple(body(*as_given(inputs)))
+    whole, half = (_change(body, inputs, dict(zip(floating, directions, strict=True)), part) for part in (1.0, 0.5))
+    if whole is None or half is None:
+        return False
+    size = float(sum(np.abs(np.asarray(one, np.float64)).sum() for one in at if np.asarray(one).dtype.kind == "f"))
+    smallest = ROUNDINGS * size * max(np.finfo(inputs[place].dtype).eps for place in floating)
+    apart = sum(float(np.abs(one - 2 * other).sum()) for one, other in zip(whole, half, strict=True))
+    moved = sum(float(np.abs(one).sum()) for one in whole)
+    return bool(apart <= LARGEST_CHANGE * moved + smallest)
+
+
+def _change(body: Body, inputs: Sequence[Any], directions: dict[int, Any], part: float) -> list[Any] | None:
+    """Return how floating outputs differ between a step back and a step on.
+
+    None if any shape or whole number does, or if the body refuses inputs that are moved.
+    """
+    ends = []
+    for sign in (part, -part):
+        moved = list(inputs)
+        for place, direction in directions.items():
+            x = inputs[place]
+            reach = STEP[str(x.dtype.name)] * np.maximum(1.0, np.abs(x.astype(np.float64))) * direction
+            moved[place] = np.asarray(x + sign * reach, x.dtype)
+        try:
+            ends.append([np.asarray(one) for one in as_tuple(body(*as_given(moved)))])
+        except Exception:  # noqa: BLE001 - the body is the user's own, and may take no inputs but such as it was given
+            return None
+    above, below = ends
+    if [one.shape for one in above] != [one.shape for one in below]:
+        return None
+    pairs = list(zip(above, below, strict=True))
+    if not all(np.array_equal(one, other) for one, other in pairs if one.dtype.kind != "f"):
+        return None
+    return [one.astype(np.float64) - other for one, other in pairs if one.dtype.kind == "f"]

@@ -1,4 +1,4 @@
-"""The modules that own ops are in. Nothing is imported for it but what they import themselves."""
+"""The modules that own ops are in. A process of a pool imports this, so nothing here may import TensorFlow."""
 
 from __future__ import annotations
 

@@ -27,8 +27,7 @@ from pyopbench.model.variant import Variant
 from pyopbench.ops.alignment import Crossing, aligned_as_given, aligned_share
 from pyopbench.ops.kernels.simulated_device import is_simulated
 from pyopbench.ops.load import load_op, load_variant
-from pyopbench.ops.own.changes import change_for
-from pyopbench.ops.own.explain import explain, place_of
+from pyopbench.ops.own.explain import change_for, explain, place_of
 from pyopbench.ports.arrays import as_array, as_tuple, byte_count
 from pyopbench.worker.prepare import gpu, node_graph
 from pyopbench.worker.prepare.checks import (

@@ -16,8 +16,8 @@ from pyopbench import OwnOp
 from pyopbench.model.case import CHANGES, Change, Failure
 from pyopbench.model.errors import Unsupported
 from pyopbench.model.failures import failure_of
-from pyopbench.ops.own.changes import SAID
 from pyopbench.ops.own.complete import complete
+from pyopbench.ops.own.explain import SAID
 from pyopbench.worker.prepare.prepare import prepare
 from small_ops import case_of, put_in_place
 

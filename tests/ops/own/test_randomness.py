@@ -12,8 +12,7 @@ from pyopbench import OwnOp
 from pyopbench.model.case import Axes
 from pyopbench.model.errors import BadInput
 from pyopbench.ops.load import load_variants
-from pyopbench.ops.own.complete import complete
-from pyopbench.ops.own.randomness import require_same, seeded
+from pyopbench.ops.own.complete import complete, require_same, seeded
 from pyopbench.worker.plan import make_plan
 from pyopbench.worker.prepare.prepare import prepare
 from small_ops import put_in_place

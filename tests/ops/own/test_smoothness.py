@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyopbench.ops.own.smoothness import is_smooth
+from pyopbench.ops.own.complete import is_smooth
 
 X = np.random.default_rng(0).uniform(-2, 2, (50, 3))
 
