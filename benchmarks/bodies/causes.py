@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from pyopbench.model.op import Op
-from pyopbench.ops.own.changes import SAID
-from pyopbench.ops.own.explain import NOT_IN_TNP, explain
+from pyopbench.ops.own.explain import NOT_IN_TNP, SAID, explain
 from pyopbench.ports.keras_ops.lacking import Lacking
 from pyopbench.ports.traced.refusal import Refused
 

@@ -32,8 +32,7 @@ from pyopbench.model.errors import WrongResult
 from pyopbench.model.op import Op
 from pyopbench.model.variant import Variant
 from pyopbench.ops.load import load_op, load_variants, make_inputs
-from pyopbench.ops.own.changes import change_for
-from pyopbench.ops.own.explain import explain, place_of
+from pyopbench.ops.own.explain import change_for, explain, place_of
 from pyopbench.ports.arrays import as_array, as_tuple
 from pyopbench.worker.plan import why_not
 from pyopbench.worker.prepare.checks import Reference, check_gradients, check_unchanged, check_values, make_reference

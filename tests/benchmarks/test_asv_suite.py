@@ -22,8 +22,7 @@ from asv_suite.copies import CopiesPerCall
 from asv_suite.crossings import count_copies
 from asv_suite.device_copies import CopiesOnRoute, GpuCopy
 from asv_suite.preparation import Setting, case_of, skipped_if_not_supported
-from devices import needs_compiler
-from gpus import needs_none
+from devices import needs_compiler, needs_none
 from places import ROOT
 from pyopbench.model.case import DIRECTIONS, FLOOR_OPS, GPU, NO_GRADIENT, Case
 from pyopbench.model.discover import find

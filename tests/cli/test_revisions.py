@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from action_steps import measure_inputs, run_step
 from commands import Call, Ended, groups, told
 from op_projects import project
 from places import FAKE_WORKER_COMMAND
@@ -23,6 +22,7 @@ from pyopbench.judge.comparison.gate import read_gate
 from pyopbench.report.wording import gate as wording
 from pyopbench.store import run_folder, versions
 from repositories import commit, git
+from workflow_steps import measure_inputs, run_step
 
 __all__ = ["project"]
 FILES = ("comment.md", "gate.json", "junit.xml")

@@ -33,8 +33,7 @@ from unittest.mock import patch
 import probe_files
 import pyopbench
 import stored
-from mutant_files import DATA, KNOWN, NATIVE, OUT, PYTHON, TODAY, VICTIM, Commands, make
-from mutations import mutate
+from mutant_files import DATA, KNOWN, NATIVE, OUT, PYTHON, TODAY, VICTIM, Commands, make, mutate
 from places import ROOT
 from pyopbench.__main__ import EXIT_INTERRUPTED
 from pyopbench.cli import app

@@ -8,8 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from devices import needs_compiler
-from gpus import needs_gpu, needs_none
+from devices import needs_compiler, needs_gpu, needs_none
 from pyopbench.model.errors import Unsupported
 from pyopbench.worker import gpu_copies
 from pyopbench.worker.gpu_copies import GpuCopy, PreparedCopy

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 import tensorflow as tf
 
-from devices import needs_compiler
-from gpus import needs_gpu, needs_none
+from devices import needs_compiler, needs_gpu, needs_none
 from pyopbench.model.case import Case
 from pyopbench.model.errors import Elsewhere, Unsupported
 from pyopbench.ops.kernels.simulated_device import Counts
