@@ -122,6 +122,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _part_of(item: pytest.Item) -> str:
     marks = {mark for mark in ("slow", "measures") if item.get_closest_marker(mark)}
+    marks |= {"slow"} if "kernels" in _fixtures_of(item) else set()
     return next(part for part, those in PARTS.items() if those == marks)
 
 
@@ -140,7 +141,7 @@ def _fixtures_of(item: pytest.Item) -> tuple[str, ...]:
 
 
 @pytest.fixture(scope="session")
-def simulated() -> Iterator[Process]:
+def simulated(kernels: None) -> Iterator[Process]:
     """The process with the simulated device. What copies it counts does not depend on what else the machine does."""
     process = Process()
     yield process
@@ -180,6 +181,8 @@ def one_process_at_a_time(name: str) -> Iterator[None]:
 def kernels(tmp_path_factory: pytest.TempPathFactory) -> None:
     """The kernels of all ops and the simulated device, compiled by one process on all cores while the others wait.
 
+    Whatever uses it, or `simulated`, is slow.
+
     So is the kernel that `pyopbench new op my_kernel_start.py --kernel` writes: a library goes by the text.
     """
     from pyopbench.cli.sources import start_op
@@ -193,7 +196,7 @@ def kernels(tmp_path_factory: pytest.TempPathFactory) -> None:
     with one_process_at_a_time("kernels"), with_precompiled_header(sources) as library_of:
 
         def make(source: Path) -> Path:
-            if source.stem == "sinh":  # the one whose copies are counted
+            if source.stem == "elementwise_ops":  # those whose copies are counted
                 library_of(source, KERNEL_DEFINES)
             return library_of(source)
 

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from places import EXTRAS
-from pyopbench.model.discover import BUILTIN, PATH_VARIABLE, find, python_files, require_known
+from pyopbench.model.discover import BUILTIN, PATH_VARIABLE, find, names_in, python_files, require_known
 from pyopbench.model.errors import BadInput
 
 
 def test_ops_and_variants_of_the_package_are_found_by_name_in_order() -> None:
     found = find("ops")
-    assert found["sinh"] == BUILTIN / "sinh.py"
+    assert found["determinant"] == BUILTIN / "determinant.py"
+    assert found["sinh"] == BUILTIN / "elementwise.py"
     assert list(found) == sorted(found)
     assert "native" in find("variants")
 
@@ -37,13 +38,13 @@ def test_several_folders_are_separated_as_in_other_paths(tmp_path: Path, monkeyp
     assert {"mine", "negate"} <= set(find("ops"))
 
 
-def test_two_files_of_one_name_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_files_that_define_one_name_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "ops").mkdir()
     (tmp_path / "ops" / "sinh.py").touch()
     monkeypatch.setenv(PATH_VARIABLE, str(tmp_path))
     with pytest.raises(BadInput) as refused:
         find("ops")
-    assert refused.value.received == f"{BUILTIN / 'sinh.py'} and {tmp_path}/ops/sinh.py"
+    assert refused.value.received == f"{BUILTIN / 'elementwise.py'} and {tmp_path}/ops/sinh.py, sinh"
 
 
 def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,6 +58,22 @@ def test_only_python_files_count(tmp_path: Path) -> None:
     for name in ("b.py", "a.py", "_hidden.py", "notes.txt"):
         (tmp_path / name).touch()
     assert [path.name for path in python_files(tmp_path)] == ["a.py", "b.py"]
+
+
+def test_the_keys_of_a_table_are_names_and_a_file_that_cannot_be_read_has_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "several.py"
+    for text, names in (
+        ('OPS = {"a": 1, "b": 2}\n', ("a", "b")),
+        ('OPS: dict[str, int] = {"a": 1}\n', ("a",)),
+        ('VARIANTS = {"a": 1}\n', ("several",)),
+        ("OPS = {\n", ("several",)),
+        ("OP = 1\n", ("several",)),
+    ):
+        path.unlink(missing_ok=True)
+        path.write_text(text, encoding="utf-8")
+        assert names_in(path, "ops") == names
+    path.write_bytes(b"OPS = {'\xff': 1}")
+    assert names_in(path, "ops") == ("several",)
 
 
 def test_known_names_pass() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pyopbench.model.case import DTYPES, MODES, NO_GRADIENT
-from pyopbench.model.discover import find, folder_of
+from pyopbench.model.discover import find
 from pyopbench.model.errors import BadInput
 from pyopbench.model.op import CASE_DTYPE, Op
 from pyopbench.ops import load
@@ -31,11 +31,15 @@ def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "ops"
 
 
-def test_every_file_of_the_package_holds_what_its_name_says() -> None:
-    for kind, loaded in (("ops", load.load_ops()), ("variants", load.load_variants())):
-        names = [path.stem for path in sorted(folder_of(kind).glob("[!_]*.py"))]
-        assert list(loaded) == sorted(names)
-        assert [made.name for made in loaded.values()] == sorted(names)
+def test_everything_that_is_found_is_what_it_is_called() -> None:
+    for kind, loaded in (
+        ("ops", load.load_ops()),
+        ("variants", load.load_variants()),
+        ("floor", load.load_floor()),
+        ("parts", {name: load.load_variant(name) for name in find("parts")}),
+    ):
+        assert list(loaded) == list(find(kind))
+        assert [made.name for made in loaded.values()] == list(loaded)
 
 
 def test_variants_are_made_of_what_there_is() -> None:
@@ -74,7 +78,20 @@ def test_a_file_that_does_not_hold_its_name_is_bad_input(outside: Path, name: st
     with pytest.raises(BadInput) as raised:
         load.load_op(name)
     assert raised.value.received == find("ops")[name]
-    assert raised.value.legal == f"OP = Op(name={name!r}, ...)"
+    assert raised.value.hint
+
+
+def test_a_table_of_the_users_defines_several_ops(outside: Path) -> None:
+    table = 'OPS = {name: square(name=name) for name in ("first", "second")}'
+    (outside / "several.py").write_text(f"from small_ops import square\n{table}\n")
+    assert "first" not in find("ops"), "only what can be read without running it"
+    (outside / "several.py").write_text(
+        'from small_ops import square\nOPS = {"first": square(name="first"), "second": square(name="third")}\n'
+    )
+    assert {"first", "second"} <= set(find("ops"))
+    assert load.load_op("first").name == "first"
+    with pytest.raises(BadInput):
+        load.load_op("second")
 
 
 # Inputs

@@ -23,7 +23,6 @@ from pyopbench.worker.prepare.prepare import prepare
 
 pytest.importorskip("numba", reason="Numba is an extra: pip install 'pyopbench[numba]'")
 
-pytestmark = pytest.mark.usefixtures("kernels")
 OPS = list(find("ops"))
 
 
@@ -31,7 +30,7 @@ def test_every_op_has_a_compiled_body() -> None:
     assert [op.name for op in load_ops().values() if op.numba is None] == []
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", OPS)
 def test_values_and_gradients_are_the_reference_s(name: str, dtype: str) -> None:
     op = load_op(name)
@@ -83,6 +82,7 @@ def compiled_elsewhere(environment: dict[str, str]) -> list[int]:
     return [int(number) for number in json.loads(done.stdout)]
 
 
+@pytest.mark.slow  # each compiles in processes that start TensorFlow
 @pytest.mark.parametrize("trusted", [True, False])
 def test_what_a_worker_has_compiled_is_there_for_the_next_in_a_private_folder(tmp_path: Path, trusted: bool) -> None:
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "HOME": str(tmp_path)}
@@ -127,7 +127,7 @@ def test_a_site_that_is_given_twice_is_refused(image: Any) -> None:
 
 
 @pytest.mark.parametrize("image", IMAGES)
-@pytest.mark.parametrize("name", ["custom_op", "numba"])
+@pytest.mark.parametrize("name", [pytest.param("custom_op", marks=pytest.mark.slow), "numba"])
 def test_sparse_sites_at_the_edge_and_off_the_image_are_numpy_s(name: str, image: Any) -> None:
     op = load_op("sparse_conv_q")
     body = register.body_of(op) if name == "custom_op" else load_numba(op.name)[0]

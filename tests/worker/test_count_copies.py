@@ -30,6 +30,7 @@ GOLDEN = DATA / "golden"
 TIMEOUT_SECONDS = 300.0
 
 pytestmark = [
+    pytest.mark.usefixtures("kernels"),
     pytest.mark.skipif(
         not any(map(shutil.which, ("g++", "c++", "clang++"))), reason="the simulated device needs a C++ compiler"
     ),
