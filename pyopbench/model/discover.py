@@ -48,7 +48,7 @@ PLACES = {
 }
 """Kind -> the folder of the package, or the file, that defines what there is of it."""
 
-OBJECTS = {"ops": "OP", "variants": "VARIANT", "floor": "OP", "parts": "VARIANT"}
+OBJECTS = {"ops": "OP", "variants": "VARIANT", "floor": "OP", "parts": "VARIANT", "probes": "PROBE"}
 """Kind -> what a file calls the one that it defines; with an s, the table of several."""
 
 RESERVED = {"ops": "floor", "variants": "parts"}
@@ -112,9 +112,7 @@ def _names_in(path: Path, kind: str, modified: int) -> Sequence[str]:
 
 def find_probes() -> list[str]:
     """Return the names of the probes, in alphabetical order: the keys of the table in `PROBES`."""
-    tree = ast.parse(PROBES.read_text(encoding="utf-8"))
-    tables = (node.value for node in tree.body if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict))
-    return sorted(str(ast.literal_eval(key)) for table in tables for key in table.keys if key is not None)
+    return sorted(names_in(PROBES, "probes"))
 
 
 def bring_own(texts: Iterable[str], inputs: Sequence[str], seed_with: str = "") -> list[str]:
