@@ -94,7 +94,6 @@ class RunResult:
             raise BadInput(
                 "these results were pooled from several folders, and one folder holds one run",
                 received=formatting.listing([str(one) for one in self.sources]),
-                legal="results of one folder or file",
                 hint="result.report(folder) writes the report of all of them",
             )
         run_folder.require_new(place)

@@ -65,7 +65,6 @@ class _Parts:
                 raise BadInput(
                     f"{function.__name__} uses a name that is not there",
                     received=name,
-                    legal="names of builtins, modules, functions and constants that are there when it is measured",
                     hint=f"define or import {name} first, or take it as an argument",
                 )
         self.functions.append(source.strip())
@@ -148,28 +147,24 @@ def _plain(function: Callable[..., Any]) -> FunctionType:
         raise BadInput(
             "not a function whose source can be read",
             received=f"{function!r}, of type {type(function).__name__}",
-            legal="a function that is written with def, or the name of one: my_module.py:function",
             hint="write it with def: a function of the same arguments that calls this one",
         )
     if definition_name(function) == "<lambda>":
         raise BadInput(
             "a lambda has no source of its own: its line holds other things too",
             received=f"a lambda of {', '.join(function.__code__.co_varnames[: function.__code__.co_argcount])}",
-            legal="a function that is written with def",
             hint="give it a name: def body(x): return ...",
         )
     if function.__code__.co_freevars:
         raise BadInput(
             f"{function.__name__} is a closure, and what it closes over cannot travel to another process",
             received=", ".join(function.__code__.co_freevars),
-            legal="a function that takes what it needs as arguments, or has it as globals",
             hint="make them arguments with an example each, or constants of the notebook or script",
         )
     if hasattr(function, "__wrapped__"):
         raise BadInput(
             f"{function.__name__} is wrapped by a decorator, whose source does not come along",
             received=f"{function.__name__}, wrapped in {type(function).__name__}",
-            legal="a function without a decorator that wraps it",
             hint=f"measure {function.__name__}.__wrapped__, or {WAY_OUT}",
         )
     return function
@@ -183,7 +178,6 @@ def _source(function: FunctionType) -> str:
         raise BadInput(
             f"cannot find the source of {function.__name__}",
             received=f"{function.__name__}, defined in {function.__code__.co_filename}",
-            legal="a function of a file, or of a notebook's cell",
             hint=WAY_OUT,
         ) from error
     return source
@@ -213,6 +207,6 @@ def _cannot_travel(name: str, value: object, user: FunctionType, what: str) -> B
     return BadInput(
         f"{user.__name__} uses a global that cannot travel to another process: {name}, {what}",
         received=f"{name} = {shown if len(shown) <= 80 else f'{shown[:77]}...'}",
-        legal="modules, functions, classes of modules, numbers, texts, and lists or dicts of these",
-        hint=f"take {name} as an argument with an example, make it within {user.__name__}, or {WAY_OUT}",
+        hint="modules, functions, classes of modules, numbers, texts, and lists or dicts of these; "
+        f"take {name} as an argument with an example, make it within {user.__name__}, or {WAY_OUT}",
     )

@@ -77,7 +77,6 @@ def _require_free(markdown: str | None, *, as_json: bool) -> None:
         raise BadInput(
             "JSON and Markdown cannot both be printed",
             received="--json with --markdown -",
-            legal="--json with --markdown FILE, or one of them",
             hint="leave one of them out, or give Markdown a file",
         )
     _require_no_results("--markdown", markdown)
@@ -88,8 +87,8 @@ def _require_no_results(option: str, path: str | None) -> None:
         raise BadInput(
             f"{'XML' if option == '--junit' else 'Markdown'} would overwrite a file of results",
             received=f"{option} {path}",
-            legal=f"a name that does not end with {formatting.listing(RESULTS, 'or')}",
-            hint=f"for example {option} compare.{'xml' if option == '--junit' else 'md'}",
+            hint=f"choose a name that does not end with {formatting.listing(RESULTS, 'or')}; "
+            f"for example {option} compare.{'xml' if option == '--junit' else 'md'}",
         )
 
 

@@ -71,7 +71,6 @@ def _unusable(error: OSError) -> BadInput:
     return BadInput(
         "a file or folder cannot be read or written",
         received=error,
-        legal="paths that exist, with permission, on a disk with space",
         hint="fix it, or choose another path",
     )
 
@@ -80,7 +79,6 @@ def _unexpected(error: Exception) -> InternalError:
     return InternalError(
         "an internal error of pyopbench, or input that it does not handle",
         received=f"{type(error).__name__}: {error}",
-        legal="anything documented",
         hint="run the same command with --debug, and report what it shows",
     )
 

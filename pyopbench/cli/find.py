@@ -42,8 +42,7 @@ def scan(
         raise BadInput(
             "nothing to scan" if not paths else "--out and --recording need --draft",
             received="no PATH" if not paths else given,
-            legal="PATH..., or --draft FILE:LINE --out FILE",
-            hint="for example `pyopbench scan .`",
+            hint="name a PATH, or --draft FILE:LINE --out FILE; for example `pyopbench scan .`",
         )
     start = perf_counter()
     with err.status("scanning"):
@@ -104,7 +103,6 @@ def _draft(site: str, out_path: Path | None, recording: Path | None, paths: Sequ
         raise BadInput(
             "--draft writes one op file",
             received=f"--draft with {'--json' if as_json else ' '.join(map(str, paths))}",
-            legal="--draft FILE:LINE, and --out FILE",
             hint="scan and draft separately",
         )
     made = draft.draft(site, out_path, recording)
@@ -117,7 +115,6 @@ def _draft(site: str, out_path: Path | None, recording: Path | None, paths: Sequ
         raise BadInput(
             "the file already exists",
             received=out_path,
-            legal="a file that does not exist yet",
             hint="choose another --out",
         ) from error
     out.print(f"written: {escape(str(out_path))}", soft_wrap=True)
@@ -139,7 +136,6 @@ def record(*, command: Sequence[str], out_path: Path | None) -> int:
         raise BadInput(
             "no program to run",
             received="nothing after --",
-            legal="a command with its arguments",
             hint="for example `pyopbench record -- python train.py --epochs 1`",
         )
     file = out_path or Path(f"recording-{datetime.now(timezone.utc):%Y%m%d-%H%M%S}.json")

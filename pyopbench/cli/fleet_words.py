@@ -42,7 +42,6 @@ def parameters_of_run(context: typer.Context) -> dict[str, Any]:
             raise BadInput(
                 "an option that the hosts of a fleet are not given",
                 received=option,
-                legal="options of `pyopbench run` that say what to measure, and how",
                 hint=instead,
             )
     return {one.name: one.value_of(asked.params[one.name]) for one in options.RUN}

@@ -75,7 +75,6 @@ def _show_files(files: Sequence[Path], *, as_json: bool) -> None:
         raise BadInput(
             "at most two files can be compared",
             received=len(files),
-            legal="one file, or two",
             hint="compare them two at a time",
         )
     documents = [stored_probes.read(path) for path in files]

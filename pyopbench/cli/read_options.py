@@ -53,7 +53,6 @@ def read_shard(shard: str | None, replicates: int, revisions: Sequence[str] | No
             received=f"--settings replicates={replicates} without --shard"
             if shard is None
             else f"--shard {shard} with --rev",
-            legal="--shard I/N, without --rev",
             hint="for example --shard 1/4" if shard is None else "measure the revisions on one machine",
         )
     return ShardChoice(*parse_shard(shard), replicates)
@@ -84,8 +83,7 @@ def _read_step(calls: float | None, seconds: float | None) -> Step | None:
         raise BadInput(
             "not a step",
             received=given,
-            legal="both of them, above 0",
-            hint="for example --calls-per-step 1 --step-ms 120",
+            hint="give both, above 0; for example --calls-per-step 1 --step-ms 120",
         )
     from pyopbench.judge.step_savings import Step
 

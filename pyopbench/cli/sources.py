@@ -55,8 +55,8 @@ def start_op(path: Path, *, kernel: bool = False) -> list[Path]:
         raise BadInput(
             "not a valid file name for a new op",
             received=path,
-            legal="NAME.py, with lower-case letters, digits and underscores, and not the name of a built-in op",
-            hint="for example pyopbench new op my_op.py",
+            hint="use NAME.py, with lower-case letters, digits and underscores, and not the name of a built-in op; "
+            "for example pyopbench new op my_op.py",
         )
     texts = {path: _filled("op.py", name, kernel=kernel)}
     if kernel:
@@ -66,7 +66,6 @@ def start_op(path: Path, *, kernel: bool = False) -> list[Path]:
         raise BadInput(
             "the file already exists",
             received=there[0],
-            legal="a file that does not exist yet",
             hint="choose another name, or move the file away",
         )
     for one, text in texts.items():
@@ -95,8 +94,8 @@ def port(
         raise BadInput(
             "only your own ops can be ported",
             received=op,
-            legal="my_op.py, my_module.py:function or package.module:function",
-            hint="the sources of built-in ops are in pyopbench/ops/builtin/",
+            hint="name my_op.py, my_module.py:function or package.module:function; "
+            "the sources of built-in ops are in pyopbench/ops/builtin/",
         )
     with err.status("writing and testing the port"):
         written = write_port(brought()[names[0]], to, out_path, test_timeout_seconds)

@@ -144,7 +144,6 @@ def refuse_unbatched(gradients: Sequence[str], modes: Sequence[str]) -> None:
         raise BadInput(
             "batched forms have one gradient each and run in a graph",
             received=" and ".join(given) + " with --batch",
-            legal="--variant, --axis size=... and --axis dtype=... with --batch",
             hint=f"leave out {' and '.join(given)}, or --batch",
         )
 

@@ -337,7 +337,6 @@ def draft(site: str, out: Path | None, recording: Path | None = None) -> Draft:
         raise BadInput(
             f"cannot read {path}: {error}",
             received=site,
-            legal="FILE:LINE of a Python file",
             hint="`pyopbench scan` shows where callbacks are",
         ) from error
     found = _find(source, site, line, column)
@@ -354,8 +353,7 @@ def _read_site(site: str) -> tuple[Path, int, int | None]:
         raise BadInput(
             "not the location of a callback",
             received=repr(site),
-            legal="FILE:LINE or FILE:LINE:COLUMN, as `pyopbench scan` lists them",
-            hint="for example --draft train.py:42",
+            hint="FILE:LINE or FILE:LINE:COLUMN, as `pyopbench scan` lists them; for example --draft train.py:42",
         )
     return Path(match[1]), int(match[2]), int(match[3]) if match[3] else None
 
@@ -370,8 +368,8 @@ def _find(source: Source, site: str, line: int, column: int | None) -> CallbackN
         raise BadInput(
             "no callback starts there",
             received=site,
-            legal=f"lines {legal}" if legal else "the file has no callback",
-            hint="`pyopbench scan FILE` lists them",
+            legal=f"lines {legal}" if legal else None,
+            hint="`pyopbench scan FILE` lists them" if legal else "the file has no callback",
         )
     return here[0]
 
@@ -390,8 +388,8 @@ def _op_name(name: str, out: Path | None) -> str:
         raise BadInput(
             "not a valid name for a new op",
             received=name,
-            legal="lower-case letters, digits and underscores, starting with a letter; no built-in op has it",
-            hint="give another file with --out, for example --out my_op.py",
+            hint="lower-case letters, digits and underscores, starting with a letter; no built-in op has it; "
+            "give another file with --out, for example --out my_op.py",
         )
     return name
 

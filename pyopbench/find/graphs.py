@@ -62,7 +62,6 @@ def find_nodes(content: bytes | memoryview, file: str) -> list[GraphSite]:
         raise BadInput(
             f"not a SavedModel or GraphDef: {error}",
             received=file,
-            legal="a complete saved_model.pb or serialized GraphDef",
             hint="write it again, or give another file",
         ) from error
 
@@ -89,7 +88,6 @@ def find_nodes_in_text(content: str, file: str) -> list[GraphSite]:
         raise BadInput(
             "not a SavedModel or GraphDef in text form: its braces do not match",
             received=file,
-            legal="a complete SavedModel or GraphDef in Protocol Buffers text format",
             hint="write it again, or give another file",
         )
     return found

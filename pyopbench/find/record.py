@@ -77,7 +77,6 @@ def record(command: Sequence[str], file: Path) -> tuple[int, Usage]:
         raise BadInput(
             "the file already exists",
             received=file,
-            legal="a file that does not exist yet",
             hint="choose another --out",
         )
     parts.mkdir(mode=0o700, parents=True)
@@ -130,7 +129,6 @@ def _run(command: Sequence[str], parts: Path) -> int:
         raise BadInput(
             f"cannot start the program: {error.strerror}",
             received=command[0],
-            legal="a program on the PATH, or a path to one",
             hint="for example `pyopbench record -- python train.py`",
         ) from error
     return code if code >= 0 else SIGNAL_EXIT - code
@@ -248,7 +246,6 @@ def _read(recording: Path) -> dict[str, Any]:
         raise BadInput(
             "not a recording",
             received=f"{recording}: {wrong}",
-            legal="a file written by `pyopbench record`",
             hint="pyopbench record --out recording.json -- COMMAND",
         )
     require_whole(recording, content, "restore the file, or record the program again")

@@ -69,8 +69,7 @@ def scan(paths: Sequence[Path]) -> Scan:
             raise BadInput(
                 "no such file or folder",
                 received=path,
-                legal="Python files, folders, SavedModels or GraphDefs (.pb, .pbtxt)",
-                hint="give a path that exists",
+                hint="Python files, folders, SavedModels or GraphDefs (.pb, .pbtxt); give a path that exists",
             )
     found, seen = Scan(), set[tuple[int, int]]()
     for path in paths:

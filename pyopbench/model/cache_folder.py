@@ -54,7 +54,6 @@ def private_folder(name: str, what: str) -> Path:
         raise BadInput(
             f"cannot create the folder for {what}: {error}",
             received=folder,
-            legal="a writable folder",
             hint="set XDG_CACHE_HOME to one",
         ) from error
     if exposed is not None:
@@ -91,8 +90,8 @@ def refusal(exposed: Path, what: str) -> BadInput:
     return BadInput(
         f"other users can write to the folder for {what}, and pyopbench runs what is in it",
         received=exposed,
-        legal="a folder (not a link) that only you can write to, inside folders of yours or of root",
-        hint=f"chmod go-w {shlex.quote(str(exposed))}, if it is yours, or set XDG_CACHE_HOME",
+        hint="it has to be a folder (not a link) that only you can write to, inside folders of yours or of root; "
+        f"chmod go-w {shlex.quote(str(exposed))}, if it is yours, or set XDG_CACHE_HOME",
     )
 
 

@@ -109,8 +109,7 @@ class Case:
             raise BadInput(
                 "not the id of a case",
                 received=repr(key),
-                legal="op/variant/gradient/direction/mode/dtype/size/placement",
-                hint="`pyopbench list --cases` shows ids",
+                hint="op/variant/gradient/direction/mode/dtype/size/placement; `pyopbench list --cases` shows ids",
             )
         op, variant, gradient, direction, mode, dtype, size, placement = parts
         return cls(op, variant, gradient, direction, mode, dtype, int(size), placement)

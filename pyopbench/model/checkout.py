@@ -115,6 +115,6 @@ def require_from_checkout(environment: Mapping[str, str]) -> None:
             raise BadInput(
                 "a module is imported from the working tree instead of the revision",
                 received=f"{name}, from {path}",
-                legal="modules found from the current folder, the folder of the op, or PYTHONPATH",
-                hint="put the folder of the package on PYTHONPATH",
+                hint="modules are found from the current folder, the folder of the op and PYTHONPATH; "
+                "put the folder of the package on PYTHONPATH",
             )

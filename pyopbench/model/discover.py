@@ -146,15 +146,14 @@ def bring_own(texts: Iterable[str], inputs: Sequence[str], seed_with: str = "") 
         raise BadInput(
             "--input is for one function",
             received=f"--input with {', '.join(target.text for target in targets) or 'no function'}",
-            legal="my_module.py:function --input EXPR",
-            hint="name one function, and give one --input for each of its arguments",
+            hint="write my_module.py:function --input EXPR: "
+            "name one function, and give one --input for each of its arguments",
         )
     if seed_with and len(targets) != 1:
         raise BadInput(
             "--seed-with is for one op of your own",
             received=f"--seed-with with {', '.join(target.text for target in targets) or 'no such op'}",
-            legal="my_op.py, or my_module.py:function --input EXPR",
-            hint="name one op",
+            hint="name one op: my_op.py, or my_module.py:function --input EXPR",
         )
     bring(targets)
     return names

@@ -33,8 +33,8 @@ def host_name() -> str:
         raise BadInput(
             "not a name for a machine",
             received=f"{VARIABLE}={told!r}",
-            legal="up to 63 letters, digits, dots, dashes and underscores, the first of them a letter or a digit",
-            hint=f"for example {VARIABLE}=$(hostname -s), or unset it",
+            hint="use up to 63 letters, digits, dots, dashes and underscores, the first of them a letter or a digit; "
+            f"for example {VARIABLE}=$(hostname -s), or unset it",
         )
     return told
 

@@ -66,6 +66,5 @@ def _refusal(path: Path) -> BadInput:
     return BadInput(
         "other users can change this compiled library, and pyopbench would run it",
         received=path,
-        legal="a regular file of yours or of root that nobody else can write to",
         hint=f"rm {shlex.quote(str(path))}: it will be compiled again",
     )

@@ -138,7 +138,6 @@ def read_target(text: str, inputs: Sequence[str], taken: Sequence[str], seed_wit
         raise BadInput(
             "your op has the name of another op",
             received=f"{name}, from {text}",
-            legal="a file whose name no other op has",
             hint="rename the file",
         )
     baseline = "" if function else _baseline_in(ast.parse(Path(place).read_bytes()))
@@ -180,14 +179,13 @@ def _check_inputs(text: str, function: str, inputs: Sequence[str]) -> None:
         raise BadInput(
             "a function needs an example of each of its arguments",
             received=f"{text} without --input",
-            legal="--input once for each argument: a Python expression with np and rng, or a .npy file",
-            hint=f'pyopbench run {text} --input "np.zeros((480, 640, 3), np.uint8)"',
+            hint="give --input once for each argument: a Python expression with np and rng, or a .npy file; "
+            f'pyopbench run {text} --input "np.zeros((480, 640, 3), np.uint8)"',
         )
     if inputs and not function:
         raise BadInput(
             "--input is only for functions",
             received=f"--input with {text}",
-            legal="my_module.py:function --input EXPR",
             hint="put the inputs into the file, or name a function in it",
         )
     names = [split_input(one)[0] for one in inputs]
@@ -196,8 +194,8 @@ def _check_inputs(text: str, function: str, inputs: Sequence[str]) -> None:
         raise BadInput(
             "named inputs must come last, each once",
             received=" ".join(f"--input {one!r}" for one in inputs),
-            legal="--input EXPR for each positional argument, then --input NAME=EXPR",
-            hint="order them like the arguments of a call",
+            hint="give --input EXPR for each positional argument, then --input NAME=EXPR; "
+            "order them like the arguments of a call",
         )
     for expression in (split_input(one)[1] for one in inputs):
         if not expression.endswith(".npy"):
@@ -221,7 +219,6 @@ def _readable(path: Path) -> Path:
         raise BadInput(
             "the file is not in the encoding that it declares, or in UTF-8 if it declares none",
             received=f"{path}: {error.msg}",
-            legal="a file that Python can read",
             hint="save it as UTF-8, or declare its encoding in the first line: # -*- coding: latin-1 -*-",
         ) from error
     return real_path(path)

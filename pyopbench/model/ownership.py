@@ -40,15 +40,13 @@ def require_own(folder: Path) -> None:
         raise BadInput(
             "no folder can have this name",
             received=repr(str(folder)),
-            legal="a path without null characters, in characters that the file system can store",
-            hint="choose another folder",
+            hint="a path without null characters, in characters that the file system can store; choose another folder",
         ) from error
     if trust.everybody or owner in _own_ids():
         return
     raise BadInput(
         "the folder belongs to another user, so pyopbench does not write into it",
         received=f"{folder}, of user {owner}; you are {os.geteuid()}",
-        legal="a folder of your own",
         hint="use --out, copy the folder, or use --trust-folder to write into it anyway",
     )
 

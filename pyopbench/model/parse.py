@@ -49,7 +49,7 @@ def split_some(what: str, values: Iterable[str]) -> tuple[str, ...]:
     """
     found = split(values)
     if not found:
-        raise BadInput(f"empty {what}", received="''", legal="at least one name", hint="leave it out for the default")
+        raise BadInput(f"empty {what}", received="''", hint="leave it out for the default")
     return found
 
 
@@ -68,8 +68,7 @@ def parse_size(text: str) -> int:
         raise BadInput(
             "not a size",
             received=repr(text),
-            legal=f"a whole number from 1 to {LARGEST_SIZE:,}",
-            hint="for example size=1e3,1e6",
+            hint=f"a whole number from 1 to {LARGEST_SIZE:,}; for example size=1e3,1e6",
         )
     return int(number)
 
@@ -86,8 +85,8 @@ def parse_duration(text: str) -> float:
         raise BadInput(
             "not a duration",
             received=repr(text),
-            legal=f"a number with s, m, h or without a unit, above zero and at most {LONGEST_SECONDS:g} seconds",
-            hint="for example 90s or 5m",
+            hint=f"a number with s, m, h or without a unit, above zero and at most {LONGEST_SECONDS:g} seconds; "
+            "for example 90s or 5m",
         )
     return seconds
 
@@ -104,8 +103,8 @@ def parse_bytes(text: str) -> int:
         raise BadInput(
             "not a number of bytes",
             received=repr(text),
-            legal=f"a number above zero, with K, M, G, T or without a unit, and at most {MOST_BYTES >> 40}T",
-            hint="for example 8G",
+            hint=f"a number above zero, with K, M, G, T or without a unit, and at most {MOST_BYTES >> 40}T; "
+            "for example 8G",
         )
     return int(number)
 
@@ -122,8 +121,8 @@ def parse_shard(text: str) -> tuple[int, int]:
         raise BadInput(
             "not a shard",
             received=repr(text),
-            legal="I/N with I from 1 to N",
-            hint="for example --shard 3/40; an array of Slurm that is to begin at 1: sbatch --array=1-40",
+            hint="I/N with I from 1 to N; "
+            "for example --shard 3/40; an array of Slurm that is to begin at 1: sbatch --array=1-40",
         )
     return index, of
 
@@ -144,8 +143,7 @@ def parse_share(what: str, text: str) -> float:
         raise BadInput(
             f"not a share for {what}",
             received=repr(text),
-            legal="above 0% and below 100%",
-            hint="for example 3%, which is 0.03",
+            hint="above 0% and below 100%; for example 3%, which is 0.03",
         )
     return share
 
@@ -173,8 +171,7 @@ def parse_fail_on(text: str, minimum_effect: float) -> float | None:
         raise BadInput(
             "the slowdown is below the smallest difference that counts",
             received=f"{text!r} with a minimum effect of {minimum_effect:g}",
-            legal=f"at least {minimum_effect * 100:g}%",
-            hint="lower --min-effect too, if such a small difference matters",
+            hint=f"at least {minimum_effect * 100:g}%; lower --min-effect too, if such a small difference matters",
         )
     return slowdown
 
@@ -187,8 +184,7 @@ def _slowdown(text: str) -> float:
         raise BadInput(
             "not a slowdown for --fail-on slower:",
             received=repr(text),
-            legal="above 0%",
-            hint="for example 5%, which is 0.05, or 150%",
+            hint="above 0%; for example 5%, which is 0.05, or 150%",
         )
     return slowdown
 

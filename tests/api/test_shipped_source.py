@@ -137,7 +137,7 @@ def test_what_cannot_travel_is_named_and_so_is_the_way_out(function: Any, what: 
     with pytest.raises(BadInput) as error:
         source_of(function)
     assert (error.value.message, error.value.received) == (what, received)
-    assert error.value.legal
+    assert error.value.hint
     assert error.value.hint
 
 

@@ -51,7 +51,6 @@ def test_what_batched_forms_have_no_choice_of_is_refused(call: Call) -> None:
     assert ended.err == told(
         "batched forms have one gradient each and run in a graph",
         received="--mode eager with --batch",
-        legal="--variant, --axis size=... and --axis dtype=... with --batch",
         hint="leave out --mode eager, or --batch",
     )
 

@@ -49,7 +49,6 @@ def test_a_folder_of_another_user_is_written_into_only_where_it_is_trusted(
         assert refused.err == told(
             "the folder belongs to another user, so pyopbench does not write into it",
             received=f"{out.parent}, of user {owner}; you are {STRANGER}",
-            legal="a folder of your own",
             hint="use --out, copy the folder, or use --trust-folder to write into it anyway",
         )
         assert (measured, list(out.parent.iterdir())) == ([], [])

@@ -138,7 +138,6 @@ def test_what_only_one_report_can_do_is_refused_with_the_folders_that_can(
     assert ended.err == told(
         "a run on several versions has one report per version",
         received=f"{finished} with {option[0]}",
-        legal="--json and --out with the folder of one version",
         hint=f"pyopbench report {versions.read(finished)[0].folder}, or without these options",
     )
 

@@ -64,7 +64,7 @@ def test_what_cannot_be_measured_is_refused_with_what_would_be(text: str, inputs
     with pytest.raises(BadInput) as refused:
         read_target(text, inputs, [])
     assert refused.value.received == received
-    assert refused.value.legal
+    assert refused.value.hint
     assert refused.value.hint
 
 
@@ -76,7 +76,7 @@ def test_inputs_by_name_come_last_and_once(module: Path) -> None:
     for inputs in (["y=1", "2"], ["y=1", "y=2"]):
         with pytest.raises(BadInput) as refused:
             read_target(f"{module}:body", inputs, [])
-        assert refused.value.legal
+        assert refused.value.hint
 
 
 def test_a_statement_that_python_cannot_parse_is_refused(module: Path) -> None:

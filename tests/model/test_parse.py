@@ -70,7 +70,7 @@ def test_what_is_no_size_is_refused_with_what_is_one(text: str) -> None:
         parse_size(text)
     assert caught.value.received == repr(text)
     assert caught.value.received == repr(text)
-    assert caught.value.legal
+    assert caught.value.hint
     assert caught.value.hint
 
 

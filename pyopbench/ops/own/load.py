@@ -77,8 +77,8 @@ def _load(target: Target) -> Op:
         raise BadInput(
             "the file does not define an op",
             received=f"OP is {type(found).__name__}" if hasattr(module, "OP") else "no OP",
-            legal=f"OP = OwnOp(...), or OP = Op(name={target.name!r}, ...)",
-            hint=f"or name a function in it: {target.place}:FUNCTION --input EXPR",
+            hint=f"end it with OP = OwnOp(...), or OP = Op(name={target.name!r}, ...); "
+            f"or name a function in it: {target.place}:FUNCTION --input EXPR",
         )
     return complete(replace(found, seed_with=target.seed_with or found.seed_with), target.name, folder)
 
@@ -100,8 +100,8 @@ def _require_taken(function: Any, values: Sequence[Any], target: Target) -> None
         raise BadInput(
             f"the inputs do not fit the function: {error}",
             received=" ".join(f"--input {one!r}" for one in target.inputs),
-            legal=f"{target.function}{signature}",
-            hint="give --input EXPR for each positional argument, then --input NAME=EXPR",
+            hint=f"the function is {target.function}{signature}; "
+            "give --input EXPR for each positional argument, then --input NAME=EXPR",
         ) from error
 
 
@@ -125,8 +125,7 @@ def _evaluated(expression: str, scope: dict[str, Any]) -> Any:
         raise BadInput(
             f"--input cannot be evaluated: {describe_error(error)}",
             received=repr(expression),
-            legal="a Python expression with np and rng",
-            hint="try it in Python",
+            hint="it has to be a Python expression with np and rng; try it in Python",
         ) from error
 
 
@@ -136,7 +135,6 @@ def _broken(target: Target, error: Exception) -> BadInput:
     return BadInput(
         f"{where}: {describe_error(error)}",
         received=f"the op {target.name}",
-        legal="a file that can be imported, inputs that can be created and a body that accepts them",
         hint="fix it and try again",
     )
 

@@ -103,7 +103,7 @@ def test_what_is_missing_or_of_another_kind_is_said(fields: dict[str, Any], what
     with pytest.raises(BadInput, match=what) as refused:
         op_of(**fields)
     assert refused.value.received is not None
-    assert refused.value.legal
+    assert refused.value.hint
 
 
 def test_a_gradient_may_be_none_for_whole_numbers_and_for_what_does_not_matter() -> None:
