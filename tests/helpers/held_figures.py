@@ -281,7 +281,7 @@ def _fleet() -> Mapping[str, Holder]:
         f"{value_of('scripts/fleet_scale.py', 'CASES'):,} cases",
         f"{value_of('scripts/fleet_scale.py', 'HOSTS')} hosts",
         size(open_file.SAMPLES.most_bytes),
-        percent(max(value_of("tests/stats/test_machines.py", "BETWEEN"))),
+        percent(max(value_of("tests/stats/test_launch_model.py", "BETWEEN"))),
     )
 
 
@@ -315,7 +315,7 @@ def _how_it_measures() -> Mapping[str, Holder]:
 
 
 def _statistics() -> Mapping[str, Holder]:
-    machines, alarms = "tests/stats/test_machines.py", "scripts/change_alarms.py"
+    machines, alarms = "tests/stats/test_launch_model.py", "scripts/change_alarms.py"
     no_false = f"{1 - 0.05 ** (1 / tables.REPORTS):.0%}"
     return {
         "1%": Example("a share that explains the spread, what runs of the simulations differ by, and a default rate"),
