@@ -91,6 +91,7 @@ LEVEL = percent(estimate.LEVEL)
 MINIMUM = percent(MINIMUM_EFFECT)
 ERROR = percent(estimate.FAMILY_ERROR)
 RUN_EFFECT = percent(launch_model.RUN_EFFECT)
+LARGEST_GRAPH = f"{max(value_of('pyopbench/worker/prepare/node_graph.py', 'LINEAR'))} copies"
 WHOLE = Example("all of it")
 THREE_RUNS = 2
 """Degrees of freedom of what three runs differ by."""
@@ -114,6 +115,7 @@ def held() -> dict[str, dict[str, Holder]]:
         "against-peers.md": _against_peers(),
         "api.md": {"40%": Example("0.4 in other words"), **_exact(LEVEL)},
         "certification.md": _certification(),
+        "commands.md": _exact(LARGEST_GRAPH),
         "comparing.md": {
             **_exact(f"{gate.MOST_LINES} lines", percent(unpaired.RUN_SPREAD), ERROR, percent(INTERLEAVED_ERROR)),
             **_exact(*(f"{100 * ratio - 100:.0f}%" for ratio in tables.SLOWDOWNS)),
@@ -304,7 +306,7 @@ def _how_it_measures() -> Mapping[str, Holder]:
     sets = value_of("pyopbench/worker/machine_limits.py", "working_sets")
     return _exact(
         seconds(value_of("pyopbench/worker/prepare/node_graph.py", "LONGEST_CALL_SECONDS")),
-        f"{max(value_of('pyopbench/worker/prepare/node_graph.py', 'LINEAR'))} copies",
+        LARGEST_GRAPH,
         size(min(sets)),
         size(max(sets)),
         percent(limits.ENOUGH_SHARE),
