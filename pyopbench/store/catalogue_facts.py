@@ -23,20 +23,23 @@ def declared(kind: str) -> Mapping[str, Mapping[str, Any]]:
         kind: `ops` or `variants`.
 
     Returns:
-        Name -> the keywords of the last call in its file, those that are plain values.
+        Name -> the keywords of its call, those that are plain values: in the table of its file, or else the last one.
     """
     return _declared(kind, os.environ.get(PATH_VARIABLE, ""))
 
 
 @lru_cache(maxsize=16)  # every file of results asks, and a history has thousands
 def _declared(kind: str, path: str) -> Mapping[str, Mapping[str, Any]]:
-    return {name: _keywords(path) for name, path in find(kind).items()}
+    return {name: _keywords(path, name) for name, path in find(kind).items()}
 
 
-def _keywords(path: Path) -> dict[str, Any]:
+def _keywords(path: Path, name: str) -> dict[str, Any]:
     tree = _parse(path)
     last = tree.body[-1] if tree is not None and tree.body else None
     call = last.value if isinstance(last, ast.Assign | ast.AnnAssign) else None
+    if isinstance(call, ast.Dict):
+        keys = [key.value if isinstance(key, ast.Constant) else None for key in call.keys]
+        call = call.values[keys.index(name)] if name in keys else None
     if tree is None or not isinstance(call, ast.Call):
         return {}
     found = {str(keyword.arg): _value_or_none(keyword.value, tree) for keyword in call.keywords}

@@ -48,7 +48,7 @@ def test_what_is_computed_is_passed_over_and_constants_are_followed(
 def test_files_are_read_once_in_a_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A history has thousands of files of results, each of which asks; another folder for ops is another answer."""
     before = declared("ops")
-    monkeypatch.setattr(catalogue_facts, "_keywords", lambda path: {"summary": path.name})
+    monkeypatch.setattr(catalogue_facts, "_keywords", lambda path, name: {"summary": path.name})
     assert declared("ops") is before
     (tmp_path / "ops").mkdir()
     (tmp_path / "ops" / "mine.py").touch()
