@@ -42,8 +42,20 @@ def _keywords(path: Path, name: str) -> dict[str, Any]:
         call = call.values[keys.index(name)] if name in keys else None
     if tree is None or not isinstance(call, ast.Call):
         return {}
-    found = {str(keyword.arg): _value_or_none(keyword.value, tree) for keyword in call.keywords}
-    return {name: value for name, value in found.items() if value is not None}
+    keywords = [*_usual_keywords(call.func, tree), *call.keywords]
+    values = {str(keyword.arg): _value_or_none(keyword.value, tree) for keyword in keywords}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _usual_keywords(called: ast.expr, tree: ast.Module) -> list[ast.keyword]:
+    """Return the keywords that a call has because what it calls is a `partial` of the same file."""
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call):
+            named = {target.id for target in statement.targets if isinstance(target, ast.Name)}
+            partial = statement.value.func
+            if isinstance(called, ast.Name) and called.id in named and getattr(partial, "id", "") == "partial":
+                return statement.value.keywords
+    return []
 
 
 def _value_or_none(node: ast.expr, tree: ast.Module) -> Any:
