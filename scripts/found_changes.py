@@ -126,7 +126,7 @@ def _differences(answer: Mapping[str, Any]) -> list[Any]:
 
 def measured_by(folder: Path) -> str | None:
     """Return the commit of pyopbench that measured a run; None where that is not known."""
-    commit: str | None = run_folder.read_run(versions.read(folder)[0].folder)["environment"]["commit"]
+    commit: str | None = run_folder.read_run(versions.read(folder)[0].folder).environment["commit"]
     return commit
 
 

@@ -22,8 +22,10 @@ from pyopbench.report.markdown import escape
 from pyopbench.report.sections.certificate import rows_of
 from pyopbench.report.wording.certificate import miss_text, renaming_text
 from pyopbench.report.wording.decisions import answer_text
-from pyopbench.store.certificate import Certificate, from_dict
+from pyopbench.store import run_folder
+from pyopbench.store.certificate import Certificate
 from pyopbench.store.promises import misses_of
+from pyopbench.store.strict_json import convert
 
 ROOT = Path(__file__).parent.parent
 sys.path += [str(ROOT / folder) for folder in ("benchmarks", "scripts")]
@@ -75,8 +77,7 @@ def decided(reference: Path = REFERENCE) -> str:
 
 def trusted(reference: Path = REFERENCE) -> str:
     """Return the first rows of the certificate that a run carries, as Markdown."""
-    stored = _content(reference / "run.json").get("certificate")
-    certificate = None if stored is None else from_dict(stored)
+    certificate = run_folder.read_run(reference).certificate
     if certificate is None:
         return "(The run carries no certificate.)\n"
     held = [row for row in rows_of(certificate) if row[2] != formatting.MISSING][:PROMISES]
@@ -85,8 +86,8 @@ def trusted(reference: Path = REFERENCE) -> str:
 
 def certified(folder: Path = CERTIFICATES) -> str:
     """Return what each stored certificate found, which promises it missed, and which decisions changed, as Markdown."""
-    stored = [from_dict(_content(path)) for path in sorted(folder.glob("*.json"))]
-    certificates = {_made(one): one for one in stored if one is not None}
+    stored = [convert(_content(path), Certificate, str(path)) for path in sorted(folder.glob("*.json"))]
+    certificates = {_made(one): one for one in stored}
     columns = {made: _rows_by_name(one) for made, one in certificates.items()}
     promises = {what: promised for rows in columns.values() for what, (_, promised) in rows.items()}
     missing = (formatting.MISSING, "")

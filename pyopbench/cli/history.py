@@ -128,7 +128,7 @@ def _rerun(rerun: Rerun, folder: Path, seconds: float | None) -> None:
         place = folder / (rerun.folder if number == 1 else f"{rerun.folder}-{number}")
         if not versions.is_here(place):
             break
-        planned = run_folder.read_run(versions.read(place)[0].folder)["cases"]
+        planned = run_folder.read_run(versions.read(place)[0].folder).cases
         if set(rerun.cases) <= set(planned):
             _run(("pyopbench", "resume", str(place), *rerun.own_words, "--yes"))
             return

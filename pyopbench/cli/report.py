@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
@@ -42,6 +42,7 @@ from pyopbench.store.open_file import REPORT, read_bytes
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
     from pyopbench.judge.decision import Decision
+    from pyopbench.store.content import Settings as StoredSettings
     from pyopbench.store.run import Run
 
 EXIT_WRONG = 1
@@ -209,7 +210,7 @@ def _settling(reason: StillOpen, again: list[str], report: list[str], run: Run) 
         return again  # on one more machine
     if settled.enough is not None and settled.enough <= MOST_LAUNCHES_ASKED:
         launches = max(settled.enough, settled.launches + 1)
-        budget = run.settings.get("budget_seconds")
+        budget = run.settings.budget_seconds
         minutes = [] if budget is None else ["--budget", f"{math.ceil(budget * launches / settled.launches / 60)}m"]
         return [*again, "--launches", str(launches), *minutes]
     least = max((one.high for one in reason.candidates if one.high is not None), default=math.inf)
@@ -220,10 +221,10 @@ def _settling(reason: StillOpen, again: list[str], report: list[str], run: Run) 
 
 def _as_measured(decision: Decision, run: Run) -> list[str]:
     """Return the options that measure a decision as before, as far as they are not the usual ones."""
-    stored = run.catalogue["ops"].get(decision.op, {})
+    stored = run.catalogue.ops.get(decision.op)
     sizes = sorted({Case.from_id(key).size for key in run.cases if Case.from_id(key).op == decision.op})
-    quick = bool(run.settings.get("quick"))
-    usual = sorted(stored.get("quick_sizes" if quick else "sizes", sizes))
+    quick = run.settings.quick
+    usual = sizes if stored is None else sorted(stored.quick_sizes if quick else stored.sizes)
     variant = Label.parse(decision.baseline).variant
     return [
         *(["--quick"] if quick else []),
@@ -235,12 +236,12 @@ def _as_measured(decision: Decision, run: Run) -> list[str]:
     ]
 
 
-def _settings_words(stored: Mapping[str, Any], usual: Settings) -> list[str]:
+def _settings_words(stored: StoredSettings, usual: Settings) -> list[str]:
     """Return the options for what `--settings` has set: rounds that only a budget limits were not."""
     changed = {
-        name: stored[name]
+        name: getattr(stored, name)
         for name in OF_SETTINGS
-        if stored.get(name, UNLIMITED) not in (getattr(usual, name), UNLIMITED)
+        if getattr(stored, name, UNLIMITED) not in (getattr(usual, name), UNLIMITED, None)
     }
     texts = {
         name: f"{value:g}s" if name == "case_timeout_seconds" else "yes" if value is True else str(value)
@@ -321,7 +322,7 @@ def print_report(judgement: Judgement, folder: Path, ended: Ended | None, folder
             out.print(f"  {escape(command)}", soft_wrap=True)
     print_failures([one for one in judgement.run.failures if one.status not in EXPECTED])
     if ended is not None:
-        most = int(judgement.run.settings["launches"])
+        most = judgement.run.settings.launches
         say(progress_text(stopping.look(judgement, ended.launches, most)))
         say(sampling_text(ended.sampling_seconds, ended.seconds), err)
     out.print(f"report: {escape(str(folder / 'report.html'))}", soft_wrap=True)

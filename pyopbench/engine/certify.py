@@ -117,8 +117,8 @@ def _certificate_of(
 
 
 def _control_run(one: Measured) -> ControlRun:
-    launches = len({line["launch"] for line in one.judgement.run.launches})
-    return ControlRun(launches, int(one.judgement.run.settings["launches"]), one.ended.by)
+    launches = len({line.launch for line in one.judgement.run.launches})
+    return ControlRun(launches, one.judgement.run.settings.launches, one.ended.by)
 
 
 def _require_pairs(certificate: Certificate, folder: Path) -> None:

@@ -6,8 +6,9 @@ import random
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeVar
+
+from msgspec import structs
 
 from pyopbench.engine import memory
 from pyopbench.engine.remaining_work import RemainingWork, failures_elsewhere, failures_of
@@ -16,7 +17,20 @@ from pyopbench.model.case import Case, forward_group
 from pyopbench.model.errors import BadInput
 from pyopbench.model.host import host_name
 from pyopbench.store import run_folder
+from pyopbench.store.lines import (
+    GroupLine,
+    LaunchLine,
+    LimitsLine,
+    Line,
+    LostLine,
+    PreparedLine,
+)
+from pyopbench.store.strict_json import convert
 from pyopbench.store.warnings import is_spoilt
+
+L = TypeVar("L", bound=Line)
+NO_LIMITS: dict[str, Any] = {"bandwidths": [], "peaks": {}, "reason": ""}
+"""What a line of limits holds where the worker does not say."""
 
 SAME_WHEN_RESUMED = ("tensorflow", "numpy", "cpu")
 """What a worker has to have in common with the run that it continues, or its launches would not be comparable."""
@@ -141,14 +155,16 @@ class WarmLaunch:
         assert self.worker is not None
         if "environment" in answer:
             _require_same(self.work.environment, self.worker.environment)
-            self.work.append("launch", self.launch, environment={**self.worker.environment, "host": host_name()})
+            environment = {**self.worker.environment, "host": host_name()}
+            self.work.append(LaunchLine(launch=self.launch, environment=environment))
             return True
         group = self.todo.pop(0)
-        content = {key: answer[key] for key in run_folder.PREPARED_KEYS if key in answer}
-        self.work.append("prepared", self.launch, group=group, seconds=time.monotonic() - self._asked, **content)
-        if "checked" in content:
+        seconds = time.monotonic() - self._asked
+        line = _line(PreparedLine, answer, launch=self.launch, group=group, seconds=seconds)
+        self.work.append(line)
+        if line.checked is not None:
             self.work.checked.add(group)
-        if is_spoilt(content) and not self._is_apart:
+        if is_spoilt(line.left_behind) and not self._is_apart:
             self.work.apart.add(group)
             return False
         self.prepared.append(group)
@@ -179,11 +195,11 @@ class WarmLaunch:
             answer = self.worker.ask({"do": "limits"})
         except CaseLost as lost:
             self.is_lost, answer = True, {"reason": lost.reason}
-        content = {key: answer.get(key, default) for key, default in run_folder.NO_LIMITS.items()}
-        work.append("limits", self.launch, **content)
-        work.limits[self.launch] = content["reason"]
+        line = _line(LimitsLine, {**NO_LIMITS, **answer}, launch=self.launch)
+        work.append(line)
+        work.limits[self.launch] = line.reason
 
-    def sample(self, group: str, rounds: int, sweep: int = 0) -> Mapping[str, Any] | None:
+    def sample(self, group: str, rounds: int, sweep: int = 0) -> GroupLine | None:
         """Sample the open cases of a group in a sweep, and store it; return that, None if it cost the worker."""
         assert self.worker is not None
         cases, settings = self.work.cases(group), self.work.settings
@@ -203,13 +219,13 @@ class WarmLaunch:
             self.close()
             self._record_loss(group, lost, cases)
             return None
-        content = {key: answer[key] for key in run_folder.SAMPLED_KEYS if key in answer}
-        self.work.append("group", self.launch, group=group, **{"pass": sweep}, **content)
-        made = max((int(rows[-1][0]) + 1 for rows in content["samples"].values() if rows), default=0)
+        line = _line(GroupLine, answer, launch=self.launch, group=group, **{"pass": sweep})
+        self.work.append(line)
+        made = max((int(rows[-1][0]) + 1 for rows in line.samples.values() if rows), default=0)
         self.rounds[group] = max(made, self.rounds.get(group, 0))
-        if content["samples"]:
+        if line.samples:
             self.work.sampled[group].add(self.launch)
-        return content
+        return line
 
     def _request(self, do: str, group: str, **more: Any) -> dict[str, Any]:
         cases = self.work.cases(group)
@@ -228,7 +244,7 @@ class WarmLaunch:
             failures += failures_elsewhere(lost, work.unfailed(), self.launch, failed, work.losses)
         else:
             work.retried.add(group)
-        work.append("lost", self.launch, group=group, failures=[asdict(failure) for failure in failures])
+        work.append(LostLine(launch=self.launch, group=group, failures=failures))
 
 
 def forward_first(groups: Sequence[str]) -> list[str]:
@@ -245,10 +261,16 @@ def forward_first(groups: Sequence[str]) -> list[str]:
     return order
 
 
-def runner_seconds(content: Mapping[str, Any]) -> dict[str, float]:
+def _line(kind: type[L], answer: Mapping[str, Any], **known: Any) -> L:
+    """Return the line that is made of a worker's answer, as far as the line has its keys, and of what else is known."""
+    keys = [field.encode_name for field in structs.fields(kind)]
+    return convert({**{key: answer[key] for key in keys if key in answer}, **known}, kind, "the worker's answer")
+
+
+def runner_seconds(line: GroupLine) -> dict[str, float]:
     """Return what a round of each runner took on average, of a stored pass: backward is within forward+backward."""
     found: dict[str, float] = {}
-    for key, rows in content["samples"].items():
+    for key, rows in line.samples.items():
         case = Case.from_id(key)
         rounds = len({row[0] for row in rows})
         seconds = sum(row[3] for row in rows) / rounds if rounds else 0.0

@@ -31,6 +31,7 @@ from pyopbench.model.errors import PyopbenchError, WorkerLost
 from pyopbench.model.side import Environment
 from pyopbench.report.wording import measuring as wording
 from pyopbench.store import run_folder, versions
+from pyopbench.store.lines import EndedLine
 
 
 class Listener:
@@ -299,8 +300,15 @@ class _Schedule:
             by = "budget"
         ended = Ended(work.launches, by, work.looks, self._budget.spent, self._budget.sampling_seconds)
         if is_stored:
-            times = {"seconds": ended.seconds, "sampling_seconds": ended.sampling_seconds}
-            work.append("ended", ended.launches, by=by, looks=ended.looks, **times)
+            work.append(
+                EndedLine(
+                    launch=ended.launches,
+                    by=by,
+                    looks=ended.looks,
+                    seconds=ended.seconds,
+                    sampling_seconds=ended.sampling_seconds,
+                )
+            )
         return ended
 
     def _measure_batch(self) -> None:

@@ -23,6 +23,7 @@ from pyopbench.model.case import (
     PLACEMENTS,
     SIMULATED,
     Axes,
+    Failure,
 )
 from pyopbench.model.checkout import Checkout
 from pyopbench.model.discover import find, require_known
@@ -30,8 +31,10 @@ from pyopbench.model.errors import BadInput
 from pyopbench.model.option_text import option_text
 from pyopbench.model.own_target import brought
 from pyopbench.model.paths import real_path
-from pyopbench.model.side import HERE, Environment, settings_of_environment
+from pyopbench.model.side import HERE, Environment
 from pyopbench.store import certificate, run_folder, versions
+from pyopbench.store.content import Catalogue, OwnOp, RunContent, RunSettings
+from pyopbench.store.strict_json import convert
 
 
 def check_axes(axes: Axes) -> None:
@@ -248,7 +251,7 @@ def begin_all(asked: Sequence[tuple[Path, Request]]) -> list[PlannedRun]:
     return create_all([(folder, content) for (folder, _), content in zip(asked, contents, strict=True)])
 
 
-def create_all(planned: Sequence[tuple[Path, Mapping[str, Any]]]) -> list[PlannedRun]:
+def create_all(planned: Sequence[tuple[Path, RunContent]]) -> list[PlannedRun]:
     """Make the folders of runs, each with its content as from `content_of`.
 
     Raises:
@@ -256,11 +259,11 @@ def create_all(planned: Sequence[tuple[Path, Mapping[str, Any]]]) -> list[Planne
     """
     created = datetime.now(timezone.utc).isoformat(timespec="seconds")
     for folder, content in planned:
-        run_folder.create(folder, {"run": real_path(folder).name, "created": created, **content})
-    return [PlannedRun(folder, len(content["cases"]), len(content["skips"])) for folder, content in planned]
+        run_folder.create(folder, content.with_changes(run=real_path(folder).name, created=created))
+    return [PlannedRun(folder, len(content.cases), len(content.skips)) for folder, content in planned]
 
 
-def _planned(request: Request) -> dict[str, Any]:
+def _planned(request: Request) -> RunContent:
     plan = ask_for_plan(request.axes, environment=request.environment)
     require_cases(plan, request.axes)
     return content_of(request, plan)
@@ -289,24 +292,31 @@ def check_request(request: Request) -> None:
         )
 
 
-def content_of(request: Request, plan: Mapping[str, Any]) -> dict[str, Any]:
+def content_of(request: Request, plan: Mapping[str, Any]) -> RunContent:
     """Return the content of the `run.json` of what is asked for, but for its name and when it was made."""
     own = brought() if request.checkout is None else request.checkout.own()
-    settings = {**asdict(request.settings), "quick": request.axes.quick, "baseline": request.baseline}
-    if request.pairs:
-        settings["pairs"] = dict(request.pairs)
-    settings |= settings_of_environment(request.environment)
+    settings = RunSettings(
+        **asdict(request.settings),
+        quick=request.axes.quick,
+        baseline=request.baseline,
+        pairs=dict(request.pairs or {}),
+        tf=request.environment.tf,
+        packages=list(request.environment.packages),
+        python=request.environment.python,
+    )
     environment = {**plan["environment"], **git.commit_of_package(), "pyopbench": pyopbench.__version__}
-    return {
-        "command": list(request.command),
-        "settings": settings,
-        "environment": environment,
-        "certificate": certificate.find(environment),
-        "catalogue": plan["catalogue"],
-        "cases": plan["cases"],
-        "skips": plan["skips"],
-        "own": {name: {"words": brought()[name].words, "fingerprint": one.fingerprint} for name, one in own.items()},
-    }
+    return RunContent(
+        run="",
+        created="",
+        command=list(request.command),
+        settings=settings,
+        environment=environment,
+        certificate=certificate.find(environment),
+        catalogue=convert(plan["catalogue"], Catalogue, "the worker's plan"),
+        cases=plan["cases"],
+        skips=convert(plan["skips"], list[Failure], "the worker's plan"),
+        own={name: OwnOp(words=list(brought()[name].words), fingerprint=one.fingerprint) for name, one in own.items()},
+    )
 
 
 def begin_versions(folder: Path | None, request: Request, asked: Sequence[str]) -> tuple[Path, list[PlannedRun]]:

@@ -27,8 +27,9 @@ from pyopbench.model.discover import BUILTIN, KERNELS, OPS, PACKAGE, WORKER, fin
 from pyopbench.model.errors import BadInput
 from pyopbench.model.label import Label
 from pyopbench.model.own_target import brought
-from pyopbench.model.side import HERE, Environment, environment_of
+from pyopbench.model.side import HERE, Environment
 from pyopbench.store import probes, run_folder
+from pyopbench.store.content import Catalogue, RunContent
 from pyopbench.store.probes import SCHEMA, SOFTWARE, Key, Row
 
 TIMEOUT_SECONDS = 180.0
@@ -202,31 +203,31 @@ def keep_beside(folder: Path, requires: Iterable[str], tell: Tell) -> None:
     if not missing and before is not None:
         probes.write(path, before)
         return
-    found = try_all(list(dict.fromkeys(missing)), ProbeOptions(environment_of(run["settings"])), tell, known)
+    found = try_all(list(dict.fromkeys(missing)), ProbeOptions(run.settings.environment), tell, known)
     keep(found)
     probes.write(path, probes.merged(before, found))
 
 
-def _known(path: Path, run: Mapping[str, Any]) -> dict[str, Any] | None:
+def _known(path: Path, run: RunContent) -> dict[str, Any] | None:
     """Return what is known of the software of a run and its ops: what is kept, and what lies beside the run."""
     ops = dict.fromkeys(case.op for case in _candidates(run))
-    there = [read_kept(run["environment"], ops), _of_software(path, run["environment"])]
+    there = [read_kept(run.environment, ops), _of_software(path, run.environment)]
     found = [document for document in there if document is not None]
     return reduce(probes.merged, found) if found else None
 
 
-def _candidates(run: Mapping[str, Any]) -> list[Case]:
+def _candidates(run: RunContent) -> list[Case]:
     """Return the cases of a run without parts of callbacks and ops of the floor, about which nothing is decided."""
-    ops, variants = run["catalogue"]["ops"], run["catalogue"]["variants"]
-    return [case for case in map(Case.from_id, run["cases"]) if case.op in ops and case.variant in variants]
+    ops, variants = run.catalogue.ops, run.catalogue.variants
+    return [case for case in map(Case.from_id, run.cases) if case.op in ops and case.variant in variants]
 
 
-def _needed(run: Mapping[str, Any], requires: Iterable[str]) -> list[Attempt]:
-    baseline = str(run["settings"]["baseline"])
+def _needed(run: RunContent, requires: Iterable[str]) -> list[Attempt]:
+    baseline = run.settings.baseline
     today = [Attempt(probe, baseline) for probe in PROBES.values()]
     asked = [
         Attempt(PROBES[name], label if name in OF_THE_GRADIENT else Label.parse(label).variant, op)
-        for op, label in sorted({(case.op, _label(case, run["catalogue"])) for case in _candidates(run)})
+        for op, label in sorted({(case.op, _label(case, run.catalogue)) for case in _candidates(run)})
         for name in requires
         if name in PROBES
     ]
@@ -239,9 +240,8 @@ def _with_cube(before: Mapping[str, Any] | None, requires: Iterable[str]) -> lis
     return [Attempt(row.probe, row.label) for row in rows if row.could_not_be_tried and row.probe in asked]
 
 
-def _label(case: Case, catalogue: Mapping[str, Any]) -> str:
-    gradients = catalogue["variants"][case.variant]["gradients"]
-    return str(Label.of(case.variant, case.gradient, gradients))
+def _label(case: Case, catalogue: Catalogue) -> str:
+    return str(Label.of(case.variant, case.gradient, catalogue.variants[case.variant].gradients))
 
 
 SOURCES = (".py", ".cc", ".cpp", ".cu", ".h", ".hpp")

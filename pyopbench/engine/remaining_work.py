@@ -8,12 +8,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.worker_process import CaseLost
 from pyopbench.judge.bounded_cases import may_have_bound
 from pyopbench.model.case import EMPTY, FLOOR_OPS, FLOOR_SUFFIX, NO_GRADIENT, TWIN_SUFFIX, Case, Failure
 from pyopbench.model.checkout import Checkout
 from pyopbench.store import run_folder
+from pyopbench.store.lines import FAILING, AnyLine, EndedLine, GroupLine, LimitsLine, LookLine, PreparedLine
 
 Look = Callable[[int], frozenset[str]]
 """Is given how many launches have been sampled and returns the ids of the cases to measure on."""
@@ -103,18 +106,18 @@ class RemainingWork:
         op = Case.from_id(self.planned[group][0]).op
         return self.checking.setdefault(op, launch) == launch
 
-    def append(self, kind: str, launch: int, **content: Any) -> None:
+    def append(self, line: AnyLine) -> None:
         """Store a line; what failed according to it is not measured any more, nor what has to fail with it.
 
-        What several workers have prepared at the same time may fail in each of them: that is told once.
+        What several workers have prepared at the same time may fail in each of them: that is stored once.
         """
-        if "failures" in content:
-            fresh = [failure for failure in content["failures"] if failure["case"] not in self.failed]
-            self.failed.update(failure["case"] for failure in fresh)
+        if isinstance(line, FAILING):
+            fresh = [failure for failure in line.failures if failure.case not in self.failed]
+            self.failed.update(failure.case for failure in fresh)
             refused = refused_with_gradient(fresh, self.unfailed())
-            self.failed.update(failure["case"] for failure in refused)
-            content["failures"] = [*fresh, *refused]
-        run_folder.append(self.folder, {"kind": kind, "launch": launch, **content})
+            self.failed.update(failure.case for failure in refused)
+            line = structs.replace(line, failures=[*fresh, *refused])
+        run_folder.append(self.folder, line)
 
     def narrow(self, look: Look) -> None:
         """Take a look, store it, and keep only what it leaves open."""
@@ -122,7 +125,7 @@ class RemainingWork:
 
     def narrow_to(self, found: frozenset[str]) -> None:
         """Store a look, and keep only what it leaves open."""
-        self.append("look", self.launches, open=sorted(found))
+        self.append(LookLine(launch=self.launches, open=sorted(found)))
         self.looks += 1
         self.groups = _open_groups(self.planned, found)
 
@@ -165,26 +168,26 @@ def remaining_work(
     run_folder.drop_torn_line(folder)
     lines, _ = run_folder.read_lines(folder)
     planned: dict[str, list[str]] = {}
-    for case in run["cases"]:
+    for case in run.cases:
         planned.setdefault(Case.from_id(case).group, []).append(case)
     sampled: dict[str, set[int]] = {group: set() for group in planned}
     for line in lines:
-        if line["kind"] == "group" and line["samples"]:
-            sampled[line["group"]].add(line["launch"])
-    looks = [line for line in lines if line["kind"] == "look"]
-    ended = next((line for line in reversed(lines) if line["kind"] == "ended"), None)
+        if isinstance(line, GroupLine) and line.samples:
+            sampled[line.group].add(line.launch)
+    looks = [line for line in lines if isinstance(line, LookLine)]
+    ended = next((line for line in reversed(lines) if isinstance(line, EndedLine)), None)
     return RemainingWork(
         folder=folder,
         settings=settings,
         planned=planned,
-        groups=_open_groups(planned, looks[-1]["open"]) if looks else dict(planned),
+        groups=_open_groups(planned, looks[-1].open) if looks else dict(planned),
         sampled=sampled,
-        failed={failure["case"] for line in lines for failure in line.get("failures", ())},
-        checked={line["group"] for line in lines if "checked" in line},
-        environment=run["environment"],
-        limits={line["launch"]: line["reason"] for line in lines if line["kind"] == "limits"},
+        failed={failure.case for line in lines if isinstance(line, FAILING) for failure in line.failures},
+        checked={line.group for line in lines if isinstance(line, PreparedLine) and line.checked is not None},
+        environment=run.environment,
+        limits={line.launch: line.reason for line in lines if isinstance(line, LimitsLine)},
         looks=len(looks),
-        ended=None if ended is None else ended["by"],
+        ended=None if ended is None else ended.by,
         python=python,
         checkout=checkout,
     )
@@ -256,26 +259,26 @@ def _is_floor_of(case: Case, variant: str) -> bool:
     return case.variant == variant + FLOOR_SUFFIX or (case.variant == variant and case.op in FLOOR_OPS)
 
 
-def refused_with_gradient(failures: Sequence[Mapping[str, Any]], cases: Iterable[str]) -> list[dict[str, Any]]:
+def refused_with_gradient(failures: Sequence[Failure], cases: Iterable[str]) -> list[Failure]:
     """Return a failure, of the same reason, for every case with a gradient whose forward pass is unsupported.
 
     The forward pass is part of it: the same body at the same size. To try is dear where XLA is what refuses, because it
     compiles first (2 s for sparse_conv_q, TensorFlow 2.21).
 
     Args:
-        failures: as they are stored.
+        failures: of cases.
         cases: ids of all cases that are still measured.
     """
     reasons = {
-        _forward_pass(Case.from_id(failure["case"])): failure
+        _forward_pass(Case.from_id(failure.case)): failure
         for failure in failures
-        if failure["status"] == "unsupported" and Case.from_id(failure["case"]).direction == "forward"
+        if failure.status == "unsupported" and Case.from_id(failure.case).direction == "forward"
     }
     if not reasons:
         return []
     left = {key: Case.from_id(key) for key in cases}
     return [
-        {**reasons[refused], "case": key}
+        replace(reasons[refused], case=key)
         for key, case in left.items()
         if case.direction != "forward" and (refused := _forward_pass(case)) in reasons
     ]

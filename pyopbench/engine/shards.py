@@ -8,14 +8,13 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from pyopbench.model.case import Case
 from pyopbench.model.errors import BadInput
 from pyopbench.model.host import host_name
-from pyopbench.store.shards import Shard, unit_of
+from pyopbench.store.content import RunContent, Shard, unit_of
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ class ShardChoice:
         return self.of // self.replicates
 
 
-def narrowed(contents: Sequence[Mapping[str, Any]], choice: ShardChoice | None) -> list[Mapping[str, Any]]:
+def narrowed(contents: Sequence[RunContent], choice: ShardChoice | None) -> list[RunContent]:
     """Return the contents of `run.json` with the cases and skips of one shard alone.
 
     Args:
@@ -66,7 +65,7 @@ def narrowed(contents: Sequence[Mapping[str, Any]], choice: ShardChoice | None) 
             hint=f"--settings replicates=N measures each unit on several machines: --shard {choice.index}/"
             f"{measured * _enough(choice, measured)} --settings replicates={_enough(choice, measured)}",
         )
-    parts = balanced(costs, choice.parts, int(contents[0]["settings"]["seed"]))
+    parts = balanced(costs, choice.parts, contents[0].settings.seed)
     shard = Shard(
         index=choice.index,
         of=choice.of,
@@ -75,17 +74,17 @@ def narrowed(contents: Sequence[Mapping[str, Any]], choice: ShardChoice | None) 
         parts=parts,
         host=host_name(),
     )
-    stored, mine = msgspec.to_builtins(shard), set(shard.units)
-    return [{**_only(content, mine), "shard": stored} for content in contents]
+    mine = set(shard.units)
+    return [_only(content, mine).with_changes(shard=shard) for content in contents]
 
 
-def require_unmerged(run: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
+def require_unmerged(run: RunContent, folder: Path) -> RunContent:
     """Return the content of a `run.json`, which is not that of a merged run.
 
     Raises:
         BadInput: it is, so that what is open of it is open in a shard.
     """
-    if "merged" not in run:
+    if run.merged is None:
         return run
     raise BadInput(
         "a merged run is not resumed: its launches are of several machines",
@@ -100,7 +99,7 @@ def _enough(choice: ShardChoice, measured: int) -> int:
     return max(-(-choice.of // measured), 1)
 
 
-def costs_of(contents: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+def costs_of(contents: Sequence[RunContent]) -> dict[str, int]:
     """Return about what each unit costs to measure, in timed passes; 0 for one of which nothing can be measured.
 
     Blocks are made equally long whatever they time, and preparing is the same work for each pass, so that what a unit
@@ -108,11 +107,11 @@ def costs_of(contents: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """
     passes: dict[str, set[tuple[int, str, str]]] = {}
     for number, content in enumerate(contents):
-        for key in content["cases"]:
+        for key in content.cases:
             case = Case.from_id(key)
             passes.setdefault(unit_of(case), set()).add((number, case.group, case.runner))
-        for skip in content["skips"]:
-            passes.setdefault(unit_of(Case.from_id(skip["case"])), set())
+        for skip in content.skips:
+            passes.setdefault(unit_of(Case.from_id(skip.case)), set())
     return {unit: len(found) for unit, found in passes.items()}
 
 
@@ -132,14 +131,14 @@ def balanced(costs: Mapping[str, int], many: int, seed: int) -> list[list[str]]:
     return [sorted(part) for part in parts]
 
 
-def plan_hash(contents: Sequence[Mapping[str, Any]], choice: ShardChoice, parts: Sequence[Sequence[str]]) -> str:
+def plan_hash(contents: Sequence[RunContent], choice: ShardChoice, parts: Sequence[Sequence[str]]) -> str:
     """Return a hash of all that has to be alike in every shard: cases, settings, own ops, and how they are divided."""
     plan = {
         "runs": [
             {
-                "cases": content["cases"],
-                "settings": content["settings"],
-                "own": {name: one["fingerprint"] for name, one in content["own"].items()},
+                "cases": content.cases,
+                "settings": msgspec.to_builtins(content.settings),
+                "own": {name: own.fingerprint for name, own in content.own.items()},
             }
             for content in contents
         ],
@@ -150,9 +149,9 @@ def plan_hash(contents: Sequence[Mapping[str, Any]], choice: ShardChoice, parts:
     return hashlib.sha256(json.dumps(plan, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def _only(content: Mapping[str, Any], units: set[str]) -> dict[str, Any]:
+def _only(content: RunContent, units: set[str]) -> RunContent:
     def is_mine(key: str) -> bool:
         return unit_of(Case.from_id(key)) in units
 
-    cases = [key for key in content["cases"] if is_mine(key)]
-    return {**content, "cases": cases, "skips": [skip for skip in content["skips"] if is_mine(skip["case"])]}
+    cases = [key for key in content.cases if is_mine(key)]
+    return content.with_changes(cases=cases, skips=[skip for skip in content.skips if is_mine(skip.case)])

@@ -20,6 +20,7 @@ from pyopbench.model.errors import BadInput, NothingMeasured, PyopbenchError
 from pyopbench.model.own_target import brought
 from pyopbench.model.process_guard import TemporaryFolder
 from pyopbench.store import run_folder, versions
+from pyopbench.store.content import RunContent
 from pyopbench.store.versions import Revision, ValueDifference, Values
 
 GROUPS_PER_TWIN = 6
@@ -94,14 +95,12 @@ def repository_in(folder: Path) -> Path:
     """
     part = versions.read(folder)[0].folder
     run = run_folder.read_run(part)
-    stored_run.require_same_own(
-        folder, {name: one for name, one in run.get("own", {}).items() if name not in brought()}, {}
-    )
-    ops = {Case.from_id(key).op for key in run["cases"]} & set(run["catalogue"]["ops"])
+    stored_run.require_same_own(folder, {name: one for name, one in run.own.items() if name not in brought()}, {})
+    ops = {Case.from_id(key).op for key in run.cases} & set(run.catalogue.ops)
     return revisions.repository_of(sorted(ops))
 
 
-def _require_two(planned: Sequence[tuple[Revision, Mapping[str, Any] | None]]) -> None:
+def _require_two(planned: Sequence[tuple[Revision, RunContent | None]]) -> None:
     able = [revision for revision, content in planned if content is not None]
     if len(able) > 1:
         return
@@ -114,7 +113,7 @@ def _require_two(planned: Sequence[tuple[Revision, Mapping[str, Any] | None]]) -
     )
 
 
-def _first(planned: Sequence[tuple[Revision, Mapping[str, Any] | None]]) -> Revision:
+def _first(planned: Sequence[tuple[Revision, RunContent | None]]) -> Revision:
     return next(revision for revision, content in planned if content is not None)
 
 
@@ -124,9 +123,9 @@ class _Plans:
     def __init__(self, request: planning.Request, repository: Path) -> None:
         self._request, self._repository = request, repository
 
-    def of(self, wanted: Sequence[Revision]) -> list[tuple[Revision, dict[str, Any] | None]]:
+    def of(self, wanted: Sequence[Revision]) -> list[tuple[Revision, RunContent | None]]:
         """Return each revision with what came out, and the content of its run; None where there is a problem."""
-        made: dict[str, tuple[Revision, dict[str, Any] | None]] = {}
+        made: dict[str, tuple[Revision, RunContent | None]] = {}
         with TemporaryFolder() as scratch:
             for revision in wanted:
                 if revision.commit not in made:
@@ -135,12 +134,12 @@ class _Plans:
         return [
             (
                 msgspec.structs.replace(revision, problem=told.problem, values=told.values),
-                None if content is None else {**content, "revision": versions.stored_in_run(revision)},
+                None if content is None else content.with_changes(revision=versions.stored_in_run(revision)),
             )
             for revision, (told, content) in zip(wanted, found, strict=True)
         ]
 
-    def _plan(self, revision: Revision, kept: _Kept) -> tuple[Revision, dict[str, Any] | None]:
+    def _plan(self, revision: Revision, kept: _Kept) -> tuple[Revision, RunContent | None]:
         checkout = git.checkout_of(self._repository, revision.commit)
         try:
             _require_files(checkout)
@@ -206,8 +205,8 @@ def _require_files(checkout: Checkout) -> None:
             )
 
 
-def _twin_of(content: Mapping[str, Any]) -> dict[str, Any]:
+def _twin_of(content: RunContent) -> RunContent:
     """Return the first revision's run with a few of its groups: an identical pair for each of their cases."""
-    groups = list(dict.fromkeys(Case.from_id(key).group for key in content["cases"]))
+    groups = list(dict.fromkeys(Case.from_id(key).group for key in content.cases))
     drawn = set(groups[::GROUPS_PER_TWIN])
-    return {**content, "cases": [key for key in content["cases"] if Case.from_id(key).group in drawn]}
+    return content.with_changes(cases=[key for key in content.cases if Case.from_id(key).group in drawn])

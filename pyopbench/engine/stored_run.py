@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 from pyopbench.engine import git, plan
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.shards import require_unmerged
-from pyopbench.model import formatting, side
-from pyopbench.model.case import FLOOR_SUFFIX, TWIN_SUFFIX, Case
+from pyopbench.model import formatting
+from pyopbench.model.case import FLOOR_SUFFIX, TWIN_SUFFIX, Case, Failure
 from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.own_target import Target, brought
 from pyopbench.model.side import Environment
 from pyopbench.store import run_folder
+from pyopbench.store.content import OwnOp
+from pyopbench.store.lines import FAILING, AnyLine, GroupLine
 
 
 def require_resumable(folder: Path, own: Mapping[str, Target] | None = None) -> None:
@@ -33,8 +34,8 @@ def require_resumable(folder: Path, own: Mapping[str, Target] | None = None) -> 
     """
     run = require_unmerged(run_folder.read_run(folder), folder)
     run_folder.require_unchanged([*run_folder.changes(folder), *run_folder.read_lines(folder)[1]])
-    require_same_own(folder, run.get("own", {}), brought() if own is None else own)
-    cases = [Case.from_id(key) for key in run["cases"]]
+    require_same_own(folder, run.own, brought() if own is None else own)
+    cases = [Case.from_id(key) for key in run.cases]
     known = find("variants")
     require_known("op", sorted({case.op for case in cases}), {**find("ops"), **find("floor")})
     require_known(
@@ -42,7 +43,7 @@ def require_resumable(folder: Path, own: Mapping[str, Target] | None = None) -> 
         sorted({case.variant for case in cases}),
         {*known, *find("parts"), *(name + suffix for name in known for suffix in (FLOOR_SUFFIX, TWIN_SUFFIX))},
     )
-    then, now = run["environment"].get("commit"), git.commit_of_package()["commit"]
+    then, now = run.environment.get("commit"), git.commit_of_package()["commit"]
     if then is not None and then != now:  # None: it was begun by an installed package, which has a version instead
         raise BadInput(
             "the run was started at another commit",
@@ -52,14 +53,14 @@ def require_resumable(folder: Path, own: Mapping[str, Target] | None = None) -> 
         )
 
 
-def require_same_own(folder: Path, then: Mapping[str, Any], now: Mapping[str, Target]) -> None:
+def require_same_own(folder: Path, then: Mapping[str, OwnOp], now: Mapping[str, Target]) -> None:
     """Check that the own ops of a run are there and unchanged; the arguments are those of then and of now."""
-    then_words = [word for one in then.values() for word in one["words"]]
+    then_words = [word for one in then.values() for word in one.words]
     for name, one in then.items():
-        if name not in now or now[name].fingerprint != one["fingerprint"]:
+        if name not in now or now[name].fingerprint != one.fingerprint:
             raise BadInput(
                 "your op has changed since the run was started" if name in now else "the run has an op of yours",
-                received=f"{name}, from {one['words'][0]}",
+                received=f"{name}, from {one.words[0]}",
                 legal="your ops named again, unchanged, because pyopbench runs no code named by a folder",
                 hint=_resume_command(folder, then_words) if name not in now else "start a new run",
             )
@@ -72,8 +73,8 @@ def resume_command(folder: Path) -> str:
 
 def stored_resume_command(folder: Path, part: Path) -> str:
     """Return the command that resumes a run on several versions, with the own ops that a part of it was planned for."""
-    own = run_folder.read_run(part).get("own", {})
-    return _resume_command(folder, [word for one in own.values() for word in one["words"]])
+    own = run_folder.read_run(part).own
+    return _resume_command(folder, [word for one in own.values() for word in one.words])
 
 
 def _resume_command(folder: Path, own_words: Sequence[str]) -> str:
@@ -81,27 +82,14 @@ def _resume_command(folder: Path, own_words: Sequence[str]) -> str:
 
 
 def settings_of(folder: Path) -> Settings:
-    """Return how the run in a folder is measured, to continue it.
-
-    Raises:
-        BadInput: it was planned without a setting that is needed now.
-    """
-    settings = run_folder.read_run(folder)["settings"]
-    known = fields(Settings)
-    missing = [one.name for one in known if one.default is MISSING and one.name not in settings]
-    if missing:
-        raise BadInput(
-            "the run lacks settings that are needed to continue it",
-            received=f"{folder / run_folder.RUN_FILE} without {formatting.listing(missing)}",
-            legal="a run of this version of pyopbench",
-            hint="start a new run; pyopbench report shows what this one has measured",
-        )
-    return Settings(**{one.name: settings[one.name] for one in known if one.name in settings})
+    """Return how the run in a folder is measured, to continue it."""
+    settings = run_folder.read_run(folder).settings
+    return Settings(**{one.name: getattr(settings, one.name) for one in fields(Settings)})
 
 
 def environment_of(folder: Path) -> Environment:
     """Return the environment that a run was asked for."""
-    return side.environment_of(run_folder.read_run(folder)["settings"])
+    return run_folder.read_run(folder).settings.environment
 
 
 def require_measured(folder: Path) -> None:
@@ -123,16 +111,19 @@ def require_measured(folder: Path) -> None:
 def why_nothing(folder: Path) -> str | None:
     """Return why a folder has no sample, with the first reason; None if it has one."""
     lines, _ = run_folder.read_lines(folder)
-    if any(line.get("samples") for line in lines):
+    if any(isinstance(line, GroupLine) and line.samples for line in lines):
         return None
-    reasons = [failure["reason"] for line in lines for failure in line.get("failures", ())]
+    reasons = [failure.reason for failure in _failures_in(lines)]
     return f"{formatting.count(len(reasons), 'failure')}; the first: {reasons[0]}" if reasons else "no sample"
 
 
 def found_wrong(folder: Path) -> bool:
     """Whether a launch found a case wrong."""
-    lines, _ = run_folder.read_lines(folder)
-    return any(failure["status"] == "wrong" for line in lines for failure in line.get("failures", ()))
+    return any(failure.status == "wrong" for failure in _failures_in(run_folder.read_lines(folder)[0]))
+
+
+def _failures_in(lines: Sequence[AnyLine]) -> Iterator[Failure]:
+    return (failure for line in lines if isinstance(line, FAILING) for failure in line.failures)
 
 
 def are_own(paths: Sequence[Path]) -> bool:
@@ -142,7 +133,7 @@ def are_own(paths: Sequence[Path]) -> bool:
 
 def baseline_of(folder: Path) -> str:
     """Return the baseline that a run was made for."""
-    return str(run_folder.read_run(folder)["settings"]["baseline"])
+    return run_folder.read_run(folder).settings.baseline
 
 
 def find_target(results: Sequence[Path]) -> tuple[str, Path]:
@@ -160,4 +151,4 @@ def find_target(results: Sequence[Path]) -> tuple[str, Path]:
     from pyopbench.store.read import read_cases  # pandas, which takes a second
 
     # Nothing is put into folders of other tools, which take every JSON there for their own.
-    return str(read_cases(results).settings["baseline"]), plan.RESULTS_FOLDER / f"report-{results[0].stem}"
+    return read_cases(results).settings.baseline, plan.RESULTS_FOLDER / f"report-{results[0].stem}"

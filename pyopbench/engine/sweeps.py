@@ -15,13 +15,14 @@ import statistics
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from pyopbench.engine.budget import Budget, LimitedBy, Progress, Tell
 from pyopbench.engine.launch import WarmLaunch, runner_key, runner_seconds
 from pyopbench.engine.remaining_work import RemainingWork
 from pyopbench.model.case import Case
 from pyopbench.stats import allocation
+from pyopbench.store.lines import GroupLine
 
 SWEEP_ROUNDS = 10
 """Rounds of a group before the next one's turn, at the most: so launches are interleaved in time."""
@@ -150,14 +151,14 @@ class Sweeps:
             return False
         began = time.monotonic()
         with self._budget.sampling():
-            content = launch.sample(group, rounds, self._sweep)
-        if content is None:
+            line = launch.sample(group, rounds, self._sweep)
+        if line is None:
             return False
-        seconds = runner_seconds(content)
-        made = len({row[0] for rows in content["samples"].values() for row in rows})
+        seconds = runner_seconds(line)
+        made = len({row[0] for rows in line.samples.values() for row in rows})
         self._budget.round_seconds.update(seconds)
         self._budget.note_request(time.monotonic() - began, made * sum(seconds.values()))
-        self._contrasts.keep(launch, self._sweep, content)
+        self._contrasts.keep(launch, self._sweep, line)
         return made > 0
 
     def _rounds_of(self, launch: WarmLaunch, group: str, rounds: int) -> int:
@@ -228,11 +229,10 @@ class Contrasts:
         self._values: dict[int, Values] = {id(work): {} for work in works}
         self._earlier: dict[int, dict[str, list[allocation.LaunchSummary]]] = {id(work): {} for work in works}
 
-    def keep(self, launch: WarmLaunch, sweep: int, content: Mapping[str, Any]) -> None:
+    def keep(self, launch: WarmLaunch, sweep: int, line: GroupLine) -> None:
         """Keep what a sweep has sampled of a group."""
-        samples = content["samples"]
-        floors = _floors(row for rows in samples.values() for row in rows)
-        logs = {key: _logs(rows, floors) for key, rows in samples.items()}
+        floors = _floors(row for rows in line.samples.values() for row in rows)
+        logs = {key: _logs(rows, floors) for key, rows in line.samples.items()}
         if self.are_by_sweep:
             kept = {key: {sweep: statistics.median(found.values())} for key, found in logs.items() if found}
         else:

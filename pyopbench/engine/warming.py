@@ -12,6 +12,7 @@ from pyopbench.engine.budget import LEAST_LAUNCHES, Budget, LimitedBy, Progress,
 from pyopbench.engine.launch import WarmLaunch
 from pyopbench.engine.remaining_work import RemainingWork
 from pyopbench.model.cores import usable_cores
+from pyopbench.store.lines import WorkersLine
 
 MOST_WORKERS = 3
 """Workers of a run that take turns: three have nearly the error of two in the same time, and tell twice as much about
@@ -128,14 +129,15 @@ class Warming:
         own = [launch for launch in self.launches if launch.work is work]
         if own:
             work.append(
-                "workers",
-                own[0].launch,
-                launches=[launch.launch for launch in own],
-                at_once=at_once,
-                limited_by=self.limited_by,
-                worker_bytes=max((one.worker_bytes for one in own if one.worker_bytes is not None), default=None),
-                available_bytes=memory.available_bytes(),
-                seconds=seconds,
+                WorkersLine(
+                    launch=own[0].launch,
+                    launches=[launch.launch for launch in own],
+                    at_once=at_once,
+                    limited_by=self.limited_by,
+                    worker_bytes=max((one.worker_bytes for one in own if one.worker_bytes is not None), default=None),
+                    available_bytes=memory.available_bytes(),
+                    seconds=seconds,
+                )
             )
 
     def _show(self, launch: WarmLaunch) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from pyopbench.judge.candidates import Comparison, Setting
     from pyopbench.judge.choice import Choice
     from pyopbench.judge.mix import Mix
+    from pyopbench.store.content import Catalogue
     from pyopbench.store.run import Run
 
 ROLE = "body_alone"
@@ -60,14 +60,14 @@ class BodyShare:
 def body_costs(run: Run) -> pd.DataFrame:
     """Return what bodies alone cost in each round, as `costs.round_costs`."""
     frame = run.costs.frame
-    names = [name for name, part in run.catalogue.get("parts", {}).items() if part.get("role") == ROLE]
+    names = run.catalogue.parts_of_role(ROLE)
     return costs.round_costs(frame[frame["variant"].isin(names)], estimate.UNIT)
 
 
 def body_share_of(
     comparison: Comparison,
     made: tuple[Choice, Mix],
-    catalogue: Mapping[str, Any],
+    catalogue: Catalogue,
     bodies: pd.DataFrame,
     callbacks: pd.DataFrame,
 ) -> BodyShare | None:
@@ -85,9 +85,8 @@ def body_share_of(
     """
     choice, mix = made
     variant = Label.parse(comparison.baseline).variant
-    body = catalogue["variants"].get(variant, {}).get("body", "")
-    parts = catalogue.get("parts", {}).items()
-    alone = [name for name, part in parts if (part.get("role"), part["body"]) == (ROLE, body)]
+    body = catalogue.variant(variant).body
+    alone = [name for name in catalogue.parts_of_role(ROLE) if catalogue.parts[name].body == body]
     setting = comparison.setting
     if not alone or setting.direction != "forward":
         return None
@@ -102,10 +101,10 @@ def body_share_of(
     return BodyShare(*place, comparison.baseline, body, total, tuple(around), max(around.values(), default=math.nan))
 
 
-def _runs(catalogue: Mapping[str, Any], label: str, body: str) -> bool:
+def _runs(catalogue: Catalogue, label: str, body: str) -> bool:
     """Is a label a callback around a body as it is, which nothing compiles?"""
-    variant = catalogue["variants"].get(Label.parse(label).variant, {})
-    return (variant.get("kind"), variant.get("body"), variant.get("automatic", False)) == ("callback", body, False)
+    variant = catalogue.variant(Label.parse(label).variant)
+    return (variant.kind, variant.body, variant.automatic) == ("callback", body, False)
 
 
 def _case(setting: Setting, variant: str, size: int) -> str:

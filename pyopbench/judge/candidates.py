@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
@@ -159,7 +158,7 @@ def settings_of(run: Run) -> list[Setting]:
     for rest in (idle, [_forward(case) for case in (*busy, *idle)]):
         answered = {setting.op for setting in found}
         found |= {Setting.of(case) for case in rest if case.direction in USES and case.op not in answered}
-    names = [*run.catalogue["ops"], *sorted({setting.op for setting in found} - set(run.catalogue["ops"]))]
+    names = [*run.catalogue.ops, *sorted({setting.op for setting in found} - set(run.catalogue.ops))]
     return sorted(found, key=lambda one: (names.index(one.op), one.direction, one.mode, one.dtype, one.placement))
 
 
@@ -187,7 +186,7 @@ def compare(setting: Setting, measured: Measured, baseline: str) -> Comparison:
     seconds = {row.size: row.seconds for row in today}
     others = [row for row in rows if row not in today and row.size in seconds]
     label = ours[0].label if ours else baseline
-    kinds = {row.label: _fact(run, row.variant, "kind", "port") for row in others}
+    kinds = {row.label: run.catalogue.variant(row.variant).kind or "port" for row in others}
     ports = frozenset(name for name in kinds if kinds[name] == "port")
     contrasts = contrasts_of(measured.ratios_of(others), label, ports, measured.model, run.hosts)
     return Comparison(
@@ -195,7 +194,7 @@ def compare(setting: Setting, measured: Measured, baseline: str) -> Comparison:
         label,
         seconds,
         tuple(
-            Candidate(name, kinds[name], _fact(run, variant, "effort", math.inf), contrasts.shares(name))
+            Candidate(name, kinds[name], run.catalogue.variant(variant).effort, contrasts.shares(name))
             for name, variant in sorted({(row.label, row.variant) for row in others})
             if name in contrasts.labels
         ),
@@ -219,11 +218,6 @@ def _curves(rows: Sequence[Row]) -> pd.DataFrame:
     for row in rows:
         values[sizes.index(row.size), labels.index(row.label)] = row.seconds
     return pd.DataFrame(values, pd.Index(sizes, name="size"), pd.Index(labels, name="label"))
-
-
-def _fact(run: Run, variant: str, name: str, unknown: Any) -> Any:
-    """Return what the catalogue of a run says of a variant."""
-    return run.catalogue["variants"].get(variant, {}).get(name, unknown)
 
 
 def _failures(measured: Measured, setting: Setting) -> dict[tuple[str, int], Failure]:

@@ -22,7 +22,7 @@ from pyopbench.judge.mix import Mix
 from pyopbench.judge.pairs import shares_of_pairs
 from pyopbench.judge.rulebook import Rulebook, choose_over_mix, rulebook_of
 from pyopbench.judge.verdicts import SHARES, estimates_of, shares_of, verdicts_from
-from pyopbench.model.case import BASELINE, Case
+from pyopbench.model.case import Case
 from pyopbench.model.errors import BadInput
 from pyopbench.stats import costs, estimate, launch_model
 from pyopbench.stats.corrections import Looks
@@ -102,11 +102,11 @@ def compared(  # noqa: PLR0913 - as `decide.judge`
     frame = checked_frame(run).astype(dict.fromkeys(("case", *TEXTS_OF_UNIT), "category"))
     found = costs.round_costs(frame, estimate.UNIT)
     latencies = latency_table(frame, run.catalogue, run.hosts, found, baseline)
-    pairs = run.settings.get("pairs")
+    pairs = run.settings.pairs
     today = baseline_of(latencies, baseline, usual_gradients(run.catalogue, baseline))
     baselines = baseline_of(latencies, baseline, (), pairs) if pairs else today
     ratios = costs.ratios(found, baselines, estimate.UNIT)
-    looks = looks or Looks.of(run.settings, len(run.looks))
+    looks = looks or Looks.of(len(run.looks))
     ports = () if pairs else _ports(run, baselines)
     shares = (
         shares_of_pairs(found, baselines, today, run.hosts)
@@ -142,16 +142,16 @@ def run_effect_for(run: Run) -> float:
 
 def _ports(run: Run, baselines: Mapping[str, str]) -> frozenset[str]:
     """Return the ids of the cases that are ports and compared with a callback: these shift from run to run."""
-    kinds = {name: variant.get("kind") for name, variant in run.catalogue["variants"].items()}
-    pairs = (
-        (case, kinds.get(Case.from_id(case).variant), kinds.get(Case.from_id(other).variant))
-        for case, other in baselines.items()
-    )
+
+    def kind_of(case: str) -> str:
+        return run.catalogue.variant(Case.from_id(case).variant).kind
+
+    pairs = ((case, kind_of(case), kind_of(other)) for case, other in baselines.items())
     return frozenset(case for case, kind, of_baseline in pairs if kind == "port" and of_baseline == "callback")
 
 
 def _check(run: Run, baseline: str, minimum_effect: float) -> None:
-    known = sorted({*run.catalogue["variants"], run.settings.get("baseline", BASELINE)})
+    known = sorted({*run.catalogue.variants, run.settings.baseline})
     if baseline not in known:
         raise BadInput(
             "the baseline is not a variant of this run",

@@ -174,12 +174,11 @@ def splits_of(run: Run) -> tuple[Split, ...]:
     if not run.costs.cases:
         return ()
     frame = checked_frame(run)
-    kinds = {name: variant["kind"] for name, variant in run.catalogue["variants"].items()}
     cases = [Case.from_id(key) for key in measured_cases(frame, run.catalogue)["case"]]
     wanted = [
         case
         for case in cases
-        if kinds.get(case.variant) == "callback" and (case.mode, case.direction) == ("call", "forward")
+        if run.catalogue.variant(case.variant).kind == "callback" and (case.mode, case.direction) == ("call", "forward")
     ]
     launches = _launches(pd.concat([frame, _right(run)], ignore_index=True), run.costs.crossings)
     return tuple(_split(run, case, launches) for case in wanted)
@@ -206,11 +205,9 @@ def _launches(frame: pd.DataFrame, crossings: pd.DataFrame) -> list[_Measured]:
 
 
 def _split(run: Run, case: Case, launches: Iterable[_Measured]) -> Split:
-    parts = run.catalogue["parts"]
-    body = run.catalogue["variants"][case.variant]["body"]
-    alone = next(
-        (name for name, part in parts.items() if part["body"] == body and not name.endswith(FLOOR_SUFFIX)), None
-    )
+    parts = run.catalogue.parts
+    body = run.catalogue.variant(case.variant).body
+    alone = next((name for name, part in parts.items() if part.body == body and not name.endswith(FLOOR_SUFFIX)), None)
     there = [launch for launch in launches if case.id in launch.seconds]
     if alone is None:
         total = median(launch.of(case) for launch in there)

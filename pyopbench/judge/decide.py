@@ -135,7 +135,7 @@ def judge(  # noqa: PLR0913 - each has its default, and only the command line gi
         twins=twins_of(run, found.model, minimum_effect),
         splits=splits_of(run),
         limits=limits,
-        bounds=bounds_of(found.latencies, run.catalogue["ops"], limits),
+        bounds=bounds_of(found.latencies, run.catalogue.ops, limits),
         step=step,
         requires=tuple(requires),
         machines=machines,

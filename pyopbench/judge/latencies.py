@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -16,18 +16,19 @@ from pyopbench.stats import costs, estimate
 from pyopbench.stats.launch_model import over_each_machine
 
 if TYPE_CHECKING:
+    from pyopbench.store.content import Catalogue
     from pyopbench.store.run import Run
 
 FIELDS = ["case", "group", "op", "variant", "gradient", "direction", "mode", "dtype", "size", "placement"]
 ORDER = ["op_rank", "direction_rank", "mode", "dtype", "placement", "size", "label"]
 
 
-def usual_gradients(catalogue: Mapping[str, Any], variant: str) -> list[str]:
+def usual_gradients(catalogue: Catalogue, variant: str) -> list[str]:
     """Return the gradients of a variant, the usual one first; none for a variant that the catalogue does not know."""
-    return list(catalogue["variants"].get(variant, {}).get("gradients", ()))
+    return catalogue.variant(variant).gradients
 
 
-def label_of(catalogue: Mapping[str, Any], variant: str, gradient: str) -> str:
+def label_of(catalogue: Catalogue, variant: str, gradient: str) -> str:
     """Return the text of the `Label` of a case, as frames and reports hold it."""
     return str(Label.of(variant, gradient, usual_gradients(catalogue, variant)))
 
@@ -44,14 +45,14 @@ def checked_frame(run: Run) -> pd.DataFrame:
     return frame[~frame["case"].isin(sorted(wrong))] if wrong else frame
 
 
-def measured_cases(frame: pd.DataFrame, catalogue: Mapping[str, Any]) -> pd.DataFrame:
+def measured_cases(frame: pd.DataFrame, catalogue: Catalogue) -> pd.DataFrame:
     """Return one row per measured case, with its fields and label.
 
     Sorted by op in the order of the catalogue, direction, mode, dtype, placement, size and label.
     """
     cases = frame[FIELDS].drop_duplicates("case")
     named = zip(cases["variant"], cases["gradient"], strict=True)
-    ops = {op: rank for rank, op in enumerate([*catalogue["ops"], *sorted(set(cases["op"]) - set(catalogue["ops"]))])}
+    ops = {op: rank for rank, op in enumerate([*catalogue.ops, *sorted(set(cases["op"]) - set(catalogue.ops))])}
     cases = cases.assign(
         case=cases["case"].astype(object),
         label=[label_of(catalogue, variant, gradient) for variant, gradient in named],
@@ -63,7 +64,7 @@ def measured_cases(frame: pd.DataFrame, catalogue: Mapping[str, Any]) -> pd.Data
 
 def latency_table(
     frame: pd.DataFrame,
-    catalogue: Mapping[str, Any],
+    catalogue: Catalogue,
     hosts: Mapping[int, str] | None = None,
     rounds: pd.DataFrame | None = None,
     baseline: str = "",

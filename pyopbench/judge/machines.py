@@ -71,11 +71,11 @@ def _gpus_in(run: Run) -> dict[str, tuple[str, ...]]:
     """Return the names of the GPUs of each machine, as its launches told them."""
     found: dict[str, tuple[str, ...]] = {}
     for line in run.launches:
-        state = line["environment"].get("gpu")
+        state = line.environment.get("gpu")
         told = state.get("gpus") if isinstance(state, dict) else None
-        if told and isinstance(told, list) and line["launch"] in run.hosts:
+        if told and isinstance(told, list) and line.launch in run.hosts:
             named = (one.get("name") if isinstance(one, dict) else None for one in told)
-            found[run.hosts[line["launch"]]] = tuple(sorted(str(name or "unknown GPU") for name in named))
+            found[run.hosts[line.launch]] = tuple(sorted(str(name or "unknown GPU") for name in named))
     return found
 
 
@@ -96,8 +96,8 @@ def run_on(run: Run, machines: Collection[str]) -> Run:
         run,
         frame=run.frame[run.frame["launch"].isin(launches)].reset_index(drop=True),
         noise=run.noise[run.noise["launch"].isin(launches)].reset_index(drop=True),
-        launches=tuple(line for line in run.launches if line["launch"] in launches),
-        limits=tuple(line for line in run.limits if line["launch"] in launches),
+        launches=tuple(line for line in run.launches if line.launch in launches),
+        limits=tuple(line for line in run.limits if line.launch in launches),
         failures=tuple(one for one in run.failures if one.launch is None or one.launch in launches),
         costs=replace(
             run.costs,

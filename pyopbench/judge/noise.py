@@ -117,7 +117,7 @@ def disturbance_of(
         smallest_effect=_typical(_reach(one, level) for one in known),
         minimum_effect=minimum_effect,
         enough_launches=_enough(unresolved),
-        is_unlimited=int(run.settings.get("launches", 0)) >= UNLIMITED,
+        is_unlimited=run.settings.launches >= UNLIMITED,
     )
 
 

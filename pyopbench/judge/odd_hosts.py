@@ -12,6 +12,7 @@ import numpy as np
 
 from pyopbench.store import run_folder, versions
 from pyopbench.store.fleet_findings import OddHost
+from pyopbench.store.lines import FAILING, GroupLine
 
 LEAST_HOSTS = 3
 """With two hosts nobody can say which of them is the odd one."""
@@ -67,10 +68,11 @@ def odd_hosts(found: Mapping[str, HostResults]) -> list[OddHost]:
 
 def _add(results: HostResults, folder: Path) -> None:
     for line in run_folder.read_lines(folder)[0]:
-        results.wrong |= {one["case"] for one in line.get("failures", ()) if one["status"] == "wrong"}
-        for case, samples in line.get("samples", {}).items():
-            results.right.add(case)
-            results.spreads += _spread(samples)
+        if isinstance(line, FAILING):
+            results.wrong |= {failure.case for failure in line.failures if failure.status == "wrong"}
+        if isinstance(line, GroupLine):
+            results.right |= set(line.samples)
+            results.spreads += [spread for samples in line.samples.values() for spread in _spread(samples)]
 
 
 def _spread(samples: Sequence[Sequence[float]]) -> list[float]:

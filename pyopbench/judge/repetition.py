@@ -161,10 +161,10 @@ def run_effect_of(judgements: Sequence[Judgement]) -> RunEffect | None:
 
 def shares_of_ports(judgement: Judgement) -> dict[str, tuple[float, float]]:
     """Return by case what each port leaves of its callback's time, and the standard error of that within the run."""
-    variants = judgement.run.catalogue["variants"]
+    catalogue = judgement.run.catalogue
     pairs = zip(judgement.verdicts, judgement.estimates, strict=True)
     return {
         verdict.case: (1 + one.mean, one.moderated / one.n**0.5)
         for verdict, one in pairs
-        if variants.get(verdict.case.split("/")[1], {}).get("kind") == "port" and one.known
+        if catalogue.variant(verdict.case.split("/")[1]).kind == "port" and one.known
     }

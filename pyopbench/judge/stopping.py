@@ -59,7 +59,7 @@ def look(compared: Compared, launches: int, most: int) -> Look:
     ]
     needed = frozenset(_open_candidates(compared, failed))
     # Where there is nothing to decide, the comparisons are what was asked for.
-    is_for_answers = compared.run.settings.get("until") == "decided" and any(made for _, made in compared.choices)
+    is_for_answers = compared.run.settings.until == "decided" and any(made for _, made in compared.choices)
     with_baselines = frozenset(case for verdict in reachable for case in (verdict.case, verdict.baseline))
     unneeded = len(reachable) if is_for_answers and not needed else 0
     return Look(
@@ -75,7 +75,7 @@ def look(compared: Compared, launches: int, most: int) -> Look:
 
 def _growth(run: Run) -> Mapping[str, float]:
     """Return by how much the rounds of each case in a launch can still grow: 1 where it has had all of them."""
-    most = run.settings.get("rounds")
+    most = run.settings.rounds
     if most is None or run.frame.empty:
         return {}
     made = run.frame.groupby(["case", "launch", "copies"], observed=True).size().groupby("case", observed=True).max()

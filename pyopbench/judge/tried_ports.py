@@ -11,6 +11,7 @@ from pyopbench.model.case import Case, Change
 
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
+    from pyopbench.store.content import VariantFacts
 
 
 @dataclass(frozen=True)
@@ -39,14 +40,14 @@ class Attempt:
 
 def attempts_of(judgement: Judgement) -> tuple[Attempt, ...]:
     """Return what was tried by itself, for each own op in the order of the variants; nothing for other ops."""
-    variants, ops = judgement.run.catalogue["variants"], judgement.run.catalogue["ops"]
-    own = [name for name, op in ops.items() if op.get("own")]
+    variants = judgement.run.catalogue.variants
+    own = [name for name, op in judgement.run.catalogue.ops.items() if op.own]
     return tuple(found for op in own for name in variants for found in _attempt(judgement, op, name, variants[name]))
 
 
-def _attempt(judgement: Judgement, op: str, name: str, variant: dict[str, Any]) -> Iterator[Attempt]:
-    made_of = variant["body"] in judgement.run.catalogue["ops"][op].get("tried", ())
-    tried = made_of and (variant.get("automatic") or variant["body"] != "numpy")
+def _attempt(judgement: Judgement, op: str, name: str, variant: VariantFacts) -> Iterator[Attempt]:
+    made_of = variant.body in judgement.run.catalogue.ops[op].tried
+    tried = made_of and (variant.automatic or variant.body != "numpy")
     failures = [
         failure
         for failure in judgement.run.failures
@@ -60,7 +61,7 @@ def _attempt(judgement: Judgement, op: str, name: str, variant: dict[str, Any]) 
     value, low = (None, None) if gain is None else (gain.saved, gain.saved_low)
     reason = failures[0].reason if failures else ""
     change = failures[0].change if failures else None
-    yield Attempt(op, name, works, value, low, reason, change, tuple(variant.get("also_on", ())))
+    yield Attempt(op, name, works, value, low, reason, change, tuple(variant.also_on))
 
 
 def _gains(judgement: Judgement, op: str, variant: str) -> Iterator[Any]:

@@ -60,7 +60,7 @@ def twins_of(run: Run, model: LaunchModel, minimum_effect: float) -> Twins:
         model: what its launches differ by.
         minimum_effect: a share that is worth acting on.
     """
-    names = {name for name, part in run.catalogue.get("parts", {}).items() if part.get("role") == ROLE}
+    names = run.catalogue.parts_of_role(ROLE)
     cases = [Case.from_id(key) for key in run.costs.cases]
     bases = {case.id: _base(case).id for case in cases if case.variant in names}
     if not bases:
@@ -71,7 +71,7 @@ def twins_of(run: Run, model: LaunchModel, minimum_effect: float) -> Twins:
     shares = shares_of(costs.launch_medians(ratios, "ratio", estimate.UNIT), run.hosts)
     measured = {twin: base for twin, base in bases.items() if twin in shares}
     estimates = estimates_of(shares, measured, (), model, 1)
-    looks = Looks.of(run.settings, len(run.looks))
+    looks = Looks.of(len(run.looks))
     return Twins(verdicts_from(estimates, measured, minimum_effect, looks, SHARES), minimum_effect)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyopbench.model.errors import BadInput
@@ -112,23 +112,3 @@ def combine_environments(
         for several in pins or [()]
         for interpreter in interpreters
     ]
-
-
-def environment_of(settings: Mapping[str, object]) -> Environment:
-    """Return the environment that the settings of a stored run name."""
-    packages = settings.get("with", ())
-    return Environment(
-        tf=_text(settings.get("tf")),
-        packages=tuple(map(str, packages)) if isinstance(packages, list | tuple) else (),
-        python=_text(settings.get("python")),
-    )
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)
-
-
-def settings_of_environment(environment: Environment) -> dict[str, object]:
-    """Return what the settings of a run say of its environment; nothing of what it does not name."""
-    named = {"tf": environment.tf, "with": list(environment.packages), "python": environment.python}
-    return {name: value for name, value in named.items() if value}

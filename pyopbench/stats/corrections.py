@@ -26,7 +26,7 @@ claims that exclude one another. docs/statistics.md has what simulations say.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,18 +49,15 @@ class Looks:
     planned: int = 1
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any], held: int) -> Looks:
+    def of(cls, held: int) -> Looks:
         """Return the looks that a run is charged for: those that were held, and the one at what is there now.
 
         A look that was planned and not held has cost nothing: time ended the run, and not the data. What was closed at
         a look was closed with `ALL_LOOKS` charged, so that no number of further ones opens it again.
 
         Args:
-            settings: of the run; one without `first_rounds`, or `first_look` before workers stayed, was looked at once.
-            held: how many looks were held while it went on.
+            held: how many looks were held while it went on; none of results of other tools.
         """
-        if not {"first_look", "first_rounds"} & set(settings):
-            return cls()
         return cls(min(held + 1, MOST_LOOKS))
 
     def spent(self, p: float) -> float:

@@ -19,10 +19,8 @@ import platformdirs
 
 from pyopbench.store import integrity
 from pyopbench.store.open_file import CERTIFICATE, read_bytes
-from pyopbench.store.strict_json import parse
-from pyopbench.store.validation import converted, corrupt
+from pyopbench.store.strict_json import convert, corrupt, parse_at
 
-SCHEMA = 2
 FILE = "certificate.json"
 KEY = ("cpu", "cores", "tensorflow", "numpy", "python")
 """What a certificate depends on; of Python the minor version."""
@@ -215,36 +213,24 @@ class Certificate:
 
     def as_json(self) -> str:
         """Return it as it is stored; results/README.md has the meaning of every key."""
-        return json.dumps({"schema": SCHEMA, **asdict(self)}, indent=1, allow_nan=False) + "\n"
+        return json.dumps(asdict(self), indent=1, allow_nan=False) + "\n"
 
 
-def from_dict(content: Mapping[str, Any]) -> Certificate | None:
-    """Return the certificate that `as_json` wrote, which `check_certificate` has checked; None if of another schema."""
-    return msgspec.convert(content, Certificate) if content["schema"] == SCHEMA else None
-
-
-def certified_run_effect(content: Mapping[str, Any] | None) -> float | None:
+def certified_run_effect(certificate: Certificate | None) -> float | None:
     """Return what intervals have to allow for between runs, by the certificate of a run; None where it does not say."""
-    found = None if content is None else from_dict(content)
-    return None if found is None or found.run_effect is None else found.run_effect.allowed
+    return None if certificate is None or certificate.run_effect is None else certificate.run_effect.allowed
 
 
-def check_certificate(content: Any, place: str) -> None:
-    """Check the content of a certificate; of one of another schema only that it says so.
+def check_certificate(certificate: Certificate, place: str) -> None:
+    """Check what no type can say.
 
     Raises:
-        BadInput: it has another shape, or no identical pairs; names `place`.
+        BadInput: it has no identical pairs, or durations that are none; names `place`.
     """
-    schema = content.get("schema") if isinstance(content, dict) else None
-    if type(schema) is not int:
-        raise corrupt(place, f"schema: expected int, got {schema}")
-    if schema != SCHEMA:
-        return
-    made = converted(content, Certificate, place)
-    converted(content["environment"], Environment, f"{place}: environment")
-    if made.identical.pairs < 1:
+    convert(certificate.environment, Environment, f"{place}: environment")
+    if certificate.identical.pairs < 1:
         raise corrupt(place, "a certificate without identical pairs")
-    durations = [made.seconds, *(one.known_seconds for one in made.overheads)]
+    durations = [certificate.seconds, *(one.known_seconds for one in certificate.overheads)]
     if min(durations) <= 0:
         raise corrupt(place, f"durations that are not above 0: {durations}")
 
@@ -256,8 +242,8 @@ def path_for(environment: Mapping[str, Any]) -> Path:
     return folder / f"{re.sub('[^A-Za-z0-9.]+', '-', name)[:200]}.json"
 
 
-def find(environment: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the certificate for an environment as JSON holds it, or None if there is none of this schema.
+def find(environment: Mapping[str, Any]) -> Certificate | None:
+    """Return the certificate for an environment, or None if there is none.
 
     Raises:
         BadInput: the file holds something else.
@@ -267,16 +253,20 @@ def find(environment: Mapping[str, Any]) -> dict[str, Any] | None:
         content = read_bytes(path, CERTIFICATE)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    try:
-        found = parse(content)
-    except (ValueError, RecursionError):
-        found = None
-    check_certificate(found, str(path))
+    certificate = read_certificate(content, path)
+    return certificate if _key(certificate.environment) == _key(environment) else None
+
+
+def read_certificate(content: bytes, path: Path) -> Certificate:
+    """Return the certificate in the bytes of its file.
+
+    Raises:
+        BadInput: they hold something else.
+    """
+    certificate = convert(parse_at(content, str(path)), Certificate, str(path))
+    check_certificate(certificate, str(path))
     integrity.require_whole(path, content, "create it again: pyopbench certify; or remove the file")
-    found = {key: value for key, value in found.items() if key != integrity.KEY}
-    if found["schema"] != SCHEMA:
-        return None
-    return found if _key(found["environment"]) == _key(environment) else None
+    return certificate
 
 
 def _key(environment: Mapping[str, Any]) -> tuple[Any, ...]:

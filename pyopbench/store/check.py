@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from pyopbench.model.errors import BadInput
 from pyopbench.store import (
@@ -27,8 +27,8 @@ from pyopbench.store import (
     versions,
 )
 from pyopbench.store.integrity import LineChecker, Seal, seal_of
-from pyopbench.store.strict_json import parse
-from pyopbench.store.validation import corrupt
+from pyopbench.store.lines import AnyLine, EndedLine, GroupLine, decode_line
+from pyopbench.store.strict_json import corrupt, parse
 
 Condition: TypeAlias = Literal["whole", "changed", "torn", "twice", "unreadable", "missing"]
 """Of a file or a line. `changed` is said of a line too where one is missing before it."""
@@ -204,10 +204,10 @@ def _check_document(path: Path) -> Checked:
 def _check_run(folder: Path) -> tuple[list[Checked], Contents]:
     run, seal, planned = _check_plan(folder)
     states, lines = _check_samples(folder, seal)
-    groups = [line for line in lines if line["kind"] == "group" and line["samples"]]
-    cases = {case for line in groups for case in line["samples"]}
-    ended = bool(lines) and lines[-1]["kind"] == "ended"
-    return [run, *states], Contents(len({line["launch"] for line in groups}), len(cases), planned, ended)
+    groups = [line for line in lines if isinstance(line, GroupLine) and line.samples]
+    cases = {case for line in groups for case in line.samples}
+    ended = bool(lines) and isinstance(lines[-1], EndedLine)
+    return [run, *states], Contents(len({line.launch for line in groups}), len(cases), planned, ended)
 
 
 def _check_plan(folder: Path) -> tuple[Checked, Seal, int | None]:
@@ -219,14 +219,14 @@ def _check_plan(folder: Path) -> tuple[Checked, Seal, int | None]:
         return Checked(path, None, "missing"), seal, None
     except BadInput as error:
         return Checked(path, None, "unreadable", str(error.received)), seal, None
-    return Checked(path, None, seal.state), seal, len(run["cases"])
+    return Checked(path, None, seal.state), seal, len(run.cases)
 
 
-def _check_samples(folder: Path, seal: Seal) -> tuple[list[Checked], list[dict[str, Any]]]:
+def _check_samples(folder: Path, seal: Seal) -> tuple[list[Checked], list[AnyLine]]:
     """Return what is to be said of samples, and the lines that are whole."""
     path = folder / run_folder.SAMPLES_FILE
     wrong: list[Checked] = []
-    kept: list[dict[str, Any]] = []
+    kept: list[AnyLine] = []
     try:
         for found, line in check_lines(path, open_file.read_lines(path, open_file.SAMPLES), seal):
             if line is not None and found.is_fine:
@@ -240,7 +240,7 @@ def _check_samples(folder: Path, seal: Seal) -> tuple[list[Checked], list[dict[s
     return wrong or [Checked(path, None, "whole")], kept
 
 
-def check_lines(path: Path, lines: Iterable[bytes], seal: Seal) -> Iterator[tuple[Checked, dict[str, Any] | None]]:
+def check_lines(path: Path, lines: Iterable[bytes], seal: Seal) -> Iterator[tuple[Checked, AnyLine | None]]:
     """Yield what was found of each line of samples, and what it holds; None where that cannot be read."""
     checker, seen = LineChecker(seal), set[int]()
     for number, line in enumerate(lines, start=1):
@@ -253,7 +253,7 @@ def check_lines(path: Path, lines: Iterable[bytes], seal: Seal) -> Iterator[tupl
         is_twice = state == "changed" and hash(line) in seen
         seen.add(hash(line))
         try:
-            parsed = run_folder.parse_line(content, f"{path}:{number}")
+            parsed = decode_line(content, f"{path}:{number}")
         except BadInput as error:
             yield Checked(path, number, "unreadable", str(error.received)), None
             continue

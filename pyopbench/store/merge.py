@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import fcntl
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from pyopbench.model.errors import BadInput, CannotStore, NothingMeasured
 from pyopbench.model.formatting import listing
-from pyopbench.model.paths import real_path
 from pyopbench.model.write_file import opened_folder, write_atomically, written_atomically
-from pyopbench.store import integrity, probes, run_folder, shard_folders, versions
-from pyopbench.store.merged_samples import merged_lines
-from pyopbench.store.shard_folders import HOLES, Problem, ShardFolder, ShardRun
-from pyopbench.store.shards import lacking
-from pyopbench.store.strict_json import storable
+from pyopbench.store import integrity, open_file, probes, run_folder, shard_folders, versions
+from pyopbench.store.content import Merged, MergedShard, RunContent, join_catalogues
+from pyopbench.store.integrity import LineChecker
+from pyopbench.store.lines import FAILING, AnyLine, EndedLine, LaunchLine, LookLine, WorkersLine, decode_line
+from pyopbench.store.shard_folders import HOLES, LAUNCH, Problem, ShardFolder, ShardRun, shard_of
 
 MOST_SHOWN = 5
 """Problems that an error names."""
+NO_FAILURES = b'"failures":[]'
+"""What a line holds that names no launch but in its beginning."""
 OF_A_MOMENT = ("load", "governor", "memory_bytes")
 """Keys of an environment that stand for nothing where machines differ by them."""
 
@@ -84,7 +86,9 @@ def merge(folders: Sequence[Path], out: Path, *, allow_missing: bool = False) ->
         ) from error
     there = [one.shard.index for one in found]
     hosts = tuple(sorted({host for one in found for host in _hosts_of(one.first)}))
-    return Merging(out, len(found), found[0].shard.of, hosts, tuple(problems), tuple(lacking(found[0].shard, there)))
+    return Merging(
+        out, len(found), found[0].shard.of, hosts, tuple(problems), tuple(found[0].shard.units_without(there))
+    )
 
 
 def _write_all(out: Path, found: Sequence[ShardFolder], missing: Sequence[int]) -> None:
@@ -162,20 +166,20 @@ def _steps(problems: Sequence[Problem], found: Sequence[ShardFolder]) -> Iterato
 
 
 def _hosts_of(run: ShardRun) -> list[str]:
-    return [str(run.content["shard"]["host"])]
+    return [shard_of(run).host]
 
 
 def _write(folder: Path, found: Sequence[ShardFolder], label: str, missing: Sequence[int]) -> None:
     """Write the run of one version: samples first, so that a `run.json` stands for a run that is whole."""
     folder.mkdir(exist_ok=True)
     content = _content(folder, found, label, missing)
-    run = integrity.sealed(json.dumps(storable({"schema": run_folder.SCHEMA, **content}), indent=1, allow_nan=False))
+    run = run_folder.encode(content)
     with opened_folder(folder) as opened:
         fcntl.flock(opened, fcntl.LOCK_EX)  # whoever merges into it too waits here, and finds a run
         run_folder.require_new(folder)
         before = integrity.seal_of(run).checksum or 0
         with written_atomically(folder / run_folder.SAMPLES_FILE) as stream:
-            for line in merged_lines([(one.runs[label], one.launches) for one in found]):
+            for line in _merged_lines([(one.runs[label], one.launches) for one in found]):
                 sealed = integrity.sealed_line(line, before)
                 before = integrity.checksum_of(sealed) or 0
                 stream.write(sealed + b"\n")
@@ -193,43 +197,44 @@ def _probes(found: Sequence[ShardFolder], label: str) -> Iterator[dict[str, Any]
                 yield document
 
 
-def _content(folder: Path, found: Sequence[ShardFolder], label: str, missing: Sequence[int]) -> dict[str, Any]:
-    contents = [one.runs[label].content for one in found]
+def _content(folder: Path, found: Sequence[ShardFolder], label: str, missing: Sequence[int]) -> RunContent:
+    runs = [one.runs[label] for one in found]
+    contents = [run.content for run in runs]
     first, shard = contents[0], found[0].shard
     starts = [0]
     for one in found:
         starts.append(starts[-1] + one.launches)
-    skips = {(skip["case"], skip["status"]): skip for content in contents for skip in content["skips"]}
-    return {
-        "run": real_path(folder).name,
-        "created": min(content["created"] for content in contents),
-        "command": first["command"],
-        "settings": first["settings"],
-        "environment": _environment([content["environment"] for content in contents]),
-        "certificate": None,
-        "catalogue": _catalogue([content["catalogue"] for content in contents]),
-        "cases": list(dict.fromkeys(key for content in contents for key in content["cases"])),
-        "skips": list(skips.values()),
-        "own": {name: own for content in reversed(contents) for name, own in (content.get("own") or {}).items()},
-        "merged": {
-            "of": shard.of,
-            "replicates": shard.replicates,
-            "plan": shard.plan,
-            "parts": shard.parts,
-            "shards": [
-                {
-                    "index": one.shard.index,
-                    "run": content["run"],
-                    "created": content["created"],
-                    "host": one.runs[label].content["shard"]["host"],
-                    "launches": [start, end],
-                }
-                for one, content, start, end in zip(found, contents, starts[:-1], starts[1:], strict=True)
-            ],
-            "missing": list(missing),
-            "hosts": {content["shard"]["host"]: content["environment"] for content in reversed(contents)},
-        },
-    }
+    skips = {(skip.case, skip.status): skip for content in contents for skip in content.skips}
+    merged = Merged(
+        of=shard.of,
+        replicates=shard.replicates,
+        plan=shard.plan,
+        parts=shard.parts,
+        shards=[
+            MergedShard(
+                index=one.shard.index,
+                run=run.content.run,
+                created=run.content.created,
+                host=shard_of(run).host,
+                launches=(start, end),
+            )
+            for one, run, start, end in zip(found, runs, starts[:-1], starts[1:], strict=True)
+        ],
+        missing=list(missing),
+        hosts={shard_of(run).host: run.content.environment for run in reversed(runs)},
+    )
+    return RunContent(
+        run=folder.resolve().name,
+        created=min(content.created for content in contents),
+        command=first.command,
+        settings=first.settings,
+        environment=_environment([content.environment for content in contents]),
+        catalogue=join_catalogues([content.catalogue for content in contents]),
+        cases=list(dict.fromkeys(key for content in contents for key in content.cases)),
+        skips=list(skips.values()),
+        own={name: own for content in reversed(contents) for name, own in content.own.items()},
+        merged=merged,
+    )
 
 
 def _environment(each: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -248,9 +253,69 @@ def _environment(each: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return whole
 
 
-def _catalogue(each: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what ops, variants and gradients are; shards of a plan say the same of those that they share."""
-    parts = dict.fromkeys(part for catalogue in each for part in catalogue)
-    return {
-        part: {name: value for catalogue in each for name, value in catalogue.get(part, {}).items()} for part in parts
-    }
+def _merged_lines(shards: Sequence[tuple[ShardRun, int]]) -> Iterator[bytes]:
+    """Yield the lines of all shards with their launches numbered anew, without checksums; one is held at a time.
+
+    Args:
+        shards: the run of each, and how many numbers its launches take.
+    """
+    offset, runs = 0, [run for run, _ in shards]
+    most_looks = max(range(len(runs)), key=lambda place: len(runs[place].samples.looks))
+    for place, (run, launches) in enumerate(shards):
+        yield from _lines_of(run, offset, with_looks=place == most_looks)
+        offset += launches
+    ended = [run.samples.ended for run in runs if run.samples.ended is not None]
+    if len(ended) == len([run for run in runs if run.content.cases]) and ended:
+        yield run_folder.encode_line(_join_ends(ended, offset))
+
+
+def _lines_of(run: ShardRun, offset: int, *, with_looks: bool) -> Iterator[bytes]:
+    path = run.folder / run_folder.SAMPLES_FILE
+    checker = LineChecker(integrity.seal_of(open_file.read_bytes(run.folder / run_folder.RUN_FILE, open_file.RUN)))
+    try:
+        for number, raw in enumerate(open_file.read_lines(path, open_file.SAMPLES), start=1):
+            if not raw.endswith(b"\n"):
+                return
+            state, content = checker.check(raw[:-1])
+            head = LAUNCH.match(content)
+            if head and state == "whole" and NO_FAILURES in content:
+                yield b'{"kind":"%s","launch":%d,%s' % (head[1], int(head[2]) + offset, content[head.end() :])
+                continue
+            line = decode_line(content, f"{path}:{number}")
+            if isinstance(line, EndedLine) or (isinstance(line, LookLine) and not with_looks):
+                continue
+            yield run_folder.encode_line(_renumber(line, offset, shard_of(run).host))
+    except (FileNotFoundError, NotADirectoryError):
+        return
+
+
+def _renumber(line: AnyLine, offset: int, host: str) -> AnyLine:
+    """Return a line with the numbers of its launches in the whole run.
+
+    An interim analysis says how many launches there were, and stays as it is.
+    """
+    if isinstance(line, LookLine):
+        return line
+    changes: dict[str, Any] = {"launch": line.launch + offset}
+    if isinstance(line, FAILING):
+        changes["failures"] = [
+            failure if failure.launch is None else replace(failure, launch=failure.launch + offset)
+            for failure in line.failures
+        ]
+    if isinstance(line, WorkersLine):
+        changes["launches"] = [launch + offset for launch in line.launches]
+    if isinstance(line, LaunchLine):
+        changes["environment"] = {"host": host, **line.environment}
+    return structs.replace(line, **changes)
+
+
+def _join_ends(each: Sequence[EndedLine], launches: int) -> EndedLine:
+    """Return what ended the measuring of all: the budget if it did that of one; seconds are those of all machines."""
+    reasons = {one.by for one in each}
+    return EndedLine(
+        launch=launches,
+        by="budget" if "budget" in reasons else "launches" if "launches" in reasons else "look",
+        looks=max(one.looks for one in each),
+        seconds=sum(one.seconds for one in each),
+        sampling_seconds=sum(one.sampling_seconds for one in each),
+    )

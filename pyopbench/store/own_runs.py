@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-import msgspec
 import pandas as pd
+from msgspec import structs
 
 from pyopbench.model.case import Case, Failure
 from pyopbench.model.errors import BadInput
@@ -24,9 +24,21 @@ from pyopbench.store import (
     run_folder,
     threads_file,
 )
+from pyopbench.store.content import RunContent, join_catalogues
+from pyopbench.store.lines import (
+    FAILING,
+    AnyLine,
+    EndedLine,
+    GroupLine,
+    LaunchLine,
+    LimitsLine,
+    Line,
+    LookLine,
+    PreparedLine,
+    WorkersLine,
+)
 from pyopbench.store.run import CROSSING_COLUMNS, NOISE_COLUMNS, Costs, Run
 from pyopbench.store.sample_frame import frame_of
-from pyopbench.store.shards import Merged, lacking
 from pyopbench.store.warnings import MissingShards, UnreadableFile, gpu_warnings, left_running
 
 POOLED_ENVIRONMENT = (
@@ -34,6 +46,9 @@ POOLED_ENVIRONMENT = (
     *("variables", "intra_op_threads", "inter_op_threads"),
 )
 """What has to be equal for launches of several runs to count as launches of one."""
+
+
+L = TypeVar("L", bound=Line)
 
 
 def read_runs(folders: Sequence[Path]) -> Run:
@@ -57,34 +72,32 @@ def _read_run(folder: Path) -> Run:
     lines, found = run_folder.read_lines(folder)
     warnings = [*run_folder.changes(folder), *found]
     run_folder.require_unchanged(warnings)
-    groups = [line for line in lines if line["kind"] == "group"]
-    # Before workers stayed, the line of a group said what preparing it had told, too.
-    prepared = [line for line in lines if line["kind"] in ("prepared", "group")]
-    frame = frame_of(content, groups)
-    failures = [Failure.from_stored(skip) for skip in content["skips"]]
-    failures += [Failure.from_stored(failure) for line in lines for failure in line.get("failures", ())]
+    groups = _of_kind(lines, GroupLine)
+    prepared = _of_kind(lines, PreparedLine)
+    launches = _of_kind(lines, LaunchLine)
+    failures = [failure for line in lines if isinstance(line, FAILING) for failure in line.failures]
     whole = Run(
-        name=content["run"],
-        command=tuple(content["command"]),
-        created=content["created"],
-        settings=content["settings"],
-        environment=content["environment"],
-        catalogue=content["catalogue"],
-        cases=tuple(content["cases"]),
-        failures=tuple(failures),
-        launches=tuple(line for line in lines if line["kind"] == "launch"),
-        frame=frame,
+        name=content.run,
+        command=tuple(content.command),
+        created=content.created,
+        settings=content.settings,
+        environment=content.environment,
+        catalogue=content.catalogue,
+        cases=tuple(content.cases),
+        failures=(*content.skips, *failures),
+        launches=launches,
+        frame=frame_of(content, groups),
         warnings=(*warnings, *_missing_shards(content), *left_running(prepared), *gpu_warnings(groups)),
-        looks=tuple(line for line in lines if line["kind"] == "look"),
-        noise=_noise(content["run"], groups),
-        certificate=content.get("certificate"),
-        limits=tuple(line for line in lines if line["kind"] == "limits"),
-        checked={key: errors for line in prepared for key, errors in line.get("checked", {}).items()},
-        workers=tuple(line for line in lines if line["kind"] == "workers"),
-        ended=next((line for line in reversed(lines) if line["kind"] == "ended"), None),
-        own={name: tuple(one["words"]) for name, one in (content.get("own") or {}).items()},
-        hosts=_hosts(content, lines),
-        machines=content["merged"]["hosts"] if "merged" in content else {},
+        looks=_of_kind(lines, LookLine),
+        noise=_noise(content.run, groups),
+        certificate=content.certificate,
+        limits=_of_kind(lines, LimitsLine),
+        checked={key: errors for line in prepared for key, errors in (line.checked or {}).items()},
+        workers=_of_kind(lines, WorkersLine),
+        ended=next(reversed(_of_kind(lines, EndedLine)), None),
+        own={name: tuple(own.words) for name, own in content.own.items()},
+        hosts=_hosts(content, launches),
+        machines=content.merged.hosts if content.merged else {},
     )
     for name, path, read in (
         ("counted_copies", folder / counted_copies.FILE, counted_copies.read),
@@ -97,23 +110,25 @@ def _read_run(folder: Path) -> Run:
     return _apart(whole, pd.DataFrame(list(_crossings(content, prepared)), columns=list(CROSSING_COLUMNS)))
 
 
-def _hosts(content: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> dict[int, str]:
+def _of_kind(lines: Sequence[AnyLine], kind: type[L]) -> tuple[L, ...]:
+    return tuple(line for line in lines if isinstance(line, kind))
+
+
+def _hosts(content: RunContent, launches: Sequence[LaunchLine]) -> dict[int, str]:
     """Return the machine of each launch of a merged run: as the launch says, which a shard may have been resumed on."""
-    if "merged" not in content:
+    if content.merged is None:
         return {}
-    of_shards = {
-        launch: str(shard["host"]) for shard in content["merged"]["shards"] for launch in range(*shard["launches"])
-    }
-    told = {line["launch"]: line["environment"].get("host") for line in lines if line["kind"] == "launch"}
-    return of_shards | {launch: host for launch, host in told.items() if isinstance(host, str)}
+    of_shards = {launch: shard.host for shard in content.merged.shards for launch in range(*shard.launches)}
+    of_launches = {line.launch: line.environment.get("host") for line in launches}
+    return of_shards | {launch: host for launch, host in of_launches.items() if isinstance(host, str)}
 
 
-def _missing_shards(content: Mapping[str, Any]) -> tuple[MissingShards, ...]:
+def _missing_shards(content: RunContent) -> tuple[MissingShards, ...]:
     """Return a warning if shards are missing of what a run was merged from."""
-    if not content.get("merged", {}).get("missing"):
+    merged = content.merged
+    if merged is None or not merged.missing:
         return ()
-    merged = msgspec.convert(content["merged"], Merged)
-    units = lacking(merged, [one.index for one in merged.shards])
+    units = merged.units_without([shard.index for shard in merged.shards])
     return (MissingShards(tuple(merged.missing), merged.of, tuple(units)),)
 
 
@@ -132,7 +147,7 @@ def _with_beside(run: Run, name: str, path: Path, read: Callable[[Path], dict[st
 
 def _apart(run: Run, crossings: pd.DataFrame) -> Run:
     """Return the run with all that only explains callbacks put into its `costs`, out of the way of what judges."""
-    parts, floor = (run.catalogue.get(key, {}) for key in ("parts", "floor"))
+    parts, floor = run.catalogue.parts, run.catalogue.floor
 
     def explains(key: str) -> bool:
         case = Case.from_id(key)
@@ -154,18 +169,17 @@ def _apart(run: Run, crossings: pd.DataFrame) -> Run:
     )
 
 
-def _crossings(content: Mapping[str, Any], prepared: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Any, ...]]:
+def _crossings(content: RunContent, prepared: Sequence[PreparedLine]) -> Iterator[tuple[Any, ...]]:
     for line in prepared:
-        shares = line.get("aligned", {})
-        for key, sides in line.get("bytes", {}).items():
-            yield ("pyopbench", content["run"], line["launch"], key, *sides, shares.get(key, math.nan))
+        for key, sides in line.bytes.items():
+            yield ("pyopbench", content.run, line.launch, key, *sides, line.aligned.get(key, math.nan))
 
 
-def _noise(run: str, groups: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+def _noise(run: str, groups: Sequence[GroupLine]) -> pd.DataFrame:
     rows = [
-        {**line["noise"], "run": run, "launch": line["launch"], "group": line["group"]}
+        (run, line.launch, line.group, *(getattr(line.noise, name) for name in NOISE_COLUMNS[3:]))
         for line in groups
-        if "noise" in line
+        if line.noise is not None
     ]
     # None becomes nan, also where a whole column has nothing else.
     numbers = dict.fromkeys(NOISE_COLUMNS[3:], "float64")
@@ -192,10 +206,10 @@ def _pool(runs: Sequence[Run]) -> Run:
         frames.append(run.frame.assign(launch=run.frame["launch"] + offset))
         costs.append(_shifted(run.costs, offset))
         noises.append(run.noise.assign(launch=run.noise["launch"] + offset))
-        launches += [{**line, "launch": line["launch"] + offset} for line in run.launches]
-        limits += [{**line, "launch": line["launch"] + offset} for line in run.limits]
+        launches += [structs.replace(line, launch=line.launch + offset) for line in run.launches]
+        limits += [structs.replace(line, launch=line.launch + offset) for line in run.limits]
         failures += _later(run.failures, offset)
-        offset += 1 + max((line["launch"] for line in run.launches), default=-1)
+        offset += 1 + max((line.launch for line in run.launches), default=-1)
     first = runs[0]
     return Run(
         name=" + ".join(run.name for run in runs),
@@ -203,7 +217,7 @@ def _pool(runs: Sequence[Run]) -> Run:
         created=first.created,
         settings=first.settings,
         environment=first.environment,
-        catalogue=_merge_catalogues([run.catalogue for run in runs]),
+        catalogue=join_catalogues([run.catalogue for run in runs]),
         cases=tuple(dict.fromkeys(case for run in runs for case in run.cases)),
         failures=tuple(dict.fromkeys(failures)),
         launches=tuple(launches),
@@ -244,10 +258,3 @@ def _later(failures: Sequence[Failure], offset: int) -> list[Failure]:
     return [
         failure if failure.launch is None else replace(failure, launch=failure.launch + offset) for failure in failures
     ]
-
-
-def _merge_catalogues(catalogues: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    return {
-        part: {name: value for catalogue in catalogues for name, value in catalogue.get(part, {}).items()}
-        for part in ("ops", "variants", "gradients", "parts", "floor")
-    }

@@ -13,8 +13,6 @@ import msgspec
 from pyopbench.store.side_file import SideFile
 
 SCHEMA = 2
-BEFORE_OPS = 1
-"""The schema of files whose rows name no op: all of them are of the cube."""
 
 FILE = "probes.json"
 """Its name beside the results of a run, where the report finds it."""
@@ -165,15 +163,12 @@ def write(path: Path, document: Mapping[str, Any]) -> None:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Read a document; one of schema 1 comes as one of today's, with rows of the cube alone.
+    """Read a document.
 
     Raises:
         BadInput: it is not one of `pyopbench probe`, or of another schema.
     """
-    document = _KIND.load(path)
-    if document["schema"] == BEFORE_OPS:
-        document = {**document, "schema": SCHEMA, "rows": [{**row, "op": None} for row in document["rows"]]}
-    return document
+    return _KIND.load(path)
 
 
-_KIND = SideFile("pyopbench probe", SCHEMA, Probes, earlier=(BEFORE_OPS,))
+_KIND = SideFile("pyopbench probe", SCHEMA, Probes)

@@ -10,7 +10,10 @@ from typing import Any
 import pandas as pd
 
 from pyopbench.model.case import Failure
+from pyopbench.store.certificate import Certificate
+from pyopbench.store.content import Catalogue, Settings
 from pyopbench.store.limitations import Limitation
+from pyopbench.store.lines import EndedLine, LaunchLine, LimitsLine, LookLine, WorkersLine
 from pyopbench.store.warnings import RunWarning
 
 CASE_COLUMNS = ("op", "variant", "gradient", "direction", "mode", "dtype", "size", "placement")
@@ -73,13 +76,13 @@ class Run:
         ended: the last line that says what ended the measuring; None where none does, or where several runs are pooled.
         noise: one row for each pass of a group of a launch for which it was recorded, with `NOISE_COLUMNS`; nan is not
             told.
-        certificate: what was known about the machine when the run began, as `certificate.Certificate.as_json`.
-        limits: the lines that say what the machine can do at most, in order; none for runs from before they were there.
+        certificate: what was known about the machine when the run began.
+        limits: the lines that say what the machine can do at most, in order.
         tool: what measured it: `pyopbench`, `asv` or `pytest-benchmark`; ratios are never formed across tools.
         others: benchmarks of another tool that are no cases, as `frame`, with their name for the case and no parts.
         cannot: what results of this tool cannot support; nothing for runs of pyopbench.
         checked: id of a case -> by how much it was off its reference in the first launch, by `values`, `gradient` and
-            `finite_difference`, as `checks.Checked`; none for runs from before that was stored.
+            `finite_difference`, as `checks.Checked`.
         counted_copies, copy_costs, probes, pipeline, threads: what `pyopbench placement`, `copies`, `probe`, `pipeline`
             and `run --threads` found, where that is kept beside the samples; else None.
         own: name of an op of the user's own -> the words that name it on a command line, with its inputs.
@@ -90,21 +93,21 @@ class Run:
     name: str
     command: tuple[str, ...]
     created: str
-    settings: Mapping[str, Any]
+    settings: Settings
     environment: Mapping[str, Any]
-    catalogue: Mapping[str, Any]
+    catalogue: Catalogue
     cases: tuple[str, ...]
     failures: tuple[Failure, ...]
-    launches: tuple[Mapping[str, Any], ...]
+    launches: tuple[LaunchLine, ...]
     frame: pd.DataFrame
     warnings: tuple[RunWarning, ...] = ()
-    looks: tuple[Mapping[str, Any], ...] = ()
-    workers: tuple[Mapping[str, Any], ...] = ()
-    ended: Mapping[str, Any] | None = None
+    looks: tuple[LookLine, ...] = ()
+    workers: tuple[WorkersLine, ...] = ()
+    ended: EndedLine | None = None
     costs: Costs = Costs()
     noise: pd.DataFrame = field(default_factory=lambda: no_rows(NOISE_COLUMNS))
-    certificate: Mapping[str, Any] | None = None
-    limits: tuple[Mapping[str, Any], ...] = ()
+    certificate: Certificate | None = None
+    limits: tuple[LimitsLine, ...] = ()
     tool: str = "pyopbench"
     others: pd.DataFrame = field(default_factory=lambda: no_rows(COLUMNS))
     cannot: tuple[Limitation, ...] = ()

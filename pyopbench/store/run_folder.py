@@ -7,20 +7,21 @@ import json
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
+
+import msgspec
 
 from pyopbench.model.errors import BadInput, CannotStore
 from pyopbench.model.write_file import open_to_change, opened_folder, sync_folder
 from pyopbench.model.write_file import write_atomically as write_atomically  # noqa: PLC0414 - for who stores
 from pyopbench.store import integrity, open_file
+from pyopbench.store.content import RunContent
 from pyopbench.store.integrity import LineChecker, Seal, allowance
-from pyopbench.store.run_schema import check_run
-from pyopbench.store.samples_schema import check_line
-from pyopbench.store.strict_json import parse, storable
-from pyopbench.store.validation import corrupt
+from pyopbench.store.lines import AnyLine, GroupLine, decode_line
+from pyopbench.store.strict_json import convert, corrupt, parse_at, storable
 from pyopbench.store.warnings import Changed, UnfinishedLine
 
 LOCK_ATTEMPTS = 10
@@ -31,18 +32,8 @@ MOST_SHOWN = 5
 """Lines that an error names."""
 CHANGED_NEXT_STEP = "pyopbench check DIR shows what is intact; restore the file, or use --allow-changed"
 
-SCHEMA = 1
 RUN_FILE = "run.json"
 SAMPLES_FILE = "samples.jsonl"
-
-PREPARED_KEYS = ("failures", "checked", "bytes", "aligned", "left_behind")
-"""What the line of a prepared group takes over from a worker's answer, as far as it is there."""
-
-SAMPLED_KEYS = ("samples", "failures", "timer_seconds", "timer_error_seconds", "noise")
-"""What the line of a sampled group takes over from a worker's answer, as far as it is there."""
-
-NO_LIMITS: dict[str, Any] = {"bandwidths": [], "peaks": {}, "reason": ""}
-"""What a line of limits takes over from a worker's answer, and what it holds where that does not tell."""
 
 
 def require_new(folder: Path) -> None:
@@ -68,9 +59,16 @@ def require_new(folder: Path) -> None:
         )
 
 
-def create(folder: Path, run: Mapping[str, Any]) -> None:
+def encode(content: RunContent) -> bytes:
+    """Return the bytes of a `run.json`."""
+    return integrity.sealed(
+        json.dumps(storable(msgspec.to_builtins(content, str_keys=True)), indent=1, allow_nan=False)
+    )
+
+
+def create(folder: Path, run: RunContent) -> None:
     """Make the folder of a new run and write its `run.json`, and samples without a line: so none may be missing."""
-    content = integrity.sealed(json.dumps(storable({"schema": SCHEMA, **run}), indent=1, allow_nan=False))
+    content = encode(run)
     folder.mkdir(parents=True, exist_ok=True)
     with opened_folder(folder) as opened:
         # Two runs may have found it new: whoever comes second waits here, and finds the run of the first.
@@ -112,13 +110,13 @@ def _take(stream: IO[bytes]) -> bool:
     return False
 
 
-def append(folder: Path, line: Mapping[str, Any]) -> None:
+def append(folder: Path, line: AnyLine) -> None:
     """Append one line to the samples and return when it is on the disk.
 
     Raises:
         CannotStore: it is not, for example because the disk is full; what was appended before is as it was.
     """
-    content = json.dumps(storable(line), allow_nan=False, separators=(",", ":")).encode()
+    content = encode_line(line)
     try:
         with opened_folder(folder) as opened:
             descriptor = open_to_change(SAMPLES_FILE, opened, os.O_RDWR | os.O_APPEND | os.O_CREAT)
@@ -134,6 +132,11 @@ def append(folder: Path, line: Mapping[str, Any]) -> None:
             legal="a disk with free space, and a writable folder whose files are not links",
             hint="free some space or fix the permissions, then: pyopbench resume DIR",
         ) from error
+
+
+def encode_line(line: AnyLine) -> bytes:
+    """Return the JSON of a line, without a checksum and without an end."""
+    return json.dumps(storable(msgspec.to_builtins(line)), allow_nan=False, separators=(",", ":")).encode()
 
 
 def _seal(folder: Path) -> Seal:
@@ -183,28 +186,23 @@ def drop_torn_line(folder: Path) -> None:
         raise corrupt(str(folder / SAMPLES_FILE), f"not a file that can be appended to ({error.strerror})") from error
 
 
-def read_run(folder: Path) -> dict[str, Any]:
-    """Return the validated content of `run.json`.
+def read_run(folder: Path) -> RunContent:
+    """Return the content of `run.json`.
 
     Raises:
-        BadInput: no such file, not JSON, another schema version, a key missing or a case id that is none.
+        BadInput: no such file, not JSON, a key missing or a case id that is none.
     """
     path = folder / RUN_FILE
     try:
         content = open_file.read_bytes(path, open_file.RUN)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise _no_run(folder) from error
-    run = _load(content, str(path))
-    version = run.get("schema") if isinstance(run, dict) else None
-    if version is not None and version != SCHEMA:
-        raise BadInput(
-            "these results have another schema version",
-            received=f"{path}: {version!r}",
-            legal=SCHEMA,
-            hint="read them with the version of pyopbench that wrote them",
-        )
-    check_run(run, str(path))
-    return {key: value for key, value in run.items() if key != integrity.KEY}
+    parsed = parse_at(content, str(path))
+    if isinstance(parsed, dict):
+        parsed.pop(integrity.KEY, None)
+    run = convert(parsed, RunContent, str(path))
+    run.check(str(path))
+    return run
 
 
 def _no_run(folder: Path) -> BadInput:
@@ -242,8 +240,8 @@ def require_unchanged(warnings: Iterable[object]) -> None:
     raise integrity.refusal(f"{first.path}: {said}", CHANGED_NEXT_STEP)
 
 
-def read_lines(folder: Path) -> tuple[list[dict[str, Any]], list[UnfinishedLine | Changed]]:
-    """Return the validated lines of `samples.jsonl`, and what is to be said of the file.
+def read_lines(folder: Path) -> tuple[list[AnyLine], list[UnfinishedLine | Changed]]:
+    """Return the lines of `samples.jsonl`, and what is to be said of the file.
 
     That is a warning if a torn last line was dropped, and one if lines are not as they were written.
 
@@ -253,41 +251,23 @@ def read_lines(folder: Path) -> tuple[list[dict[str, Any]], list[UnfinishedLine 
     """
     path = folder / SAMPLES_FILE
     warnings: list[UnfinishedLine | Changed] = []
-    parsed: list[dict[str, Any]] = []
+    parsed: list[AnyLine] = []
     changed: list[int] = []
     checker = LineChecker(_seal(folder))
     with suppress(FileNotFoundError, NotADirectoryError):
         for number, line in enumerate(open_file.read_lines(path, open_file.SAMPLES), start=1):
             if line.endswith(b"\n"):
                 state, content = checker.check(line[:-1])
-                parsed.append(parse_line(content, f"{path}:{number}"))
+                parsed.append(decode_line(content, f"{path}:{number}"))
                 changed += [number] if state == "changed" else []
             else:
                 warnings.append(UnfinishedLine(str(path), number))
-    _require_once([line for line in parsed if line["kind"] == "group"], path)
+    _require_once([line for line in parsed if isinstance(line, GroupLine)], path)
     return parsed, warnings + ([Changed(str(path), tuple(changed))] if changed else [])
 
 
-def parse_line(line: bytes, place: str) -> dict[str, Any]:
-    """Return a validated line, of which the checksum was taken off.
-
-    Raises:
-        BadInput: it is no JSON, or not of the schema; names `place`.
-    """
-    parsed = _load(line, place, checked_later=("samples",))
-    check_line(parsed, place)
-    return dict(parsed)
-
-
-def _load(content: bytes, place: str, checked_later: Sequence[str] = ()) -> Any:
-    try:
-        return parse(content, checked_later=checked_later)
-    except (ValueError, RecursionError) as error:
-        raise corrupt(place, f"not JSON ({error})") from error
-
-
-def _require_once(groups: Sequence[Mapping[str, Any]], path: Path) -> None:
-    seen = Counter((line["launch"], line["group"], line.get("pass", 0)) for line in groups)
+def _require_once(groups: Sequence[GroupLine], path: Path) -> None:
+    seen = Counter((line.launch, line.group, line.sweep) for line in groups)
     for (launch, group, number), count in seen.items():
         if count > 1:
             raise corrupt(str(path), f"{count} lines hold pass {number} of group {group} of launch {launch}")

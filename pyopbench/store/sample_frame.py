@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
@@ -12,6 +12,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from pyopbench.model.case import Case
+from pyopbench.store.content import Catalogue, RunContent
+from pyopbench.store.lines import GroupLine
 from pyopbench.store.run import COLUMNS
 
 NODE = "node"
@@ -24,7 +26,7 @@ WITH_COPIES = 5
 """Numbers of a sample that says how many copies of the op a call runs; one of a body alone does not, in any mode."""
 
 
-def frame_of(content: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+def frame_of(content: RunContent, groups: Sequence[GroupLine]) -> pd.DataFrame:
     """Return one row for each block, with `COLUMNS`; what all blocks of a case in a line share is looked up once.
 
     A row at a time, of which there may be millions, takes several times as long, and gigabytes.
@@ -33,17 +35,17 @@ def frame_of(content: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) ->
         content: of `run.json`.
         groups: the lines of samples that hold any.
     """
-    version = content["environment"].get("tensorflow")
+    version = content.environment["tensorflow"]
     parts: dict[str, tuple[str | int, ...]] = {}
     shared: list[tuple[Any, ...]] = []
     blocks: list[Sequence[float]] = []
     counts: list[int] = []
     for line in groups:
-        for key, samples in line["samples"].items():
+        for key, samples in line.samples.items():
             if key not in parts:
                 parts[key] = Case.from_id(key).parts
-            head = ("pyopbench", content["run"], line["launch"], line["group"], key, *parts[key], version)
-            shared.append((*head, line.get("pass", 0), line["timer_seconds"], line["timer_error_seconds"]))
+            head = ("pyopbench", content.run, line.launch, line.group, key, *parts[key], version)
+            shared.append((*head, line.sweep, line.timer_seconds, line.timer_error_seconds))
             blocks += samples
             counts.append(len(samples))
     if not blocks:
@@ -54,7 +56,7 @@ def frame_of(content: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) ->
     columns = dict(zip(("round", "order", "calls", "seconds", "copies"), numbers.T, strict=True))
     whole = {name: values.astype(np.int64) for name, values in columns.items() if name != "seconds"}
     frame = frame.assign(**{**columns, **whole}, floor_seconds=math.nan)[list(COLUMNS)]
-    return _with_floor(frame, content["catalogue"])
+    return _with_floor(frame, content.catalogue)
 
 
 def _numbers(blocks: Sequence[Sequence[float]]) -> npt.NDArray[np.float64]:
@@ -65,7 +67,7 @@ def _numbers(blocks: Sequence[Sequence[float]]) -> npt.NDArray[np.float64]:
     return found if found.shape[1] == WITH_COPIES else np.column_stack([found, np.ones(len(found))])
 
 
-def _with_floor(frame: pd.DataFrame, catalogue: Mapping[str, Any]) -> pd.DataFrame:
+def _with_floor(frame: pd.DataFrame, catalogue: Catalogue) -> pd.DataFrame:
     """Put what a call of the empty function took in a round beside every graph of copies that was timed in it.
 
     A body alone is called as it is, so that there is nothing to take off.
@@ -76,6 +78,5 @@ def _with_floor(frame: pd.DataFrame, catalogue: Mapping[str, Any]) -> pd.DataFra
         return frame
     floors = (frame["seconds"] / frame["calls"])[empty].groupby([frame[key][empty] for key in keys]).median()
     found = pd.Series(floors.reindex(pd.MultiIndex.from_frame(frame[keys])).to_numpy(), index=frame.index)
-    parts = catalogue.get("parts", {})
-    alone = frame["variant"].isin([name for name, part in parts.items() if part.get("role") == BODY_ALONE])
+    alone = frame["variant"].isin(catalogue.parts_of_role(BODY_ALONE))
     return frame.assign(floor_seconds=found.where(frame["mode"] == NODE).mask(alone, 0.0))

@@ -11,13 +11,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-import msgspec
-
 from pyopbench.model.errors import BadInput
 from pyopbench.model.paths import real_path
 from pyopbench.store import open_file, probes, run_folder, versions
+from pyopbench.store.content import RunContent, Shard
 from pyopbench.store.integrity import LineChecker, allowance, seal_of
-from pyopbench.store.shards import Shard
+from pyopbench.store.lines import (
+    EndedLine,
+    GroupLine,
+    LaunchLine,
+    LimitsLine,
+    LookLine,
+    LostLine,
+    PreparedLine,
+    decode_line,
+)
 
 Kind: TypeAlias = Literal[
     "missing", "doubled", "torn", "unfinished", "unreadable", "changed", "foreign", "contradicting"
@@ -33,6 +41,10 @@ SAME_SOFTWARE = (
 
 LAUNCH = re.compile(rb'\{"kind":"(group|prepared)","launch":([0-9]{1,9}),')
 """How the lines begin that there are most of: as `store.append` writes them, so they need not be parsed."""
+
+
+OF_A_LAUNCH = (LaunchLine, GroupLine, PreparedLine, LimitsLine, LostLine)
+"""Lines that are of a launch with their number."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +79,8 @@ class Samples:
     """
 
     launches: int = 0
-    looks: tuple[Mapping[str, Any], ...] = ()
-    ended: Mapping[str, Any] | None = None
+    looks: tuple[LookLine, ...] = ()
+    ended: EndedLine | None = None
     torn: bool = False
     changed: tuple[int, ...] = ()
 
@@ -78,7 +90,7 @@ class ShardRun:
     """The run of a shard on one version of TensorFlow: its folder, the content of its `run.json`, and its samples."""
 
     folder: Path
-    content: Mapping[str, Any]
+    content: RunContent
     samples: Samples
 
 
@@ -131,36 +143,42 @@ def _read(folder: Path) -> ShardFolder | None:
     parts = tuple(versions.read(folder)) if versions.is_here(folder) else ()
     places = {part.label: part.folder for part in parts} or {"": folder}
     contents = {label: run_folder.read_run(place) for label, place in places.items()}
-    stored = [content.get("shard") for content in contents.values()]
-    if None in stored:
+    shards = [content.shard for content in contents.values()]
+    if shards[0] is None or None in shards:
         return None
     runs = {label: ShardRun(places[label], content, inspect(places[label])) for label, content in contents.items()}
-    return ShardFolder(folder, msgspec.convert(stored[0], Shard), parts, runs)
+    return ShardFolder(folder, shards[0], parts, runs)
+
+
+def shard_of(run: ShardRun) -> Shard:
+    """Return which part of the plan the run of a shard is."""
+    assert run.content.shard is not None, "_read takes no other"
+    return run.content.shard
 
 
 def inspect(folder: Path) -> Samples:
     """Return what the samples of a run hold; every line is looked at for whether it is as it was written."""
     launches, torn, number = 0, False, 0
-    looks: list[Mapping[str, Any]] = []
-    ended: Mapping[str, Any] | None = None
+    looks: list[LookLine] = []
+    ended: EndedLine | None = None
     changed = [0] if run_folder.changes(folder) else []
     path = folder / run_folder.SAMPLES_FILE
     checker = LineChecker(seal_of(open_file.read_bytes(folder / run_folder.RUN_FILE, open_file.RUN)))
-    for number, line in enumerate(_lines(path), start=1):
-        if not line.endswith(b"\n"):
+    for number, raw in enumerate(_lines(path), start=1):
+        if not raw.endswith(b"\n"):
             torn = True
             continue
-        state, content = checker.check(line[:-1])
+        state, content = checker.check(raw[:-1])
         changed += [number] if state == "changed" else []
         head = LAUNCH.match(content)
         if head and state == "whole":
             launches = max(launches, int(head[2]) + 1)
             continue
-        parsed = run_folder.parse_line(content, f"{path}:{number}")
-        looks += [parsed] if parsed["kind"] == "look" else []
-        ended = parsed if parsed["kind"] == "ended" else ended
-        if parsed["kind"] in ("launch", "group", "prepared", "limits", "lost"):
-            launches = max(launches, parsed["launch"] + 1)
+        line = decode_line(content, f"{path}:{number}")
+        looks += [line] if isinstance(line, LookLine) else []
+        ended = line if isinstance(line, EndedLine) else ended
+        if isinstance(line, OF_A_LAUNCH):
+            launches = max(launches, line.launch + 1)
     return Samples(launches, tuple(looks), ended, torn, tuple(changed))
 
 
@@ -195,7 +213,7 @@ def check(found: Sequence[ShardFolder]) -> tuple[list[ShardFolder], list[Problem
 def _other_plan(one: ShardFolder, found: Sequence[ShardFolder], plan: str) -> str:
     """Say by what a shard differs from those of the plan, as far as a command tells it."""
     usual = next(other for other in found if other.shard.plan == plan)
-    ours, theirs = (_bare_command(each.first.content["command"]) for each in (one, usual))
+    ours, theirs = (_bare_command(each.first.content.command) for each in (one, usual))
     if ours != theirs:
         return f"{shlex.join(ours)}, where others have {shlex.join(theirs)}"
     if (one.shard.of, one.shard.replicates) != (usual.shard.of, usual.shard.replicates):
@@ -226,7 +244,7 @@ def _incomplete(found: Sequence[ShardFolder]) -> list[Problem]:
                 problems.append(Problem("changed", index, run.folder, f"not as written: {lines}"))
             if samples.torn:
                 problems.append(Problem("torn", index, run.folder, "the last line is unfinished"))
-            elif samples.ended is None and run.content["cases"]:
+            elif samples.ended is None and run.content.cases:
                 problems.append(Problem("unfinished", index, run.folder, "no line says that measuring ended"))
     return problems
 
@@ -245,7 +263,7 @@ def _contradicting(found: Sequence[ShardFolder]) -> list[Problem]:
     """Return the shards that were measured with other software than most."""
     problems: list[Problem] = []
     for label in found[0].runs:
-        environments = {one.shard.index: one.runs[label].content["environment"] for one in found}
+        environments = {one.shard.index: one.runs[label].content.environment for one in found}
         for key in SAME_SOFTWARE:
             usual = Counter(repr(one.get(key)) for one in environments.values()).most_common(1)[0][0]
             problems += [
@@ -275,5 +293,5 @@ def _bare_command(command: Sequence[str]) -> list[str]:
 
 def command_again(one: ShardFolder, index: int) -> str:
     """Return the command that measures a shard of the plan that another one is of."""
-    words = _bare_command(one.first.content["command"])
+    words = _bare_command(one.first.content.command)
     return shlex.join([*words, "--shard", f"{index}/{one.shard.of}", "--out", f"shard-{index}"])

@@ -10,21 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import Meta, Struct
 
 from pyopbench.model.errors import BadInput
 from pyopbench.model.write_file import write_atomically
 from pyopbench.store import integrity
+from pyopbench.store.content import NotNegative, Positive
+from pyopbench.store.lines import Bandwidth, Gpu
 from pyopbench.store.open_file import BESIDE, read_bytes
-from pyopbench.store.samples_schema import Bandwidth, Gpu
-from pyopbench.store.strict_json import parse
-from pyopbench.store.validation import problem
+from pyopbench.store.strict_json import parse, problem
 
 Mode: TypeAlias = Literal["call", "eager"]
 End: TypeAlias = Literal["host", "device"]
 Pinned: TypeAlias = Literal["unpinned", "host", "device"]
-NotNegative: TypeAlias = Annotated[int, Meta(ge=0)]
-Positive: TypeAlias = Annotated[float, Meta(gt=0)]
 SOME = Meta(min_length=1)
 
 
@@ -43,15 +41,15 @@ class CountedRow(Struct, frozen=True, kw_only=True):
     inputs: End
     result: End
     refused: str = ""
-    fresh: Counts | UnsetType = UNSET
-    warm: Counts | UnsetType = UNSET
+    fresh: Counts | None = None
+    warm: Counts | None = None
     varies: bool = False
     outputs_on: list[str] = []
     gradients_on: list[str] = []
 
     def __post_init__(self) -> None:
         """Refuse a row with neither counts nor a reason why there are none."""
-        if not self.refused and (self.fresh is UNSET or self.warm is UNSET):
+        if not self.refused and (self.fresh is None or self.warm is None):
             raise ValueError("neither refused nor counted")
 
 
@@ -169,9 +167,9 @@ class Copies(Struct, frozen=True, kw_only=True):
     environment: Software
     bandwidths: Annotated[list[Bandwidth], SOME]
     hazards: list[Hazard]
-    refused: list[RefusedWay] | UnsetType = UNSET
+    refused: list[RefusedWay]
     rows: Annotated[list[CopiedRow], SOME]
-    transfers: Transfers | UnsetType = UNSET
+    transfers: Transfers | None = None
 
 
 def _nothing(document: dict[str, Any]) -> None:
@@ -188,19 +186,12 @@ class SideFile:
         kind: its type.
         check: looks at what no type can say, and raises a `BadInput`, a `KeyError` or a
             `ValueError`.
-        earlier: versions that are read as well, ascending.
     """
 
     command: str
     schema: int
     kind: type[Struct]
     check: Callable[[dict[str, Any]], object] = _nothing
-    earlier: tuple[int, ...] = ()
-
-    @property
-    def schemas(self) -> tuple[int, ...]:
-        """Every version that is read, ascending."""
-        return (*self.earlier, self.schema)
 
     def load(self, path: Path) -> dict[str, Any]:
         """Return what a file holds.
@@ -214,7 +205,7 @@ class SideFile:
         except (ValueError, RecursionError) as error:
             raise self._not_one(path, f"{type(error).__name__}: {error}") from error
         version = document.get("schema") if isinstance(document, dict) else self.schema
-        if version not in self.schemas:
+        if version != self.schema:
             raise self._not_one(path, f"schema {version!r}")
         wrong = problem(document, self.kind)
         if wrong is not None:
@@ -235,6 +226,5 @@ class SideFile:
         return BadInput(
             f"{path} was not written by `{self.command}`",
             received=received,
-            legal=f"JSON of schema {' or '.join(map(str, self.schemas))}, as results/README.md describes it",
             hint=f"create it again: {self.command} --out {path}",
         )

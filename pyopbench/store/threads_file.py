@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from pyopbench.store.side_file import NotNegative, Positive, SideFile
+from pyopbench.store.content import NotNegative, Positive
+from pyopbench.store.side_file import SideFile
 
 SCHEMA = 1
 FILE = "threads.json"

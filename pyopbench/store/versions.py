@@ -20,9 +20,9 @@ from msgspec import Struct
 from pyopbench.model.errors import BadInput
 from pyopbench.model.write_file import write_atomically
 from pyopbench.store import integrity, run_folder
+from pyopbench.store.content import RunRevision
 from pyopbench.store.open_file import RUN, VERSIONS, read_bytes
-from pyopbench.store.strict_json import parse
-from pyopbench.store.validation import converted, corrupt
+from pyopbench.store.strict_json import convert, corrupt, parse
 from pyopbench.store.warnings import Changed
 
 FILE = "versions.json"
@@ -243,7 +243,9 @@ def _require_its_run(version: Version) -> None:
         stored = run.get("revision") if version.revision is not None else {"tensorflow": _tensorflow_of(run)}
     except (OSError, ValueError, RecursionError, AttributeError, BadInput):
         return  # whoever reads the run says what is wrong with it
-    wanted = {"tensorflow": version.tf} if version.revision is None else stored_in_run(version.revision)
+    wanted = {"tensorflow": version.tf}
+    if version.revision is not None:
+        wanted = msgspec.to_builtins(stored_in_run(version.revision))
     if stored != wanted:
         raise corrupt(str(path), f"a run of {_shown(stored)}, where {FILE} names {_shown(wanted)}")
 
@@ -253,10 +255,9 @@ def _tensorflow_of(run: Any) -> object:
     return run.get("settings", {}).get("tf", run.get("environment", {}).get("tensorflow"))
 
 
-def stored_in_run(revision: Revision) -> dict[str, Any]:
+def stored_in_run(revision: Revision) -> RunRevision:
     """Return what the `run.json` of a revision says of it."""
-    told = msgspec.to_builtins(revision)
-    return {name: told[name] for name in ("asked", "commit", "date", "subject", "dirty")}
+    return RunRevision(**{name: getattr(revision, name) for name in RunRevision.__struct_fields__})
 
 
 def _shown(stored: Any) -> str:
@@ -274,7 +275,7 @@ def is_of_revisions(folder: Path) -> bool:
 
 
 def _content(document: object, place: str, *, is_of_revisions: bool) -> Content | RevisionContent:
-    return converted(document, RevisionContent, place) if is_of_revisions else converted(document, Content, place)
+    return convert(document, RevisionContent, place) if is_of_revisions else convert(document, Content, place)
 
 
 def _problem(content: Content | RevisionContent) -> str | None:

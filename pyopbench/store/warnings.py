@@ -6,9 +6,11 @@ That is what could not be read, what bodies left running in their workers, and w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
+
+from pyopbench.store.lines import Gpu, GroupLine, LeftBehind, PreparedLine
 
 BUSY_CORES = 0.5
 MANY_LEFT = 64
@@ -134,37 +136,32 @@ RunWarning: TypeAlias = (
 )
 
 
-def is_spoilt(group: Mapping[str, Any]) -> bool:
-    """Whether what a group has left behind, as stored, makes its worker unfit for another."""
-    left = group.get("left_behind", {"threads": 0, "processes": 0, "cores": 0.0})
-    return bool(left["cores"] >= BUSY_CORES or left["threads"] + left["processes"] >= MANY_LEFT)
+def is_spoilt(left: LeftBehind | None) -> bool:
+    """Whether what a group has left behind makes its worker unfit for another."""
+    return left is not None and (left.cores >= BUSY_CORES or left.threads + left.processes >= MANY_LEFT)
 
 
-def left_running(groups: Iterable[Mapping[str, Any]]) -> tuple[LeftRunning, ...]:
-    """Return a warning for each op whose groups left something behind, with the most that was seen of each.
-
-    Args:
-        groups: lines of groups, as stored.
-    """
-    left: dict[str, list[Mapping[str, Any]]] = {}
+def left_running(groups: Iterable[PreparedLine]) -> tuple[LeftRunning, ...]:
+    """Return a warning for each op whose groups left something behind, with the most that was seen of each."""
+    left: dict[str, list[LeftBehind]] = {}
     for line in groups:
-        if "left_behind" in line:
-            left.setdefault(line["group"].partition("/")[0], []).append(line["left_behind"])
-    return tuple(_left_running(op, found) for op, found in left.items())
+        if line.left_behind is not None:
+            left.setdefault(line.group.partition("/")[0], []).append(line.left_behind)
+    return tuple(_left_running(op, each) for op, each in left.items())
 
 
-def _left_running(op: str, left: Sequence[Mapping[str, Any]]) -> LeftRunning:
-    threads, processes, cores = (max(one[key] for one in left) for key in ("threads", "processes", "cores"))
-    return LeftRunning(op, len(left), threads, processes, cores)
+def _left_running(op: str, left: Sequence[LeftBehind]) -> LeftRunning:
+    most = {name: max(getattr(one, name) for one in left) for name in ("threads", "processes", "cores")}
+    return LeftRunning(op, len(left), **most)
 
 
-def gpu_warnings(groups: Iterable[Mapping[str, Any]]) -> tuple[SlowedGpu | UnknownClocks, ...]:
+def gpu_warnings(groups: Iterable[GroupLine]) -> tuple[SlowedGpu | UnknownClocks, ...]:
     """Return a warning if a GPU was held back in some group, and one if its clocks were not reported.
 
     Args:
-        groups: lines of groups, as stored, those without readings of a GPU too.
+        groups: those without readings of a GPU too.
     """
-    readings = [gpus for line in groups if (gpus := line.get("noise", {}).get("gpus")) is not None]
+    readings = [line.noise.gpus for line in groups if line.noise is not None and line.noise.gpus is not None]
     slowed = [reasons for gpus in readings if (reasons := _slowing(gpus))]
     silent = sum(not gpus for gpus in readings)
     counts = Counter(reason for reasons in slowed for reason in reasons)
@@ -178,7 +175,7 @@ def _counted(counts: Counter[str]) -> tuple[Counted, ...]:
     return tuple(Counted(name, count) for name, count in counts.most_common())
 
 
-def _slowing(gpus: Iterable[Mapping[str, Any]]) -> list[str]:
+def _slowing(gpus: Iterable[Gpu]) -> list[str]:
     """Return each reason that holds a GPU back, once."""
-    reasons = dict.fromkeys(reason for gpu in gpus for reason in gpu["held_back_by"] or ())
+    reasons = dict.fromkeys(reason for gpu in gpus for reason in gpu.held_back_by or ())
     return [reason for reason in reasons if reason in SLOWING]

@@ -12,13 +12,13 @@ import pytest
 
 import pipelines
 import pyopbench
+import stored
 from commands import planned
 from places import DATA
 from pyopbench.engine import measure as measuring
 from pyopbench.engine import pipeline, worker_process
 from pyopbench.model.errors import BadInput, Interrupted, NothingMeasured
 from pyopbench.model.own_target import brought
-from pyopbench.store import run_folder
 from refusals import refused
 from repositories import commit, repository
 
@@ -45,7 +45,7 @@ def test_a_function_is_measured_and_judged(planned: Callable[..., None], tmp_pat
     result = pyopbench.run(body, [X], out=folder, **QUIET)
     assert result.folder == folder
     assert list(result.decisions["op"]) == ["double"]
-    content = run_folder.read_run(folder)
+    content = stored.read_run(folder)
     assert content["own"]["body"]["words"][0] == f"{Path(__file__)}:body"
     assert content["settings"]["launches"] == 2
     assert brought() == {}
@@ -56,7 +56,7 @@ def test_what_is_run_is_the_command_line_s_own(planned: Callable[..., None], tmp
     """An op of a notebook is stored as a file and its inputs, so that the command line can take it up."""
     planned("native")
     pyopbench.run(shipped(), X, out=tmp_path / "run", **QUIET)
-    (own,) = run_folder.read_run(tmp_path / "run")["own"].values()
+    (own,) = stored.read_run(tmp_path / "run")["own"].values()
     file, option, example = own["words"]
     path = Path(file.rpartition(":")[0])
     assert (path.parent, option) == (tmp_path / "run" / "op", "--input")

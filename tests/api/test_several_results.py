@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import pyopbench
+import stored
 from commands import Call, call, planned
 from op_projects import project
 from pairs import cases
@@ -20,7 +21,7 @@ from pyopbench.api import frames
 from pyopbench.api.several_results import RevisionsResult, VersionsResult
 from pyopbench.engine import environments, measure
 from pyopbench.model.errors import BadInput, Interrupted
-from pyopbench.store import run_folder, versions
+from pyopbench.store import versions
 from refusals import refused
 from repositories import commit
 from revision_runs import DIFFERENT, write_revisions
@@ -91,7 +92,7 @@ def test_an_interrupted_run_on_versions_names_the_command_that_resumes_it(
     monkeypatch.setattr(measure, "measure_runs", interrupt)
     with pytest.raises(Interrupted) as interrupted:
         pyopbench.run(body, [X], tf=["2.21.0"], out=two_versions, **QUIET)
-    (own,) = run_folder.read_run(two_versions / "tf-2.21.0")["own"].values()
+    (own,) = stored.read_run(two_versions / "tf-2.21.0")["own"].values()
     command = shlex.join(["pyopbench", "resume", str(two_versions), *own["words"]])
     assert str(interrupted.value.hint).startswith(command)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import sharded
+import stored
 from commands import Call
 from pyopbench.engine import git
 from pyopbench.store import run_folder
@@ -21,7 +22,7 @@ def test_shards_become_a_run_that_is_reported(tmp_path: Path, call: Call) -> Non
     shards = sharded.write_shards(tmp_path)
     ended = call("merge", *shards, "--out", tmp_path / "merged")
     assert ended.code == 0
-    assert run_folder.read_run(tmp_path / "merged")["merged"]["missing"] == []
+    assert stored.read_run(tmp_path / "merged")["merged"]["missing"] == []
     assert call("report", tmp_path / "merged").code == 0
     assert call("check", tmp_path / "merged").code == 0
 
@@ -38,9 +39,9 @@ def test_holes_that_are_allowed_are_named(tmp_path: Path, call: Call) -> None:
     shards = sharded.write_shards(tmp_path)
     ended = call("merge", *shards[:3], "--out", tmp_path / "merged", "--allow-missing")
     assert ended.code == 0
-    [unit] = run_folder.read_run(shards[3])["shard"]["parts"][3]
+    [unit] = stored.read_run(shards[3])["shard"]["parts"][3]
     assert unit.split("/")[0] in ended.out
-    assert run_folder.read_run(tmp_path / "merged")["merged"]["missing"] == [4]
+    assert stored.read_run(tmp_path / "merged")["merged"]["missing"] == [4]
 
 
 def test_no_shard_is_nothing_measured(tmp_path: Path, call: Call) -> None:

@@ -31,6 +31,7 @@ from pyopbench.judge.findings import (
 from pyopbench.judge.settling import MoreLaunches, MoreMachines, SecondLaunch
 from pyopbench.model.case import BASELINE as TODAY
 from pyopbench.report import decisions_json
+from pyopbench.store.content import UNKNOWN_OP, Catalogue, Settings
 
 COLUMNS = 80
 MINE = ("mine.py:f", "--input", "np.ones((2, 3))")
@@ -157,8 +158,9 @@ SAVES = MeasuredGain("native", 0.05, -0.02, 0.12, 4)
 )
 def test_every_undecided_answer_comes_with_one_command(results, reason, words):
     """It names the user's own op with its inputs, and has numbers that were measured."""
-    settings = {"budget_seconds": 150.0}
-    run = SimpleNamespace(own={"f": MINE}, catalogue={"ops": {"f": {}}}, cases=(), settings=settings)
+    settings = Settings(baseline=TODAY, launches=3, budget_seconds=150.0)
+    catalogue = Catalogue(ops={"f": UNKNOWN_OP}, variants={}, gradients={})
+    run = SimpleNamespace(own={"f": MINE}, catalogue=catalogue, cases=(), settings=settings)
     made = decision("f", action="undecided", choice=None, baseline=TODAY, reason=reason)
     command = shlex.split(next_command(made, SimpleNamespace(run=run), [results]))
     assert command == ["pyopbench", *(str(results) if word == "RUN" else word for word in words)]
@@ -168,7 +170,9 @@ def test_every_undecided_answer_comes_with_one_command(results, reason, words):
 
 
 def test_a_callback_that_noise_swallows_in_a_graph_is_measured_by_calls(results):
-    run = SimpleNamespace(own={"f": MINE}, catalogue={"ops": {}}, cases=(), settings={})
+    settings = Settings(baseline=TODAY, launches=3)
+    catalogue = Catalogue(ops={}, variants={}, gradients={})
+    run = SimpleNamespace(own={"f": MINE}, catalogue=catalogue, cases=(), settings=settings)
     reason = BaselineTooNoisy(TODAY, 1, -1e-5, None, None, 3)
     made = decision("f", action="undecided", choice=None, baseline=TODAY, reason=reason, mode="node")
     command = shlex.split(next_command(made, SimpleNamespace(run=run), [results]))

@@ -17,7 +17,7 @@ from places import FAKE_WORKER_COMMAND
 from pyopbench.cli import resume
 from pyopbench.engine import measure, probe, stored_run, worker_process
 from pyopbench.judge import judge
-from pyopbench.store import run_folder, versions
+from pyopbench.store import versions
 
 
 @pytest.mark.usefixtures("_no_worker")
@@ -170,7 +170,7 @@ def test_a_killed_run_keeps_what_is_finished_and_is_completed_by_resuming(
     killed.kill()
     killed.communicate(timeout=60)
     assert killed.returncode == -signal.SIGKILL
-    assert run_folder.read_lines(folder)[0][: len(lines)] == lines
+    assert stored.read_lines(folder)[: len(lines)] == lines
     assert (1, stored.group(size=2)) not in groups(folder)
 
     monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
@@ -179,7 +179,7 @@ def test_a_killed_run_keeps_what_is_finished_and_is_completed_by_resuming(
     # What comes before the group that hangs may have been finished by then; the rest is done by a launch after that.
     assert sorted(group for _, group in groups(folder)) == sorted(2 * [stored.group(size=size) for size in sizes])
     assert len(set(groups(folder))) == 6
-    assert not [line for line in run_folder.read_lines(folder)[0] if line.get("failures")]
+    assert not [line for line in stored.read_lines(folder) if line.get("failures")]
 
 
 def test_no_version_is_installed_because_a_file_names_it(

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import stored
 from commands import Call, Ended, groups, told
 from op_projects import project
 from places import FAKE_WORKER_COMMAND
@@ -48,7 +49,7 @@ def test_revisions_are_measured_by_turns_in_worktrees_that_are_gone_afterwards(
     for one in found:
         assert {launch for launch, _ in groups(one.folder)} == {0, 1, 2, 3}
         assert one.revision is not None
-        assert run_folder.read_run(one.folder)["revision"]["commit"] == one.revision.commit
+        assert stored.read_run(one.folder)["revision"]["commit"] == one.revision.commit
     assert worktrees(project) == 0
     assert all((tmp_path / "run" / name).stat().st_size for name in FILES)
     assert "HEAD~1 (" in ended.out
@@ -131,7 +132,7 @@ def test_all_revisions_are_looked_at_together(call: Call, project: Path, tmp_pat
     ended = call("run", "mine.py", *named, "--quick", "--launches", "8", "--out", tmp_path / "run")
     assert ended.code in (0, 3), ended.err
     looks = [
-        [line["open"] for line in run_folder.read_lines(one.folder)[0] if line["kind"] == "look"]
+        [line["open"] for line in stored.read_lines(one.folder) if line["kind"] == "look"]
         for one in versions.read(tmp_path / "run")
     ]
     assert looks[0]
@@ -284,7 +285,7 @@ def test_a_killed_worker_is_replaced_and_nothing_measured_is_lost(
     assert ended.code in (0, 3), ended.err
     found = [one.folder for one in versions.read(tmp_path / "run")]
     assert all(len({launch for launch, _ in groups(part)}) == 4 for part in found)
-    lost = [line for part in found for line in run_folder.read_lines(part)[0] if line["kind"] == "lost"]
+    lost = [line for part in found for line in stored.read_lines(part) if line["kind"] == "lost"]
     assert [line["failures"] for line in lost] == [[]]
     assert worktrees(project) == 0
 
@@ -317,7 +318,7 @@ def test_few_cases_are_looked_at_from_four_launches_on(call: Call, project: Path
     ended = call("run", "mine.py", *words, "--out", tmp_path / "run")
     assert ended.code in (0, 3), ended.err
     for one in versions.read(tmp_path / "run"):
-        lines, _ = run_folder.read_lines(one.folder)
+        lines = stored.read_lines(one.folder)
         looks = [line["launch"] for line in lines if line["kind"] == "look"]
         assert looks
         assert min(looks) >= next_step.LEAST_FOR_LOOK

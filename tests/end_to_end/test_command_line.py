@@ -229,7 +229,7 @@ def test_a_full_disk_ends_a_run_with_what_was_finished(
     monkeypatch.setattr(os, "fsync", fsync)
     again = call("resume", tmp_path / "run")
     assert again.code == 0, again.err
-    kept, _ = run_folder.read_lines(tmp_path / "run")
+    kept = stored.read_lines(tmp_path / "run")
     assert kept[: len(lines)] == lines
     assert launches_of(tmp_path / "run") == {stored.group(): 2}
 
@@ -254,7 +254,7 @@ def test_a_run_stores_its_settings(call: Call, planned: Callable[..., None], tmp
     options = "--launches 3 --settings rounds=1 --settings seed=7 --budget 2m --settings case_timeout=90s --quick"
     ended = call("run", "double", *options.split(), "--out", tmp_path / "run")
     assert ended.code == 0, ended.err
-    settings = run_folder.read_run(tmp_path / "run")["settings"]
+    settings = stored.read_run(tmp_path / "run")["settings"]
     assert settings == {
         "seed": 7,
         "launches": 3,
@@ -271,7 +271,7 @@ def test_a_run_stores_its_settings(call: Call, planned: Callable[..., None], tmp
         "quick": True,
         "baseline": "py_function_numpy",
     }
-    assert run_folder.read_run(tmp_path / "run")["command"][:3] == ["pyopbench", "run", "double"]
+    assert stored.read_run(tmp_path / "run")["command"][:3] == ["pyopbench", "run", "double"]
 
 
 def test_progress_goes_to_stderr_and_results_to_stdout(
@@ -326,7 +326,7 @@ def test_a_wrong_variant_ends_a_run_and_its_report_with_1(
     assert ended.code == 1
     assert f"wrong  {stored.case('wrong')}\n" in ended.out
     assert "index [3]: expected 1.5, got 2.5" in ended.out
-    measured = {key for line in run_folder.read_lines(tmp_path / "run")[0] for key in line.get("samples", {})}
+    measured = {key for line in stored.read_lines(tmp_path / "run") for key in line.get("samples", {})}
     assert measured == {stored.case("py_function_numpy"), stored.case("native")}
     again = call("report", tmp_path / "run", "--out", tmp_path / "again")
     assert (again.code, again.err) == (1, "")
@@ -371,7 +371,7 @@ def test_a_run_ends_when_nothing_is_left_to_resolve(
     assert ended.code == 0, ended.err
     *_, look, sampled = ended.err.splitlines()
     assert look == "after 3 launches: all 2 verdicts resolved; done"
-    lines, _ = run_folder.read_lines(folder)
+    lines = stored.read_lines(folder)
     *_, progress, report = ended.out.splitlines()
     assert (progress, report) == (
         "after 3 launches: all 2 verdicts resolved",
@@ -561,7 +561,7 @@ class Finished:
     @property
     def failures(self) -> dict[str, dict[str, Any]]:
         """Failures of launches, by variant."""
-        lines, _ = run_folder.read_lines(self.folder)
+        lines = stored.read_lines(self.folder)
         return {failure["case"].split("/")[1]: failure for line in lines for failure in line.get("failures", ())}
 
 
@@ -592,7 +592,7 @@ def misbehave(folder: Path) -> Finished:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     interrupted = Ended(process.returncode, out, err)
-    first, _ = run_folder.read_lines(folder)
+    first = stored.read_lines(folder)
     were_gone = all(map(is_gone, workers_of(first)))
     require_whole(interrupted.code, ("resume", folder))
     return Finished(folder, interrupted, were_gone, first, program("resume", folder))
@@ -623,13 +623,13 @@ def test_the_reason_of_a_crash_is_not_what_tensorflow_logs_anyway(misbehaved: Fi
 
 
 def test_what_cannot_be_is_a_row_with_its_reason(misbehaved: Finished) -> None:
-    skips = {skip["case"].split("/")[1]: skip for skip in run_folder.read_run(misbehaved.folder)["skips"]}
+    skips = {skip["case"].split("/")[1]: skip for skip in stored.read_run(misbehaved.folder)["skips"]}
     assert skips["autograph"]["reason"] == "autograph needs a python body, and the op has none"
     assert skips["crashing"]["reason"] == "crashing is for forward cases only"
 
 
 def test_the_others_of_the_group_are_measured_in_every_launch(misbehaved: Finished) -> None:
-    lines = [line for line in run_folder.read_lines(misbehaved.folder)[0] if line["kind"] == "group"]
+    lines = [line for line in stored.read_lines(misbehaved.folder) if line["kind"] == "group"]
     for line in lines:
         forward = line["group"].split("/")[1] == "forward"
         measured = [Case.from_id(key).variant for key in line["samples"]]
@@ -688,12 +688,12 @@ def test_an_interrupted_run_leaves_no_worker_behind(misbehaved: Finished) -> Non
 
 
 def test_a_resumed_run_holds_every_group_of_as_many_launches_as_were_asked_for(misbehaved: Finished) -> None:
-    assert run_folder.read_lines(misbehaved.folder)[0][: len(misbehaved.first)] == misbehaved.first
+    assert stored.read_lines(misbehaved.folder)[: len(misbehaved.first)] == misbehaved.first
     assert launches_of(misbehaved.folder) == dict.fromkeys(GROUPS, LAUNCHES)
 
 
 def test_a_resumed_run_does_not_try_again_what_failed(misbehaved: Finished) -> None:
-    later = run_folder.read_lines(misbehaved.folder)[0][len(misbehaved.first) :]
+    later = stored.read_lines(misbehaved.folder)[len(misbehaved.first) :]
     assert later
     assert not [line for line in later if line.get("failures")]
 

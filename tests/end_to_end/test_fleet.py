@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import sharded
+import stored
 from caches import with_charts
 from forked_programs import ForkedPrograms
 from places import ROOT
@@ -144,8 +145,8 @@ def test_shards_of_processes_give_the_plan_the_cases_and_the_decisions_of_one_ru
         done = shell(place, ["pyopbench", "run", *words, *shard], PYOPBENCH_HOST=f"host-{index}")
         assert done.returncode == 0, done.stderr
     shards = sorted((place / "shards").iterdir())
-    assert len({run_folder.read_run(folder)["shard"]["plan"] for folder in shards}) == 1
-    cases = [key for folder in shards for key in run_folder.read_run(folder)["cases"]]
+    assert len({stored.read_run(folder)["shard"]["plan"] for folder in shards}) == 1
+    cases = [key for folder in shards for key in stored.read_run(folder)["cases"]]
     assert sorted(cases) == sorted(sharded.CASES), "each case once"
     done = shell(place, ["pyopbench", "merge", *map(str, shards), "--out", "merged"])
     assert done.returncode == 0, done.stderr

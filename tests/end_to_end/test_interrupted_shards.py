@@ -29,7 +29,6 @@ from processes import has_ended
 from pyopbench.engine import host_lock
 from pyopbench.model.discover import PATH_VARIABLE
 from pyopbench.model.host import VARIABLE
-from pyopbench.store import run_folder
 
 pytestmark = [
     pytest.mark.slow,
@@ -116,7 +115,7 @@ class Place:
             os.close(descriptor)
 
     def workers(self, shard: str) -> list[int]:
-        lines, _ = run_folder.read_lines(self.folder / shard)
+        lines = stored.read_lines(self.folder / shard)
         return [line["environment"]["pid"] for line in lines if line["kind"] == "launch"]
 
 

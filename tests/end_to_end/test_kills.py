@@ -82,7 +82,7 @@ class Runs:
 def runs(tmp_path: Path) -> Iterator[Runs]:
     cases = [stored.case(variant, size=size) for size in SIZES for variant in ("well", "lasting")]
     settings = {**stored.SETTINGS, "launches": LAUNCHES, "rounds": 6, "group_seconds": 60.0}
-    run_folder.create(tmp_path / "run", stored.run(cases, settings=settings))
+    stored.write(tmp_path / "run", stored.run(cases, settings=settings), [])
     (tmp_path / "temporary").mkdir()
     environment = {**os.environ, "TMPDIR": str(tmp_path / "temporary")}
     command = [sys.executable, str(HELPERS / "killed_run.py")]
@@ -127,7 +127,7 @@ def test_nothing_that_was_finished_is_lost_in_fifty_kills(runs: Runs) -> None:
         told += runs.lines("exit", 60.0)
         assert told[-1] == f"exit {-signal.SIGKILL}", "each kill is of a run that is going on"
         known += finished(told)
-        lines, _ = run_folder.read_lines(runs.folder)
+        lines = stored.read_lines(runs.folder)
         found = groups_in(lines)
         assert found[: len(known)] == known
         assert len(found) <= len(known) + 1, "one may be on the disk, and killed before it was told"
@@ -157,7 +157,7 @@ def test_nothing_that_was_finished_is_lost_in_fifty_kills(runs: Runs) -> None:
 
 def limit_to(folder: Path, launches: int) -> None:
     """Let a run end after so many launches."""
-    run = run_folder.read_run(folder)
+    run = stored.read_run(folder)
     run["settings"]["launches"] = launches
     (folder / run_folder.RUN_FILE).write_text(json.dumps(run), encoding="utf-8")
 

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+import stored
 from pyopbench.engine import plan, settings, start_revisions
 from pyopbench.model.case import Axes
 from pyopbench.model.discover import bring_own
 from pyopbench.model.own_target import bring
-from pyopbench.store import run_folder, versions
+from pyopbench.store import versions
 from repositories import commit, repository
 
 pytestmark = pytest.mark.slow
@@ -55,4 +56,4 @@ def test_each_revision_is_planned_and_computed_in_its_own_worktree(project: Path
     assert broken.revision.problem is not None
     assert "no_such_module" in broken.revision.problem
     assert [one.folder for one in begun] == [first.folder, second.folder, twin.folder]
-    assert run_folder.read_run(first.folder)["cases"] == run_folder.read_run(second.folder)["cases"]
+    assert stored.read_run(first.folder)["cases"] == stored.read_run(second.folder)["cases"]

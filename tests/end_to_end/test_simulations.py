@@ -14,9 +14,10 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from msgspec import structs
 
 import simulation_tables
-from frames import VARIANTS, Bench
+from frames import VARIANTS, Bench, variant
 from pyopbench.judge import compared, decide, judge, stopping
 from pyopbench.judge.contrasts import contrasts_of
 from pyopbench.judge.decide import Judgement
@@ -157,7 +158,7 @@ def test_what_a_look_closes_is_settled_however_many_looks_follow(monkeypatch: py
     monkeypatch.setattr(compared, "compared", lambda run, *how, looks: charged.append(looks))
     monkeypatch.setattr(stopping, "look", lambda judgement, launches, most: None)
     judge.look(Path("run"), judge.Judging("py_function_numpy", 0.03), 3, 8)
-    most = Looks.of({"first_rounds": 8}, held=100)
+    most = Looks.of(held=100)
     assert charged == [most]
 
 
@@ -317,8 +318,8 @@ def noisy_judgement(seed: int) -> Judgement:
         variant="numpy_alone",
         seconds=body["seconds"] * rng.uniform(0.4, 1.2),
     )
-    parts = {"numpy_alone": {"role": "body_alone", "body": "numpy", "kind": "part"}}
-    made = {"catalogue": {**run.catalogue, "parts": parts}, "costs": Costs(frame=alone)}
+    parts = {"numpy_alone": variant("part", role="body_alone")}
+    made = {"catalogue": structs.replace(run.catalogue, parts=parts), "costs": Costs(frame=alone)}
     return decide.judge(SimpleNamespace(**{**vars(run), **made}), step=Step(2.0, float(today * rng.uniform(1, 20))))
 
 

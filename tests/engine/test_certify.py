@@ -42,8 +42,7 @@ from pyopbench.judge.decision import Verdict
 from pyopbench.model.case import BASELINE
 from pyopbench.model.discover import CONTROLS, PATH_VARIABLE
 from pyopbench.model.errors import NothingMeasured
-from pyopbench.store import run_folder
-from pyopbench.store.certificate import GivenAnswer, Loss, Overhead, find, from_dict
+from pyopbench.store.certificate import GivenAnswer, Loss, Overhead, find, read_certificate
 from pyopbench.store.promises import MOST_FALSE_BOUND
 from pyopbench.worker.plan import directions_of, modes_of
 
@@ -127,8 +126,8 @@ def test_a_certificate_counts_every_pair_of_every_run_and_is_kept_twice(certifie
     assert (made.mode, made.undone) == ("node", ())
     assert (made.decisions.runs, made.decisions.decisions, made.decisions.renamed) == (3, 1, ())
     assert certified.kept is not None
-    assert from_dict(certified.kept) == made
-    assert from_dict(json.loads((certified.folder / "certificate.json").read_text())) == made
+    assert certified.kept == made
+    assert read_certificate((certified.folder / "certificate.json").read_bytes(), certified.folder) == made
     assert [what for what in dict.fromkeys(certified.told) if "planning" in what] == [
         "decisions-1: planning", "controls-1: planning", "decisions-2: planning", "controls-2: planning",
         "decisions-3: planning",
@@ -136,12 +135,12 @@ def test_a_certificate_counts_every_pair_of_every_run_and_is_kept_twice(certifie
 
 
 def test_runs_of_controls_are_kept_with_their_pairs_and_seeds(certified: Certified) -> None:
-    first, second = (run_folder.read_run(certified.folder / f"controls-{n}")["settings"] for n in (1, 2))
+    first, second = (stored.read_run(certified.folder / f"controls-{n}")["settings"] for n in (1, 2))
     assert first["pairs"] == controls((0, 5))
     assert second["pairs"] == controls((10,))
     assert (first["seed"], second["seed"]) == (1, 2)
     assert (first["budget_seconds"], second["budget_seconds"]) == (20.0, 40.0)
-    decisions = run_folder.read_run(certified.folder / "decisions-2")["settings"]
+    decisions = stored.read_run(certified.folder / "decisions-2")["settings"]
     assert "pairs" not in decisions
     assert {**decisions, "seed": 0} == {
         **asdict(usual.QUICK), "quick": True, "baseline": BASELINE, "budget_seconds": SMALL.job.seconds
@@ -184,7 +183,7 @@ def test_a_slow_machine_still_gets_identical_pairs_and_the_rest_is_said_to_be_un
     assert made.identical.pairs == 3
     assert made.undone == ("decisions-1", "decisions-2", "controls-2", "decisions-3")
     assert (made.decisions, made.run_effect) == (None, None)
-    settings = run_folder.read_run(tmp_path / "out" / "controls-1")["settings"]
+    settings = stored.read_run(tmp_path / "out" / "controls-1")["settings"]
     assert settings["budget_seconds"] == LEAST_SECONDS
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["certificate.json", "controls-1"]
 

@@ -12,7 +12,7 @@ from pyopbench.engine.concurrent_calls import BUDGET_SECONDS, FEWEST_ROUNDS, LAU
 from pyopbench.engine.worker_process import CaseLost
 from pyopbench.model.case import Axes
 from pyopbench.store import threads_file
-from pyopbench.store.validation import problem
+from pyopbench.store.strict_json import problem
 from thread_calls import case_of
 
 CASES = tuple(map(case_of, ("py_function_numpy", "numpy_function", "native")))

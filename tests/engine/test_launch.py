@@ -25,7 +25,7 @@ from pyopbench.engine.remaining_work import (
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.warming import Warming
 from pyopbench.engine.worker_process import CaseLost
-from pyopbench.store import run_folder
+from pyopbench.model.case import Failure
 
 KEYS = [
     f"double/{variant}/custom_gradient/{direction}/call/float32/1/cpu"
@@ -93,8 +93,8 @@ def test_a_floor_that_is_lost_often_has_one_failure_for_each_case() -> None:
 def test_what_holds_a_refused_forward_pass_is_refused_with_it() -> None:
     """All directions with a gradient, at that size, on that device, by that variant; and for nothing but a refusal."""
 
-    def row(status: str, **parts: Any) -> dict[str, Any]:
-        return {"case": stored.case("xla", **parts), "status": status, "reason": "no", "launch": 3}
+    def row(status: Any, **parts: Any) -> Failure:
+        return Failure(stored.case("xla", **parts), status, "no", 3)
 
     with_gradient = [
         stored.case("xla", direction=direction, gradient="autodiff") for direction in ("backward", "forward_backward")
@@ -106,7 +106,7 @@ def test_what_holds_a_refused_forward_pass_is_refused_with_it() -> None:
         stored.case("xla"),
     ]
     found = refused_with_gradient([row("unsupported")], [*with_gradient, *others])
-    assert found == [{"case": key, "status": "unsupported", "reason": "no", "launch": 3} for key in with_gradient]
+    assert found == [Failure(key, "unsupported", "no", 3) for key in with_gradient]
     for status in ("wrong", "raised", "elided", "crashed"):
         assert refused_with_gradient([row(status)], with_gradient) == []
     gradient = row("unsupported", direction="backward", gradient="autodiff")
@@ -131,7 +131,7 @@ def warm(folder: Path, *, cores: int, free: float, patch: pytest.MonkeyPatch, la
     patch.setattr(
         memory, "available_bytes", lambda sources=None: int((free - len(begun)) * GIB / (1 - memory.SPARE_SHARE))
     )
-    run_folder.create(folder, stored.run([stored.case("well", size=size) for size in (1, 2, 3)]))
+    stored.write(folder, stored.run([stored.case("well", size=size) for size in (1, 2, 3)]), [])
     chosen = {name: stored.SETTINGS[name] for name in Settings.__dataclass_fields__}
     settings = Settings(**{**chosen, "launches": launches, "memory_limit_bytes": None})
     work = remaining_work(folder, settings, None)
@@ -144,7 +144,7 @@ def warm(folder: Path, *, cores: int, free: float, patch: pytest.MonkeyPatch, la
 
 
 def line_of(folder: Path) -> dict[str, object]:
-    (line,) = (line for line in run_folder.read_lines(folder)[0] if line["kind"] == "workers")
+    (line,) = (line for line in stored.read_lines(folder) if line["kind"] == "workers")
     return dict(line)
 
 

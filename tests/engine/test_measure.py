@@ -118,7 +118,7 @@ def test_a_worker_that_does_not_start_is_told_with_the_way_on(
     assert measure.measure(folder, JUDGING, told) is None
     assert [what for what, _ in told.problems] == [""]
     assert told.sentences[-1] == f"  resume: pyopbench resume {folder}"
-    assert not any(line.get("samples") for line in run_folder.read_lines(folder)[0])
+    assert not any(line.get("samples") for line in stored.read_lines(folder))
 
 
 def test_a_run_is_worth_having_without_probes(
@@ -178,11 +178,11 @@ def folder(tmp_path: Path) -> Path:
 
 def plan(folder: Path, *variants: str, sizes: tuple[int, ...] = SIZES, **changes: Any) -> None:
     cases = [stored.case(variant, size=size) for size in sizes for variant in variants]
-    run_folder.create(folder, stored.run(cases, **changes))
+    stored.write(folder, stored.run(cases, **changes), [])
 
 
 def lines_of(folder: Path, kind: str) -> list[dict[str, Any]]:
-    return [line for line in run_folder.read_lines(folder)[0] if line["kind"] == kind]
+    return [line for line in stored.read_lines(folder) if line["kind"] == kind]
 
 
 def requests_in(log: Path, *kinds: str) -> list[dict[str, Any]]:
@@ -213,7 +213,7 @@ def rounds_of(folder: Path) -> Counter[tuple[int, str]]:
 def failures(folder: Path) -> list[tuple[str, str]]:
     return [
         (failure["case"], failure["status"])
-        for line in run_folder.read_lines(folder)[0]
+        for line in stored.read_lines(folder)
         for failure in line.get("failures", ())
     ]
 
@@ -246,11 +246,11 @@ def test_further_sweeps_go_on_with_the_rounds_of_the_first(folder: Path) -> None
     lines = lines_of(folder, "group")
     for launch, group in all_of(2, (1, 2)):
         passes = [line for line in lines if (line["launch"], line["group"]) == (launch, group)]
-        assert [line["pass"] for line in passes] == list(range(len(passes)))
+        assert [line.get("pass", 0) for line in passes] == list(range(len(passes)))
         assert len(passes) > 2
         numbers = [row[0] for line in passes for rows in line["samples"].values() for row in rows]
         assert numbers == list(range(23))
-    sweep = [(line["pass"], line["group"]) for line in lines]
+    sweep = [(line.get("pass", 0), line["group"]) for line in lines]
     assert [number for number, _ in sweep] == sorted(number for number, _ in sweep), "sweep by sweep"
 
 
@@ -275,7 +275,7 @@ def test_finite_differences_are_taken_by_one_launch_for_all_groups_of_an_op(fold
     """They are taken at one size, so that another launch would take them once more for nothing."""
     ops = ("sinh", "cube", "relu")
     cases = [stored.case("well", op=op, size=size) for op in ops for size in SIZES]
-    run_folder.create(folder, stored.run(cases))
+    stored.write(folder, stored.run(cases), [])
     measure.measure_run(folder, settings(), ignore, never)
     prepared = requests_in(log, "prepare")
     checked = {op: {one["launch"] for one in prepared if one["finite_differences"] and op in str(one)} for op in ops}
@@ -288,7 +288,7 @@ def test_what_is_refused_forward_is_not_tried_with_a_gradient(folder: Path, log:
     with_gradient = {"direction": "forward_backward", "gradient": "autodiff"}
     forward = {variant: stored.case(variant) for variant in ("well", "impossible", "wrong")}
     backward = {variant: stored.case(variant, **with_gradient) for variant in forward}
-    run_folder.create(folder, stored.run([*backward.values(), *forward.values()]))
+    stored.write(folder, stored.run([*backward.values(), *forward.values()]), [])
     measure.measure_run(folder, settings(), ignore, never)
     asked = Counter(case for one in requests_in(log, "prepare") for case in one["cases"])
     assert asked[backward["well"]] == 2
@@ -304,7 +304,7 @@ def test_forward_groups_are_prepared_before_those_with_gradients(folder: Path, l
     """In an order that is random otherwise."""
     directions = [("forward", "none"), ("forward_backward", "autodiff")]
     cases = [stored.case("well", size=size, gradient=way, direction=name) for size in SIZES for name, way in directions]
-    run_folder.create(folder, stored.run(cases))
+    stored.write(folder, stored.run(cases), [])
     measure.measure_run(folder, settings(seed=seed), ignore, never)
     for launch in (0, 1):
         keys = [Case.from_id(one["cases"][0]) for one in requests_in(log, "prepare") if one["launch"] == launch]
@@ -388,7 +388,7 @@ def test_a_group_that_goes_apart_in_one_run_does_so_in_all(tmp_path: Path, log: 
     """Else the one has a sweep, and the other many that nothing can be compared with."""
     tasks = []
     for name, variant in (("one", "leaving"), ("two", "well")):
-        run_folder.create(tmp_path / name, stored.run([stored.case(variant, size=1), stored.case("well", size=2)]))
+        stored.write(tmp_path / name, stored.run([stored.case(variant, size=1), stored.case("well", size=2)]), [])
         tasks.append(measure.Task(tmp_path / name, settings(rounds=40), never))
     measure.measure_runs(tasks, ignore)
     for task in tasks:
@@ -446,7 +446,7 @@ def test_what_is_timed_in_one_pass_with_a_lost_case_is_lost_with_it(folder: Path
         for variant in ("crashing", "well")
         for direction in ("backward", "forward_backward")
     ]
-    run_folder.create(folder, stored.run(keys))
+    stored.write(folder, stored.run(keys), [])
     measure.measure_run(folder, settings(), ignore, never)
     assert set(failures(folder)) == {(key, "crashed") for key in keys[:2]}
     assert {key for line in lines_of(folder, "group") for key in line["samples"]} == set(keys[2:])
@@ -459,7 +459,7 @@ def test_the_floor_of_a_lost_variant_is_given_up_with_it_in_every_group(
     crashing = stored.case("crashing")
     floor = [stored.case("crashing_floor", size=2), stored.case("crashing", op="floor_produce", size=10_000)]
     others = [stored.case("well"), stored.case("well", op="floor_produce", size=10_000)]
-    run_folder.create(folder, stored.run([crashing, *floor, *others]))
+    stored.write(folder, stored.run([crashing, *floor, *others]), [])
     measure.measure_run(folder, settings(seed=0), ignore, never)
     assert {key for key, _ in failures(folder)} == {crashing, *floor}
     assert {key for line in lines_of(folder, "group") for key in line["samples"]} == set(others)
@@ -507,7 +507,7 @@ def test_what_failed_once_is_not_tried_again(folder: Path, log: Path) -> None:
 def test_what_does_not_go_with_others_in_one_process_is_measured_by_one_of_its_own(folder: Path, variant: str) -> None:
     """Nothing is left working beside what is sampled, and no group fails for want of what others hold."""
     cases = [stored.case("well", size=size) for size in (1, 2, 3)] + [stored.case(variant, size=9)]
-    run_folder.create(folder, stored.run(cases))
+    stored.write(folder, stored.run(cases), [])
     measure.measure_run(folder, settings(), ignore, never)
     assert failures(folder) == []
     assert sorted(set(measured(folder))) == sorted(all_of(2, (1, 2, 3, 9)))
@@ -557,10 +557,10 @@ def test_an_interrupted_run_is_continued_by_new_launches_and_nothing_is_lost(fol
     steps = interrupt_at(step)
     with pytest.raises(Interrupted):
         measure.measure_run(folder, settings(), lambda progress: next(steps), never)
-    lines, _ = run_folder.read_lines(folder)
+    lines = stored.read_lines(folder)
     begun = {launch for launch, _ in measured(folder)}
     measure.measure_run(folder, settings(), ignore, never)
-    after, _ = run_folder.read_lines(folder)
+    after = stored.read_lines(folder)
     assert after[: len(lines)] == lines
     assert not begun & {line["launch"] for line in after[len(lines) :] if line["kind"] == "launch"}
     launches = Counter(group for _, group in set(measured(folder)))
@@ -581,11 +581,11 @@ def test_a_torn_line_is_cut_off_and_measured_again(folder: Path) -> None:
 def test_a_run_that_is_complete_starts_no_worker(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan(folder, "well")
     measure.measure_run(folder, settings(), ignore, never)
-    lines, _ = run_folder.read_lines(folder)
+    lines = stored.read_lines(folder)
     monkeypatch.setattr(worker_process, "COMMAND", ("false",))
     ended = measure.measure_run(folder, settings(), ignore, never)
     assert (ended.launches, ended.by) == (2, "launches")
-    assert run_folder.read_lines(folder)[0] == lines
+    assert stored.read_lines(folder) == lines
 
 
 @pytest.mark.parametrize("key", ["tensorflow", "numpy", "cpu"])
@@ -631,7 +631,7 @@ def test_the_limits_are_asked_for_once_in_each_launch_before_anything_is_sampled
 def test_limits_that_bound_no_case_are_not_asked_for(folder: Path, log: Path) -> None:
     """Only a forward call on the CPU has a bound."""
     cases = [stored.case("well").replace("/call/", "/node/"), stored.case("well", direction="backward")]
-    run_folder.create(folder, stored.run(cases))
+    stored.write(folder, stored.run(cases), [])
     measure.measure_run(folder, settings(), ignore, never)
     assert len(requests_in(log, "sample")) == 4
     assert requests_in(log, "limits") == []
@@ -725,9 +725,9 @@ def test_what_comes_from_the_same_pass_is_measured_along(folder: Path) -> None:
         for variant in ("well", "well_too")
         for direction in ("backward", "forward_backward")
     ]
-    run_folder.create(folder, stored.run(keys))
+    stored.write(folder, stored.run(keys), [])
     measure.measure_run(folder, looking(rounds=8), ignore, Looks(keys[3:]))
-    assert {tuple(line["samples"]) for line in lines_of(folder, "group") if line["pass"]} == {tuple(keys[2:])}
+    assert {tuple(line["samples"]) for line in lines_of(folder, "group") if line.get("pass", 0)} == {tuple(keys[2:])}
 
 
 def test_measured_to_the_end_nothing_is_looked_at(folder: Path) -> None:
@@ -803,7 +803,7 @@ def test_versions_take_short_turns_until_the_budget_is_used(tmp_path: Path, cloc
     )
     assert {one.by for one in ended} == {"budget"}
     assert 5000.0 <= clock.seconds <= 6000.0
-    assert Counter(one["rounds"] for one in requests_in(log, "sample") if one["pass"]).keys() == {
+    assert Counter(one["rounds"] for one in requests_in(log, "sample") if one.get("pass", 0)).keys() == {
         sweeps.COMPARISON_SWEEP_ROUNDS
     }
 

@@ -22,7 +22,7 @@ from pyopbench.engine.pipeline import (
 )
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.store import pipeline_file
-from pyopbench.store.validation import problem
+from pyopbench.store.strict_json import problem
 
 SECONDS = {one.key: 1e-4 for one in ALL}
 REQUEST = PipelineRequest("sinh")

@@ -121,7 +121,7 @@ def rows(seconds: list[float], first: int = 0, *copies: int) -> list[list[float]
 
 def keep(found: Contrasts, of: Any, launch: int, sweep: int, seconds: Callable[[str], list[float]]) -> None:
     samples = {case: rows(seconds(case), 10 * sweep) for case in CONTRASTED}
-    found.keep(SimpleNamespace(work=of, launch=launch), sweep, {"samples": samples})  # type: ignore[arg-type]
+    found.keep(SimpleNamespace(work=of, launch=launch), sweep, SimpleNamespace(samples=samples))  # type: ignore[arg-type]
 
 
 def noise(rng: np.random.Generator, *shifts: float, rounds: int = 10, scatter: float = 0.02) -> list[float]:
@@ -192,7 +192,7 @@ def test_a_port_costs_the_same_whatever_number_of_copies_a_process_took(empty_se
                 costs = np.array(noise(rng, scatter=0.01))
                 samples = {case: rows((empty_seconds + many * costs).tolist(), 0, many) for case in CONTRASTED}
                 samples["empty"] = rows([empty_seconds] * 10, 0, 0)
-                found.keep(SimpleNamespace(work=one, launch=launch), sweep, {"samples": samples})  # type: ignore[arg-type]
+                found.keep(SimpleNamespace(work=one, launch=launch), sweep, SimpleNamespace(samples=samples))  # type: ignore[arg-type]
     variances = found.variances()
     assert variances is not None
     assert math.sqrt(variances.between) < 0.01
@@ -210,7 +210,7 @@ def test_what_counts_is_the_graph_that_the_cost_is_taken_from(copies: tuple[int,
             case: [row for many in some for row in rows(noise(rng, math.log(many) * (case == "a")), 0, many)]
             for case in CONTRASTED
         }
-        found.keep(SimpleNamespace(work=one, launch=launch), 0, {"samples": samples})  # type: ignore[arg-type]
+        found.keep(SimpleNamespace(work=one, launch=launch), 0, SimpleNamespace(samples=samples))  # type: ignore[arg-type]
     variances = found.variances()
     assert variances is not None
     assert math.sqrt(variances.between) < 0.02

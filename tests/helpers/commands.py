@@ -19,7 +19,6 @@ from pyopbench.cli import app
 from pyopbench.engine import probe, worker_process
 from pyopbench.model.discover import PATH_VARIABLE
 from pyopbench.model.errors import PyopbenchError
-from pyopbench.store import run_folder
 from pyopbench.store.check import check
 
 REPORT = ("report.html", "report.md", "decisions.json")
@@ -163,5 +162,5 @@ def begin(command: Sequence[str], *arguments: object, until: str) -> subprocess.
 
 
 def groups(folder: Path) -> list[tuple[int, str]]:
-    lines, _ = run_folder.read_lines(folder)
+    lines = stored.read_lines(folder)
     return [(line["launch"], line["group"]) for line in lines if line["kind"] == "group"]

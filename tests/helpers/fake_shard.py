@@ -27,6 +27,9 @@ from typing import Any
 from pyopbench.model.case import Case
 from pyopbench.model.host import host_name
 from pyopbench.store import run_folder
+from pyopbench.store.content import RunContent
+from pyopbench.store.lines import GroupLine, LaunchLine, line_of
+from pyopbench.store.strict_json import convert
 
 EXIT_FAILED, EXIT_BAD = 7, 2
 ROUNDS = 12
@@ -75,7 +78,7 @@ def begin(folder: Path, index: int, of: int, replicates: int) -> None:
         for size in sizes
         for variant in ("py_function_numpy", "native")
     ]
-    run_folder.create(folder, {**run, "shard": shard})
+    run_folder.create(folder, convert({**run, "shard": shard}, RunContent, str(folder)))
 
 
 def measure(folder: Path, words: list[str]) -> int:
@@ -83,26 +86,26 @@ def measure(folder: Path, words: list[str]) -> int:
     run = run_folder.read_run(folder)
     run_folder.drop_torn_line(folder)
     lines, _ = run_folder.read_lines(folder)
-    done = {case for line in lines if line["kind"] == "group" for case in line["samples"]}
+    done = {case for line in lines if isinstance(line, GroupLine) for case in line.samples}
     made = template()
     if not lines:
-        run_folder.append(folder, {**made["launch"], "environment": {"pid": os.getpid(), "host": host_name()}})
+        run_folder.append(folder, LaunchLine(launch=0, environment={"pid": os.getpid(), "host": host_name()}))
     seconds = float(os.environ.get("FAKE_SHARD_SECONDS", "0"))
-    for first in range(0, len(run["cases"]), 2):
-        pair = run["cases"][first : first + 2]
+    for first in range(0, len(run.cases), 2):
+        pair = run.cases[first : first + 2]
         if done & set(pair):
             continue
         began, ended = sample(2 * seconds)
-        run_folder.append(folder, line_of(made["group"], pair, words))
-        note(run["shard"]["index"], began, ended)
-    run_folder.append(folder, made["ended"])
+        run_folder.append(folder, line_of(group_of(made["group"], pair, words), "here"))
+        note(run.shard.index, began, ended)
+    run_folder.append(folder, line_of(made["ended"], "here"))
     if "--torn" in words:
         samples = folder / run_folder.SAMPLES_FILE
         samples.write_bytes(samples.read_bytes().replace(b"0.5", b"0.6", 1))
     return 1 if "--wrong" in words else 0
 
 
-def line_of(group: dict[str, Any], pair: list[str], words: list[str]) -> dict[str, Any]:
+def group_of(group: dict[str, Any], pair: list[str], words: list[str]) -> dict[str, Any]:
     """Return the line of a pair of cases."""
     samples = {case: blocks(place, noisy="--noisy" in words) for place, case in enumerate(pair)}
     failures = []

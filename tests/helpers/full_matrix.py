@@ -29,7 +29,7 @@ def full(ops: tuple[str, ...] = OPS, launches: int = 3) -> Judgement:
     modes, dtypes = ("call", "eager", MODE), ("float32", "float64")
     benches = [_bench(op, mode, dtype, launches) for op in ops for mode in modes for dtype in dtypes]
     run = run_of(*benches)
-    limits = tuple(map(stored.limits_line, range(launches)))
+    limits = stored.limits_of(launches)
     return judge(SimpleNamespace(**{**vars(run), "limits": limits}))
 
 

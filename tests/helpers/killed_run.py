@@ -8,22 +8,21 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from places import FAKE_WORKER_COMMAND
 from pyopbench.engine import measure, worker_process
-from pyopbench.engine.settings import Settings
+from pyopbench.engine.stored_run import settings_of
 from pyopbench.store import run_folder
+from pyopbench.store.lines import AnyLine, LaunchLine
 
 append = run_folder.append
 
 
-def append_and_tell(folder: Path, line: Mapping[str, Any]) -> None:
+def append_and_tell(folder: Path, line: AnyLine) -> None:
     append(folder, line)
-    what = line["environment"]["pid"] if line["kind"] == "launch" else line.get("group", "")
-    os.write(1, f"{line['kind']} {line['launch']} {what}\n".encode())
+    what = line.environment["pid"] if isinstance(line, LaunchLine) else getattr(line, "group", "")
+    os.write(1, f"{line.__struct_config__.tag} {line.launch} {what}\n".encode())
 
 
 def never(launches: int) -> frozenset[str]:
@@ -31,8 +30,7 @@ def never(launches: int) -> frozenset[str]:
 
 
 def go_on(folder: Path) -> None:
-    chosen = Settings(**{name: run_folder.read_run(folder)["settings"][name] for name in Settings.__dataclass_fields__})
-    measure.measure_run(folder, chosen, lambda step: None, never)
+    measure.measure_run(folder, settings_of(folder), lambda step: None, never)
 
 
 def main() -> None:

@@ -29,8 +29,6 @@ COMPARISONS = 200
 FEW_LOOKS = (3, 5, 8)
 MANY_LOOKS = (4, 6, 10, 16, 24)
 """After how many launches the data are looked at."""
-LOOKED_AT = {"first_look": 3}
-"""Settings of a run that looks at its data."""
 
 
 def normal(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
@@ -114,7 +112,7 @@ def looked_at(logs: Floats, setting: Setting) -> tuple[Verdict, ...]:
         if not any(going_on):
             break
         have = np.where(going_on, look, have)
-    return judged(logs, have, setting, Looks.of(LOOKED_AT, held))
+    return judged(logs, have, setting, Looks.of(held))
 
 
 def judged(logs: Floats, have: npt.NDArray[np.int64], setting: Setting, looks: Looks) -> tuple[Verdict, ...]:

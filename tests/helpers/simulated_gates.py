@@ -26,7 +26,6 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 MINIMUM_EFFECT = 0.05 / 3
 """Of a gate that is to fail on slowdowns by 5%."""
-LOOKED_AT = {"first_rounds": 12}
 """Settings of a run that looks at its data."""
 ROUNDS = 0.03
 """Standard deviation of a launch's number after the first sweep, of what rounds add."""
@@ -105,7 +104,7 @@ class Gate:
             if sweeps != SWEEPS[-1] and (self.cases >= LEAST_COMPARISONS or self.launches >= LEAST_FOR_LOOK):
                 held += 1
                 open_ = np.array([one.outcome == "unresolved" for one in self._judged(found, ALL_LOOKS)])
-        return self._judged(found, Looks.of(LOOKED_AT, held))
+        return self._judged(found, Looks.of(held))
 
     def _judged(self, found: Floats, looks: Looks) -> list[CaseVerdict]:
         estimates = [Estimate.of(row) for row in found]

@@ -6,22 +6,26 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
-from frames import VARIANTS, Bench
+from frames import VARIANTS, Bench, variant
 from pyopbench.judge.body_share import BodyShare, body_costs, body_share_of
 from pyopbench.judge.candidates import Setting
 from pyopbench.judge.mix import even_mix
 from pyopbench.stats import costs, estimate
+from pyopbench.store.content import Catalogue
 from pyopbench.store.run import Costs
 
 TODAY = "py_function_numpy"
-OPS: dict[str, Any] = {
-    "variants": {**VARIANTS, "njit": {**VARIANTS["numpy_function"], "automatic": True}},
-    "parts": {
-        "numpy_alone": {"role": "body_alone", "body": "numpy"},
-        "tensor_alone": {"role": "floor", "body": "tensor"},
+OPS = Catalogue(
+    ops={},
+    variants={**VARIANTS, "njit": structs.replace(VARIANTS["numpy_function"], automatic=True)},
+    gradients={},
+    parts={
+        "numpy_alone": variant("part", role="body_alone"),
+        "tensor_alone": variant("part", role="floor", body="tensor"),
     },
-}
+)
 
 
 def share(label: str = TODAY, direction: str = "forward", **saved: float) -> BodyShare | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from frames import VARIANTS, Bench, Curve, run_of
 from pyopbench.judge.candidates import Comparison, Setting, compare, settings_of
@@ -20,7 +21,7 @@ TODAY = "py_function_numpy"
 
 def compared(run: Any, direction: str = "forward") -> Comparison:
     latencies = latency_table(run.frame, run.catalogue)
-    baselines = baseline_of(latencies, TODAY, VARIANTS[TODAY]["gradients"])
+    baselines = baseline_of(latencies, TODAY, VARIANTS[TODAY].gradients)
     ratios = costs.ratios(costs.round_costs(run.frame, estimate.UNIT), baselines, estimate.UNIT)
     setting = Setting("sinh", direction, str(run.frame["mode"].iloc[0]), "float32", "cpu")
     return compare(setting, Measured(run, latencies, ratios, LaunchModel()), TODAY)
@@ -77,7 +78,7 @@ def test_a_baseline_that_has_only_another_gradient_is_named_by_it() -> None:
 
 def test_a_variant_that_the_catalogue_does_not_know_takes_most_effort() -> None:
     run: Any = Bench({TODAY: 2.0, "native": 1.0}).run()
-    run.catalogue = {**run.catalogue, "variants": {TODAY: VARIANTS[TODAY]}}
+    run.catalogue = structs.replace(run.catalogue, variants={TODAY: VARIANTS[TODAY]})
     (native,) = compared(run).candidates
     assert (native.kind, native.effort) == ("port", float("inf"))
 

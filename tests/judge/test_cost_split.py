@@ -8,8 +8,9 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from msgspec import structs
 
-from frames import Bench, run_of
+from frames import Bench, run_of, variant
 from pyopbench.judge.cost_split import PARTS, PartMissing, Split, splits_of
 from pyopbench.judge.decide import judge
 from pyopbench.model.case import Failure
@@ -23,7 +24,7 @@ SIZES = (1_000, 50_000, 2_000_000)
 FLOOR_SIZES = (10_000, 1_000_000)
 QUIET: dict[str, Any] = {"within": 0.0, "between": 0.0, "launches": 3, "rounds": 2}
 BRIDGES = {"native_floor": DISPATCH, "numpy_function_floor": DISPATCH + BRIDGE}
-PART = {"summary": "made up", "body": "numpy", "kind": "part", "effort": 0, "gradients": [], "modes": ["call"]}
+PART = variant("part")
 
 
 def beyond_one(count: Any, per_byte: float) -> Any:
@@ -57,7 +58,7 @@ def run(*, extra: float = 0.0, aligned: float = 0.25) -> Any:
     ]
     parts = dict.fromkeys(("numpy_alone", *BRIDGES), PART)
     costs = Costs(tuple(frame["case"].unique()), (), frame, pd.DataFrame(crossings, columns=list(CROSSING_COLUMNS)))
-    catalogue = {**made.catalogue, "parts": parts, "floor": {}}
+    catalogue = structs.replace(made.catalogue, parts=parts)
     return SimpleNamespace(**{**vars(made), "costs": costs, "catalogue": catalogue})
 
 

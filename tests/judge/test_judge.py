@@ -6,7 +6,6 @@ from pathlib import Path
 
 import stored
 from pyopbench.judge import judge
-from pyopbench.store import run_folder
 
 CASES = [stored.case("native"), stored.case("numpy_function")]
 
@@ -18,7 +17,7 @@ def test_a_look_judges_what_is_stored(tmp_path: Path) -> None:
     how = judge.Judging("numpy_function", 0.05)
     assert judge.look(folder, how, 1, 3).open == frozenset(CASES)
     for line in (stored.launch_line(1), stored.group_line(1, CASES, seconds=1.0)):
-        run_folder.append(folder, line)
+        stored.append(folder, line)
     seen = judge.look(folder, how, 2, 3)
     assert (seen.open, seen.resolved, seen.verdicts) == (frozenset(), 1, 1)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -11,9 +10,10 @@ import pytest
 from frames import VARIANTS, Bench, run_of
 from pyopbench.judge.latencies import baseline_of, checked_frame, label_of, latency_table, measured_cases
 from pyopbench.model.case import Failure
+from pyopbench.store.content import UNKNOWN_OP, Catalogue
 
-OPS: dict[str, Any] = {"ops": {"sinh": {}}, "variants": VARIANTS}
-GRADIENTS = VARIANTS["py_function_numpy"]["gradients"]
+OPS = Catalogue(ops={"sinh": UNKNOWN_OP}, variants=VARIANTS, gradients={})
+GRADIENTS = VARIANTS["py_function_numpy"].gradients
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,9 @@ def test_cases_come_in_the_order_of_the_catalogue_then_direction_size_and_label(
     late = Bench(curves, op="absent", directions=("backward", "forward"), sizes=(100, 9))
     early = Bench(curves, op="zeta", sizes=(9,))
     run = run_of(early, late)
-    cases = measured_cases(run.frame.sample(frac=1, random_state=0), {"ops": {"zeta": {}}, "variants": VARIANTS})
+    cases = measured_cases(
+        run.frame.sample(frac=1, random_state=0), Catalogue(ops={"zeta": UNKNOWN_OP}, variants=VARIANTS, gradients={})
+    )
     rows = list(cases[["op", "direction", "size", "label"]].itertuples(index=False, name=None))
     assert rows[:4] == [
         ("zeta", "forward", 9, "native"),

@@ -18,6 +18,7 @@ from pyopbench.judge.machines import kinds_in, run_on
 from pyopbench.model.case import GPU
 from pyopbench.stats.launch_model import MachinesEstimate
 from pyopbench.store import merge
+from pyopbench.store.lines import LaunchLine
 from pyopbench.store.own_runs import read_runs
 from pyopbench.store.run import Run
 
@@ -121,7 +122,7 @@ def test_kinds_are_processors_with_their_cores() -> None:
 def on_gpus(run: Run, gpus: dict[str, list[str]], placement: str = GPU) -> Run:
     """Return the run as one whose launches tell of GPUs, and whose blocks were on a device."""
     reads = {name: {"gpus": [{"name": one} for one in names], "reason": ""} for name, names in gpus.items()}
-    lines = ({"launch": launch, "environment": {"gpu": reads.get(host)}} for launch, host in run.hosts.items())
+    lines = (LaunchLine(launch=launch, environment={"gpu": reads.get(host)}) for launch, host in run.hosts.items())
     return replace(run, launches=tuple(lines), frame=run.frame.assign(placement=placement))
 
 
@@ -140,7 +141,7 @@ def test_kinds_have_other_gpus_where_anything_ran_on_one() -> None:
 def test_what_a_launch_says_of_its_gpus_may_be_anything(told: Any) -> None:
     """No schema says what a launch tells of its machine."""
     run = on_gpus(on_machines({"a": (FAST, 1.0), "b": (FAST, 1.0)}), {})
-    odd = tuple({**line, "environment": {"gpu": told}} for line in run.launches)
+    odd = tuple(LaunchLine(launch=line.launch, environment={"gpu": told}) for line in run.launches)
     [kind] = kinds_in(replace(run, launches=odd))
     assert kind.startswith(f"{FAST}, 4 cores")
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from msgspec import structs
 
-from certificates import as_stored, certificate
+from certificates import certificate
 from frames import NODE, Bench, run_of
 from pyopbench.judge.compared import compared, run_effect_for
 from pyopbench.judge.decision import Verdict
@@ -28,7 +29,7 @@ def verdicts(costs: dict[str, float], **changes: Any) -> dict[str, Verdict]:
     """Return the verdict on each control of a run of one size, by its name."""
     bench = Bench(costs, sizes=(10,), mode=NODE, launches=8, rounds=40, within=0.002, between=0.001, **changes)
     run = run_of(bench)
-    run.settings = {**run.settings, "pairs": PAIRS}
+    run.settings = structs.replace(run.settings, pairs=PAIRS)
     found = compared(run, TODAY, 0.03)  # type: ignore[arg-type]
     assert not found.comparisons
     return {Case.from_id(verdict.case).variant: verdict for verdict in found.verdicts}
@@ -60,7 +61,7 @@ def test_on_a_busy_machine_a_copy_is_no_cheaper_than_its_original() -> None:
     """Blocks vary by so much that the callback costs less than nothing in many rounds, which have no ratio."""
     bench = Bench(COSTS, sizes=(10,), mode=NODE, launches=40, rounds=200, within=0.4, between=0.0, copies=1, seed=3)
     run = run_of(bench)
-    run.settings = {**run.settings, "pairs": {"py_function": TODAY}}
+    run.settings = structs.replace(run.settings, pairs={"py_function": TODAY})
     (verdict,) = compared(run, TODAY, 0.03).verdicts  # type: ignore[arg-type]
     (estimate,) = compared(run, TODAY, 0.03).estimates  # type: ignore[arg-type]
     assert verdict.ratio == pytest.approx(1.0, abs=3 * estimate.standard_error)
@@ -88,14 +89,14 @@ def test_no_run_effect_lies_between_two_of_a_pair() -> None:
     """Both cross the same bridge. An ordinary run of the same cases allows for one in what ports cost."""
     bench = Bench(COSTS, sizes=(10,), mode=NODE, launches=8, rounds=40)
     paired, ordinary = run_of(bench), run_of(bench)
-    paired.settings = {**paired.settings, "pairs": PAIRS}
+    paired.settings = structs.replace(paired.settings, pairs=PAIRS)
     assert {estimate.shared for estimate in compared(paired, TODAY, 0.03).estimates} == {0.0}  # type: ignore[arg-type]
     assert max(estimate.shared for estimate in compared(ordinary, TODAY, 0.03).estimates) > 0  # type: ignore[arg-type]
 
 
 def test_a_pair_without_the_current_callback_has_no_verdict() -> None:
     run = run_of(Bench({name: COSTS[name] for name in ("native", "xla", "numpy_function", "py_func")}, sizes=(10,)))
-    run.settings = {**run.settings, "pairs": PAIRS}
+    run.settings = structs.replace(run.settings, pairs=PAIRS)
     found = {Case.from_id(one.case).variant: one for one in compared(run, TODAY, 0.03).verdicts}  # type: ignore[arg-type]
     assert {name: verdict.launches for name, verdict in found.items()} == {"xla": 0, "py_func": 0}
     assert {verdict.outcome for verdict in found.values()} == {"unresolved"}
@@ -106,13 +107,12 @@ def test_intervals_allow_for_the_run_effect_that_is_certified() -> None:
     assert made.run_effect is not None
     for stored, expected in (
         (None, RUN_EFFECT),
-        ({"schema": 1}, RUN_EFFECT),
-        (as_stored(certificate(run_effect=None)), RUN_EFFECT),
-        (as_stored(made), made.run_effect.allowed),
+        (certificate(run_effect=None), RUN_EFFECT),
+        (made, made.run_effect.allowed),
     ):
         assert run_effect_for(SimpleNamespace(certificate=stored)) == expected  # type: ignore[arg-type]
     run = run_of(Bench(COSTS, sizes=(10,), mode=NODE))
-    run.certificate = as_stored(certificate(run_effect=replace(made.run_effect, allowed=0.5)))
+    run.certificate = certificate(run_effect=replace(made.run_effect, allowed=0.5))
     found = compared(run, TODAY, 0.03)  # type: ignore[arg-type]
     assert found.model.run_effect == 0.5
     port = next(one for one, verdict in zip(found.estimates, found.verdicts, strict=True) if "/native/" in verdict.case)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 from scipy import special
 
 from frames import Bench, run_of
@@ -63,7 +64,7 @@ def test_a_verdict_goes_on_with_its_baseline_while_it_is_within_reach(needed: in
 
 def with_settings(judgement: Judgement, **settings: Any) -> Judgement:
     run = judgement.run
-    return replace(judgement, run=type(run)(**{**vars(run), "settings": {**run.settings, **settings}}))
+    return replace(judgement, run=type(run)(**{**vars(run), "settings": structs.replace(run.settings, **settings)}))
 
 
 def with_open_verdicts(judgement: Judgement, *fewest: int | None) -> Judgement:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 from rich.console import Console
 
 from frames import VARIANTS, Bench, run_of
@@ -20,7 +21,7 @@ from pyopbench.report.sections import automatic as section
 from pyopbench.report.wording.tried_ports import change_text
 
 CURVES = {"py_function_numpy": 1e-3, "tnp": 1e-4, "native": 2e-4}
-NJIT = {**VARIANTS["numpy_function"], "automatic": True}
+NJIT = structs.replace(VARIANTS["numpy_function"], automatic=True)
 WHY = "Numba: no, mine.py line 3"
 
 
@@ -28,10 +29,9 @@ def judged(*, own: bool = True, tried: tuple[str, ...] = ("numpy",), name: str =
     case = Case(name, "njit", "none", "forward", "call", "float32", 1_000).id
     bench = Bench(CURVES, op=name, within=0.0, between=0.01, launches=6)
     run = run_of(bench, failures=[Failure(case, "unsupported", WHY, 0)])
-    catalogue: dict[str, Any] = {**run.catalogue}
-    op = {**catalogue["ops"][name], **({"own": True, "tried": list(tried)} if own else {})}
-    variants = {**catalogue["variants"], "tnp": {**VARIANTS["tnp"], "automatic": True}, "njit": NJIT}
-    run.catalogue = {**catalogue, "ops": {name: op}, "variants": variants}
+    op = structs.replace(run.catalogue.ops[name], own=own, tried=list(tried) if own else [])
+    variants = {**VARIANTS, "tnp": structs.replace(VARIANTS["tnp"], automatic=True), "njit": NJIT}
+    run.catalogue = structs.replace(run.catalogue, ops={name: op}, variants=variants)
     return judge(run)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from msgspec import structs
 
-from frames import Bench
+from frames import Bench, variant
 from pyopbench.judge.twins import NO_TWINS, Twins, twins_of
 from pyopbench.stats.launch_model import fit
 from pyopbench.store.run import Costs
@@ -24,9 +25,9 @@ def found(seconds: float) -> Twins:
     beside["case"], beside["variant"] = case.replace(TODAY, TWIN), TWIN
     beside["seconds"] *= seconds / 1e-4
     beside["seconds"] *= 1 + 1e-3 * (beside["launch"] % 3 - 1)
-    parts = {TWIN: {"role": "twin", "body": "numpy"}}
+    parts = {TWIN: variant("part", role="twin")}
     changed = {
-        "catalogue": {**run.catalogue, "parts": parts},
+        "catalogue": structs.replace(run.catalogue, parts=parts),
         "costs": Costs(cases=(beside["case"].iloc[0],), frame=beside),
     }
     return twins_of(SimpleNamespace(**{**vars(run), **changed}), fit(()), 0.03)  # type: ignore[arg-type]

@@ -21,7 +21,7 @@ from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.launch_model import LaunchModel, Shares
 from pyopbench.stats.unresolved import AcrossBorder, MoreLaunches, NeverPaired, OneLaunch
 
-GRADIENTS = VARIANTS["py_function_numpy"]["gradients"]
+GRADIENTS = VARIANTS["py_function_numpy"].gradients
 
 
 def judged(bench: Bench, minimum_effect: float = 0.03) -> dict[str, Verdict]:

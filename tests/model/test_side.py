@@ -7,11 +7,8 @@ import pytest
 from pyopbench.model.errors import BadInput
 from pyopbench.model.side import (
     HERE,
-    Environment,
     combine_environments,
-    environment_of,
     read_packages,
-    settings_of_environment,
 )
 
 
@@ -48,8 +45,3 @@ def test_every_combination_is_a_side() -> None:
         ("2.21.0", ("numpy==1.26.4",), "3.12"),
     ]
     assert combine_environments() == [HERE]
-
-
-@pytest.mark.parametrize("environment", [HERE, Environment("2.21.0"), Environment(None, ("numpy==1.26.4",), "3.12")])
-def test_a_run_is_continued_in_the_environment_that_its_settings_name(environment: Environment) -> None:
-    assert environment_of(settings_of_environment(environment)) == environment

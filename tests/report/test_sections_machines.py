@@ -18,8 +18,8 @@ from pyopbench.report.wording.machines import heterogeneity_text, summary_text
 from pyopbench.report.wording.warnings import warning_text
 from pyopbench.report.write import render
 from pyopbench.store import merge
+from pyopbench.store.content import unit_of
 from pyopbench.store.own_runs import read_runs
-from pyopbench.store.shards import unit_of
 from pyopbench.store.warnings import MissingShards
 
 FAST, SLOW = "fast <b>processor</b>", "slow processor"

@@ -1,20 +1,17 @@
-"""The certificate that fits a machine is found again, and no other; one of an older pyopbench is let be."""
+"""The certificate that fits a machine is found again, and no other."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from certificates import ENVIRONMENT, as_stored, certificate
+from certificates import ENVIRONMENT, certificate
 from pyopbench.model.errors import BadInput
 from pyopbench.store import integrity
-from pyopbench.store.certificate import Pairs, certified_run_effect, check_certificate, find, from_dict, path_for
-
-OLDER = {"schema": 1, "identical": {"pairs": 0}, "launches": [10]}
+from pyopbench.store.certificate import Pairs, certified_run_effect, find, path_for
 
 
 @pytest.fixture(autouse=True)
@@ -30,14 +27,10 @@ def keep(content: str) -> Path:
     return path
 
 
-def test_what_is_stored_is_read_back() -> None:
-    assert from_dict(as_stored(certificate())) == certificate()
-
-
 def test_the_certificate_of_this_machine_is_found_for_every_patch_of_its_python() -> None:
     keep(certificate().as_json())
     found = find({**ENVIRONMENT, "python": "3.11.9", "commit": "another", "memory_bytes": 1})
-    assert found == as_stored(certificate())
+    assert found == certificate()
 
 
 @pytest.mark.parametrize(
@@ -62,17 +55,9 @@ def test_without_any_certificate_there_is_none(data_folder: Path) -> None:
     assert find(ENVIRONMENT) is None
 
 
-def test_a_certificate_of_another_schema_is_none() -> None:
-    keep(json.dumps(OLDER))
-    assert find(ENVIRONMENT) is None
-    check_certificate(OLDER, "here")
-    assert from_dict(OLDER) is None
-    assert certified_run_effect(OLDER) is None
-
-
 def test_what_intervals_allow_for_is_certified_where_the_main_job_was_repeated() -> None:
-    assert certified_run_effect(as_stored(certificate())) == certificate().run_effect.allowed  # type: ignore[union-attr]
-    assert certified_run_effect(as_stored(certificate(run_effect=None))) is None
+    assert certified_run_effect(certificate()) == certificate().run_effect.allowed  # type: ignore[union-attr]
+    assert certified_run_effect(certificate(run_effect=None)) is None
     assert certified_run_effect(None) is None
 
 

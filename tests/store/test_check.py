@@ -54,6 +54,7 @@ from pyopbench.store import (
 from pyopbench.store import check as checking
 from pyopbench.store.check import check, check_lines
 from pyopbench.store.integrity import seal_of
+from pyopbench.store.lines import EndedLine
 from pyopbench.store.merge import merge
 from revision_runs import DIFFERENT, write_revisions
 
@@ -124,7 +125,7 @@ def test_a_line_that_is_not_where_or_as_it_was_written_is_found(
         content = b"".join(lines).splitlines(keepends=True)
         found = list(check_lines(folder / run_folder.SAMPLES_FILE, content, seal))
         last = found[-1][1]
-        return not all(one.is_fine for one, _ in found) or last is None or last["kind"] != "ended"
+        return not all(one.is_fine for one, _ in found) or last is None or not isinstance(last, EndedLine)
 
     assert not is_found(whole)
     assert sum(is_found(damage(whole, rng)) for _ in range(TRIALS)) == TRIALS

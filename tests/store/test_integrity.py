@@ -150,8 +150,8 @@ def test_a_line_after_a_changed_checksum_is_not_blamed() -> None:
 
 
 def test_lines_of_a_run_whose_own_checksum_is_gone_are_checked_among_themselves(folder: Path) -> None:
-    (folder / run_folder.RUN_FILE).write_text(json.dumps({"schema": 1, **stored.run(CASES)}), encoding="utf-8")
-    assert run_folder.read_lines(folder) == (LINES, [])
+    (folder / run_folder.RUN_FILE).write_text(json.dumps(stored.run(CASES)), encoding="utf-8")
+    assert run_folder.read_lines(folder) == ([stored.typed_line(line) for line in LINES], [])
     path = folder / run_folder.SAMPLES_FILE
     path.write_bytes(path.read_bytes().replace(b"0.5", b"0.4", 1))
     assert run_folder.read_lines(folder)[1] == [Changed(str(path), (2,))]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -53,7 +52,7 @@ def test_launches_are_numbered_anew_and_know_their_machine(shards: list[Path], t
     assert (found.hosts, found.shards, found.of) == (("host-1", "host-2", "host-3", "host-4"), 4, 4)
     whole = read_runs([tmp_path / "merged"])
     assert whole.hosts == {launch: f"host-{launch // 2 + 1}" for launch in range(8)}
-    stored_shards = run_folder.read_run(tmp_path / "merged")["merged"]["shards"]
+    stored_shards = stored.read_run(tmp_path / "merged")["merged"]["shards"]
     assert [one["launches"] for one in stored_shards] == [[0, 2], [2, 4], [4, 6], [6, 8]]
     for place, shard in enumerate(shards):
         cases = set(read_runs([shard]).cases)
@@ -70,7 +69,7 @@ def test_a_merged_run_is_whole_and_has_ended(shards: list[Path], tmp_path: Path)
     assert (contents.launches, contents.cases, contents.ended) == (8, len(sharded.CASES), True)
     ended = read_runs([tmp_path / "merged"]).ended
     assert ended is not None
-    assert (ended["by"], ended["seconds"], ended["sampling_seconds"]) == ("launches", 32.0, 24.0)
+    assert (ended.by, ended.seconds, ended.sampling_seconds) == ("launches", 32.0, 24.0)
 
 
 def test_the_environment_of_each_machine_is_kept(tmp_path: Path) -> None:
@@ -79,7 +78,7 @@ def test_the_environment_of_each_machine_is_kept(tmp_path: Path) -> None:
         environment = {**stored.ENVIRONMENT, **changed}
         sharded.write_shard(tmp_path / f"shard-{index}", index, 4, environment=environment)
     merge.merge(sorted(tmp_path.glob("shard-*")), tmp_path / "merged")
-    run = run_folder.read_run(tmp_path / "merged")
+    run = stored.read_run(tmp_path / "merged")
     assert {name: one["cores"] for name, one in run["merged"]["hosts"].items()} == {
         f"host-{index}": 8 * index for index in range(1, 5)
     }
@@ -94,13 +93,13 @@ def test_failures_and_workers_name_the_launches_of_the_whole(tmp_path: Path) -> 
         folder = sharded.write_shard(tmp_path / f"shard-{index}", index, 2)
         case = read_runs([folder]).cases[0]
         workers = {"launches": [0, 1], "at_once": 2, "limited_by": "", "worker_bytes": None, "available_bytes": None}
-        run_folder.append(folder, {"kind": "workers", "launch": 0, "seconds": 1.0, **workers})
+        stored.append(folder, {"kind": "workers", "launch": 0, "seconds": 1.0, **workers})
         lost = {"kind": "lost", "launch": 1, "group": stored.group(), "failures": [stored.failure(case, launch=1)]}
-        run_folder.append(folder, lost)
+        stored.append(folder, lost)
     merge.merge(sorted(tmp_path.glob("shard-*")), tmp_path / "merged")
     whole = read_runs([tmp_path / "merged"])
     assert key in whole.cases
-    assert [one["launches"] for one in whole.workers] == [[0, 1], [2, 3]]
+    assert [one.launches for one in whole.workers] == [[0, 1], [2, 3]]
     assert [one.launch for one in whole.failures] == [1, 3]
 
 
@@ -108,7 +107,7 @@ def test_looks_of_the_shard_that_held_most_are_kept(shards: list[Path], tmp_path
     """Each look charges every verdict; looks of different shards were at different data."""
     for folder, many in zip(shards, (1, 3, 0, 2), strict=True):
         for _ in range(many):
-            run_folder.append(folder, {"kind": "look", "launch": 2, "open": []})
+            stored.append(folder, {"kind": "look", "launch": 2, "open": []})
     merge.merge(shards, tmp_path / "merged")
     assert len(read_runs([tmp_path / "merged"]).looks) == 3
 
@@ -129,15 +128,14 @@ def test_versions_are_merged_each_by_itself(tmp_path: Path) -> None:
     parts = versions.read(tmp_path / "merged")
     assert [part.tf for part in parts] == asked
     for part in parts:
-        run = read_runs([part.folder])
-        assert sorted(run.cases) == sorted(sharded.CASES)
-        assert run.settings["tf"] == part.tf
+        assert sorted(read_runs([part.folder]).cases) == sorted(sharded.CASES)
+        assert run_folder.read_run(part.folder).settings.tf == part.tf
 
 
 def test_launches_of_one_number_stay_so_over_versions(tmp_path: Path) -> None:
     """They are compared in pairs; one version of a shard may have a launch more, because a worker was lost."""
     shards = [sharded.write_versions(tmp_path / f"shard-{index}", index, 2, ["2.16.2", "2.21.0"]) for index in (1, 2)]
-    run_folder.append(shards[0] / "tf-2.21.0", stored.launch_line(2))
+    stored.append(shards[0] / "tf-2.21.0", stored.launch_line(2))
     merge.merge(shards, tmp_path / "merged")
     hosts = [read_runs([part.folder]).hosts for part in versions.read(tmp_path / "merged")]
     assert hosts[0] == {0: "host-1", 1: "host-1", 2: "host-1", 3: "host-2", 4: "host-2"}
@@ -267,14 +265,14 @@ def test_one_folder_that_is_named_twice_is_one(shards: list[Path], tmp_path: Pat
 def test_holes_are_reported_where_they_are_allowed(
     shards: list[Path], tmp_path: Path, spoil: Callable[[Path], None]
 ) -> None:
-    units = run_folder.read_run(shards[1])["shard"]["parts"][1]
+    units = stored.read_run(shards[1])["shard"]["parts"][1]
     spoil(shards[1])
     found = merge.merge([one for one in shards if one.exists()], tmp_path / "merged", allow_missing=True)
     assert [(one.kind, one.index) for one in found.holes] == [
         ({drop: "missing", tear: "torn", interrupt: "unfinished"}[spoil], 2)
     ]
     assert found.lacking == (tuple(units) if spoil is drop else ())
-    assert run_folder.read_run(tmp_path / "merged")["merged"]["missing"] == ([2] if spoil is drop else [])
+    assert stored.read_run(tmp_path / "merged")["merged"]["missing"] == ([2] if spoil is drop else [])
     assert (read_runs([tmp_path / "merged"]).ended is None) == (spoil is not drop)
 
 
@@ -283,7 +281,7 @@ def test_what_cannot_be_read_is_a_hole_where_that_is_allowed(shards: list[Path],
     no_probes(shards[2])
     found = merge.merge(shards, tmp_path / "merged", allow_missing=True)
     assert [(one.kind, one.index) for one in found.holes] == [("unreadable", None), ("missing", 2), ("unreadable", 3)]
-    assert run_folder.read_run(tmp_path / "merged")["merged"]["missing"] == [2]
+    assert stored.read_run(tmp_path / "merged")["merged"]["missing"] == [2]
     assert found.shards == 3
 
 
@@ -331,14 +329,15 @@ def test_a_disk_that_is_full_leaves_no_run(shards: list[Path], tmp_path: Path, m
         yield b"{}"
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(merge, "merged_lines", some)
+    monkeypatch.setattr(merge, "_merged_lines", some)
     with pytest.raises(CannotStore):
         merge.merge(shards, tmp_path / "merged")
     assert list((tmp_path / "merged").iterdir()) == []
 
 
 def test_a_shard_of_a_number_that_is_not_there_is_corrupt(shards: list[Path], tmp_path: Path) -> None:
-    content = json.loads((shards[0] / run_folder.RUN_FILE).read_text(encoding="utf-8"))
+    content = stored.read_run(shards[0])
+    stored.typed(content).check("run.json")
     for change in ({"index": 9}, {"replicates": 3}, {"plan": "x"}, {"parts": []}):
         with pytest.raises(BadInput):
-            run_folder.check_run({**content, "shard": {**content["shard"], **change}}, "run.json")
+            stored.typed({**content, "shard": {**content["shard"], **change}}).check("run.json")

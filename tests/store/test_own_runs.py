@@ -15,7 +15,8 @@ import stored
 from certificates import as_stored, certificate
 from pyopbench.model.case import Case, Change, Failure
 from pyopbench.model.errors import BadInput
-from pyopbench.store import run_folder, samples_schema
+from pyopbench.store import lines as stored_lines
+from pyopbench.store import run_folder
 from pyopbench.store.own_runs import POOLED_ENVIRONMENT, read_runs
 from pyopbench.store.run import CASE_COLUMNS, COLUMNS, NOISE_COLUMNS
 from pyopbench.store.warnings import UnfinishedLine
@@ -70,8 +71,8 @@ def test_seconds_stay_with_their_launch(tmp_path: Path) -> None:
 
 
 def test_a_pooled_run_has_the_certificate_of_the_first(tmp_path: Path) -> None:
-    certified = as_stored(certificate())
-    first, second = make(tmp_path, "first", certificate=certified), make(tmp_path, "second")
+    certified = certificate()
+    first, second = make(tmp_path, "first", certificate=as_stored(certified)), make(tmp_path, "second")
     assert read_runs([first]).certificate == certified
     assert read_runs([first, second]).certificate == certified
     assert read_runs([second, first]).certificate is None
@@ -89,10 +90,10 @@ def test_all_else_is_kept(tmp_path: Path) -> None:
     assert run.name == "first"
     assert run.command == ("pyopbench", "run")
     assert run.created == "2026-01-02T03:04:05+00:00"
-    assert run.settings == stored.SETTINGS
+    assert run.settings == stored.typed(stored.run([WELL])).settings
     assert run.environment == stored.ENVIRONMENT
     assert run.cases == (WELL, SLOW, FAILED)
-    assert [line["launch"] for line in run.launches] == [0, 1]
+    assert [line.launch for line in run.launches] == [0, 1]
     assert run.warnings == ()
 
 
@@ -129,8 +130,7 @@ def test_a_corrupt_line_gives_no_frame_at_all(tmp_path: Path) -> None:
     with pytest.raises(BadInput) as refused:
         read_runs([folder])
     assert (
-        refused.value.received
-        == f"{folder}/samples.jsonl:2: kind is None, not one of {', '.join(samples_schema.LINES)}"
+        refused.value.received == f"{folder}/samples.jsonl:2: kind is None, not one of {', '.join(stored_lines.KINDS)}"
     )
 
 
@@ -140,7 +140,7 @@ def test_runs_of_one_environment_are_pooled_as_launches(tmp_path: Path) -> None:
     assert run.name == "first + second"
     assert sorted(set(run.frame["launch"])) == [0, 1, 2]
     assert set(run.frame[run.frame["run"] == "second"]["launch"]) == {2}
-    assert [line["launch"] for line in run.launches] == [0, 1, 2]
+    assert [line.launch for line in run.launches] == [0, 1, 2]
     assert run.cases == (WELL, SLOW, FAILED)
     assert [(failure.case, failure.launch) for failure in run.failures] == [
         (SKIP["case"], None),
@@ -164,9 +164,9 @@ def test_noise_is_read_by_group_and_launch_and_pooled_with_it(tmp_path: Path) ->
 def test_limits_are_read_and_pooled_by_launch(tmp_path: Path) -> None:
     limits = [stored.limits_line(0), stored.limits_line(1, "OSError: no memory")]
     first, second = make(tmp_path, "first", [*LINES, *limits]), make(tmp_path, "second", [*LINES, *limits])
-    assert read_runs([first]).limits == tuple(limits)
+    assert read_runs([first]).limits == tuple(map(stored.typed_line, limits))
     pooled = read_runs([first, second]).limits
-    assert [(line["launch"], line["reason"]) for line in pooled] == [
+    assert [(line.launch, line.reason) for line in pooled] == [
         *((launch, line["reason"]) for launch, line in enumerate(limits)),
         *((launch, line["reason"]) for launch, line in enumerate(limits, start=2)),
     ]
@@ -176,7 +176,8 @@ def test_limits_are_read_and_pooled_by_launch(tmp_path: Path) -> None:
 def test_of_pooled_runs_the_first_tells_by_how_much_a_case_was_off_its_reference(tmp_path: Path) -> None:
     def checked(name: str, **errors: dict[str, float]) -> Path:
         told = {stored.case(variant): found for variant, found in errors.items()}
-        return make(tmp_path, name, [{**stored.group_line(0, [WELL, SLOW]), "checked": told}])
+        line = {"kind": "prepared", "launch": 0, "group": stored.group(), "failures": [], "seconds": 1.0}
+        return make(tmp_path, name, [{**line, "checked": told}])
 
     first = checked("first", well={"values": 1e-7})
     second = checked("second", well={"values": 1e-3}, slow={"values": 1e-5})
@@ -189,8 +190,8 @@ def test_catalogues_are_joined(tmp_path: Path) -> None:
         tmp_path / "cube", stored.run([stored.case("native", "cube")]), [stored.group_line(0, [WELL, SLOW])]
     )
     run = read_runs([make(tmp_path), other])
-    assert set(run.catalogue["ops"]) == {"double", "cube"}
-    assert set(run.catalogue["variants"]) == {"well", "slow", "raising", "native"}
+    assert set(run.catalogue.ops) == {"double", "cube"}
+    assert set(run.catalogue.variants) == {"well", "slow", "raising", "native"}
 
 
 def test_the_same_folder_twice_is_one_run(tmp_path: Path) -> None:
@@ -207,16 +208,16 @@ def test_runs_of_different_environments_are_refused_with_both(tmp_path: Path, ke
     assert caught.value.received == f"first: {stored.ENVIRONMENT[key]!r}, second: {changed[key]!r}"
 
 
-RUN = {"schema": run_folder.SCHEMA, **stored.run([WELL, SLOW, FAILED], skips=[SKIP])}
+RUN = stored.run([WELL, SLOW, FAILED], skips=[SKIP])
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.sampled_from(list(stored.places_in(RUN))), new=stored.json_values)
 def test_a_run_with_anything_anywhere_is_read_or_refused(tmp_path: Path, place: tuple[Any, ...], new: Any) -> None:
-    (tmp_path / run_folder.SAMPLES_FILE).unlink(missing_ok=True)
+    (tmp_path / run_folder.SAMPLES_FILE).write_bytes(b"")
     stored.seal(tmp_path / run_folder.RUN_FILE, stored.put(RUN, place, new))
     for line in LINES:
-        run_folder.append(tmp_path, line)
+        stored.append(tmp_path, line)
     received = stored.refusal(lambda: read_runs([tmp_path]))
     assert received is None or received.startswith(str(tmp_path))
 
@@ -230,9 +231,11 @@ def test_what_explains_callbacks_is_kept_apart_from_what_is_judged(tmp_path: Pat
         parts = {"numpy_alone": content["catalogue"]["variants"].pop("numpy_alone")}
         floors = {"floor_produce": content["catalogue"]["ops"].pop("floor_produce")}
         catalogue = {**content["catalogue"], "parts": parts, "floor": floors}
+        prepared = {"kind": "prepared", "launch": 0, "group": stored.group(), "failures": [], "seconds": 1.0}
         lines = [
             stored.launch_line(0),
-            {**stored.group_line(0, [well, alone]), "bytes": {alone: [4, 8]}, "aligned": {alone: 0.25}},
+            {**prepared, "bytes": {alone: [4, 8]}, "aligned": {alone: 0.25}},
+            stored.group_line(0, [well, alone]),
             stored.group_line(0, [], [stored.failure(floor)]),
         ]
         folders.append(stored.write(tmp_path / name, {**content, "run": name, "catalogue": catalogue}, lines))
@@ -289,7 +292,6 @@ def test_the_empty_function_stands_beside_every_graph_of_copies_that_was_timed_i
 
 
 def test_a_run_without_the_empty_function_has_no_floor(tmp_path: Path) -> None:
-    """Runs of earlier versions timed graphs of 1, 4, 16 ... copies and nothing else."""
     well = in_graph("well")
     line = {**stored.group_line(0, [well]), "samples": {well: [[0, 0, 1, 1.0, 1], [0, 1, 1, 3.0, 4]]}}
     frame = read_runs([stored.write(tmp_path / "old", stored.run([well]), [line])]).frame

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import stored
 from probe_files import document, row
 from pyopbench.model.errors import BadInput
 from pyopbench.store import probes as stored_probes
@@ -19,16 +18,6 @@ def test_what_was_written_is_read_again(tmp_path: Path) -> None:
     stored_probes.write(tmp_path / "new" / "probes.json", made)
     assert stored_probes.read(tmp_path / "new" / "probes.json") == made
     assert stored_probes.rows_of(made)[1] == Row("xla", "py_func", "fails", "no kernel — für XLA", "", {}, 0.5)
-
-
-def test_rows_of_an_earlier_version_are_of_the_cube(tmp_path: Path) -> None:
-    whole = document(row("xla", "native"))
-    rows = [{key: value for key, value in one.items() if key != "op"} for one in whole["rows"]]
-    path = tmp_path / "probes.json"
-    stored.seal(path, {**whole, "schema": 1, "rows": rows})
-    assert stored_probes.read(path) == whole
-    (found,) = stored_probes.rows_of(stored_probes.read(path))
-    assert found.op is None
 
 
 @pytest.mark.parametrize(

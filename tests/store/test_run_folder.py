@@ -21,7 +21,8 @@ from certificates import as_stored, certificate
 from pyopbench.model.case import Case
 from pyopbench.model.errors import BadInput, CannotStore
 from pyopbench.store import run_folder
-from pyopbench.store.run_folder import RUN_FILE, SAMPLES_FILE, SCHEMA
+from pyopbench.store.lines import LaunchLine
+from pyopbench.store.run_folder import RUN_FILE, SAMPLES_FILE
 from pyopbench.store.warnings import UnfinishedLine
 
 CASES = (stored.case("well"), stored.case("slow"))
@@ -45,17 +46,28 @@ def folder(tmp_path: Path) -> Path:
     return stored.write(tmp_path / "run", stored.run(CASES), LINES)
 
 
+TYPED = [stored.typed_line(line) for line in LINES]
+
+
 def write_lines(folder: Path, content: bytes) -> None:
     (folder / SAMPLES_FILE).write_bytes(content)
 
 
 def test_what_was_written_is_read_back(folder: Path) -> None:
-    assert run_folder.read_run(folder) == {"schema": SCHEMA, **stored.run(CASES)}
-    assert run_folder.read_lines(folder) == (LINES, [])
+    assert run_folder.read_run(folder) == stored.typed(stored.run(CASES))
+    assert run_folder.read_lines(folder) == (TYPED, [])
+
+
+def test_what_is_read_is_written_again_as_it_was(folder: Path, tmp_path: Path) -> None:
+    run_folder.create(tmp_path / "again", run_folder.read_run(folder))
+    for line in run_folder.read_lines(folder)[0]:
+        run_folder.append(tmp_path / "again", line)
+    assert stored.read_run(tmp_path / "again") == stored.read_run(folder)
+    assert stored.read_lines(tmp_path / "again") == stored.read_lines(folder)
 
 
 def test_a_run_without_samples_has_no_lines(tmp_path: Path) -> None:
-    run_folder.create(tmp_path, stored.run(CASES))
+    run_folder.create(tmp_path, stored.typed(stored.run(CASES)))
     assert run_folder.read_lines(tmp_path) == ([], [])
 
 
@@ -68,7 +80,7 @@ def test_a_line_is_on_the_disk_when_append_returns(folder: Path, monkeypatch: py
         fsync(descriptor)
 
     monkeypatch.setattr(os, "fsync", spy)
-    run_folder.append(folder, stored.launch_line(5))
+    run_folder.append(folder, LaunchLine(environment={"pid": 1}, launch=5))
     assert sizes_when_synced == [(folder / SAMPLES_FILE).stat().st_size]
 
 
@@ -89,7 +101,7 @@ def test_a_file_that_could_not_be_written_leaves_the_old_one(folder: Path, monke
 def test_a_folder_that_holds_data_is_never_written_to(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"precious")
     with pytest.raises(BadInput) as refused:
-        run_folder.create(tmp_path, stored.run(CASES))
+        run_folder.create(tmp_path, stored.typed(stored.run(CASES)))
     assert refused.value.received == tmp_path
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert (tmp_path / name).read_bytes() == b"precious"
@@ -121,7 +133,7 @@ def test_a_torn_last_line_is_dropped_with_a_warning_wherever_it_is_torn(folder: 
     write_lines(folder, b"".join(ENCODED[:-1]) + ENCODED[-1][:kept])
     lines, warnings = run_folder.read_lines(folder)
     torn = 0 < kept < len(ENCODED[-1])
-    assert lines == (LINES if kept == len(ENCODED[-1]) else LINES[:-1])
+    assert lines == (TYPED if kept == len(ENCODED[-1]) else TYPED[:-1])
     assert warnings == ([UnfinishedLine(str(folder / SAMPLES_FILE), len(LINES))] if torn else [])
 
 
@@ -129,10 +141,10 @@ def test_a_torn_last_line_is_dropped_with_a_warning_wherever_it_is_torn(folder: 
 def test_what_is_appended_after_a_torn_line_stands_on_its_own(folder: Path, kept: int) -> None:
     write_lines(folder, b"".join(ENCODED[:-1]) + ENCODED[-1][:kept])
     run_folder.drop_torn_line(folder)
-    run_folder.append(folder, stored.launch_line(7))
+    run_folder.append(folder, LaunchLine(environment={"pid": 1}, launch=7))
     lines, warnings = run_folder.read_lines(folder)
-    whole = LINES if kept == len(ENCODED[-1]) else LINES[:-1]
-    assert lines == [*whole, stored.launch_line(7)]
+    whole = TYPED if kept == len(ENCODED[-1]) else TYPED[:-1]
+    assert lines == [*whole, LaunchLine(environment={"pid": 1}, launch=7)]
     assert warnings == []
 
 
@@ -189,19 +201,19 @@ def no_sample(case: str, sample: list[float], *, copies: bool = False) -> str:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        (change(LINES[1], samples={CASES[0]: [[0, 0, 1]]}), no_sample(CASES[0], [0.0, 0.0, 1.0])),
-        (change(LINES[1], samples={CASES[0]: [[0, 0, 0, 1.0]]}), no_sample(CASES[0], [0.0, 0.0, 0.0, 1.0])),
-        (change(LINES[1], samples={CASES[0]: [[0, 0, 1, 1.0, 1]]}), no_sample(CASES[0], [0.0, 0.0, 1.0, 1.0, 1.0])),
-        (node_line([0, 0, 1]), no_sample(NODE.id, [0.0, 0.0, 1.0], copies=True)),
-        (node_line([0, 0, 1, 1.0, -1]), no_sample(NODE.id, [0.0, 0.0, 1.0, 1.0, -1.0], copies=True)),
-        (node_line([0, 0, 1, 1.0, 1, 1]), no_sample(NODE.id, [0.0, 0.0, 1.0, 1.0, 1.0, 1.0], copies=True)),
-        (node_line([0, 0, 1, 1.0, 1.5]), no_sample(NODE.id, [0.0, 0.0, 1.0, 1.0, 1.5], copies=True)),
-        (change(LINES[1], samples={CASES[0]: [[0, 0, 1, -1.0]]}), no_sample(CASES[0], [0.0, 0.0, 1.0, -1.0])),
-        (change(LINES[1], samples={CASES[0]: [[-1, 0, 1, 1.0]]}), no_sample(CASES[0], [-1.0, 0.0, 1.0, 1.0])),
-        (change(LINES[1], samples={CASES[0]: [[0.5, 0, 1, 1.0]]}), no_sample(CASES[0], [0.5, 0.0, 1.0, 1.0])),
+        (change(LINES[1], samples={CASES[0]: [[0, 0, 1]]}), no_sample(CASES[0], [0, 0, 1])),
+        (change(LINES[1], samples={CASES[0]: [[0, 0, 0, 1.0]]}), no_sample(CASES[0], [0, 0, 0, 1.0])),
+        (change(LINES[1], samples={CASES[0]: [[0, 0, 1, 1.0, 1]]}), no_sample(CASES[0], [0, 0, 1, 1.0, 1])),
+        (node_line([0, 0, 1]), no_sample(NODE.id, [0, 0, 1], copies=True)),
+        (node_line([0, 0, 1, 1.0, -1]), no_sample(NODE.id, [0, 0, 1, 1.0, -1], copies=True)),
+        (node_line([0, 0, 1, 1.0, 1, 1]), no_sample(NODE.id, [0, 0, 1, 1.0, 1, 1], copies=True)),
+        (node_line([0, 0, 1, 1.0, 1.5]), no_sample(NODE.id, [0, 0, 1, 1.0, 1.5], copies=True)),
+        (change(LINES[1], samples={CASES[0]: [[0, 0, 1, -1.0]]}), no_sample(CASES[0], [0, 0, 1, -1.0])),
+        (change(LINES[1], samples={CASES[0]: [[-1, 0, 1, 1.0]]}), no_sample(CASES[0], [-1, 0, 1, 1.0])),
+        (change(LINES[1], samples={CASES[0]: [[0.5, 0, 1, 1.0]]}), no_sample(CASES[0], [0.5, 0, 1, 1.0])),
         (
             change(LINES[1], samples={CASES[0]: [[0, 0, 1, "1"]]}),
-            "samples.double/well/none/forward/call/float32/1/cpu[0][3]: expected float, got str: 1",
+            "samples.double/well/none/forward/call/float32/1/cpu[0][3]: expected int | float, got str: 1",
         ),
         (
             change(LINES[1], samples={CASES[0]: 3}),
@@ -217,7 +229,7 @@ def no_sample(case: str, sample: list[float], *, copies: bool = False) -> str:
         (change(LINES[1], failures=[{"case": CASES[0]}]), "failures[0]: missing status"),
         (
             change(LINES[1], failures=[stored.failure(CASES[0], "odd")]),
-            "status is 'odd', not one of unsupported, wrong, elided, raised, timeout, crashed",
+            "failures[0].status: invalid enum value 'odd'",
         ),
         (change(LINES[1], failures=[stored.failure("odd")]), "'odd' is not the id of a case"),
         (
@@ -226,11 +238,12 @@ def no_sample(case: str, sample: list[float], *, copies: bool = False) -> str:
         ),
         (
             change(LINES[1], failures=[{**stored.failure(CASES[0]), "change": {**CHANGE, "line": 0}}]),
-            "failures[0].change.line: expected int >= 1, got 0",
+            "change is of line 0",
         ),
         (change(LINES[1], timer_seconds="1"), "timer_seconds: expected float, got str: 1"),
         (change(LINES[1], group=None), "group: expected str, got null"),
-        (change(LINES[1], noise=None), "noise: expected object, got null"),
+        (change(LINES[1], noise=[]), "noise: expected object | null, got array: []"),
+        (change(LINES[1], later=1), "unknown key later"),
         (change(LINES[1], noise={"load": 1.0}), "noise: missing wall_seconds"),
         (change(LINES[1], noise={**stored.NOISE, "load": "high"}), "noise.load: expected float | null, got str: high"),
         (change(LINES[4], open=None), "open: expected array, got null"),
@@ -259,12 +272,6 @@ def test_a_line_that_makes_no_sense_is_refused_with_the_reason(
     assert refused.value.received == f"{folder / SAMPLES_FILE}:1: {problem}"
 
 
-def test_results_from_before_noise_was_recorded_are_read(tmp_path: Path) -> None:
-    line = {key: value for key, value in LINES[1].items() if key != "noise"}
-    lines, _ = run_folder.read_lines(stored.write(tmp_path / "run", stored.run(CASES), [line]))
-    assert lines == [line]
-
-
 def test_a_limit_without_an_end_is_refused(folder: Path) -> None:
     write_lines(folder, json.dumps(LINES[5]).replace("200000000000.0", "1e999").encode() + b"\n")
     with pytest.raises(BadInput) as refused:
@@ -273,7 +280,7 @@ def test_a_limit_without_an_end_is_refused(folder: Path) -> None:
 
 
 def test_a_group_that_a_launch_holds_twice_is_refused(folder: Path) -> None:
-    run_folder.append(folder, LINES[1])
+    stored.append(folder, LINES[1])
     with pytest.raises(BadInput) as refused:
         run_folder.read_lines(folder)
     assert (
@@ -306,26 +313,9 @@ def rewrite(folder: Path, content: Any) -> None:
     (folder / RUN_FILE).write_text(json.dumps(content), encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    ("version", "received"),
-    [
-        (0, "0"),
-        (2, "2"),
-        ("1", repr("1")),
-        (None, "schema: expected int, got null"),
-        (1.5, "1.5"),
-    ],
-)
-def test_another_version_of_the_schema_is_refused(folder: Path, version: object, received: str) -> None:
-    rewrite(folder, {**stored.run(CASES), "schema": version})
-    with pytest.raises(BadInput) as refused:
-        run_folder.read_run(folder)
-    assert refused.value.received == f"{folder / RUN_FILE}: {received}"
-
-
-@pytest.mark.parametrize("key", [*stored.run(CASES), "schema"])
+@pytest.mark.parametrize("key", [*stored.run(CASES)])
 def test_a_missing_key_is_refused_by_name(folder: Path, key: str) -> None:
-    content = {"schema": SCHEMA, **stored.run(CASES)}
+    content = stored.run(CASES)
     del content[key]
     rewrite(folder, content)
     with pytest.raises(BadInput) as refused:
@@ -337,26 +327,26 @@ def test_a_missing_key_is_refused_by_name(folder: Path, key: str) -> None:
 def test_a_missing_setting_is_refused_by_name(folder: Path, key: str) -> None:
     content = stored.run(CASES)
     left = {name: value for name, value in content["settings"].items() if name != key}
-    rewrite(folder, {"schema": SCHEMA, **content, "settings": left})
+    rewrite(folder, {**content, "settings": left})
     with pytest.raises(BadInput) as refused:
         run_folder.read_run(folder)
     assert refused.value.received == f"{folder}/run.json: settings: missing {key}"
 
 
 @pytest.mark.parametrize(
-    ("first_look", "got"), [(None, "null"), ("3", "str: 3"), (1.5, "float: 1.5"), (True, "bool: True")]
+    ("first_rounds", "got"), [(None, "null"), ("3", "str: 3"), (1.5, "float: 1.5"), (True, "bool: True")]
 )
-def test_a_first_look_that_is_no_number_is_refused(folder: Path, first_look: object, got: str) -> None:
+def test_first_rounds_that_are_no_number_are_refused(folder: Path, first_rounds: object, got: str) -> None:
     content = stored.run(CASES)
-    settings = {**content["settings"], "first_look": first_look}
-    rewrite(folder, {"schema": SCHEMA, **content, "settings": settings})
+    settings = {**content["settings"], "first_rounds": first_rounds}
+    rewrite(folder, {**content, "settings": settings})
     with pytest.raises(BadInput) as refused:
         run_folder.read_run(folder)
-    assert refused.value.received == f"{folder / RUN_FILE}: settings.first_look: expected int, got {got}"
+    assert refused.value.received == f"{folder / RUN_FILE}: settings.first_rounds: expected int, got {got}"
 
 
 def test_a_planned_case_that_is_none_is_refused(folder: Path) -> None:
-    rewrite(folder, {"schema": SCHEMA, **stored.run(CASES), "cases": ["sinh/native"]})
+    rewrite(folder, {**stored.run(CASES), "cases": ["sinh/native"]})
     with pytest.raises(BadInput) as refused:
         run_folder.read_run(folder)
     assert refused.value.received == f"{folder}/run.json: 'sinh/native' is not the id of a case"
@@ -374,7 +364,11 @@ def own(words: object) -> dict[str, Any]:
             {"settings": {"pairs": {"well": "slow"}}},
             "settings.pairs.well: expected str, got int: 1",
         ),
-        ({"settings": {"tf": 2.21}}, {"settings": {"tf": "2.21.0"}}, "settings.tf: expected str, got float: 2.21"),
+        (
+            {"settings": {"tf": 2.21}},
+            {"settings": {"tf": "2.21.0"}},
+            "settings.tf: expected str | null, got float: 2.21",
+        ),
         (own("my_op.py"), own(["my_op.py"]), "own.mine.words: expected array, got str: my_op.py"),
     ],
 )
@@ -385,7 +379,7 @@ def test_what_need_not_be_there_is_checked_where_it_is(
     told = []
     for change in (wrong, right):
         settings = {**content["settings"], **change.get("settings", {})}
-        rewrite(folder, {"schema": SCHEMA, **content, **change, "settings": settings})
+        rewrite(folder, {**content, **change, "settings": settings})
         told.append(stored.refusal(lambda: run_folder.read_run(folder)))
     assert told == [f"{folder / RUN_FILE}: {problem}", None]
 
@@ -395,25 +389,18 @@ def test_a_certificate_that_is_none_is_refused(folder: Path) -> None:
     lacking = {key: value for key, value in made["identical"].items() if key != "bound"}
     durations = [0.0, *(one.known_seconds for one in certificate().overheads)]
     wrong: dict[str, dict[str, Any]] = {
-        "certificate: identical: missing bound": {"identical": lacking},
+        "certificate.identical: missing bound": {"identical": lacking},
         "certificate: a certificate without identical pairs": {"identical": {**made["identical"], "pairs": 0}},
         f"certificate: durations that are not above 0: {durations}": {"seconds": 0},
     }
     for told, change in wrong.items():
-        rewrite(folder, {"schema": SCHEMA, **stored.run(CASES), "certificate": {**made, **change}})
+        rewrite(folder, {**stored.run(CASES), "certificate": {**made, **change}})
         with pytest.raises(BadInput) as refused:
             run_folder.read_run(folder)
         assert refused.value.received == f"{folder / RUN_FILE}: {told}"
 
 
-def test_a_certificate_of_an_older_pyopbench_is_let_be(folder: Path) -> None:
-    older = {"schema": 1, "identical": {"pairs": 0}, "moved": []}
-    rewrite(folder, {"schema": SCHEMA, **stored.run(CASES), "certificate": older})
-    assert run_folder.read_run(folder)["certificate"] == older
-
-
 RUN = {
-    "schema": SCHEMA,
     **stored.run(CASES, skips=[stored.failure(stored.case("other"), "unsupported", None)]),
     "certificate": as_stored(certificate()),
 }
@@ -441,7 +428,7 @@ def test_a_line_with_anything_anywhere_is_read_or_refused(
 
 def test_a_folder_is_measured_into_by_one_process_at_a_time(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    run_folder.create(folder, stored.run([stored.case("well")]))
+    stored.write(folder, stored.run([stored.case("well")]), [])
     with (
         run_folder.locked(folder),
         pytest.raises(BadInput) as refused,
@@ -470,10 +457,10 @@ def test_a_folder_is_measured_into_by_one_process_at_a_time(tmp_path: Path) -> N
 def test_what_crosses_a_bridge_is_checked_where_it_is_there(
     tmp_path: Path, changes: dict[str, Any], problem: str
 ) -> None:
-    line = {**stored.group_line(0, [stored.case("well")]), **changes}
+    line = {"kind": "prepared", "launch": 0, "group": stored.group(), "failures": [], "seconds": 1.5, **changes}
     folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [line])
     if not problem:
-        assert run_folder.read_lines(folder) == ([line], [])
+        assert run_folder.read_lines(folder) == ([stored.typed_line(line)], [])
         return
     with pytest.raises(BadInput) as raised:
         run_folder.read_lines(folder)
@@ -489,13 +476,13 @@ def test_a_line_that_finds_no_room_costs_nothing_that_was_stored(tmp_path: Path)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 10, hard))
     try:
         with pytest.raises(CannotStore) as caught:
-            run_folder.append(folder, stored.launch_line(1))
+            run_folder.append(folder, LaunchLine(environment={"pid": 1}, launch=1))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert caught.value.received.errno == errno.EFBIG  # type: ignore[attr-defined]
     assert path.read_bytes() == before
-    run_folder.append(folder, stored.launch_line(1))
-    assert [line["launch"] for line in run_folder.read_lines(folder)[0]] == [0, 1]
+    run_folder.append(folder, LaunchLine(environment={"pid": 1}, launch=1))
+    assert [line.launch for line in run_folder.read_lines(folder)[0]] == [0, 1]
 
 
 def test_a_file_that_finds_no_room_leaves_nothing_of_it(tmp_path: Path) -> None:
@@ -515,7 +502,7 @@ def test_a_file_that_finds_no_room_leaves_nothing_of_it(tmp_path: Path) -> None:
 
 def test_of_two_runs_that_find_a_folder_new_the_second_is_refused(tmp_path: Path) -> None:
     """Both have planned for a while; whoever makes it first has it."""
-    folder, content = tmp_path / "run", stored.run([stored.case("well")])
+    folder, content = tmp_path / "run", stored.typed(stored.run([stored.case("well")]))
     folder.mkdir()
     outcomes: list[str] = []
 
@@ -578,7 +565,7 @@ def test_samples_are_not_appended_through_a_link(tmp_path: Path, leads_to: str) 
     (folder / SAMPLES_FILE).unlink()
     (folder / SAMPLES_FILE).symlink_to(victim)
     with pytest.raises(CannotStore):
-        run_folder.append(folder, stored.launch_line(0))
+        run_folder.append(folder, LaunchLine(environment={"pid": 1}, launch=0))
     with pytest.raises(BadInput):
         run_folder.drop_torn_line(folder)
     assert not victim.exists() if leads_to == "nothing" else victim.read_bytes() == b"keep me"

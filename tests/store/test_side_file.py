@@ -60,7 +60,6 @@ def test_anything_else_is_refused_with_what_to_do(tmp_path: Path, content: str, 
         KIND.load(path)
     assert received in str(error.value.received)
     assert error.value.message == f"{path} was not written by `pyopbench things`"
-    assert error.value.legal == "JSON of schema 3, as results/README.md describes it"
     assert error.value.hint == f"create it again: pyopbench things --out {path}"
 
 

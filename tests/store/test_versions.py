@@ -10,7 +10,7 @@ import pytest
 
 import stored
 from pyopbench.model.errors import BadInput
-from pyopbench.store import integrity, run_folder, versions
+from pyopbench.store import integrity, versions
 from pyopbench.store.read import read_source
 
 
@@ -62,11 +62,11 @@ def test_a_file_that_python_cannot_read_is_refused(tmp_path: Path) -> None:
 def write_run(folder: Path, tf: str, launches: int) -> None:
     key = stored.case("well")
     environment: dict[str, Any] = {**stored.ENVIRONMENT, "tensorflow": tf}
-    run_folder.create(folder, stored.run([key], environment=environment))
+    stored.write(folder, stored.run([key], environment=environment), [])
     for launch in range(launches):
-        run_folder.append(folder, {"kind": "launch", "launch": launch, "environment": {"numpy": "2", "tensorflow": tf}})
+        stored.append(folder, {"kind": "launch", "launch": launch, "environment": {"numpy": "2", "tensorflow": tf}})
         group = {"samples": {key: [[0, 0, 1, 0.5]]}, "failures": [], "timer_seconds": 0.0, "timer_error_seconds": 0.0}
-        run_folder.append(folder, {"kind": "group", "launch": launch, "group": stored.group(), **group})
+        stored.append(folder, {"kind": "group", "launch": launch, "group": stored.group(), **group})
 
 
 def test_each_version_is_a_run_in_blocks(tmp_path: Path) -> None:

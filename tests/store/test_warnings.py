@@ -5,7 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
+from msgspec import structs
+
 import stored
+from pyopbench.store.lines import GroupLine, LeftBehind, PreparedLine
 from pyopbench.store.own_runs import read_runs
 from pyopbench.store.warnings import (
     BUSY_CORES,
@@ -22,13 +26,13 @@ from pyopbench.store.warnings import (
 from pyopbench.worker import environment
 
 
-def left(op: str, threads: int, processes: int, cores: float) -> dict[str, object]:
-    behind = {"threads": threads, "processes": processes, "cores": cores}
-    return {**stored.group_line(0, [stored.case("well", op=op)]), "left_behind": behind}
+def left(op: str, threads: int = 0, processes: int = 0, cores: float = 0.0) -> PreparedLine:
+    behind = LeftBehind(threads=threads, processes=processes, cores=cores) if threads + processes + cores else None
+    return PreparedLine(launch=0, group=stored.group(op), failures=[], seconds=1.0, left_behind=behind)
 
 
 def test_nothing_left_is_no_warning() -> None:
-    assert left_running([stored.group_line(0, [stored.case("well")])]) == ()
+    assert left_running([left("double")]) == ()
 
 
 def test_each_op_has_one_warning_with_the_most_that_was_seen() -> None:
@@ -40,31 +44,40 @@ def test_each_op_has_one_warning_with_the_most_that_was_seen() -> None:
 
 
 def test_the_warning_is_in_what_is_read_of_a_run(tmp_path: Path) -> None:
-    line = left("double", 3, 0, 1.0)
-    folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [stored.launch_line(0), line])
+    line = msgspec.to_builtins(left("double", 3, 0, 1.0))
+    folder = stored.write(
+        tmp_path / "run", stored.run([stored.case("well")]), [stored.launch_line(0), msgspec.to_builtins(line)]
+    )
     assert read_runs([folder]).warnings == (LeftRunning("double", groups=1, threads=3, processes=0, cores=1.0),)
 
 
 def test_a_worker_is_spoilt_by_what_works_on_and_by_very_many() -> None:
-    assert not is_spoilt(stored.group_line(0, [stored.case("well")]))
-    assert not is_spoilt(left("double", MANY_LEFT - 1, 0, 0.0))
-    assert is_spoilt(left("double", MANY_LEFT - 1, 1, 0.0))
-    assert is_spoilt(left("double", 0, 0, BUSY_CORES))
+    assert not is_spoilt(None)
+    assert not is_spoilt(left("double", MANY_LEFT - 1, 0, 0.0).left_behind)
+    assert is_spoilt(left("double", MANY_LEFT - 1, 1, 0.0).left_behind)
+    assert is_spoilt(left("double", 0, 0, BUSY_CORES).left_behind)
 
 
-def group(*reasons: list[str] | None) -> dict[str, Any]:
-    return {"noise": {"load": 1.0, "gpus": [{"name": "G", "held_back_by": held} for held in reasons]}}
+def group(*reasons: list[str] | None) -> GroupLine:
+    return with_gpus([{"name": "G", "held_back_by": held} for held in reasons])
+
+
+def with_gpus(gpus: list[dict[str, Any]] | None) -> GroupLine:
+    line = stored.group_line(0, [stored.case("well")])
+    found = stored.typed_line({**line, "noise": {**stored.NOISE, "gpus": gpus}})
+    assert isinstance(found, GroupLine)
+    return found
 
 
 def test_groups_in_which_a_gpu_was_slowed_down_are_counted_by_reason() -> None:
     groups = [group(["power cap"]), group(["idle"], ["power cap", "power brake"]), group([]), group(None)]
-    assert gpu_warnings([*groups, {"noise": {"load": 1.0}}, {}]) == (
+    assert gpu_warnings([*groups, with_gpus(None), structs.replace(with_gpus(None), noise=None)]) == (
         SlowedGpu(groups=2, of=4, reasons=(Counted("power cap", 2), Counted("power brake", 1))),
     )
 
 
 def test_idle_clocks_and_clocks_that_somebody_set_are_no_news() -> None:
-    assert gpu_warnings([group(["idle"], ["clocks set by the user"]), {}]) == ()
+    assert gpu_warnings([group(["idle"], ["clocks set by the user"]), with_gpus(None)]) == ()
 
 
 def test_a_gpu_that_does_not_report_its_clocks_is_a_warning() -> None:

@@ -27,9 +27,9 @@ from pyopbench.model.errors import BadInput, CannotStore
 from pyopbench.model.own_target import is_target, split_input
 from pyopbench.model.write_file import opened_folder, sync_folder, write_atomically
 from pyopbench.store import integrity, run_folder, versions
+from pyopbench.store.lines import EndedLine
 from pyopbench.store.open_file import BESIDE, read_bytes
-from pyopbench.store.strict_json import parse
-from pyopbench.store.validation import converted
+from pyopbench.store.strict_json import convert, parse
 
 FLEET_FILE = "fleet.json"
 SHARDS, LEFT_OUT = "shards", "left-out"
@@ -113,7 +113,7 @@ def read_plan(folder: Path) -> FleetPlan:
     path = folder / FLEET_FILE
     try:
         content = read_bytes(path, BESIDE)
-        plan = converted(parse(content), FleetPlan, str(path))
+        plan = convert(parse(content), FleetPlan, str(path))
     except (FileNotFoundError, NotADirectoryError) as error:
         raise BadInput(
             f"not a folder of a fleet: it holds no {FLEET_FILE}",
@@ -169,20 +169,20 @@ def arrivals(folder: Path) -> dict[int, str]:
 def _host_of(results: Path, number: int) -> str:
     """Return which host has measured the results of a shard."""
     try:
-        shard = run_folder.read_run(runs_in(results)[0]).get("shard")
+        shard = run_folder.read_run(runs_in(results)[0]).shard
     except BadInput as error:
         raise BadInput(
             "a shard of the fleet cannot be read",
             received=f"{results}: {error.received}",
             hint=f"restore it, or have the shard measured again: remove {results}",
         ) from error
-    if shard is None or shard["index"] != number:
+    if shard is None or shard.index != number:
         raise BadInput(
             "other results than those of the shard that was asked for",
-            received=f"shard {shard and shard['index']} for shard {number}",
+            received=f"shard {shard and shard.index} for shard {number}",
             hint="install the same pyopbench everywhere: pyopbench fleet doctor",
         )
-    return str(shard["host"])
+    return shard.host
 
 
 def runs_in(results: Path) -> list[Path]:
@@ -237,7 +237,7 @@ def _check(results: Path, shard: int) -> None:
     run = run_folder.read_run(results)
     lines, warnings = run_folder.read_lines(results)
     run_folder.require_unchanged([*run_folder.changes(results), *warnings])
-    if run["cases"] and not any(line["kind"] == "ended" for line in lines):
+    if run.cases and not any(isinstance(line, EndedLine) for line in lines):
         raise BadInput(
             "a host sent a shard that is not measured to the end",
             received=f"shard {shard}, {len(lines):,} lines",

@@ -168,7 +168,7 @@ def compare_sides(
         else unpaired([first[case] for case in large], [second[case] for case in large], run_spread)
     )
     run = sides.first.runs[0]
-    looks = correction.looks or (Looks.of(run.settings, len(run.looks)) if sides.paired else ONE_LOOK)
+    looks = correction.looks or (Looks.of(len(run.looks)) if sides.paired else ONE_LOOK)
     error = correction.error or (INTERLEAVED_ERROR if sides.paired == "block" else FAMILY_ERROR)
     chances = Looks(looks.planned * correction.among)  # a comparison more is a chance to be wrong, as a look more is
     verdicts = dict(zip(large, verdicts_on(estimates, minimum_effect, chances, error), strict=True))

@@ -176,7 +176,7 @@ def _parts(run: Run) -> list[pd.DataFrame]:
 def _anchors(run: Run) -> Mapping[str, str]:
     if run.tool != "pyopbench":
         return {}
-    baseline = str(run.settings["baseline"])
+    baseline = run.settings.baseline
     cases = measured_cases(checked_frame(run), run.catalogue)
     return baseline_of(cases, baseline, usual_gradients(run.catalogue, baseline))
 

@@ -84,7 +84,7 @@ def ops_of(judgement: Judgement) -> list[str]:
 
 def unit_of(judgement: Judgement, op: str) -> str:
     """Return what a size of the op counts."""
-    return str(judgement.run.catalogue["ops"].get(op, {}).get("size_unit", "elements"))
+    return judgement.run.catalogue.op(op).size_unit
 
 
 def parsed(case: str) -> Case | None:

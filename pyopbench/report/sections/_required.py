@@ -49,7 +49,7 @@ def barred(judgement: Judgement) -> tuple[str, ...]:
     bars = [(replace(bar, label="", op=None), bar.label, bar.op) for one in decisions for bar in one.barred]
     unknown = [(finding, "", one.op) for one in decisions for finding in one.unknown]
     met = [(replace(two, label=""), two.label, one.op) for one in decisions for two in one.substituted]
-    own = {name for name, op in judgement.run.catalogue["ops"].items() if op.get("own")}
+    own = {name for name, op in judgement.run.catalogue.ops.items() if op.own}
     return (
         *(bar_text(labels, bar, ops) for bar, labels, ops in _alike(bars)),
         *(unknown_text(one, ops, own) for one, _, ops in _alike(unknown)),

@@ -40,7 +40,7 @@ def _op(judgement: Judgement, across: VersionComparison, op: str, places: Places
         for row in places.in_panels(records_in(one.latencies, op))
     ]
     unit = unit_of(judgement, op)
-    pinned = styles(judgement.run.catalogue["variants"], {row["label"] for row in rows})
+    pinned = styles(judgement.run.catalogue.variants, {row["label"] for row in rows})
     drawn = _at_ends(rows, unit)
     table = _table(across, op, rows, places, unit)
     if not drawn:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pyopbench.model import formatting
 from pyopbench.report.sections import Block, Bullets, Paragraph, Section, Table
 from pyopbench.report.wording.certificate import effect_text, loss_text, made_text, miss_text, renaming_text
-from pyopbench.store.certificate import Certificate, Decisions, Pairs, from_dict
+from pyopbench.store.certificate import Certificate, Decisions, Pairs
 from pyopbench.store.promises import (
     LEAST_EQUIVALENT,
     LEAST_FOUND,
@@ -37,9 +37,9 @@ def build(judgement: Judgement) -> Sequence[Block]:
     """Return the figures of the certificate, or that there is none."""
     if judgement.run.cannot:  # what pyopbench's own clock is worth says nothing of another tool's
         return ()
-    certificate = _certificate(judgement)
+    certificate = judgement.run.certificate
     if certificate is None:
-        return _without(judgement)
+        return _without()
     return (
         Paragraph(made_text(certificate)),
         *_differences(certificate, judgement.run.environment),
@@ -54,7 +54,7 @@ def build(judgement: Judgement) -> Sequence[Block]:
 
 def brief(judgement: Judgement) -> Sequence[Block]:
     """Return the figures of the certificate as items of a list, or that there is none."""
-    certificate = _certificate(judgement)
+    certificate = judgement.run.certificate
     if judgement.run.cannot or certificate is None:
         return build(judgement)
     told = tuple(
@@ -65,20 +65,11 @@ def brief(judgement: Judgement) -> Sequence[Block]:
     return (Paragraph(made_text(certificate)), Bullets(told), *_misses(certificate))
 
 
-def _certificate(judgement: Judgement) -> Certificate | None:
-    stored = judgement.run.certificate
-    return None if stored is None else from_dict(stored)
-
-
-def _without(judgement: Judgement) -> Sequence[Block]:
-    why = (
-        "This machine was never certified"
-        if judgement.run.certificate is None
-        else "The certificate of this machine was made by another version of pyopbench"
-    )
+def _without() -> Sequence[Block]:
     return (
         Paragraph(
-            f"{why}, so the rates of false verdicts and missed slowdowns are unknown. Run `pyopbench certify`.",
+            "This machine was never certified, so the rates of false verdicts and missed slowdowns are unknown. Run "
+            "`pyopbench certify`.",
             "warn",
         ),
     )

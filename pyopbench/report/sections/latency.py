@@ -25,7 +25,7 @@ def build(judgement: Judgement) -> Sequence[Block]:
     """Return for each op a chart of latency against size and the same numbers as a table."""
     if judgement.latencies.empty:
         return (Paragraph("Nothing was measured.", "warn"),)
-    pinned = styles(judgement.run.catalogue["variants"], judgement.latencies["label"])
+    pinned = styles(judgement.run.catalogue.variants, judgement.latencies["label"])
     places = places_of(judgement)
     intro = Paragraph(
         "Mean time per call over launches, with its 95% interval; lower is faster, both axes are logarithmic. The "
@@ -56,7 +56,7 @@ def _op(judgement: Judgement, op: str, places: Places, pinned: Mapping[str, Styl
     drawn = [row for row in rows if not row["too_noisy"]]
     spec = latency_chart([_chart_row(row) for row in drawn], pinned, scene, _crossings(judgement, op, places))
     caption = f"{op}: time per call{_where(rows)} (95% interval) by {unit}"
-    summary = str(judgement.run.catalogue["ops"].get(op, {}).get("summary", ""))
+    summary = judgement.run.catalogue.op(op).summary
     described = (Paragraph(summary),) if summary else ()
     return (
         Heading(op, of_op=True),

@@ -63,8 +63,8 @@ def _judged(judgement: Judgement) -> tuple[Paragraph, ...]:
     if judgement.mix is not None:
         calls = [f"{formatting.number(weight)} of {_called(key)}" for key, weight in _sorted(judgement.mix)]
         mix = f"calls are mixed as you gave them ({', '.join(calls)})"
-    looks = Looks.of(judgement.run.settings, len(judgement.run.looks))
-    against = "what each is paired with" if judgement.run.settings.get("pairs") else judgement.baseline
+    looks = Looks.of(len(judgement.run.looks))
+    against = "what each is paired with" if judgement.run.settings.pairs else judgement.baseline
     return (
         Paragraph(
             "Each launch gives one number per case, and only launches count as independent. Intervals are t intervals "

@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from msgspec import structs
 
 from pyopbench.model import formatting
 from pyopbench.model.case import BASELINE, Case
 from pyopbench.model.errors import BadInput
 from pyopbench.model.printable import printable
 from pyopbench.store.catalogue_facts import declared
+from pyopbench.store.content import UNKNOWN_OP, UNKNOWN_VARIANT, Catalogue, OpFacts, Settings, VariantFacts
 from pyopbench.store.open_file import FOREIGN, read_bytes
 from pyopbench.store.run import CASE_COLUMNS, COLUMNS, no_rows
 from pyopbench.store.strict_json import parse
@@ -191,27 +193,32 @@ def _frame(tool: str, rows: Sequence[tuple[TimedRun, Timed]]) -> pd.DataFrame:
     return pd.DataFrame({name: told.get(name, math.nan) for name in COLUMNS})
 
 
-def catalogue_of(cases: Iterable[Case]) -> dict[str, Any]:
-    """Return what is known here of the ops and variants of these cases, in the form of `run.json`."""
+def catalogue_of(cases: Iterable[Case]) -> Catalogue:
+    """Return what is known here of the ops and variants of these cases."""
     ops: dict[str, list[Case]] = {}
     for case in cases:
         ops.setdefault(case.op, []).append(case)
     variants = sorted({case.variant for of_op in ops.values() for case in of_op})
-    known = declared("variants"), declared("ops")
-    return {
-        "ops": {op: _op(known[1].get(op, {}), found) for op, found in sorted(ops.items())},
-        "variants": {name: dict(known[0].get(name, {})) for name in variants},
-        "gradients": {},
-    }
+    known_ops, known_variants = declared("ops"), declared("variants")
+    return Catalogue(
+        ops={op: _op(known_ops.get(op, {}), of_op) for op, of_op in sorted(ops.items())},
+        variants={name: _variant(known_variants.get(name, {})) for name in variants},
+        gradients={},
+    )
 
 
-def _op(known: Mapping[str, Any], cases: Iterable[Case]) -> dict[str, Any]:
+def _op(known: Mapping[str, Any], cases: Iterable[Case]) -> OpFacts:
     told = {key: known[key] for key in ("summary", "source", "size_unit") if key in known}
-    sizes = sorted({case.size for case in cases})
-    return {**told, "sizes": sizes, "bytes_moved": {}, "flops": {}}
+    return structs.replace(UNKNOWN_OP, **told, sizes=sorted({case.size for case in cases}))
 
 
-def settings_of(cases: Iterable[Case]) -> dict[str, Any]:
+def _variant(known: Mapping[str, Any]) -> VariantFacts:
+    told = {key: value for key, value in known.items() if key in VariantFacts.__struct_fields__}
+    lists = {key: list(value) for key, value in told.items() if isinstance(value, tuple)}
+    return structs.replace(UNKNOWN_VARIANT, **{**told, **lists})
+
+
+def settings_of(cases: Iterable[Case]) -> Settings:
     """Return how it was measured, as far as known, with the baseline that a report takes unless told otherwise."""
     known = declared("variants")
     # The current callback if it is there, else any callback, else any variant.
@@ -219,4 +226,4 @@ def settings_of(cases: Iterable[Case]) -> dict[str, Any]:
         {case.variant for case in cases},
         key=lambda name: (name != BASELINE, known.get(name, {}).get("kind") != "callback", name),
     )
-    return {"baseline": (*variants, BASELINE)[0], "launches": 1}
+    return Settings(baseline=(*variants, BASELINE)[0], launches=1)

@@ -11,6 +11,7 @@ import foreign_files
 from pyopbench.model.case import BASELINE, Case
 from pyopbench.model.errors import BadInput
 from pyopbench.stats import estimate
+from pyopbench.store.content import UNKNOWN_VARIANT
 from pyopbench.store.foreign import common
 from pyopbench.store.foreign.common import Timed, TimedRun
 from pyopbench.store.run import COLUMNS
@@ -75,9 +76,9 @@ def test_samples_become_blocks_of_one_round_because_nothing_was_interleaved() ->
 def test_the_catalogue_tells_what_is_known_and_leaves_out_the_rest() -> None:
     stranger = Case("unheard_of", "magic", "none", "forward", "call", "float32", 7)
     found = common.catalogue_of([NATIVE, stranger])
-    assert found["variants"]["native"]["kind"] == "port"
-    assert found["variants"]["magic"] == {}
-    assert found["ops"]["unheard_of"]["sizes"] == [7]
+    assert found.variants["native"].kind == "port"
+    assert found.variants["magic"] == UNKNOWN_VARIANT
+    assert found.ops["unheard_of"].sizes == [7]
 
 
 @pytest.mark.parametrize(
@@ -91,4 +92,4 @@ def test_the_catalogue_tells_what_is_known_and_leaves_out_the_rest() -> None:
 )
 def test_the_baseline_is_a_callback_if_there_is_one(variants: list[str], baseline: str) -> None:
     cases = [Case("sinh", variant, "none", "forward", "call", "float32", 1) for variant in variants]
-    assert common.settings_of(cases)["baseline"] == baseline
+    assert common.settings_of(cases).baseline == baseline
