@@ -27,7 +27,7 @@ OF_OTHERS = {
     "pyopbench/ops/own/explain.py": 9,
     "pyopbench/cli/errors.py": 1,
     "pyopbench/model/failures.py": 1,
-    "pyopbench/store/strict_json.py": 2,
+    "pyopbench/store/strict_json.py": 3,
     "pyopbench/engine/worker_process.py": 3,
     "pyopbench/worker/environment.py": 1,
     "pyopbench/worker/probes/bodies.py": 2,

@@ -76,8 +76,8 @@ def test_what_a_run_writes_is_read_without_the_strict_parser(monkeypatch: pytest
 def test_a_key_that_is_there_twice_is_refused_wherever_it_is(twice: tuple[bytes, bytes]) -> None:
     content = encode(GROUP)
     assert twice[0] in content
-    told = str(stored.refusal(lambda: decode_line(content.replace(*twice, 1), "here")))
-    assert told.startswith("here: not JSON (the key '")
+    assert stored.refusal(lambda: decode_line(content, "here")) is None
+    assert stored.refusal(lambda: decode_line(content.replace(*twice, 1), "here")) is not None
 
 
 @pytest.mark.parametrize(
@@ -86,14 +86,16 @@ def test_a_key_that_is_there_twice_is_refused_wherever_it_is(twice: tuple[bytes,
     ids=lambda content: content.decode()[:20],
 )
 def test_the_environment_of_a_launch_is_read_as_strictly(content: bytes) -> None:
-    line = b'{"kind":"launch","launch":0,"environment":{%s}}' % content
-    assert str(stored.refusal(lambda: decode_line(line, "here"))).startswith("here: not JSON (")
+    line = b'{"kind":"launch","launch":0,"environment":{%s}}'
+    assert stored.refusal(lambda: decode_line(line % b'"pid":1', "here")) is None
+    assert stored.refusal(lambda: decode_line(line % content, "here")) is not None
 
 
 def test_a_row_holds_whole_numbers_that_a_column_can_hold() -> None:
-    for number in (2**53 + 1, 10**30, 1.0):
+    for number in (1, 2**53, 2**53 + 1, 10**30, 1.0):
         line = {**GROUP, "samples": {CASES[0]: [[0, 0, number, 1.0]]}}
-        assert "is not [round, order, " in str(stored.refusal(lambda: decode_line(encode(line), "here")))  # noqa: B023
+        refusal = stored.refusal(lambda: decode_line(encode(line), "here"))  # noqa: B023
+        assert (refusal is None) == (number in (1, 2**53) and isinstance(number, int)), number
 
 
 @pytest.mark.parametrize(
