@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import inspect
 import io
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +20,7 @@ import numpy.typing as npt
 from pyopbench.api.shipped_source import definition_name, home_of, name_of, source_of
 from pyopbench.model.discover import bring_own
 from pyopbench.model.errors import BadInput
-from pyopbench.model.own_target import VARIABLE
+from pyopbench.model.own_target import restore_own_ops
 from pyopbench.model.paths import real_path
 from pyopbench.model.write_file import write_atomically
 
@@ -50,16 +49,10 @@ def brought_op(op: Op, inputs: Inputs, folder: Path, seed_with: str = "") -> Ite
     Raises:
         BadInput: it cannot be found by other processes, and cannot be shipped; or an argument cannot.
     """
-    before = os.environ.get(VARIABLE)
-    try:
+    with restore_own_ops():
         words = _inputs_in_words(inputs, folder / FOLDER)
         (name,) = bring_own([_op_in_words(op, folder / FOLDER)], words, seed_with)
         yield name
-    finally:
-        if before is None:
-            os.environ.pop(VARIABLE, None)
-        else:
-            os.environ[VARIABLE] = before
 
 
 def forget_shipped(folder: Path) -> None:

@@ -11,7 +11,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Annotated, Any
@@ -334,7 +334,13 @@ def _run(command: Command, context: typer.Context, given: Mapping[str, Any]) -> 
     open_file.limit.most_bytes = dict(values.get("settings", {})).get("file_limit")
     module, _, function = command.handler.partition(":")
     handler = getattr(import_module(f"pyopbench.cli.{module}"), function)
-    with _quiet() if values.get("quiet") else nullcontext():
+    with ExitStack() as stack:
+        if "inputs" in values or command.needs_context:
+            from pyopbench.model.own_target import restore_own_ops  # which `version` does not need
+
+            stack.enter_context(restore_own_ops())
+        if values.get("quiet"):
+            stack.enter_context(_quiet())
         return int(handler(**own, **({"context": context} if command.needs_context else {})) or 0)
 
 

@@ -14,7 +14,8 @@ import os
 import re
 import tokenize
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -265,6 +266,19 @@ def _name(text: str) -> str:
 def bring(targets: Sequence[Target]) -> None:
     """Have these own ops found in this process and in the workers that it starts."""
     os.environ[VARIABLE] = json.dumps([asdict(target) for target in targets])
+
+
+@contextmanager
+def restore_own_ops() -> Iterator[None]:
+    """Have the same own ops found afterwards as before, whatever is registered within."""
+    before = os.environ.get(VARIABLE)
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(VARIABLE, None)
+        else:
+            os.environ[VARIABLE] = before
 
 
 def brought() -> Mapping[str, Target]:
