@@ -26,6 +26,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -101,6 +102,7 @@ FRAMES = ("decisions", "verdicts", "latencies", "failures", "changes", "values",
 """What a result makes when it is asked for it."""
 
 
+@cache
 def cli() -> Any:
     return command_of(app.make_app())
 
