@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import ast
 import builtins
-import dis
 import inspect
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from pyopbench.model.errors import BadInput
+from pyopbench.model.function_source import names_read
 
-GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME")
 CONSTANTS = (type(None), bool, int, complex, str, bytes)
 LONGEST_CONSTANT = 20_000
 """Characters; what is longer is data, and an input."""
@@ -58,7 +57,7 @@ class _Parts:
     def add(self, function: FunctionType) -> None:
         self._seen[definition_name(function)] = function
         source = _source(function)
-        for name in sorted({*_globals_of(function.__code__), *_names_before_the_body(source)}):
+        for name in sorted({*names_read(function.__code__), *_names_before_the_body(source)}):
             if name in function.__globals__:
                 self._add_global(name, function.__globals__[name], function)
             elif not hasattr(builtins, name):
@@ -181,16 +180,6 @@ def _source(function: FunctionType) -> str:
             hint=WAY_OUT,
         ) from error
     return source
-
-
-def _globals_of(code: CodeType) -> Iterator[str]:
-    """Give the names that a function looks up outside of it; those of functions within it, too."""
-    for instruction in dis.get_instructions(code):
-        if instruction.opname in GLOBAL:
-            yield str(instruction.argval)
-    for inner in code.co_consts:
-        if isinstance(inner, CodeType):
-            yield from _globals_of(inner)
 
 
 def _names_before_the_body(source: str) -> Iterator[str]:

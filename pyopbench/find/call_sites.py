@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from pyopbench.find import context
 from pyopbench.find.context import Parallel
-from pyopbench.find.source import FUNCTIONS, UNKNOWN, Source, own_nodes
+from pyopbench.find.source import FUNCTIONS, UNKNOWN, Source
+from pyopbench.model.function_source import own_nodes
 
 COMMON_RISKS = (
     "not serializable: a SavedModel stores its key, not its function",

@@ -15,11 +15,12 @@ from pathlib import Path
 
 from pyopbench.find.call_sites import CallbackNode, body_of, find_callbacks, parse
 from pyopbench.find.record import Example, Recorded, look_up
-from pyopbench.find.source import Function, Source, own_nodes
+from pyopbench.find.source import Function, Source
 from pyopbench.find.usage import Step
 from pyopbench.model.case import BASELINE, DTYPES
 from pyopbench.model.discover import PLACES, RESERVED, find, names_in, python_files
 from pyopbench.model.errors import BadInput
+from pyopbench.model.function_source import bindings, globals_read, import_of, names_bound, own_nodes, with_needs
 from pyopbench.model.paths import real_path
 from pyopbench.model.portable import port_words
 from pyopbench.store.open_file import SOURCE, read_bytes
@@ -97,13 +98,13 @@ def _take_imported(source: Source, body: ast.AST | None) -> Snippet | None:
     root = body
     while isinstance(root, ast.Attribute):
         root = root.value
-    statement = _statements(source).get(root.id) if isinstance(root, ast.Name) else None
+    statement = bindings(source.tree.body).get(root.id) if isinstance(root, ast.Name) else None
     if not (isinstance(statement, ast.Import | ast.ImportFrom) and isinstance(root, ast.Name) and body is not None):
         return None
     if not _is_absolute(statement):
         return None
     code = f"def body(*inputs):\n    return {ast.unparse(body)}(*inputs)"
-    return Snippet("body", code, None, (_one_import(statement, root.id),))
+    return Snippet("body", code, None, (import_of(statement, root.id),))
 
 
 def _find_function(source: Source, node: ast.AST, name: str) -> Function | None:
@@ -119,7 +120,7 @@ def _take(source: Source, found: CallbackNode, function: Function, name: str) ->
     statements = _statements_seen(source, function)
     on_arrays = found.kind == "py_function" and _takes_arrays(source, function)
     needed, missing = _needed(function, statements)
-    imports = [_one_import(one, used) for used, one in needed.items() if isinstance(one, ast.Import | ast.ImportFrom)]
+    imports = [import_of(one, used) for used, one in needed.items() if isinstance(one, ast.Import | ast.ImportFrom)]
     helpers = {one: None for one in needed.values() if not isinstance(one, ast.Import | ast.ImportFrom)}
     in_order = sorted((one for one in helpers if one is not function), key=lambda one: one.lineno)
     return Snippet(
@@ -191,56 +192,28 @@ def _parameters(function: Function) -> int | None:
     return len(own) - len(function.args.defaults)
 
 
-def _needed(function: ast.AST, statements: dict[str, ast.stmt]) -> tuple[dict[str, ast.stmt], set[str]]:
+def _needed(function: Function, statements: dict[str, ast.stmt]) -> tuple[dict[str, ast.stmt], set[str]]:
     """Return the statements of the module that a function uses, by name, and names that are found nowhere."""
-    needed: dict[str, ast.stmt] = {}
-    missing, waiting = set[str](), [function]
-    while waiting:
-        for name in _free_names(waiting.pop()):
-            if name in statements and name not in needed:
-                needed[name] = statements[name]
-                if not _is_absolute(statements[name]):
-                    missing.add(name)
-                waiting.append(statements[name])
-            elif name not in statements and not hasattr(builtins, name):
-                missing.add(name)
-    return {name: one for name, one in needed.items() if name not in missing}, missing
+    missing = set[str]()
+
+    def needs(name: str) -> list[str]:
+        read = _names_read(statements[name] if name else function)
+        missing.update(one for one in read if one not in statements and not hasattr(builtins, one))
+        return [one for one in sorted(read) if one in statements]
+
+    *names, _ = with_needs("", needs)
+    missing.update(name for name in names if not _is_absolute(statements[name]))
+    return {name: statements[name] for name in names if name not in missing}, missing
 
 
-def _free_names(node: ast.AST) -> set[str]:
-    """Return the names that a definition or statement reads and does not bind itself; `self` is one of them."""
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        return set()
-    bare = [part for part in ast.iter_child_nodes(node) if part not in getattr(node, "decorator_list", ())]
-    inner = [one for part in bare for one in ast.walk(part)]
-    arguments = {one.arg for one in inner if isinstance(one, ast.arg)} - {"self", "cls"}
-    names = [one for one in inner if isinstance(one, ast.Name)]
-    bound = {one.id for one in names if not isinstance(one.ctx, ast.Load)} | arguments
-    defined = {one.name for one in inner if isinstance(one, ast.FunctionDef | ast.ClassDef)}
-    imported = {
-        alias.asname or alias.name.split(".")[0]
-        for one in inner
-        for alias in getattr(one, "names", ())
-        if isinstance(alias, ast.alias)
-    }
-    own = {getattr(node, "name", "")}
-    return {one.id for one in names if isinstance(one.ctx, ast.Load)} - bound - defined - imported - own
-
-
-def _statements(source: Source) -> dict[str, ast.stmt]:
-    """Return what each name of the module is bound by: the last import, definition or assignment of it."""
-    found: dict[str, ast.stmt] = {}
-    for node in own_nodes(source.tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            found.update({alias.asname or alias.name.split(".")[0]: node for alias in node.names})
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            found[node.name] = node
-        elif isinstance(node, ast.Assign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            found.update(
-                {inner.id: node for target in targets for inner in ast.walk(target) if isinstance(inner, ast.Name)}
-            )
-    return found
+def _names_read(node: ast.stmt | ast.Lambda) -> set[str]:
+    """Return the names that a definition, without its decorators, or a statement reads; `self` is one of them."""
+    bare = deepcopy(node)
+    if isinstance(bare, ast.Lambda | ast.FunctionDef | ast.AsyncFunctionDef):
+        _drop_self(bare.args)
+    if isinstance(bare, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        bare.decorator_list = []
+    return globals_read(ast.Expr(bare) if isinstance(bare, ast.Lambda) else bare)
 
 
 def _statements_seen(source: Source, function: Function) -> dict[str, ast.stmt]:
@@ -249,27 +222,16 @@ def _statements_seen(source: Source, function: Function) -> dict[str, ast.stmt]:
     Of the latter it is what they bind once, at their top level. A name that they share with the module is left out,
     because both cannot stand in one file.
     """
-    of_module, around, bound = _statements(source), dict[str, ast.stmt](), set[str]()
+    of_module, around, bound = bindings(source.tree.body), dict[str, ast.stmt](), set[str]()
     for scope in source.scopes(function):
         if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef):
-            names = [one for node in scope.body for one in _bound_names(node)]
+            names = [one for node in scope.body for one in names_bound(node)]
             names += [one.arg for one in ast.walk(scope.args) if isinstance(one, ast.arg)]
-            at_top = {one: node for node in scope.body for one in _bound_names(node) if not _is_compound(node)}
+            at_top = {one: node for node in scope.body for one in names_bound(node) if not _is_compound(node)}
             around |= {name: node for name, node in at_top.items() if names.count(name) == 1 and name not in bound}
             bound |= {*names}
     kept = {name: node for name, node in of_module.items() if name not in bound}
     return kept | {name: node for name, node in around.items() if name not in of_module}
-
-
-def _bound_names(statement: ast.stmt) -> list[str]:
-    """Return the names that a statement of a function binds in it, each as often as it does."""
-    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return [statement.name]
-    inner = [statement, *own_nodes(statement)]
-    named = [one.id for one in inner if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
-    imports = [one for one in inner if isinstance(one, ast.Import | ast.ImportFrom)]
-    named += [alias.asname or alias.name.split(".")[0] for one in imports for alias in one.names]
-    return named + [one.name for one in inner[1:] if isinstance(one, ast.FunctionDef | ast.ClassDef)]
 
 
 def _is_compound(statement: ast.stmt) -> bool:
@@ -279,14 +241,6 @@ def _is_compound(statement: ast.stmt) -> bool:
 
 def _is_absolute(statement: ast.stmt) -> bool:
     return not isinstance(statement, ast.ImportFrom) or statement.level == 0
-
-
-def _one_import(statement: ast.Import | ast.ImportFrom, name: str) -> str:
-    """Return an import statement that binds one name of another statement's."""
-    aliases = [alias for alias in statement.names if (alias.asname or alias.name.split(".")[0]) == name]
-    if isinstance(statement, ast.Import):
-        return ast.unparse(ast.Import(aliases))
-    return ast.unparse(ast.ImportFrom(statement.module, aliases, 0))
 
 
 OUTPUT_DTYPE = re.compile(r"\b(bool|string|(?:u?int|float|complex|bfloat)\d*)\b")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from pyopbench.model.function_source import own_nodes
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Scope: TypeAlias = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -125,16 +126,6 @@ def _outside(scope: Scope, below: ast.AST) -> bool:
         return False
     body = scope.body if isinstance(scope.body, list) else [scope.body]
     return below not in body
-
-
-def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
-    """Yield what stands in a scope itself: definitions inside it are yielded and not entered."""
-    waiting = deque(ast.iter_child_nodes(scope))
-    while waiting:
-        node = waiting.popleft()
-        yield node
-        if not isinstance(node, SCOPES):
-            waiting.extend(ast.iter_child_nodes(node))
 
 
 def _bind(scope: Scope) -> Iterator[tuple[str, str | ast.expr]]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+from pyopbench.model.function_source import globals_read
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target
 from pyopbench.ports.porting.facts import SEEDS
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.render import Code
 from pyopbench.ports.porting.source import Source, read_source
-from pyopbench.ports.porting.units import Unit, Units, globals_read, module_of
+from pyopbench.ports.porting.units import Unit, Units, module_of
 
 CHECKED_SIZES = 2
 
@@ -33,7 +34,7 @@ def add_inputs(units: Units, target: Target, source: Source, op: Op) -> str:
         return f"[({', '.join(given)}{',' if len(given) == 1 else ''})]"
     home = read_source(target.place) if target.is_file else source
     statement, value = _inputs_of(home)
-    unit = Unit(home, statement, "", frozenset(globals_read(home, ast.copy_location(ast.Expr(value), value))))
+    unit = Unit(home, statement, "", frozenset(globals_read(ast.copy_location(ast.Expr(value), value))))
     for name in sorted(unit.reads):
         units.need(home, name)
     code = Code(units)

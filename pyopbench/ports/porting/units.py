@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import dis
 import importlib.util
 import sys
 import types
@@ -13,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pyopbench.model.function_source import bindings, globals_read, import_of, name_of
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.source import Source, read_source
 from pyopbench.ports.rebinding import is_module_of_user
@@ -88,7 +88,7 @@ class Units:
 
     def resolve(self, source: Source, name: str) -> Unit | Import | Source | None:
         """Return a global of a file: a statement or a file of the user's, an import; None for what is Python's."""
-        statement = _bindings(source).get(name)
+        statement = bindings(source.tree.body).get(name)
         if isinstance(statement, ast.Import | ast.ImportFrom):
             return self._imported(source, statement, name)
         if statement is not None:
@@ -99,7 +99,7 @@ class Units:
                     fix="define it in one statement",
                     place=(source.path, changes.lineno),
                 )
-            return Unit(source, statement, name, frozenset(globals_read(source, statement)))
+            return Unit(source, statement, name, frozenset(globals_read(statement)))
         if hasattr(builtins, name):
             return None
         raise CannotPort(
@@ -109,12 +109,12 @@ class Units:
     def _imported(
         self, source: Source, statement: ast.Import | ast.ImportFrom, name: str
     ) -> Unit | Import | Source | None:
-        alias = next(one for one in statement.names if (one.asname or one.name.split(".")[0]) == name)
+        alias = next(one for one in statement.names if name_of(one) == name)
         if isinstance(statement, ast.Import):
             module = sys.modules.get(alias.name)
             if module is not None and is_module_of_user(module):
                 return read_source(str(module.__file__))
-            return Import(ast.unparse(ast.Import([alias])), alias.name)
+            return Import(import_of(statement, name), alias.name)
         home = _absolute(source, statement)
         if home == "__future__":
             return None
@@ -123,7 +123,7 @@ class Units:
             if module is not None and is_module_of_user(module):
                 found = read_source(str(module.__file__))
                 return self.resolve(found, attribute) if attribute else found
-        return Import(ast.unparse(ast.ImportFrom(home, [alias], 0)), home)
+        return Import(import_of(statement, name, home), home)
 
     def value(self, source: Source, name: str) -> Any:
         """Return what a global of a file is bound to now; what Python has by itself under that name otherwise."""
@@ -157,33 +157,11 @@ def _absolute(source: Source, statement: ast.ImportFrom) -> str:
     return importlib.util.resolve_name("." * statement.level + name, module_of(source).__package__)
 
 
-def _bindings(source: Source) -> dict[str, ast.stmt]:
-    """Return what each name of the top level is bound by: the last statement that does."""
-    found: dict[str, ast.stmt] = {}
-    for statement in source.tree.body:
-        for node in (statement, *_nested(statement)):
-            for name in _bound_by(node):
-                # An import inside of `try` is wanted alone, all else together with what is around it.
-                found[name] = node if isinstance(node, ast.Import | ast.ImportFrom) else statement
-    return found
-
-
 def _nested(statement: ast.stmt) -> Iterator[ast.stmt]:
     if isinstance(statement, ast.If | ast.Try | ast.With | ast.For | ast.While):
         for node in ast.walk(statement):
             if isinstance(node, ast.stmt) and node is not statement:
                 yield node
-
-
-def _bound_by(node: ast.stmt) -> Iterator[str]:
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        yield from (alias.asname or alias.name.split(".")[0] for alias in node.names)
-    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        yield node.name
-    elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        names = (one for target in targets for one in ast.walk(target) if isinstance(one, ast.Name))
-        yield from (one.id for one in names if isinstance(one.ctx, ast.Store))
 
 
 def _changes(source: Source, name: str) -> ast.stmt | None:
@@ -198,17 +176,3 @@ def _changes(source: Source, name: str) -> ast.stmt | None:
             if isinstance(node, ast.AugAssign) and ast.unparse(node.target) == name:
                 return node
     return None
-
-
-def globals_read(source: Source, statement: ast.stmt) -> set[str]:
-    """Return the globals that a statement reads, also in the functions that it defines."""
-    tree = ast.Module([statement], [])
-    return set(_read_by(compile(tree, source.path, "exec", dont_inherit=True))) - set(_bound_by(statement))
-
-
-def _read_by(code: types.CodeType) -> Iterator[str]:
-    names = ("LOAD_GLOBAL", "LOAD_NAME")
-    yield from (str(step.argval) for step in dis.get_instructions(code) if step.opname in names)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _read_by(constant)
