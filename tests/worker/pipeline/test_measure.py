@@ -1,10 +1,14 @@
-"""A pipeline that was drawn from comes to rest before another is timed, however long its callbacks take."""
+"""A pipeline that was drawn from comes to rest before another is timed, however long its callbacks take.
+
+The end of the warm-up is where the rest is steady.
+"""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -12,7 +16,7 @@ from pyopbench.model.arrangement import Arrangement
 from pyopbench.worker.pipeline import measure
 from pyopbench.worker.pipeline.elements import make_elements
 from pyopbench.worker.pipeline.form import PipelineContext, PipelineSettings
-from pyopbench.worker.pipeline.measure import RunningPipeline
+from pyopbench.worker.pipeline.measure import RunningPipeline, warm_up_of
 
 
 class BusyClock:
@@ -126,3 +130,34 @@ def test_a_warm_up_whose_length_is_known_draws_whole_periods_of_it(context: Pipe
     assert found.elements % pipeline.period == 0
     assert 100 <= found.elements < 100 + pipeline.period
     assert pipeline.seconds_per_element == found.seconds_per_element == found.seconds / found.elements
+
+
+def series(slow: int, n: int = 24, seed: int = 0) -> list[float]:
+    """Return seconds of chunks of which the first take three times as long, with 2% of noise."""
+    rng = np.random.default_rng(seed)
+    return [float((3.0 if place < slow else 1.0) * np.exp(rng.normal(0, 0.02))) for place in range(n)]
+
+
+@pytest.mark.parametrize("slow", [1, 3, 8])
+@pytest.mark.parametrize("seed", range(5))
+def test_slow_chunks_at_the_beginning_are_left_out(slow: int, seed: int) -> None:
+    found = warm_up_of(series(slow, seed=seed))
+    assert found is not None
+    assert slow <= found <= 12
+
+
+def test_a_steady_series_keeps_all_or_nearly_all() -> None:
+    assert warm_up_of([1.0] * 12) == 0
+    assert all((warm_up_of(series(0, seed=seed)) or 0) <= 12 for seed in range(20))
+
+
+def test_a_warm_up_that_has_not_ended_is_none() -> None:
+    assert warm_up_of(series(20)) is None
+    assert warm_up_of([1.0]) is None
+    assert warm_up_of([float(2**-place) for place in range(12)]) is None
+
+
+def test_one_outlier_late_is_not_the_end_of_a_warm_up() -> None:
+    found = series(0)
+    found[-2] = 100.0
+    assert (warm_up_of(found) or 0) <= 12
