@@ -103,4 +103,4 @@ def test_a_peer_is_another_process_that_stays_until_it_ends() -> None:
         caught.value.told
         == f"the other process ended, or was silent for {subjects.PEER_SECONDS:g} s: BrokenProcessPool"
     )
-    assert subject._pool.cache_info().currsize == 0  # the next call starts another
+    assert subjects._pool.cache_info().currsize == 0  # the next call starts another
