@@ -78,7 +78,7 @@ def test_a_launch_tells_its_process_and_its_processor() -> None:
     found = environment.of_launch()
     assert found["pid"] == os.getpid()
     assert found["cpu"] == environment.machine()["cpu"]
-    assert set(found) == {"pid", "load", "executable", "cpu", "gpu"}
+    assert set(found) == {"pid", "load", "executable", "gil_enabled", "cpu", "gpu"}
     assert found["gpu"]["gpus"] or found["gpu"]["reason"]
 
 
