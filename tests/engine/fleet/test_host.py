@@ -21,6 +21,7 @@ from pyopbench.engine import host_lock
 from pyopbench.engine.fleet import host as on_host
 from pyopbench.engine.fleet.host import Delivery, Request, SentFile, ShardFailed, ShardStopped
 from pyopbench.store import run_folder
+from pyopbench.store.lines import GroupLine
 
 FILES = {run_folder.RUN_FILE, run_folder.SAMPLES_FILE}
 
@@ -84,7 +85,7 @@ def test_what_was_interrupted_is_continued(here: Path, monkeypatch: pytest.Monke
     measure()
     assert times(here) == 4 + 3
     lines, _ = run_folder.read_lines(folder / on_host.RESULTS)
-    assert sum(line["kind"] == "group" for line in lines) == 4
+    assert sum(isinstance(line, GroupLine) for line in lines) == 4
 
 
 def test_what_cannot_be_continued_is_begun_again(here: Path) -> None:
