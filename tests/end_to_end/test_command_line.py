@@ -223,7 +223,8 @@ def test_a_full_disk_ends_a_run_with_what_was_finished(
             hint="free some space or fix the permissions, then: pyopbench resume DIR",
         )
     )
-    lines, warnings = run_folder.read_lines(tmp_path / "run")
+    _, warnings = run_folder.read_lines(tmp_path / "run")
+    lines = stored.read_lines(tmp_path / "run")
     assert sorted(line["kind"] for line in lines) == sorted(before), "two workers prepare in any order"
     assert not warnings
     monkeypatch.setattr(os, "fsync", fsync)
@@ -347,7 +348,7 @@ def test_a_spent_budget_is_told(
     call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned()
-    whole = measure.measure_together
+    whole = measure.measure_runs
 
     def measure_and_spend(tasks: Sequence[Task], tell: Tell, look: object = None) -> list[MeasuringEnded]:
         (task,) = tasks
@@ -608,7 +609,7 @@ def test_a_misbehaving_variant_is_a_row_with_its_reason(misbehaved: Finished) ->
         "wrong_value": "wrong",
         "wrong_gradient": "wrong",
     }
-    assert failures["crashing"].pop("reason") in segmentation_faults(ROOT / "pyopbench" / "prepare")
+    assert failures["crashing"].pop("reason") in segmentation_faults(ROOT / "pyopbench" / "worker" / "prepare")
     assert {variant: failure["reason"] for variant, failure in failures.items() if "reason" in failure} == {
         "raising": "ValueError: raised by the body",
         "exiting": "the worker process ended with exit code 7",
@@ -702,7 +703,7 @@ def test_a_worker_that_does_not_start_any_more_leaves_a_report_of_what_was_measu
     call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned()
-    whole = measure.measure_together
+    whole = measure.measure_runs
 
     def measure_and_lose(*arguments: Any) -> None:
         whole(*arguments)

@@ -97,7 +97,7 @@ def test_looks_and_the_end_of_the_budget_are_told(
     begun: Callable[..., tuple[Path, Told]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, told = begun(budget_seconds=3.0)
-    whole = measure.measure_together
+    whole = measure.measure_runs
 
     def spend(tasks: Any, tell: Tell, look: Any = None) -> Any:
         tasks[0].look(2)
