@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -64,12 +65,42 @@ def body_costs(run: Run) -> pd.DataFrame:
     return costs.round_costs(frame[frame["variant"].isin(names)], estimate.UNIT)
 
 
+def body_pairs(comparison: Comparison, mix: Mix, catalogue: Catalogue) -> list[tuple[str, str]]:
+    """Return for each size of a mix the case of the body alone and that of the current callback around it.
+
+    No pair for training, where bodies are not timed alone, and where the body is not measured at all.
+    """
+    setting, variant = comparison.setting, Label.parse(comparison.baseline).variant
+    body = catalogue.variant(variant).body
+    alone = [name for name in catalogue.parts_of_role(ROLE) if catalogue.parts[name].body == body]
+    if not alone or setting.direction != "forward":
+        return []
+    return [(_case(setting, alone[0], size), _case(setting, variant, size)) for size in mix.needed]
+
+
+def shares_of_bodies(
+    bodies: pd.DataFrame, callbacks: pd.DataFrame, callback_of: Mapping[str, str]
+) -> Mapping[str, float]:
+    """Return the median over launches of each body's cost over its callback's in the same rounds, where there is one.
+
+    Args:
+        bodies: `body_costs`.
+        callbacks: `costs.round_costs` of everything that is compared.
+        callback_of: case of a body alone -> case of the callback around it; of all at once, because each time takes
+            as long as all of them together.
+    """
+    chosen = [
+        bodies[bodies["case"].isin(list(callback_of))],
+        callbacks[callbacks["case"].isin(list(callback_of.values()))],
+    ]
+    ratios = costs.ratios(pd.concat(chosen, ignore_index=True), callback_of, estimate.UNIT)
+    medians = costs.launch_medians(ratios, "ratio", estimate.UNIT)
+    shares = medians.groupby("case", observed=True)["value"].median()
+    return {str(case): float(share) for case, share in shares.items()}
+
+
 def body_share_of(
-    comparison: Comparison,
-    made: tuple[Choice, Mix],
-    catalogue: Catalogue,
-    bodies: pd.DataFrame,
-    callbacks: pd.DataFrame,
+    comparison: Comparison, made: tuple[Choice, Mix], catalogue: Catalogue, body_shares: Mapping[str, float]
 ) -> BodyShare | None:
     """Return the share of the current callback's body over a mix.
 
@@ -77,23 +108,17 @@ def body_share_of(
         comparison: of one setting.
         made: the choice in it, and the mix of the sizes that the op is called with.
         catalogue: of the run.
-        bodies: `body_costs`.
-        callbacks: `costs.round_costs` of everything that is compared.
+        body_shares: `shares_of_bodies`, of these sizes among others.
 
     Returns:
-        None for training, where bodies are not timed alone, and where some size of the mix has no such number.
+        No pair for training, where bodies are not timed alone, and where some size of the mix has no such number.
     """
     choice, mix = made
-    variant = Label.parse(comparison.baseline).variant
-    body = catalogue.variant(variant).body
-    alone = [name for name in catalogue.parts_of_role(ROLE) if catalogue.parts[name].body == body]
-    setting = comparison.setting
-    if not alone or setting.direction != "forward":
+    body = catalogue.variant(Label.parse(comparison.baseline).variant).body
+    setting, pairs = comparison.setting, body_pairs(comparison, mix, catalogue)
+    if not pairs:
         return None
-    shares = [
-        _share(bodies, callbacks, *(_case(setting, name, size) for name in (alone[0], variant))) for size in mix.needed
-    ]
-    total = float(mix.cost(shares))
+    total = float(mix.cost([body_shares.get(alone, math.nan) for alone, _ in pairs]))
     place = (setting.op, setting.mode, setting.dtype, setting.placement)
     if not total > 0:
         return None
@@ -110,10 +135,3 @@ def _runs(catalogue: Catalogue, label: str, body: str) -> bool:
 def _case(setting: Setting, variant: str, size: int) -> str:
     where = (setting.mode, setting.dtype, size, setting.placement)
     return Case(setting.op, variant, NO_GRADIENT, "forward", *where).id
-
-
-def _share(bodies: pd.DataFrame, callbacks: pd.DataFrame, body: str, callback: str) -> float:
-    """Return the median over launches of a body's cost over its callback's in the same rounds; nan without any."""
-    both = pd.concat([bodies[bodies["case"] == body], callbacks[callbacks["case"] == callback]], ignore_index=True)
-    ratios = costs.ratios(both, {body: callback}, estimate.UNIT)
-    return float(costs.launch_medians(ratios, "ratio", estimate.UNIT)["value"].median())

@@ -14,7 +14,7 @@ import pandas as pd
 
 from pyopbench.judge import requirements
 from pyopbench.judge.answer import Answer, KindAnswer, finite
-from pyopbench.judge.body_share import BodyShare, body_costs, body_share_of
+from pyopbench.judge.body_share import BodyShare, body_costs, body_pairs, body_share_of, shares_of_bodies
 from pyopbench.judge.candidates import KEYS, Comparison
 from pyopbench.judge.choice import Choice, Rules, choose
 from pyopbench.judge.compared import Compared, compared
@@ -90,8 +90,10 @@ class Judgement(Compared):
         if bodies.empty:
             return ()
         callbacks = costs.round_costs(checked_frame(self.run), estimate.UNIT)
-        made = ((comparison, one) for comparison, one in self.choices if one is not None)
-        found = (body_share_of(comparison, one, self.run.catalogue, bodies, callbacks) for comparison, one in made)
+        made = [(comparison, one) for comparison, one in self.choices if one is not None]
+        pairs = [pair for comparison, (_, mix) in made for pair in body_pairs(comparison, mix, self.run.catalogue)]
+        shares = shares_of_bodies(bodies, callbacks, dict(pairs))
+        found = (body_share_of(comparison, one, self.run.catalogue, shares) for comparison, one in made)
         return tuple(share for share in found if share is not None)
 
     @cached_property

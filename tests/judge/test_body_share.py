@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 
 from frames import VARIANTS, Bench, variant
-from pyopbench.judge.body_share import BodyShare, body_costs, body_share_of
+from pyopbench.judge.body_share import BodyShare, body_costs, body_pairs, body_share_of, shares_of_bodies
 from pyopbench.judge.candidates import Setting
 from pyopbench.judge.mix import even_mix
 from pyopbench.stats import costs, estimate
@@ -45,8 +45,10 @@ def share(label: str = TODAY, direction: str = "forward", **saved: float) -> Bod
     bodies = body_costs(SimpleNamespace(catalogue=OPS, costs=Costs(frame=alone)))  # type: ignore[arg-type]
     comparison: Any = SimpleNamespace(baseline=label, setting=Setting("sinh", direction, "call", "float32", "cpu"))
     choice: Any = SimpleNamespace(gains=[SimpleNamespace(label=one, saved=many) for one, many in saved.items()])
-    made = (choice, even_mix((10, 100)))
-    return body_share_of(comparison, made, OPS, bodies, costs.round_costs(frame, estimate.UNIT))
+    made = (choice, mix := even_mix((10, 100)))
+    pairs = dict(body_pairs(comparison, mix, OPS))
+    shares = shares_of_bodies(bodies, costs.round_costs(frame, estimate.UNIT), pairs)
+    return body_share_of(comparison, made, OPS, shares)
 
 
 def test_the_share_is_over_the_mix() -> None:
