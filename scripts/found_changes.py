@@ -34,7 +34,7 @@ from gate_trials import (
 from helpers import helper
 
 from pyopbench.model.parse import parse_duration
-from pyopbench.store import run_folder, versions
+from pyopbench.store import run_folder, run_sides
 
 OP = """import numpy as np
 
@@ -126,7 +126,7 @@ def _differences(answer: Mapping[str, Any]) -> list[Any]:
 
 def measured_by(folder: Path) -> str | None:
     """Return the commit of pyopbench that measured a run; None where that is not known."""
-    commit: str | None = run_folder.read_run(versions.read(folder)[0].folder).environment["commit"]
+    commit: str | None = run_folder.read_run(run_sides.read(folder)[0].folder).environment["commit"]
     return commit
 
 

@@ -104,14 +104,15 @@ def write(folder: Path, content: dict[str, Any], lines: Iterator[bytes]) -> None
 def make(folder: Path, given: argparse.Namespace) -> None:
     """Write the shards of all machines."""
     from pyopbench.engine.shards import ShardChoice, narrowed
-    from pyopbench.store import versions
+    from pyopbench.store import run_sides
+    from pyopbench.store.run_sides import Side
 
     contents = plans(given.cases, given.versions)
     total = len(contents[0]["cases"]) * given.versions * REPLICATES * LAUNCHES
     rounds = max(round(given.samples / total), 1)
     for index in range(1, given.hosts + 1):
         place = folder / f"shard-{index}"
-        named = versions.named(place, [content["settings"]["tf"] for content in contents])
+        named = run_sides.name_sides(place, [Side("", content["settings"]["tf"]) for content in contents])
         for version, content in zip(
             named, narrowed(contents, ShardChoice(index, given.hosts, REPLICATES)), strict=True
         ):
@@ -119,7 +120,7 @@ def make(folder: Path, given: argparse.Namespace) -> None:
             shard = {**content["shard"], "host": f"host-{index}"}
             whole = {**content, "environment": {**content["environment"], **kind}, "shard": shard}
             write(version.folder, whole, lines_of(whole, index, rounds))
-        versions.write(place, named)
+        run_sides.write(place, named)
 
 
 def timed(command: list[str]) -> tuple[str, float, float]:

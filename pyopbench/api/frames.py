@@ -131,10 +131,10 @@ ARRANGEMENTS = _columns(
     ("pool_start_seconds", "s", "to start its processes; missing where it has none"),
     ("is_chosen", "bool", "whether it is the answer"),
 )
-_VERSION = ("version", "text", "label of the version of TensorFlow, or of the revision")
-CHANGES = (*_columns(_VERSION), *COMPARED)
+_SIDE = ("side", "text", "label of the side: of an environment or a revision")
+CHANGES = (*_columns(_SIDE), *COMPARED)
 VALUES = _columns(
-    _VERSION,
+    _SIDE,
     ("op", "text", "name of the op"),
     ("size", "count", "in the unit of the op"),
     ("dtype", "text", "of the inputs"),
@@ -149,8 +149,8 @@ FRAMES = {
     "ComparisonResult.verdicts": COMPARED,
     "ComparisonResult.unmatched": UNMATCHED,
     "PipelineResult.arrangements": ARRANGEMENTS,
-    "SeveralResults.changes": CHANGES,
-    "RevisionsResult.values": VALUES,
+    "SidesResult.changes": CHANGES,
+    "SidesResult.values": VALUES,
 }
 """What `docs/api.md` shows, by the property that returns the frame."""
 
@@ -229,25 +229,25 @@ def arrangements(judgement: PipelineJudgement) -> pd.DataFrame:
     return _frame(ARRANGEMENTS, rows)
 
 
-def by_version(found: Mapping[str, pd.DataFrame], columns: Sequence[Column] = ()) -> pd.DataFrame:
-    """Return frames below each other, with a first column `version`.
+def by_side(found: Mapping[str, pd.DataFrame], columns: Sequence[Column] = ()) -> pd.DataFrame:
+    """Return frames below each other, with a first column `side`.
 
     Args:
-        found: label of the version -> its frame; all have the same columns.
-        columns: of a frame; they are needed where there is no version.
+        found: label of the side -> its frame; all have the same columns.
+        columns: of a frame; they are needed where there is no side.
     """
     if not found:
-        return _frame((*_columns(_VERSION), *columns), ())
+        return _frame((*_columns(_SIDE), *columns), ())
     labelled = []
     for label, frame in found.items():
         labelled.append(frame.copy())
-        labelled[-1].insert(0, "version", pd.Series(label, index=frame.index, dtype="string"))
+        labelled[-1].insert(0, "side", pd.Series(label, index=frame.index, dtype="string"))
     return pd.concat(labelled, ignore_index=True)
 
 
 def value_differences(gate: Gate) -> pd.DataFrame:
     """Return a row for each input on which a revision computes otherwise, with the columns `VALUES`."""
-    rows = ({"version": label, **msgspec.structs.asdict(one)} for label, one in gate.differences)
+    rows = ({"side": label, **msgspec.structs.asdict(one)} for label, one in gate.differences)
     return _frame(VALUES, rows)
 
 

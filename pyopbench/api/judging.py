@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from pyopbench.engine.revision_request import slowdown_of, usual_effect
+from pyopbench.engine.sides import slowdown_of, usual_effect
 from pyopbench.judge import requirements
 from pyopbench.judge.judge import Judging
 from pyopbench.model.case import MINIMUM_EFFECT
@@ -45,24 +45,14 @@ def judging_of(  # noqa: PLR0913 - each is an argument of `run` and `read`
     return Judging(baseline, minimum_effect, _calls(mix), _step(calls_per_step, step_seconds), required)
 
 
-def effect_of(minimum_effect: float | None, fail_on: str | None, *, is_over_revisions: bool) -> float:
+def effect_of(minimum_effect: float | None, fail_on: str | None) -> float:
     """Return the smallest difference that matters, where none is given the usual one.
 
     Raises:
-        BadInput: `fail_on` without revisions, or below that difference.
+        BadInput: `fail_on` is below that difference.
     """
-    effect = minimum_effect
-    if effect is None:
-        effect = usual_effect(fail_on) if is_over_revisions else MINIMUM_EFFECT
-    if not is_over_revisions and fail_on is not None:
-        raise BadInput(
-            "without revisions there is nothing to fail on",
-            received=f"fail_on={fail_on!r}",
-            legal="fail_on= together with rev=, or for the folder of such a run",
-            hint='for example rev=["HEAD~1", "HEAD"]',
-        )
-    if is_over_revisions:
-        slowdown_of(fail_on, effect)
+    effect = usual_effect(fail_on) if minimum_effect is None else minimum_effect
+    slowdown_of(fail_on, effect)
     return effect
 
 

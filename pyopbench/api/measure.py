@@ -14,9 +14,8 @@ from pyopbench.api.own_function import Inputs, Op, brought_op, forget_shipped
 from pyopbench.api.results import PipelineResult
 from pyopbench.api.several_results import AnyResult, result_of
 from pyopbench.api.shipped_source import home_of
-from pyopbench.engine import measure, memory, plan, stored_run
+from pyopbench.engine import measure, memory, plan, sides, stored_run
 from pyopbench.engine import pipeline as pipelines
-from pyopbench.engine.revision_request import RevisionRequest, check_revisions
 from pyopbench.engine.settings import settings_for
 from pyopbench.judge.judge import Judging
 from pyopbench.judge.pipeline import TrainingStep, judge
@@ -28,7 +27,8 @@ from pyopbench.model.options import PIPELINE, RESUME, RUN, describe_arguments, r
 from pyopbench.model.own_target import usual_baseline
 from pyopbench.model.ownership import require_own
 from pyopbench.model.process_guard import TemporaryFolder
-from pyopbench.store import run_folder, versions
+from pyopbench.model.side import combine_environments
+from pyopbench.store import run_folder, run_sides
 
 SETTINGS_OF_RUN = ("case_timeout", "linearity", "rounds", "seed")
 """Keys of `settings`; the others of the command line are about shards and about reading."""
@@ -55,6 +55,8 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
     calls_per_step: float | None = None,
     step_seconds: float | None = None,
     tf: Sequence[str] = (),
+    packages: Sequence[str] = (),
+    python: Sequence[str] = (),
     rev: Sequence[str] = (),
     every: int = 1,
     fail_on: str | None = None,
@@ -86,8 +88,8 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
         progress: show how it goes, on stderr or in the output of the notebook's cell.
 
     Returns:
-        The decisions, verdicts and latencies, as frames and as a report: a `RunResult`; with `tf` a `VersionsResult`,
-        with `rev` a `RevisionsResult`. The samples are in its folder.
+        The decisions, verdicts and latencies, as frames and as a report: a `RunResult`; with `tf`, `packages`,
+        `python` or `rev` a `SidesResult`. The samples are in its folder.
 
     Raises:
         BadInput: something cannot be measured as it is; the message says what can.
@@ -97,11 +99,20 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
     >>> pyopbench.run(my_function, [np.zeros((100, 3), np.float32)], quick=True)  # doctest: +SKIP
     """
     rare = read_settings(SETTINGS_OF_RUN, settings or {})
-    effect = effect_of(minimum_effect, fail_on, is_over_revisions=bool(rev))
+    effect = effect_of(minimum_effect, fail_on)
     judging = judging_of(baseline or BASELINE, effect, mix, requires, calls_per_step, step_seconds)
     require_list("rev", rev)
     require_list("tf", tf)
-    check_revisions(rev, tf, fail_on, every, effect)
+    require_list("packages", packages)
+    require_list("python", python)
+    asked = sides.AskedSides(
+        tuple(combine_environments(tf, packages, python)),
+        tuple(rev),
+        every,
+        has_control=fail_on is not None,
+        each_has_budget=budget_seconds is None,
+    )
+    sides.check_sides(asked, fail_on, effect)
     require_revisable(op, rev)
     require_launches(launches)
     if memory_limit_bytes is not None:
@@ -138,13 +149,11 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
             memory_limit_bytes=memory_limit_bytes,
             linearity=rare.get("linearity", False),
             seed=rare.get("seed", 0),
-            versions=tf,
-            revisions=rev,
+            compares=not asked.are_just_here,
         )
         judging = replace(judging, baseline=baseline or usual_baseline(axes.ops, axes.variants))
         request = plan.Request(axes, planned, judging.baseline, ("pyopbench.run", name))
-        revisions = RevisionRequest(tuple(rev), every, each_has_budget=budget_seconds is None) if rev else None
-        measure.begin(folder, request, listener, tf=tf, revisions=revisions)
+        measure.begin(folder, request, listener, asked)
         return _measured(folder, judging, listener, probes=bool(requires) or (probes and not rev), fail_on=fail_on)
 
 
@@ -182,14 +191,14 @@ def resume(  # noqa: PLR0913 - all but the folder have a default
     """
     place = Path(folder)
     require_own(place)
-    if versions.is_here(place):
+    if run_sides.is_here(place):
         raise BadInput(
             "a run on several versions or revisions is continued from the command line",
             received=place,
             legal="a run on one version",
             hint=f"pyopbench resume {place}",
         )
-    effect = effect_of(minimum_effect, None, is_over_revisions=False)
+    effect = effect_of(minimum_effect, None)
     judging = judging_of(stored_run.baseline_of(place), effect, mix, requires, calls_per_step, step_seconds)
     with _resumable(place, op, inputs), alone_on_this_machine(), _brought_again(op, inputs, place, seed_with):
         stored_run.require_resumable(place)
@@ -238,12 +247,12 @@ def _resumable(folder: Path, op: Op | None, inputs: Inputs) -> Iterator[None]:
 
 
 def _is_begun(folder: Path) -> bool:
-    return (folder / run_folder.RUN_FILE).exists() or versions.is_here(folder)
+    return (folder / run_folder.RUN_FILE).exists() or run_sides.is_here(folder)
 
 
 def _how_to_resume(folder: Path, op: Op | None, inputs: Inputs) -> str:
-    if versions.is_here(folder):
-        command = stored_run.stored_resume_command(folder, measure.parts_of(folder)[0])
+    if run_sides.is_here(folder):
+        command = stored_run.stored_resume_command(folder, run_sides.folders_of(folder)[0])
         return f"{command} continues; pyopbench.read({str(folder)!r}) judges what there is"
     words = [repr(str(folder))]
     if callable(op):

@@ -8,9 +8,8 @@ from typing import TypeAlias
 
 from pyopbench.api.judging import Mix, effect_of, judging_of
 from pyopbench.api.results import ComparisonResult, RunResult
-from pyopbench.api.several_results import AnyResult, SeveralResults, result_of
+from pyopbench.api.several_results import AnyResult, SidesResult, result_of
 from pyopbench.engine import stored_run
-from pyopbench.engine.measure import parts_of
 from pyopbench.engine.stored_run import find_target
 from pyopbench.judge.comparison.diff import compare_sides
 from pyopbench.judge.comparison.select import read_sides
@@ -19,7 +18,7 @@ from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import BadInput
 from pyopbench.model.options import REPORT, describe_arguments
 from pyopbench.stats.unpaired import RUN_SPREAD
-from pyopbench.store import versions
+from pyopbench.store import run_sides
 
 Source: TypeAlias = str | Path
 """A folder of a run, a folder or file of asv, or a file of pytest-benchmark."""
@@ -62,10 +61,16 @@ def read(  # noqa: PLR0913 - all but the results have a default
             legal="a folder of a run, or a file of asv or pytest-benchmark",
             hint='for example pyopbench.read("results/reference")',
         )
-    several = len(paths) == 1 and versions.is_here(paths[0])
-    is_over_revisions = several and versions.is_of_revisions(paths[0])
-    effect = effect_of(minimum_effect, fail_on, is_over_revisions=is_over_revisions)
-    usual, folder = (stored_run.baseline_of(parts_of(paths[0])[0]), paths[0]) if several else find_target(paths)
+    several = len(paths) == 1 and run_sides.is_here(paths[0])
+    if fail_on is not None and not several:
+        raise BadInput(
+            "one side alone cannot be compared with anything",
+            received=f"fail_on={fail_on!r}",
+            hint='name the folder of a run with rev=["HEAD~1", "HEAD"], for example',
+        )
+    effect = effect_of(minimum_effect, fail_on)
+    parts = run_sides.folders_of(paths[0]) if several else []
+    usual, folder = (stored_run.baseline_of(parts[0]), paths[0]) if several else find_target(paths)
     judging = judging_of(baseline or usual, effect, mix, requires, calls_per_step, step_seconds)
     if several:
         return result_of(folder, judging, fail_on)
@@ -73,7 +78,7 @@ def read(  # noqa: PLR0913 - all but the results have a default
 
 
 def compare(
-    *sides: Source | RunResult | SeveralResults,
+    *sides: Source | RunResult | SidesResult,
     axis: str = "run",
     minimum_effect: float = MINIMUM_EFFECT,
     run_spread: float = RUN_SPREAD,
@@ -83,7 +88,7 @@ def compare(
     Args:
         sides: two results, side A and side B, each a path or what `run` or `read` returned; or one result and two
             labels of an axis: `compare("store/versions", "2.16.2", "2.21.0", axis="tf")`.
-        axis: what they differ in: `run`, `commit`, `tf` or `variant`.
+        axis: what they differ in: `run`, `commit`, `tf`, `side` or `variant`.
         minimum_effect: the smallest difference that matters, as a share: 0.03 is 3%.
         run_spread: how much two separate runs of the same code differ at least, as a share, one standard deviation.
 
@@ -99,8 +104,8 @@ def compare(
     return ComparisonResult(compare_sides(read_sides(words, axis), minimum_effect, run_spread))
 
 
-def _word(side: Source | RunResult | SeveralResults) -> str:
-    if isinstance(side, SeveralResults):
+def _word(side: Source | RunResult | SidesResult) -> str:
+    if isinstance(side, SidesResult):
         return str(side.folder)
     if not isinstance(side, RunResult):
         return str(side)

@@ -122,13 +122,13 @@ def _measure_again(found: History, folder: Path, seconds: float | None) -> int:
 
 def _rerun(rerun: Rerun, folder: Path, seconds: float | None) -> None:
     """Measure two moments again, or go on with that where it was interrupted or has not settled a case."""
-    from pyopbench.store import run_folder, versions
+    from pyopbench.store import run_folder, run_sides
 
     for number in itertools.count(1):
         place = folder / (rerun.folder if number == 1 else f"{rerun.folder}-{number}")
-        if not versions.is_here(place):
+        if not run_sides.is_here(place):
             break
-        planned = run_folder.read_run(versions.read(place)[0].folder).cases
+        planned = run_folder.read_run(run_sides.read(place)[0].folder).cases
         if set(rerun.cases) <= set(planned):
             _run(("pyopbench", "resume", str(place), *rerun.own_words, "--yes"))
             return

@@ -13,9 +13,9 @@ from rich.markup import escape
 from pyopbench.cli.output import err, out, print_failures, print_table, say
 from pyopbench.cli.read_options import read_judging
 from pyopbench.engine import stored_run
-from pyopbench.engine.measure import Ended, parts_of
-from pyopbench.engine.revision_request import usual_effect
+from pyopbench.engine.measure import Ended
 from pyopbench.engine.settings import FULL, QUICK, Settings
+from pyopbench.engine.sides import usual_effect
 from pyopbench.engine.stored_run import find_target
 from pyopbench.judge import judge
 from pyopbench.judge.bars import Unknown
@@ -30,12 +30,12 @@ from pyopbench.judge.findings import (
 )
 from pyopbench.judge.requirements import GPU, PROBES
 from pyopbench.judge.settling import MoreMachines, SecondLaunch
-from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, UNLIMITED, Case
+from pyopbench.model.case import BASELINE, UNLIMITED, Case
 from pyopbench.model.errors import BadInput
 from pyopbench.model.label import Label
 from pyopbench.model.ownership import require_own
 from pyopbench.report.wording.measuring import sampling_text
-from pyopbench.store import counted_copies, versions
+from pyopbench.store import counted_copies, run_sides
 from pyopbench.store import probes as probes_file
 from pyopbench.store.open_file import REPORT, read_bytes
 
@@ -72,26 +72,22 @@ def report(
     as_json: bool,
 ) -> int:
     """Write the report of stored results, and return the exit code."""
-    from pyopbench.cli.revisions import report_revisions
-    from pyopbench.cli.versions import report_versions
+    from pyopbench.cli.sides import report_sides
 
     step = (requires, calls_per_step, step_seconds)
-    if len(results) == 1 and versions.is_of_revisions(results[0]):
-        require_own(results[0])
-        options = read_judging(baseline or BASELINE, None, minimum_effect or usual_effect(fail_on))
-        return report_revisions(results[0], options, fail_on, as_json=as_json)
-    effect = minimum_effect or MINIMUM_EFFECT
-    if len(results) == 1 and versions.is_here(results[0]):
-        if as_json or out_path:
+    effect = minimum_effect or usual_effect(fail_on)
+    if len(results) == 1 and run_sides.is_here(results[0]):
+        parts = run_sides.folders_of(results[0])
+        if out_path:
             raise BadInput(
-                "a run on several versions has one report per version",
-                received=f"{results[0]} with {'--json' if as_json else '--out'}",
-                hint=f"pyopbench report {parts_of(results[0])[0]}, or without these options",
+                "a run on several sides has its reports in its folder",
+                received=f"{results[0]} with --out",
+                hint=f"pyopbench report {parts[0]} --out, or without this option",
             )
-        for part in (results[0], *parts_of(results[0])):
+        for part in (results[0], *parts):
             require_own(part)
-        usual = stored_run.baseline_of(parts_of(results[0])[0])
-        return report_versions(results[0], read_judging(baseline or usual, mix, effect, *step))
+        usual = stored_run.baseline_of(parts[0])
+        return report_sides(results[0], read_judging(baseline or usual, mix, effect, *step), fail_on, as_json=as_json)
     usual, folder = find_target(results)
     require_own(out_path or folder)
     options = read_judging(baseline or usual, mix, effect, *step)

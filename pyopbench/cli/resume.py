@@ -12,17 +12,15 @@ from rich.markup import escape
 from pyopbench.cli.installing import announce, disk_size
 from pyopbench.cli.output import err, say
 from pyopbench.cli.read_options import read_judging
-from pyopbench.cli.run import measure_and_report, refuse_json
-from pyopbench.engine import environments, git, start_revisions, stored_run
-from pyopbench.engine.measure import parts_of
-from pyopbench.engine.revision_request import usual_effect
+from pyopbench.cli.run import measure_and_report
+from pyopbench.engine import environments, git, sides, stored_run
+from pyopbench.engine.sides import usual_effect
 from pyopbench.model import formatting
-from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.discover import bring_own
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import is_target
 from pyopbench.model.ownership import require_own
-from pyopbench.store import versions
+from pyopbench.store import run_sides
 
 
 def resume(
@@ -44,31 +42,29 @@ def resume(
     _require_own(folder, ops)
     bring_own(ops, inputs, seed_with)
     require_own(folder)
-    for part in parts_of(folder):
+    for part in run_sides.folders_of(folder):
         require_own(part)
-    if versions.is_of_revisions(folder):
+    if run_sides.has_revisions(folder):
         _ask_for_revisions(folder, yes=yes)
-        for part, checkout in start_revisions.checkouts_in(folder).items():
+        for part, checkout in sides.checkouts_in(folder).items():
             stored_run.require_resumable(part, checkout.own())
     else:
-        for part in parts_of(folder):
+        for part in run_sides.folders_of(folder):
             stored_run.require_resumable(part)
-    if versions.is_here(folder) and not versions.is_of_revisions(folder):
-        refuse_json(f"--json with {folder}", as_json=as_json)
-    baseline = stored_run.baseline_of(parts_of(folder)[0])
-    given = minimum_effect or (usual_effect(fail_on) if versions.is_of_revisions(folder) else MINIMUM_EFFECT)
+    baseline = stored_run.baseline_of(run_sides.folders_of(folder)[0])
+    given = minimum_effect or usual_effect(fail_on)
     options = read_judging(baseline, mix, given, requires, calls_per_step, step_seconds)
     mixed = "an even mix of sizes" if mix is None else f"the mix of {mix}"
     effect = formatting.percent(options.minimum_effect)
-    _ask_to_install(parts_of(folder), yes=yes)
+    _ask_to_install(run_sides.folders_of(folder), yes=yes)
     say(f"judging with a minimum effect of {effect} and {escape(mixed)}", err)
     return measure_and_report(folder, options, probe=bool(requires), as_json=as_json, fail_on=fail_on)
 
 
 def _ask_for_revisions(folder: Path, *, yes: bool) -> None:
     """Ask whether to check out what is not there of the revisions that a run names, since they are going to be run."""
-    repository = start_revisions.repository_in(folder)
-    commits = [one.revision.commit for one in versions.read(folder) if one.revision is not None]
+    repository = sides.repository_in(folder)
+    commits = [one.revision.commit for one in run_sides.read(folder) if one.revision is not None]
     missing = [commit[:10] for commit in git.missing_commits(repository, commits)]
     if not missing or yes:
         return

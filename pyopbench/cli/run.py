@@ -19,18 +19,17 @@ from pyopbench.api.listeners import ConsoleListener, alone_on_this_machine
 from pyopbench.cli.output import err, say_error
 from pyopbench.cli.read_options import read_axes, read_judging, read_shard
 from pyopbench.cli.report import write_report
-from pyopbench.cli.revisions import report_revisions
-from pyopbench.cli.versions import report_versions
-from pyopbench.engine import concurrent_calls, measure, memory, plan, stored_run
-from pyopbench.engine.revision_request import RevisionRequest, check_revisions, usual_effect
+from pyopbench.cli.sides import report_sides
+from pyopbench.engine import concurrent_calls, measure, memory, plan, sides, stored_run
 from pyopbench.engine.settings import settings_for
 from pyopbench.engine.worker_process import Worker
 from pyopbench.judge import judge
-from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, Axes
+from pyopbench.model.case import BASELINE, Axes
 from pyopbench.model.errors import BadInput, PyopbenchError
 from pyopbench.model.own_target import usual_baseline
 from pyopbench.model.parse import split_some
-from pyopbench.store import threads_file, versions
+from pyopbench.model.side import combine_environments
+from pyopbench.store import run_sides, threads_file
 
 EXIT_INTERRUPTED = 130
 
@@ -54,6 +53,8 @@ def run(
     threads: str,
     probes: bool,
     tf: Sequence[str],
+    packages: Sequence[str],
+    python: Sequence[str],
     rev: Sequence[str],
     every: int,
     fail_on: str | None,
@@ -69,13 +70,18 @@ def run(
 ) -> int:
     """Measure ops in all variants, store the samples, write the decision report, and return the exit code."""
     rare = dict(settings)
-    effect = minimum_effect or (usual_effect(fail_on) if rev else MINIMUM_EFFECT)
+    effect = minimum_effect or sides.usual_effect(fail_on)
     options = read_judging(baseline or BASELINE, mix, effect, requires, calls_per_step, step_seconds)
-    others = {"--tf": tf, "--rev": rev, "--shard": shard}
+    others = {"--tf": tf, "--with": packages, "--python": python, "--rev": rev, "--shard": shard}
     numbers = read_threads(threads, [name for name, given in others.items() if given])
-    if tf:
-        refuse_json("--json with --tf", as_json=as_json)
-    check_revisions(rev, tf, fail_on, every, options.minimum_effect)
+    asked = sides.AskedSides(
+        tuple(combine_environments(tf, packages, python)),
+        tuple(rev),
+        every,
+        has_control=fail_on is not None,
+        each_has_budget=length["budget_seconds"] is None,
+    )
+    sides.check_sides(asked, fail_on, options.minimum_effect)
     if memory_limit_bytes is not None:
         memory.require_limitable(memory_limit_bytes)
     axes = read_axes(
@@ -94,8 +100,7 @@ def run(
     planned = settings_for(
         axes,
         memory_limit_bytes=memory_limit_bytes,
-        versions=tf,
-        revisions=rev,
+        compares=not asked.are_just_here,
         rounds=rare.get("rounds"),
         case_timeout_seconds=rare.get("case_timeout"),
         linearity=rare.get("linearity", False),
@@ -104,28 +109,12 @@ def run(
     )
     part = read_shard(shard, rare.get("replicates", 1), rev)
     request = plan.Request(axes, planned, options.baseline, ("pyopbench", *sys.argv[1:]), shard=part)
-    several = RevisionRequest(tuple(rev), every, each_has_budget=length["budget_seconds"] is None) if rev else None
-    folder = measure.begin(out_path, request, ConsoleListener(err), tf=tf, revisions=several)
+    folder = measure.begin(out_path, request, ConsoleListener(err), asked)
     is_probed = bool(requires) or (probes and not rev)
     if numbers:
         with telling_how_to_resume(folder), alone_on_this_machine():
             measure_beside(folder, axes, numbers, request.settings.case_timeout_seconds)
     return measure_and_report(folder, options, probe=is_probed, as_json=as_json, fail_on=fail_on)
-
-
-def refuse_json(received: str, *, as_json: bool) -> None:
-    """Refuse `--json` for a run on several versions of TensorFlow.
-
-    Raises:
-        BadInput: it is asked for; with what was `received`.
-    """
-    if as_json:
-        raise BadInput(
-            "a run on several versions has one report per version",
-            received=received,
-            legal="--json with one version, or its folder",
-            hint="leave out --json, then: pyopbench report DIR/tf-VERSION --json",
-        )
 
 
 def measure_and_report(
@@ -136,11 +125,11 @@ def measure_and_report(
     Nobody else measures on this machine meanwhile: a report takes processor time that others would measure.
 
     Args:
-        folder: of the run, or of one for each version of TensorFlow.
+        folder: of the run.
         options: how to judge.
         probe: try first what the ports can do.
         as_json: print decisions.json in place of tables.
-        fail_on: what a run over revisions fails on, as in `parse.parse_fail_on`.
+        fail_on: what a run on several sides fails on, as in `parse.parse_fail_on`.
     """
     listener = ConsoleListener(err)
     with ExitStack() as until_reported:
@@ -149,10 +138,8 @@ def measure_and_report(
             if probe:
                 measure.probe_beside(folder, options, listener)
             ended = measure.measure(folder, options, listener)
-        if versions.is_of_revisions(folder):
-            return report_revisions(folder, options, fail_on, as_json=as_json)
-        if versions.is_here(folder):
-            return report_versions(folder, options)
+        if run_sides.is_here(folder):
+            return report_sides(folder, options, fail_on, as_json=as_json)
         stored_run.require_measured(folder)
         return write_report([folder], folder, options, as_json=as_json, ended=ended)
 

@@ -14,13 +14,12 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from pyopbench.engine import environments, git, plan, probe, start_revisions, stored_run
+from pyopbench.engine import environments, git, plan, probe, sides, stored_run
 from pyopbench.engine.budget import Budget, Tell
 from pyopbench.engine.git import keep_in_use
 from pyopbench.engine.launch import WarmLaunch
 from pyopbench.engine.next_step import Looks, LookTimes, LookTogether, NextStep, rounds_of
 from pyopbench.engine.remaining_work import Look, RemainingWork, remaining_work
-from pyopbench.engine.revision_request import RevisionRequest
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.sweeps import SWEEP_ROUNDS, Contrasts, Sweeps, works_of
 from pyopbench.engine.warming import Warming
@@ -28,9 +27,8 @@ from pyopbench.judge import judge
 from pyopbench.model.case import UNLIMITED
 from pyopbench.model.checkout import Checkout
 from pyopbench.model.errors import PyopbenchError, WorkerLost
-from pyopbench.model.side import Environment
 from pyopbench.report.wording import measuring as wording
-from pyopbench.store import run_folder, versions
+from pyopbench.store import run_folder, run_sides
 from pyopbench.store.lines import EndedLine
 
 
@@ -58,56 +56,38 @@ class Listener:
 
 
 def begin(
-    folder: Path | None,
-    request: plan.Request,
-    listener: Listener,
-    *,
-    tf: Sequence[str] = (),
-    revisions: RevisionRequest | None = None,
+    folder: Path | None, request: plan.Request, listener: Listener, asked: sides.AskedSides = sides.JUST_HERE
 ) -> Path:
-    """Plan a run, or one for each version of TensorFlow or each revision, and return the folder of all.
+    """Plan a run on the sides that are asked for, and return its folder.
 
     Raises:
-        BadInput: as `plan.begin`, `plan.begin_versions` or `start_revisions.begin`.
+        BadInput, NothingMeasured: as `sides.begin`.
     """
-    missing = environments.missing(map(Environment, tf))
+    missing = environments.missing(asked.environments)
     if missing:
         listener.say(wording.installing_text([one.text for one in missing], environments.INSTALLED_GB))
-    with listener.busy(wording.PLANNING_VERSIONS if tf else wording.PLANNING):
-        folder, planned = _begin(folder, request, tf, revisions)
-    if revisions is not None:
+    are_environments = not asked.are_just_here and not asked.revisions
+    with listener.busy(wording.PLANNING_VERSIONS if are_environments else wording.PLANNING):
+        folder, planned = sides.begin(folder, request, asked)
+    if asked.wants_control:
         tell_planned_together(planned, folder, listener)
-        _warn_of_values(folder, listener)
     else:
         for one in planned:
             tell_planned(one, listener)
+    if run_sides.is_here(folder):
+        _warn_of_values(folder, listener)
     return folder
 
 
-def _begin(
-    folder: Path | None, request: plan.Request, tf: Sequence[str], revisions: RevisionRequest | None
-) -> tuple[Path, list[plan.PlannedRun]]:
-    if revisions is not None:
-        return start_revisions.begin(
-            folder, request, revisions.asked, revisions.every, each_has_budget=revisions.each_has_budget
-        )
-    if tf:
-        return plan.begin_versions(folder, request, tf)
-    planned = plan.begin(folder, request)
-    return planned.folder, [planned]
-
-
 def _warn_of_values(folder: Path, listener: Listener) -> None:
-    """Tell, before anything is timed, which revisions compute other values or cannot be measured."""
+    """Tell, before anything is timed, which sides compute other values or cannot be measured."""
     from pyopbench.report.wording import gate  # pandas, which takes a second
 
-    for version in versions.read_all(folder):
-        if version.revision is None:
-            continue
-        if version.revision.problem is not None:
-            listener.warn(gate.problem_text(version))
-        for found in version.revision.values.differences:
-            listener.warn(gate.difference_text(version.label, found))
+    for side in run_sides.read_all(folder):
+        if side.problem is not None:
+            listener.warn(gate.problem_text(side))
+        for difference in side.values.differences:
+            listener.warn(gate.difference_text(side.label, difference))
 
 
 def tell_planned(planned: plan.PlannedRun, listener: Listener) -> None:
@@ -116,20 +96,15 @@ def tell_planned(planned: plan.PlannedRun, listener: Listener) -> None:
 
 
 def tell_planned_together(planned: Sequence[plan.PlannedRun], folder: Path, listener: Listener) -> None:
-    """Tell in a line what was planned of several revisions, of which the last one is the control."""
+    """Tell in a line what was planned of several sides, of which the last one is the control."""
     *others, control = planned
     cases, skips = [one.cases for one in others], max(one.skips for one in others)
     listener.say(wording.planned_together_text(cases, skips, control.cases, str(folder)), whole=True)
 
 
-def parts_of(folder: Path) -> list[Path]:
-    """Return the runs in a folder: itself, or one for each version of TensorFlow or each revision."""
-    return [version.folder for version in versions.read(folder)] if versions.is_here(folder) else [folder]
-
-
 def probe_beside(folder: Path, options: judge.Judging, listener: Listener) -> None:
     """Put beside each run in a folder what probes find; a run is worth having without, so that nothing ends it."""
-    for part in parts_of(folder):
+    for part in run_sides.folders_of(folder):
         _probe(part, options, listener)
 
 
@@ -150,10 +125,10 @@ def measure(folder: Path, options: judge.Judging, listener: Listener) -> Ended |
     """
     try:
         with listener.busy("starting"):  # a version of TensorFlow that is gone from the cache is installed again
-            found = start_revisions.checkouts_in(folder) if versions.is_of_revisions(folder) else {}
-            tasks = [_task(part, options, found.get(part), listener) for part in parts_of(folder)]
+            found = sides.checkouts_in(folder)
+            tasks = [_task(part, options, found.get(part), listener) for part in run_sides.folders_of(folder)]
         with listener.sampling() as tell:
-            together = partial(_look_together, folder, options, listener) if versions.is_here(folder) else None
+            together = partial(_look_together, folder, options, listener) if run_sides.is_here(folder) else None
             ended = min(measure_runs(tasks, tell, together), key=lambda one: one.launches)
         git.give_back(found.values())  # what is interrupted before keeps them, to be continued
     except WorkerLost as lost:  # what was measured before is worth its report
@@ -176,13 +151,13 @@ def _task(folder: Path, options: judge.Judging, checkout: Checkout | None, liste
 def _look_together(
     folder: Path, options: judge.Judging, listener: Listener, launches: int
 ) -> Mapping[Path, frozenset[str]]:
-    """Return what is open between versions; of versions of TensorFlow what is open on each as well."""
+    """Return what is open between sides; of environments what is open on each as well."""
     from pyopbench.judge.comparison import look
 
     found = look.look(folder, options.minimum_effect)
     open_ = dict(found.open)
-    if not versions.is_of_revisions(folder):
-        for part in parts_of(folder):
+    if not run_sides.has_revisions(folder):
+        for part in run_sides.folders_of(folder):
             open_[part] |= _look(part, options, listener, stored_run.settings_of(part).launches, launches)
     listener.say(wording.compared_text(launches, found.resolved, found.compared))
     return open_

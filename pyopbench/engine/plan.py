@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import pyopbench
-from pyopbench.engine import environments, git, stored_run
+from pyopbench.engine import environments, git
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.shards import ShardChoice, narrowed
 from pyopbench.engine.worker_process import Worker, ask_once
@@ -32,7 +32,7 @@ from pyopbench.model.option_text import option_text
 from pyopbench.model.own_target import brought
 from pyopbench.model.paths import real_path
 from pyopbench.model.side import HERE, Environment
-from pyopbench.store import certificate, run_folder, versions
+from pyopbench.store import certificate, run_folder, run_sides
 from pyopbench.store.content import Catalogue, OwnOp, RunContent, RunSettings
 from pyopbench.store.strict_json import convert
 
@@ -100,11 +100,10 @@ def ask_for_plan(
         BadInput: a bad name or size, or a file of an op or a variant that cannot be loaded.
     """
     check_axes(axes)
-    python = environments.python_of(environment)
     if GPU in axes.placements:
-        require_gpu(python)
+        require_gpu(environments.python_of(environment))
     request = {"do": "plan", "axes": asdict(axes), "compile": compiles}
-    plan = ask_once(request, python=python) if worker is None else worker.ask(request)
+    plan = worker.ask(request) if worker is not None else ask_once(request, python=environments.python_of(environment))
     require_loaded(plan)
     _require_versions(plan["environment"], environment)
     return plan
@@ -319,52 +318,16 @@ def content_of(request: Request, plan: Mapping[str, Any]) -> RunContent:
     )
 
 
-def begin_versions(folder: Path | None, request: Request, asked: Sequence[str]) -> tuple[Path, list[PlannedRun]]:
-    """Plan a run for each version and make the folders.
-
-    Args:
-        folder: where; None for a new folder under `results/`.
-        request: what is asked for.
-        asked: versions of TensorFlow, in the order to show them in; one may be named twice, to see what noise is.
-
-    Returns:
-        The folder of all, and each run in it.
-
-    Raises:
-        BadInput: a version cannot be had, or as `plan.begin`.
-    """
-    environments.require_available(map(Environment, asked))
-    folder = folder or new_folder()
-    require_new_folder(folder)
-    named = versions.named(folder, asked)
-    begun = begin_all([(one.folder, replace(request, environment=Environment(one.tf))) for one in named])
-    versions.write(folder, named)
-    return folder, begun
-
-
-def find_measured(folder: Path) -> tuple[list[versions.Version], dict[str, str]]:
-    """Return the versions in a folder that have a sample, and label -> why the others have none.
-
-    Raises:
-        NothingMeasured: none has; with the first reasons.
-    """
-    found = versions.read(folder)
-    whys = {version.label: why for version in found if (why := stored_run.why_nothing(version.folder)) is not None}
-    if len(whys) == len(found):
-        stored_run.require_measured(found[0].folder)
-    return [version for version in found if version.label not in whys], whys
-
-
 def require_new_folder(folder: Path) -> None:
-    """Check that a folder holds no run yet, neither of one version nor of several.
+    """Check that a folder holds no run yet, on one side or on several.
 
     Raises:
         BadInput: it does, or it cannot be written to.
     """
     run_folder.require_new(folder)
-    if versions.is_here(folder):
+    if run_sides.is_here(folder):
         raise BadInput(
-            "the output folder already contains a run of several versions",
+            "the output folder already contains a run on several sides",
             received=folder,
             legal="an empty or new folder",
             hint=f"choose another --out, or resume that run: pyopbench resume {folder}",

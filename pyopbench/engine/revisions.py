@@ -18,7 +18,7 @@ from pyopbench.model.errors import BadInput
 from pyopbench.model.option_text import option_text
 from pyopbench.model.own_target import Target, brought
 from pyopbench.model.process_guard import TemporaryFolder
-from pyopbench.store.versions import Revision, short_hash
+from pyopbench.store.run_sides import Revision, short_hash
 
 WORKTREE = "WORKTREE"
 """Names the working tree as it is, with changes that are not committed."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pyopbench.model.case import UNLIMITED, UNTIL, Axes, Until
@@ -86,24 +85,22 @@ def settings_for(  # noqa: PLR0913 - an option of the command line each, and eac
     memory_limit_bytes: int | None = None,
     linearity: bool = False,
     seed: int = 0,
-    versions: Sequence[str] = (),
-    revisions: Sequence[str] = (),
+    compares: bool = False,
 ) -> Settings:
     """Return the settings of a quick run or of a full one, with what is given in place of the usual.
 
     Args:
         axes: what to cover; `quick` says which settings are the usual ones.
-        launches: as in `Settings`, as all that follow; None for the usual. Where versions or revisions are compared
+        launches: as in `Settings`, as all that follow; None for the usual. Where sides are compared
             within a budget, and neither launches nor rounds are given, there are as many of both as it allows.
         rounds: None for the usual, as of launches.
         until: None for the usual: a quick run stops once its answers are decided.
-        budget_seconds: None for the usual: a quick run of few ops has less, and one on several versions more.
+        budget_seconds: None for the usual: a quick run of few ops has less,.
         case_timeout_seconds: None for the usual.
         memory_limit_bytes: None for no limit.
         linearity: make graphs of 1, 2, 4 ... copies.
         seed: of the order.
-        versions: of TensorFlow, that one budget is for.
-        revisions: to compare.
+        compares: are several sides compared?
 
     Raises:
         BadInput: `until` is not one of `UNTIL`.
@@ -116,8 +113,8 @@ def settings_for(  # noqa: PLR0913 - an option of the command line each, and eac
             hint="leave it out for the usual",
         )
     usual = QUICK if axes.quick else FULL
-    budget = _usual_budget(axes, usual, versions) if budget_seconds is None else budget_seconds
-    if budget is not None and (versions or revisions) and launches is None and rounds is None:
+    budget = _usual_budget(axes, usual) if budget_seconds is None else budget_seconds
+    if budget is not None and compares and launches is None and rounds is None:
         usual = replace(usual, launches=UNLIMITED, rounds=UNLIMITED)
     return replace(
         usual,
@@ -133,9 +130,9 @@ def settings_for(  # noqa: PLR0913 - an option of the command line each, and eac
     )
 
 
-def _usual_budget(axes: Axes, usual: Settings, versions: Sequence[str]) -> float | None:
-    """Return the usual budget: of a quick run less where it names few ops, and as often as there are versions."""
+def _usual_budget(axes: Axes, usual: Settings) -> float | None:
+    """Return the usual budget: of a quick run less where it names few ops."""
     if usual.budget_seconds is None:
         return None
     named = QUICK_OP_SECONDS * len(axes.ops) or usual.budget_seconds
-    return min(named, usual.budget_seconds) * len(versions or [""])
+    return min(named, usual.budget_seconds)

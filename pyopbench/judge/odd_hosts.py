@@ -10,7 +10,7 @@ from statistics import median
 
 import numpy as np
 
-from pyopbench.store import run_folder, versions
+from pyopbench.store import run_folder, run_sides
 from pyopbench.store.fleet_findings import OddHost
 from pyopbench.store.lines import FAILING, GroupLine
 
@@ -55,7 +55,7 @@ def results_by_host(shards: Mapping[int, tuple[str, Path]]) -> dict[str, HostRes
     found: dict[str, HostResults] = defaultdict(HostResults)
     for shard, (host, folder) in shards.items():
         found[host].shards.append(shard)
-        parts = [one.folder for one in versions.read(folder)] if versions.is_here(folder) else [folder]
+        parts = [one.folder for one in run_sides.read(folder)] if run_sides.is_here(folder) else [folder]
         for part in parts:
             _add(found[host], part)
     return dict(found)

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+FLAGS = {"packages": "with"}
+"""What an option is called on a command line, where Python has that word for itself."""
 _IS_PYTHON = ContextVar("_IS_PYTHON", default=False)
 
 
@@ -34,7 +36,7 @@ def option_text(name: str, value: str | int | Sequence[str] | None = None) -> st
     """
     if _IS_PYTHON.get():
         return f"{name}=" if value is None else f"{name}={value!r}"
-    flag = f"--{name.replace('_', '-')}"
+    flag = f"--{FLAGS.get(name, name).replace('_', '-')}"
     if value is None:
         return flag
     return " ".join(f"{flag} {one}" for one in ([value] if isinstance(value, str | int) else value))

@@ -332,14 +332,32 @@ TF = Option(
     "environment of its own if it is missing. The one beside this Python if empty.",
 )
 ONE_TF = replace(TF, help="TensorFlow version to use, installed into its own environment.", is_repeated=False)
+WITH = Option(
+    "packages",
+    "Version of a package, such as numpy==1.26.4; several joined by commas. Repeat to compare.",
+    "PACKAGE==VERSION",
+    WHAT,
+    flags=("--with",),
+    is_repeated=True,
+    python='versions of other packages to compare, such as `["numpy==1.26.4", "numpy==2.2.6"]`; several on one '
+    "side are joined by a comma. Each is installed into an environment with the TensorFlow of `tf`.",
+)
+PYTHON = Option(
+    "python",
+    "Interpreter or version of Python for an environment of its own. Repeat to compare.",
+    "PYTHON",
+    WHAT,
+    is_repeated=True,
+    python='interpreters, or versions of Python, to compare, such as `["3.12", "/opt/python3.13t/bin/python"]`. One '
+    "that has a TensorFlow is used as it is.",
+)
 REV = Option(
     "rev",
     "A commit, a range A..B or WORKTREE of your op's repository. Repeat to compare.",
     "REV",
     WHAT,
     is_repeated=True,
-    python='revisions of the git repository that the op is in: commits, a range `"A..B"` or `"WORKTREE"`. Not '
-    "with `tf`.",
+    python='revisions of the git repository that the op is in: commits, a range `"A..B"` or `"WORKTREE"`.',
 )
 EVERY = Option(
     "every",
@@ -490,10 +508,10 @@ REQUIRES = Option(
 )
 FAIL_ON = Option(
     "fail_on",
-    "With --rev, which slowdown gives exit code 1: slower, slower:5% (by 5% or more) or never.",
+    "Of several sides, which slowdown gives exit code 1: slower, slower:5% (by 5% or more) or never.",
     "WHEN",
     JUDGING,
-    python="with `rev`, what fails: `slower`, `slower:5%` or `never`; None for `slower`.",
+    python="with several sides, what fails: `slower`, `slower:5%` or `never`; None for `slower` of revisions.",
 )
 RUN_SPREAD = Option(
     "run_spread",
@@ -550,6 +568,8 @@ RUN = (
     REQUIRES,
     PROBES,
     TF,
+    WITH,
+    PYTHON,
     REV,
     EVERY,
     FAIL_ON,

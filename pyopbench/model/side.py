@@ -67,20 +67,20 @@ def read_packages(text: str) -> tuple[str, ...]:
         if pin is None:
             raise BadInput(
                 "a package needs one version",
-                received=option_text("with", [text]),
-                hint=f"for example {option_text('with', ['numpy==1.26.4'])}",
+                received=option_text("packages", [text]),
+                hint=f"for example {option_text('packages', ['numpy==1.26.4'])}",
             )
         name = re.sub("[-_.]+", "-", pin["name"]).lower()
         if name == TENSORFLOW or name.startswith(f"{TENSORFLOW}-cpu"):
             raise BadInput(
                 "a version of TensorFlow has an option of its own",
-                received=option_text("with", [text]),
+                received=option_text("packages", [text]),
                 hint=f"for example {option_text('tf', [pin['version']])}",
             )
         if name in versions:
             raise BadInput(
                 "a side has one version of each package",
-                received=option_text("with", [text]),
+                received=option_text("packages", [text]),
                 hint="name the option once for each side",
             )
         versions[name] = pin["version"]

@@ -24,7 +24,7 @@ from pyopbench.report.wording import gate as wording
 from pyopbench.report.wording.comparison import note_text
 from pyopbench.report.wording.verdicts import unresolved_text
 from pyopbench.store import integrity
-from pyopbench.store.versions import Revision, Version
+from pyopbench.store.run_sides import Side
 
 SCHEMA = 1
 COMMENT, DOCUMENT, JUNIT = "comment.md", "gate.json", "junit.xml"
@@ -57,9 +57,9 @@ def comment(gate: Gate) -> str:
     unpaired = [one for found in gate.comparisons.values() for one in notes_of(found) if isinstance(one, NotPaired)]
     lines += [f"- {escape(str(note_text(one)))}" for one in unpaired[:1]]
     # Of two results that are merely compared nothing is known about values, and nothing was measured twice.
-    is_of_revisions = gate.first.revision is not None
+    is_of_one_run = gate.first.folder != Path()
     known = [wording.reach_text(gate)]
-    known = [wording.values_text(gate), *known, wording.twins_text(gate)] if is_of_revisions else known
+    known = [wording.values_text(gate), *known, wording.twins_text(gate)] if is_of_one_run else known
     lines += [f"- {escape(one)}" for one in known]
     return printable("\n".join(_with_table(gate, lines)) + "\n")
 
@@ -169,8 +169,8 @@ def as_json(gate: Gate) -> str:
         "smallest_found": gate.smallest,
         "first": _revision(gate.first),
         "others": [_revision(one) for one in gate.others],
-        "slower": [{"revision": label, "case": str(case.key)} for label, case in gate.slower],
-        "failing": [{"revision": label, **asdict(case), "key": str(case.key)} for label, case in gate.failing],
+        "slower": [{"side": label, "case": str(case.key)} for label, case in gate.slower],
+        "failing": [{"side": label, **asdict(case), "key": str(case.key)} for label, case in gate.failing],
         "comparisons": {label: _comparison(one, gate) for label, one in gate.comparisons.items()},
         "unmatched": {label: error.in_a_line for label, error in gate.unmatched.items()},
         "twins": None if gate.twins is None else _comparison(gate.twins, gate),
@@ -178,8 +178,16 @@ def as_json(gate: Gate) -> str:
     return integrity.sealed(json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False)).decode()
 
 
-def _revision(version: Version) -> dict[str, Any]:
-    return {"label": version.label, **msgspec.to_builtins(version.revision)}
+def _revision(version: Side) -> dict[str, Any]:
+    environment = {"tf": version.tf, "with": list(version.packages), "python": version.python}
+    revision = {} if version.revision is None else msgspec.to_builtins(version.revision)
+    outcome = {"problem": version.problem, "values": msgspec.to_builtins(version.values)}
+    return {
+        "label": version.label,
+        **{key: value for key, value in environment.items() if value},
+        **revision,
+        **outcome,
+    }
 
 
 def _comparison(found: Comparison, gate: Gate) -> Any:
@@ -196,8 +204,8 @@ def junit(gate: Gate) -> bytes:
     suites = ET.Element("testsuites", name="pyopbench")
     for one in gate.others:
         suite = ET.SubElement(suites, "testsuite", name=_xml(wording.name_text(one)))
-        if one.revision is not None:
-            _values_test(suite, gate, one, one.revision)
+        if one.folder != Path():
+            _values_test(suite, gate, one)
         found = gate.comparisons.get(one.label)
         if found is not None:
             slower = {id(case) for case in found.slower_by(gate.fail_on)} if gate.fail_on is not None else set()
@@ -211,12 +219,12 @@ def junit(gate: Gate) -> bytes:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'.encode()
 
 
-def _values_test(suite: ET.Element, gate: Gate, version: Version, revision: Revision) -> None:
+def _values_test(suite: ET.Element, gate: Gate, version: Side) -> None:
     test = ET.SubElement(suite, "testcase", classname="pyopbench.values", name="same values")
     if version in gate.broken:
         ET.SubElement(test, "error", message=_xml(wording.broken_text(gate, version)))
         return
-    for one in (one for one in revision.values.differences if one.kind in CHANGED):
+    for one in (one for one in version.values.differences if one.kind in CHANGED):
         ET.SubElement(test, "failure", message=_xml(wording.difference_text(version.label, one)))
 
 

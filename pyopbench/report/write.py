@@ -6,6 +6,7 @@ programs: `report/decisions_json.py`.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,11 +22,12 @@ from pyopbench.report.decisions_json import decisions_json
 from pyopbench.report.layout import Part, arrange, choices_of
 from pyopbench.report.sections import discover
 from pyopbench.report.ticket import folded
+from pyopbench.store import run_sides
 
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
     from pyopbench.judge.judge import Judging
-    from pyopbench.store.versions import Version
+    from pyopbench.store.run_sides import Side
 
 PAGE_SCRIPTS = ("filters.js", "tables.js")
 TICKET_CHARACTERS = 65_536
@@ -49,7 +51,7 @@ def report_results(folders: Sequence[Path], folder: Path, judging: Judging) -> J
 
 
 def report_versions(
-    folder: Path, versions: Sequence[Version], judging: Judging, unmeasured: Mapping[str, str]
+    folder: Path, versions: Sequence[Side], judging: Judging, unmeasured: Mapping[str, str]
 ) -> tuple[list[Judgement], VersionComparison]:
     """Judge every version of a run, compare the others with the first, and write a report of each with all in it.
 
@@ -70,20 +72,22 @@ def report_versions(
     return list(found.values()), together
 
 
-def write_versions(folder: Path, judgements: Mapping[Version, Judgement], across: VersionComparison) -> None:
+def write_versions(folder: Path, judgements: Mapping[Side, Judgement], across: VersionComparison) -> None:
     """Write a report of each version with all in it, and each comparison with the first version."""
     several = len(judgements) + len(across.unmeasured) > 1
     for version, judgement in judgements.items():
         write(judgement, version.folder, replace(across, shown=version.label) if several else None)
+    axis = run_sides.axis_of(list(judgements))
     for label, found in across.comparisons.items():
-        again = shlex.join(["pyopbench", "compare", str(folder), across.labels[0], label, "--axis", "tf"])
+        again = shlex.join(["pyopbench", "compare", str(folder), across.labels[0], label, "--axis", axis])
         text = comparison.markdown(found, f"Again: {again}")
         write_atomically(comparison_path(folder, across, label), text.encode())
 
 
 def comparison_path(folder: Path, across: VersionComparison, label: str) -> Path:
     """Return the file of the comparison of a version with the first."""
-    return folder / f"compare-{across.labels[0]}-{label}.md"
+    names = [re.sub("[^A-Za-z0-9.=-]+", "-", name).strip("-") for name in (across.labels[0], label)]
+    return folder / f"compare-{names[0]}-{names[1]}.md"
 
 
 def render(judgement: Judgement, across: VersionComparison | None = None) -> dict[str, str]:

@@ -23,8 +23,8 @@ from pyopbench.store import (
     pipeline_file,
     probes,
     run_folder,
+    run_sides,
     threads_file,
-    versions,
 )
 from pyopbench.store.integrity import LineChecker, Seal, seal_of
 from pyopbench.store.lines import AnyLine, EndedLine, GroupLine, decode_line
@@ -38,7 +38,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     copy_costs.FILE: copy_costs.read,
     pipeline_file.FILE: pipeline_file.read,
     threads_file.FILE: threads_file.read,
-    versions.FILE: lambda path: versions.read_all(path.parent),
+    run_sides.FILE: lambda path: run_sides.read_all(path.parent),
 }
 ANSWERS = ("decisions.json", "pipeline-decision.json", "gate.json", "comparison.json", "history.json")
 FLEET = "fleet.json"
@@ -156,7 +156,7 @@ def _folders_in(folder: Path) -> Iterator[Path]:
 def _versions_in(folder: Path) -> list[Path]:
     """Return the folders that a `versions.json` says to hold a run; none where there is none, or it cannot be read."""
     try:
-        return [one.folder for one in versions.read(folder)]
+        return [one.folder for one in run_sides.read(folder)]
     except (BadInput, OSError):
         return []
 
@@ -164,9 +164,9 @@ def _versions_in(folder: Path) -> list[Path]:
 def _missing_names(folder: Path, names: Sequence[str]) -> list[Checked]:
     """Return the file that names revisions, where there are revisions and no such file."""
     inner = [folder / name for name in names if re.fullmatch("rev-[0-9]+", name)]
-    if versions.FILE in names or not any((one / run_folder.RUN_FILE).exists() for one in inner):
+    if run_sides.FILE in names or not any((one / run_folder.RUN_FILE).exists() for one in inner):
         return []
-    return [Checked(folder / versions.FILE, None, "missing")]
+    return [Checked(folder / run_sides.FILE, None, "missing")]
 
 
 def _is_document(path: Path) -> bool:

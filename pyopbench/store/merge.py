@@ -15,7 +15,7 @@ from msgspec import structs
 from pyopbench.model.errors import BadInput, CannotStore, NothingMeasured
 from pyopbench.model.formatting import listing
 from pyopbench.model.write_file import opened_folder, write_atomically, written_atomically
-from pyopbench.store import integrity, open_file, probes, run_folder, shard_folders, versions
+from pyopbench.store import integrity, open_file, probes, run_folder, run_sides, shard_folders
 from pyopbench.store.content import Merged, MergedShard, RunContent, join_catalogues
 from pyopbench.store.integrity import LineChecker
 from pyopbench.store.lines import FAILING, AnyLine, EndedLine, LaunchLine, LookLine, WorkersLine, decode_line
@@ -93,15 +93,17 @@ def merge(folders: Sequence[Path], out: Path, *, allow_missing: bool = False) ->
 
 def _write_all(out: Path, found: Sequence[ShardFolder], missing: Sequence[int]) -> None:
     out.mkdir(parents=True, exist_ok=True)
+    named = run_sides.name_sides(out, found[0].sides)
+    places = {side.label: side.folder for side in named}
     for label in found[0].runs:
-        _write(out / f"tf-{label}" if found[0].versions else out, found, label, missing)
-    if found[0].versions:
-        versions.write(out, versions.named(out, [one.tf for one in found[0].versions]))
+        _write(places.get(label, out), found, label, missing)
+    if found[0].sides:
+        run_sides.write(out, named)
 
 
 def _require_new(out: Path) -> None:
     run_folder.require_new(out)
-    if versions.is_here(out):
+    if run_sides.is_here(out):
         raise BadInput(
             "the output folder holds a run of several versions already",
             received=out,

@@ -39,7 +39,7 @@ class Kind:
 
 RUN = Kind("a run.json", 32 * MIB)
 SAMPLES = Kind("samples", 512 * MIB)
-VERSIONS = Kind("a versions.json", MIB)
+SIDES = Kind("a sides.json", MIB)
 BESIDE = Kind("a file of a run", 32 * MIB)
 CERTIFICATE = Kind("a certificate", MIB)
 RECORDING = Kind("a part of a recording", 64 * MIB)

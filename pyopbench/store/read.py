@@ -10,7 +10,8 @@ from typing import Any
 from pyopbench.model import formatting
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.paths import real_path
-from pyopbench.store import run_folder, versions
+from pyopbench.model.side import Environment
+from pyopbench.store import run_folder, run_sides
 from pyopbench.store.foreign import asv, asv_file, common, pytest_benchmark
 from pyopbench.store.own_runs import read_runs
 from pyopbench.store.run import Run
@@ -31,7 +32,7 @@ def read_source(path: Path) -> tuple[Run, ...]:
     """
     if path.is_dir() and (path / run_folder.RUN_FILE).exists():
         return (read_runs([path]),)
-    if versions.is_here(path):
+    if run_sides.is_here(path):
         return _read_versions(path)
     if path.is_file():
         return _read_files([path])
@@ -81,19 +82,21 @@ def _read_versions(folder: Path) -> tuple[Run, ...]:
     made by turns, one of each version. Of revisions the commit stands for pyopbench's, and `revision` is the label.
     """
     name = real_path(folder).name
-    found = [_labelled(read_runs([version.folder]), version, name) for version in versions.read(folder)]
-    changed = versions.changes(folder)  # which is allowed, or else it would have been refused
+    found = [_labelled(read_runs([version.folder]), version, name) for version in run_sides.read(folder)]
+    changed = run_sides.changes(folder)  # which is allowed, or else it would have been refused
     return tuple(replace(run, warnings=(*changed, *run.warnings)) for run in found)
 
 
-def _labelled(run: Run, version: versions.Version, name: str) -> Run:
+def _labelled(run: Run, version: run_sides.Side, name: str) -> Run:
     frame = run.frame.assign(run=name, block=run.frame["launch"])
-    environment: dict[str, Any]
+    environment: dict[str, Any] = {"side": version.label}
+    if version.revision is not None:
+        revision = version.revision
+        environment |= {"commit": revision.commit, "dirty": revision.dirty, "revision": version.label}
+    elif version.environment == Environment(version.tf):
+        environment["tensorflow"] = version.label
     if version.revision is None:
-        environment = {"tensorflow": version.label}
         frame = frame.assign(tf=version.label)
-    else:
-        environment = {"commit": version.revision.commit, "dirty": version.revision.dirty, "revision": version.label}
     return replace(run, frame=frame, environment={**run.environment, **environment})
 
 

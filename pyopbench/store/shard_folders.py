@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 from pyopbench.model.errors import BadInput
 from pyopbench.model.paths import real_path
-from pyopbench.store import open_file, probes, run_folder, versions
+from pyopbench.store import open_file, probes, run_folder, run_sides
 from pyopbench.store.content import RunContent, Shard
 from pyopbench.store.integrity import LineChecker, allowance, seal_of
 from pyopbench.store.lines import (
@@ -100,7 +100,7 @@ class ShardFolder:
 
     folder: Path
     shard: Shard
-    versions: tuple[versions.Version, ...] = ()
+    sides: tuple[run_sides.Side, ...] = ()
     runs: Mapping[str, ShardRun] = field(default_factory=dict)
 
     @property
@@ -129,7 +129,7 @@ def read(folders: Sequence[Path]) -> tuple[list[ShardFolder], list[Problem]]:
         try:
             one = _read(folder)
         except BadInput as error:
-            is_there = any(os.path.lexists(folder / name) for name in (run_folder.RUN_FILE, versions.FILE))
+            is_there = any(os.path.lexists(folder / name) for name in (run_folder.RUN_FILE, run_sides.FILE))
             problems.append(Problem("unreadable" if is_there else "foreign", None, folder, error.in_a_line))
             continue
         if one is None:
@@ -140,7 +140,7 @@ def read(folders: Sequence[Path]) -> tuple[list[ShardFolder], list[Problem]]:
 
 
 def _read(folder: Path) -> ShardFolder | None:
-    parts = tuple(versions.read(folder)) if versions.is_here(folder) else ()
+    parts = tuple(run_sides.read(folder)) if run_sides.is_here(folder) else ()
     places = {part.label: part.folder for part in parts} or {"": folder}
     contents = {label: run_folder.read_run(place) for label, place in places.items()}
     shards = [content.shard for content in contents.values()]

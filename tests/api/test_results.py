@@ -59,8 +59,7 @@ FIXTURES = {
     "RunResult": "stored_run",
     "ComparisonResult": "compared",
     "PipelineResult": "pipeline",
-    "SeveralResults": "revisions",
-    "RevisionsResult": "revisions",
+    "SidesResult": "revisions",
 }
 
 

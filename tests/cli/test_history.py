@@ -14,7 +14,7 @@ import stored
 from histories import CHANGED, KEYS, commit, stepped, write_asv, write_commits
 from pairs import write_run, write_versions
 from pyopbench.cli import app, history
-from pyopbench.store import versions as measured
+from pyopbench.store import run_sides as measured
 
 LABELS = ("2.15.1", "2.16.2", "2.17.1", "2.18.1", "2.19.1", "2.20.0", "2.21.0")
 SLOWER = {label: {"factors": {CHANGED: 1.2}} for label in LABELS[4:]}

@@ -12,12 +12,11 @@ from pathlib import Path
 import pytest
 
 import stored
-from commands import Call, begin, groups, json_refused, told
+from commands import Call, begin, groups, told
 from places import FAKE_WORKER_COMMAND
 from pyopbench.cli import resume
 from pyopbench.engine import measure, probe, stored_run, worker_process
 from pyopbench.judge import judge
-from pyopbench.store import versions
 
 
 @pytest.mark.usefixtures("_no_worker")
@@ -77,17 +76,6 @@ def test_the_name_of_an_op_is_refused(call: Call, tmp_path: Path) -> None:
         legal="your own ops of that run: my_op.py, my_module.py:function or package.module:function",
         hint=f"pyopbench resume {folder}, or a new run for other ops",
     )
-
-
-@pytest.mark.usefixtures("_no_worker")
-def test_json_of_several_versions_is_refused(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    named = versions.named(tmp_path, ["2.21.0", "2.21.0"])
-    for one in named:
-        stored.write(one.folder, stored.run([stored.case("native")]), [])
-    versions.write(tmp_path, named)
-    ended = call("resume", tmp_path, "--json")
-    assert (ended.code, ended.out) == (2, "")
-    assert ended.err == json_refused(f"--json with {tmp_path}")
 
 
 def test_a_run_that_is_continued_says_what_it_is_judged_by(

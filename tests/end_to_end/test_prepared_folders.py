@@ -25,12 +25,12 @@ from pyopbench.cli import app
 from pyopbench.engine import certify, copies, git, probe
 from pyopbench.engine.fleet import folder as fleet_folder
 from pyopbench.engine.fleet import scheduler
-from pyopbench.store import certificate, pipeline_file, versions
+from pyopbench.store import certificate, pipeline_file, run_sides
 
 KEPT = b"keep me"
 SITE = "import tensorflow as tf\ndef f(x):\n    return x[1]\ny = tf.numpy_function(f, [1], tf.float32)\n"
 RUN = ("run.json", "samples.jsonl", "lock", "probes.json", "placement.json", "copies.json", "certificate.json")
-OTHERS = ("versions.json", "compare-2.21.0-2.21.0-2.md", "told.md", "my_op.py", "my_op.cc", "r.json", "r-mix-1.csv")
+OTHERS = ("sides.json", "compare-2.21.0-2.21.0-2.md", "told.md", "my_op.py", "my_op.cc", "r.json", "r-mix-1.csv")
 LATER = (
     "ported.py",
     "test_ported.py",
@@ -101,10 +101,10 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planned: Callable[
     lines = [stored.launch_line(0), stored.group_line(0, cases), stored.launch_line(1), stored.group_line(1, cases)]
     settings = {**stored.SETTINGS, "baseline": "py_function_numpy"}
     whole = stored.write(here / "whole", stored.run(cases, settings=settings), lines)
-    named = versions.named(here / "several", ["2.21.0", "2.21.0"])
+    named = stored.name_versions(here / "several", ["2.21.0", "2.21.0"])
     for one in named:
         shutil.copytree(whole, one.folder)
-    versions.write(here / "several", named)
+    run_sides.write(here / "several", named)
     sharded.write_shards(here, 2)
     (here / "trap").mkdir()
     (here / "fresh").mkdir()
@@ -115,9 +115,9 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planned: Callable[
         pipeline_file.as_json(pipelines.document({one.key: 1e-4 for one in pipelines.ALL})), encoding="utf-8"
     )
     for folder in (whole, here / "several", *(one.folder for one in named)):
-        links_into(folder, victim, {"run.json", "samples.jsonl", "versions.json"})
+        links_into(folder, victim, {"run.json", "samples.jsonl", "sides.json"})
     links_into(here / "trap", victim, set())
-    links_into(here / "fresh", victim, {"run.json", "samples.jsonl", "versions.json"})
+    links_into(here / "fresh", victim, {"run.json", "samples.jsonl", "sides.json"})
     monkeypatch.setattr(copies, "count", lambda wanted, tell: placement_files.document())
     monkeypatch.setattr(copies, "measure_bridges", lambda: copied_files.document(copied_files.row(1, 1e-4)))
     monkeypatch.setattr(probe, "all_attempts", lambda *wanted: [])

@@ -32,7 +32,7 @@ from pyopbench.judge.stopping import Look
 from pyopbench.model.case import Axes, Case
 from pyopbench.model.errors import BadInput, PyopbenchError
 from pyopbench.report.wording.measuring import look_text
-from pyopbench.store import run_folder
+from pyopbench.store import run_folder, run_sides
 
 __all__ = ["planned"]
 ENDS_AT_ONCE = (sys.executable, "-c", "raise SystemExit(3)")
@@ -140,7 +140,7 @@ def test_nobody_need_listen(begun: Callable[..., tuple[Path, Told]]) -> None:
 
 
 def test_a_run_on_one_version_has_one_part(tmp_path: Path) -> None:
-    assert measure.parts_of(tmp_path) == [tmp_path]
+    assert run_sides.folders_of(tmp_path) == [tmp_path]
 
 
 SIZES = (1, 2, 3, 4, 5)

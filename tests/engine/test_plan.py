@@ -17,18 +17,19 @@ import stored
 from commands import noisy_results
 from foreign_files import document, write
 from places import FAKE_WORKER_COMMAND
-from pyopbench.engine import environments, git, plan, settings, stored_run, worker_process
+from pyopbench.engine import environments, git, plan, settings, sides, stored_run, worker_process
 from pyopbench.engine import plan as planning
 from pyopbench.engine import settings as usual
 from pyopbench.engine.budget import LEAST_LAUNCHES
 from pyopbench.engine.settings import Settings
+from pyopbench.engine.sides import AskedSides
 from pyopbench.engine.stored_run import find_target
 from pyopbench.model import own_target
 from pyopbench.model.case import MECHANISMS, NO_GRADIENT, UNTIL, Axes, Until
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.own_target import Target
 from pyopbench.model.side import Environment
-from pyopbench.store import certificate, integrity, run_folder, versions
+from pyopbench.store import certificate, integrity, run_folder, run_sides
 from repositories import commit, repository
 
 
@@ -356,10 +357,14 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[
     return lambda: told
 
 
+def on(*versions: str) -> AskedSides:
+    return AskedSides(tuple(map(Environment, versions)))
+
+
 def test_each_version_has_a_run_of_its_own(tmp_path: Path, asked: Callable[[], list[str]]) -> None:
-    folder, begun = planning.begin_versions(tmp_path / "run", REQUEST, ["2.16.2", "2.21.0", "2.21.0"])
-    assert asked() == ["2.16.2", "2.21.0", "2.21.0"]
-    found = versions.read(folder)
+    folder, begun = sides.begin(tmp_path / "run", REQUEST, on("2.16.2", "2.21.0", "2.21.0"))
+    assert asked() == ["2.16.2", "2.21.0"], "the same environment is planned for once"
+    found = run_sides.read(folder)
     assert [one.folder for one in found] == [one.folder for one in begun]
     assert [stored_run.environment_of(one.folder).tf for one in found] == ["2.16.2", "2.21.0", "2.21.0"]
 
@@ -369,24 +374,24 @@ def test_versions_are_measured_as_they_were_asked_for(
     tmp_path: Path, asked: Callable[[], list[str]], until: Until
 ) -> None:
     request = replace(REQUEST, settings=replace(settings.QUICK, until=until))
-    folder, _ = planning.begin_versions(tmp_path / "run", request, ["2.21.0"])
-    assert stored_run.settings_of(versions.read(folder)[0].folder) == request.settings
+    folder, _ = sides.begin(tmp_path / "run", request, on("2.21.0"))
+    assert stored_run.settings_of(run_sides.read(folder)[0].folder) == request.settings
 
 
 def test_a_version_that_is_not_there_leaves_nothing_behind(tmp_path: Path, asked: Callable[[], list[str]]) -> None:
     with pytest.raises(BadInput) as refused:
-        planning.begin_versions(tmp_path / "run", REQUEST, ["2.21.0", "1.15.0"])
+        sides.begin(tmp_path / "run", REQUEST, on("2.21.0", "1.15.0"))
     assert refused.value.received == "--tf 1.15.0"
     assert not (tmp_path / "run").exists()
     assert asked() == []
 
 
 def test_a_folder_that_holds_a_run_is_left_alone(tmp_path: Path, asked: Callable[[], list[str]]) -> None:
-    planning.begin_versions(tmp_path / "several", REQUEST, ["2.21.0"])
+    sides.begin(tmp_path / "several", REQUEST, on("2.21.0"))
     stored.write(tmp_path / "one", stored.run([stored.case("well")]), [])
     for name in ("several", "one"):
         with pytest.raises(BadInput) as refused:
-            planning.begin_versions(tmp_path / name, REQUEST, ["2.16.2"])
+            sides.begin(tmp_path / name, REQUEST, on("2.16.2"))
         assert refused.value.received == tmp_path / name
 
 
@@ -394,7 +399,7 @@ def test_a_worker_with_another_tensorflow_is_refused_and_nothing_is_begun(
     tmp_path: Path, asked: Callable[[], list[str]]
 ) -> None:
     with pytest.raises(BadInput) as error:
-        planning.begin_versions(tmp_path / "run", REQUEST, ["2.21.0", ANOTHER])
+        sides.begin(tmp_path / "run", REQUEST, on("2.21.0", ANOTHER))
     assert error.value.received == f"2.21.0, for TensorFlow {ANOTHER}"
     assert asked() == ["2.21.0", ANOTHER]
     assert not (tmp_path / "run").exists()

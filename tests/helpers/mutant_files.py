@@ -35,8 +35,8 @@ from pyopbench.store import (
     pipeline_file,
     probes,
     run_folder,
+    run_sides,
     threads_file,
-    versions,
 )
 
 Commands = dict[str, list[list[str]]]
@@ -164,7 +164,7 @@ def _make_shards(folder: Path) -> Commands:
     of_merged = [["check", "merged"], [PYTHON, "read", "merged"], ["report", "merged", "--out", OUT]]
     return {
         **_files("shard-1", of_shards),
-        f"versions-1/{versions.FILE}": of_versions,
+        f"versions-1/{run_sides.FILE}": of_versions,
         **_files("versions-1/tf-2.21.0", of_versions),
         **_files("merged", of_merged),
     }
@@ -181,7 +181,7 @@ def _make_versions(folder: Path) -> Commands:
         [PYTHON, "read", "several"],
         ["report", "several"],
     ]
-    return {f"several/{versions.FILE}": commands, **_files("several/tf-2.21.0", commands)}
+    return {f"several/{run_sides.FILE}": commands, **_files("several/tf-2.21.0", commands)}
 
 
 def _make_revisions(folder: Path) -> Commands:
@@ -197,7 +197,7 @@ def _make_revisions(folder: Path) -> Commands:
         [PYTHON, "read", "revisions"],
     ]
     of_runs = [one for one in commands if one[0] != "resume"]
-    return {f"revisions/{versions.FILE}": commands, **_files("revisions/rev-2", of_runs)}
+    return {f"revisions/{run_sides.FILE}": commands, **_files("revisions/rev-2", of_runs)}
 
 
 def _make_histories(folder: Path) -> Commands:
@@ -215,7 +215,7 @@ def _make_histories(folder: Path) -> Commands:
         shutil.copy(path, folder / f"other-{path.name}")
     return {
         **_files(runs[1], [of_commits, [*of_commits, "--json"]]),
-        f"history/reruns/again/{versions.FILE}": [of_commits],
+        f"history/reruns/again/{run_sides.FILE}": [of_commits],
         **_files("history/reruns/again/rev-2", [of_commits]),
         results[1].relative_to(folder).as_posix(): [of_asv, [*of_asv, "--json"]],
         **{

@@ -11,7 +11,7 @@ import msgspec
 import stored
 from pyopbench.engine.shards import ShardChoice, narrowed
 from pyopbench.model.case import Case
-from pyopbench.store import versions
+from pyopbench.store import run_sides
 
 CASES = [
     stored.case(variant, op, size)
@@ -91,7 +91,7 @@ def write_shards(folder: Path, of: int = 4, replicates: int = 1) -> list[Path]:
 
 def write_versions(folder: Path, index: int, of: int, tensorflows: Sequence[str]) -> Path:
     """Write a shard that is measured on several versions of TensorFlow."""
-    named = versions.named(folder, tensorflows)
+    named = stored.name_versions(folder, tensorflows)
     contents = []
     for one in named:
         content = plan(environment={**stored.ENVIRONMENT, "tensorflow": one.tf})
@@ -99,5 +99,5 @@ def write_versions(folder: Path, index: int, of: int, tensorflows: Sequence[str]
     for one, content in zip(named, narrow_all(contents, ShardChoice(index, of)), strict=True):
         shard = {**content["shard"], "host": f"host-{index}"}
         stored.write(one.folder, {**content, "shard": shard}, [*lines_of(content["cases"], index), ENDED])
-    versions.write(folder, named)
+    run_sides.write(folder, named)
     return folder

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from pyopbench.model.case import Case
 from pyopbench.model.errors import BadInput
-from pyopbench.store import integrity, run_folder
+from pyopbench.store import integrity, run_folder, run_sides
 from pyopbench.store.content import RunContent
 from pyopbench.store.lines import AnyLine, line_of
+from pyopbench.store.run_sides import Side
 from pyopbench.store.strict_json import convert, storable
 
 SETTINGS: dict[str, Any] = {
@@ -254,3 +255,8 @@ def refusal(read: Callable[[], object]) -> str | None:
     except BadInput as error:
         return str(error.received)
     return None
+
+
+def name_versions(folder: Path, versions: Sequence[str]) -> list[Side]:
+    """Return the sides of a run on several versions of TensorFlow, with labels and folders."""
+    return run_sides.name_sides(folder, [Side("", version) for version in versions])

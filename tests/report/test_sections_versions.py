@@ -21,7 +21,7 @@ from pyopbench.report import write
 from pyopbench.report.sections import Block, Bullets, Cell, Chart, Heading, Paragraph, Table, by_version
 from pyopbench.report.sections import versions as section
 from pyopbench.report.wording.comparison import reach, summary
-from pyopbench.store import versions
+from pyopbench.store import run_sides
 
 Shown: TypeAlias = tuple[Judgement, VersionComparison]
 """What the report of one version is made of."""
@@ -39,7 +39,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Shown:
 
 def shown(folder: Path, **unmeasured: str) -> Shown:
     """Return what the report of the last version is made of."""
-    every = versions.read(folder)
+    every = run_sides.read(folder)
     found, across = write.report_versions(folder, every, judge.Judging(VARIANTS[0], 0.03), unmeasured)
     return found[-1], replace(across, shown=every[-1].label)
 
@@ -68,8 +68,8 @@ def test_the_answer_is_told_for_each_version(judged: Shown) -> None:
 def test_it_says_which_version_the_report_is_of_and_what_each_brings(judged: Shown) -> None:
     said = section.build(*judged)[0]
     assert said == Paragraph(
-        "Launches of TensorFlow 2.16.2 and 2.21.0 were interleaved in random order, so each version is compared with "
-        "2.16.2 in pairs. The rest of this report is about 2.21.0. Each version has its own NumPy: NumPy 1.0 with "
+        "Launches on 2.16.2 and 2.21.0 were interleaved in random order, so each side is compared with "
+        "2.16.2 in pairs. The rest of this report is about 2.21.0. Each side has its own NumPy: NumPy 1.0 with "
         "2.16.2 and NumPy 1.1 with 2.21.0."
     )
 
@@ -109,7 +109,7 @@ def test_versions_that_do_not_differ_have_no_list(tmp_path: Path) -> None:
     comparison = alike[1].comparisons["2.21.0"]
     assert [case.verdict.outcome for case in comparison.cases] == ["equivalent"] * 6
     _, answers, said = section.build(*alike)
-    assert answers.caption == "What to do, by TensorFlow version"
+    assert answers.caption == "What to do, by side"
     assert said == Paragraph(f"2.21.0 against 2.16.2: {summary(comparison)} {reach(comparison)}")
 
 
@@ -117,7 +117,7 @@ def test_a_version_without_a_number_is_named_with_its_reason(tmp_path: Path) -> 
     judged = shown(write_versions(tmp_path, "2.16.2"), **{"2.21.0": "3 failures; the first: it broke"})
     said, _, missing = section.build(*judged)
     assert isinstance(said, Paragraph)
-    assert said.text == "Only TensorFlow 2.16.2 was measured, so there is nothing to compare."
+    assert said.text == "Only 2.16.2 was measured, so there is nothing to compare."
     assert missing == Paragraph("nothing was measured on 2.21.0: 3 failures; the first: it broke", "warn")
     assert section.brief(*judged)[1] == Bullets((missing.text,))
     assert by_version.build(*judged) == ()

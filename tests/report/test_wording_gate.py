@@ -11,7 +11,7 @@ import pairs
 from pyopbench.judge.comparison.gate import read_gate
 from pyopbench.model import formatting
 from pyopbench.report.wording import gate as wording
-from pyopbench.store.versions import Values, Version
+from pyopbench.store.run_sides import Side, Values
 from revision_runs import DIFFERENT, revision, write_revisions
 
 HASH = "3f1c2ab45d" + "0" * 30
@@ -19,12 +19,10 @@ HASH = "3f1c2ab45d" + "0" * 30
 
 def test_a_revision_is_named_with_its_hash_unless_it_is_named_by_it() -> None:
     one = structs.replace(revision("main", 1), commit=HASH)
-    assert wording.name_text(Version("main", "", Path(), one)) == "main (3f1c2ab45d): change 1"
-    assert wording.name_text(Version(HASH[:10], "", Path(), one)) == "3f1c2ab45d: change 1"
+    assert wording.name_text(Side("main", revision=one)) == "main (3f1c2ab45d): change 1"
+    assert wording.name_text(Side(HASH[:10], revision=one)) == "3f1c2ab45d: change 1"
     dirty = structs.replace(one, dirty=True)
-    assert wording.name_text(Version("WORKTREE", "", Path(), dirty)) == (
-        "WORKTREE (3f1c2ab45d, not committed): change 1"
-    )
+    assert wording.name_text(Side("WORKTREE", revision=dirty)) == ("WORKTREE (3f1c2ab45d, not committed): change 1")
 
 
 def test_the_answer_is_of_what_fails_and_else_of_what_was_compared(tmp_path: Path) -> None:
@@ -81,13 +79,11 @@ def test_values_are_the_same_or_differ(tmp_path: Path) -> None:
     )
     gate = read_gate(tmp_path / "same", 0.03)
     (other,) = gate.others
-    assert other.revision is not None
-    assert gate.first.revision is not None
-    unknown = replace(gate, others=(replace(other, revision=structs.replace(other.revision, values=Values())),))
+    unknown = replace(gate, others=(structs.replace(other, values=Values()),))
     assert wording.values_text(unknown) == wording.NO_VALUES
-    again = structs.replace(gate.first.revision, asked="again", values=Values())
-    assert wording.values_text(replace(gate, others=(replace(other, revision=again),))) == (
-        "All revisions are the same code, so no values were compared."
+    again = structs.replace(gate.first, label="again", values=Values())
+    assert wording.values_text(replace(gate, others=(again,))) == (
+        "All sides are the same, so no values were compared."
     )
     other = write_revisions(tmp_path / "other", {}, {}, different={1: DIFFERENT})
     assert wording.values_text(read_gate(other, 0.03)) == (

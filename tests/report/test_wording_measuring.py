@@ -49,12 +49,12 @@ def test_what_was_planned_says_where_it_goes() -> None:
     assert planned_text(1_200, 3, "results/x") == "1,200 cases, 3 not supported; results in results/x"
 
 
-def test_several_revisions_are_one_line() -> None:
+def test_several_sides_are_one_line() -> None:
     assert planned_together_text([2, 2], 1, 1, "results/x") == (
-        "2 revisions of 2 cases each, 1 not supported, and a control of 1; results in results/x"
+        "2 sides of 2 cases each, 1 not supported, and a control of 1; results in results/x"
     )
     assert planned_together_text([2, 3, 5], 0, 1, "x") == (
-        "3 revisions of 2 to 5 cases, 0 not supported, and a control of 1; results in x"
+        "3 sides of 2 to 5 cases, 0 not supported, and a control of 1; results in x"
     )
 
 

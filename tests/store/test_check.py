@@ -48,8 +48,8 @@ from pyopbench.store import (
     pipeline_file,
     probes,
     run_folder,
+    run_sides,
     threads_file,
-    versions,
 )
 from pyopbench.store import check as checking
 from pyopbench.store.check import check, check_lines
@@ -259,11 +259,11 @@ KINDS: dict[str, tuple[Callable[[Path], Path], list[str]]] = {
     "pipeline": (of_pipeline, ["pipeline-decision.json", "pipeline.json"]),
     "shards": (of_shards, ["run.json", "samples.jsonl"] * 2),
     "merged": (of_merged, ["run.json", "samples.jsonl"]),
-    "versions": (of_versions, ["versions.json", *["run.json", "samples.jsonl"] * 2]),
-    "revisions": (of_revisions, ["gate.json", "versions.json", *["run.json", "samples.jsonl"] * 3]),
+    "versions": (of_versions, ["sides.json", *["run.json", "samples.jsonl"] * 2]),
+    "revisions": (of_revisions, ["gate.json", "sides.json", *["run.json", "samples.jsonl"] * 3]),
     "fleet": (of_fleet, ["fleet.json", *["run.json", "samples.jsonl"] * 2]),
     "certificate": (of_certificate, ["certificate.json", "run.json", "samples.jsonl"]),
-    "history": (of_history, ["history.json", "versions.json", *["run.json", "samples.jsonl"] * 3]),
+    "history": (of_history, ["history.json", "sides.json", *["run.json", "samples.jsonl"] * 3]),
     "comparison": (of_comparison, [COMPARISON]),
     "recording.json": (recorded, ["recording.json"]),
     "mine.json": (copied, ["mine.json"]),
@@ -321,7 +321,7 @@ def test_a_field_of_a_document_that_changes_is_found_however_it_is_written(tmp_p
 def test_the_names_are_those_that_are_written() -> None:
     written = {
         *(probes.FILE, counted_copies.FILE, copy_costs.FILE, pipeline_file.FILE, threads_file.FILE),
-        *(versions.FILE, certificate.FILE, gate_report.DOCUMENT, write_pipeline.DECISION),
+        *(run_sides.FILE, certificate.FILE, gate_report.DOCUMENT, write_pipeline.DECISION),
         *(COMPARISON, FLEET_FILE, "decisions.json", "history.json"),
     }
     assert set(checking.DOCUMENTS) == written
@@ -332,9 +332,9 @@ def test_what_versions_name_and_what_names_revisions_has_to_be_there(tmp_path: P
     shutil.rmtree(folder / "rev-2")
     missing = [file.path for one in check(folder) for file in one.files if file.condition == "missing"]
     assert missing == [folder / "rev-2" / run_folder.RUN_FILE, folder / "rev-2" / run_folder.SAMPLES_FILE]
-    (folder / versions.FILE).unlink()
+    (folder / run_sides.FILE).unlink()
     missing = [file.path for one in check(folder) for file in one.files if file.condition == "missing"]
-    assert missing == [folder / versions.FILE]
+    assert missing == [folder / run_sides.FILE]
 
 
 def test_nothing_of_pyopbench_is_no_result_of_it(tmp_path: Path) -> None:
@@ -349,7 +349,7 @@ def test_nothing_of_pyopbench_is_no_result_of_it(tmp_path: Path) -> None:
 
 def edited(folder: Path, change: Callable[[dict[str, Any]], object], *, is_sealed: bool) -> None:
     """Change `versions.json`; sealed anew, its own checksum does not tell."""
-    path = folder / versions.FILE
+    path = folder / run_sides.FILE
     document = json.loads(path.read_bytes())
     change(document)
     if is_sealed:
@@ -360,23 +360,23 @@ def edited(folder: Path, change: Callable[[dict[str, Any]], object], *, is_seale
 
 
 def without_differences(document: dict[str, Any]) -> None:
-    document["versions"][1]["revision"]["values"]["differences"] = []
+    document["sides"][1]["values"]["differences"] = []
 
 
 def with_a_problem(document: dict[str, Any]) -> None:
-    document["versions"][1]["revision"]["problem"] = "no module"
+    document["sides"][1]["problem"] = "no module"
 
 
 def reversed_order(document: dict[str, Any]) -> None:
-    document["versions"][:2] = document["versions"][1::-1]
+    document["sides"][:2] = document["sides"][1::-1]
 
 
 def another_commit(document: dict[str, Any]) -> None:
-    document["versions"][1]["revision"]["commit"] = "f" * 40
+    document["sides"][1]["revision"]["commit"] = "f" * 40
 
 
 def as_committed(document: dict[str, Any]) -> None:
-    document["versions"][1]["revision"]["dirty"] = True
+    document["sides"][1]["revision"]["dirty"] = True
 
 
 EDITS = [without_differences, with_a_problem, reversed_order, another_commit, as_committed]
@@ -390,7 +390,7 @@ def test_a_gate_of_a_changed_versions_json_is_refused(tmp_path: Path, change: Ca
     refused = CliRunner().invoke(make_app(), ["report", str(folder)])
     assert isinstance(refused.exception, BadInput)
     assert refused.exception.exit_code == 2
-    assert str(folder / versions.FILE) in str(refused.exception.received)
+    assert str(folder / run_sides.FILE) in str(refused.exception.received)
 
 
 @pytest.mark.parametrize("change", [reversed_order, another_commit, as_committed])
@@ -402,17 +402,17 @@ def test_a_versions_json_that_names_other_revisions_than_the_runs_is_refused_tho
     refused = CliRunner().invoke(make_app(), ["report", str(folder), "--allow-changed"])
     assert isinstance(refused.exception, BadInput)
     conditions = {file.path: file.condition for one in check(folder) for file in one.files}
-    assert conditions[folder / versions.FILE] == "unreadable"
+    assert conditions[folder / run_sides.FILE] == "unreadable"
 
 
 def test_every_changed_byte_of_versions_json_is_refused(tmp_path: Path) -> None:
     folder, rng = write_revisions(tmp_path / "run", {}, {}, different={1: DIFFERENT}), random.Random(0)
-    path = folder / versions.FILE
+    path = folder / run_sides.FILE
     content = path.read_bytes()
     for _ in range(TRIALS):
         path.write_bytes(with_another_byte(content, rng))
         with pytest.raises(BadInput):
-            versions.read(folder)
+            run_sides.read(folder)
 
 
 def test_a_changed_versions_json_is_read_where_that_is_allowed_and_said_to_be(tmp_path: Path) -> None:
@@ -422,7 +422,7 @@ def test_a_changed_versions_json_is_read_where_that_is_allowed_and_said_to_be(tm
         make_app(), ["compare", str(folder), "r0", "r1", "--axis", "commit", "--allow-changed"]
     )
     assert allowed.exit_code == 0, allowed.exception
-    assert versions.FILE in allowed.stdout + allowed.stderr
+    assert run_sides.FILE in allowed.stdout + allowed.stderr
 
 
 def test_the_folder_of_another_tensorflow_is_refused(tmp_path: Path) -> None:
@@ -430,7 +430,7 @@ def test_the_folder_of_another_tensorflow_is_refused(tmp_path: Path) -> None:
     shutil.rmtree(folder / "tf-2.21.0")
     shutil.copytree(folder / "tf-2.16.2", folder / "tf-2.21.0")
     with pytest.raises(BadInput):
-        versions.read(folder)
+        run_sides.read(folder)
 
 
 def test_a_changed_file_beside_a_run_is_left_out_with_a_warning(tmp_path: Path) -> None:

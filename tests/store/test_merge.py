@@ -13,7 +13,7 @@ import probe_files
 import sharded
 import stored
 from pyopbench.model.errors import BadInput, CannotStore, NothingMeasured
-from pyopbench.store import integrity, merge, probes, run_folder, versions
+from pyopbench.store import integrity, merge, probes, run_folder, run_sides
 from pyopbench.store.check import check_folder
 from pyopbench.store.own_runs import read_runs
 
@@ -125,7 +125,7 @@ def test_versions_are_merged_each_by_itself(tmp_path: Path) -> None:
     asked = ["2.16.2", "2.21.0"]
     shards = [sharded.write_versions(tmp_path / f"shard-{index}", index, 2, asked) for index in (1, 2)]
     merge.merge(shards, tmp_path / "merged")
-    parts = versions.read(tmp_path / "merged")
+    parts = run_sides.read(tmp_path / "merged")
     assert [part.tf for part in parts] == asked
     for part in parts:
         assert sorted(read_runs([part.folder]).cases) == sorted(sharded.CASES)
@@ -137,10 +137,10 @@ def test_launches_of_one_number_stay_so_over_versions(tmp_path: Path) -> None:
     shards = [sharded.write_versions(tmp_path / f"shard-{index}", index, 2, ["2.16.2", "2.21.0"]) for index in (1, 2)]
     stored.append(shards[0] / "tf-2.21.0", stored.launch_line(2))
     merge.merge(shards, tmp_path / "merged")
-    hosts = [read_runs([part.folder]).hosts for part in versions.read(tmp_path / "merged")]
+    hosts = [read_runs([part.folder]).hosts for part in run_sides.read(tmp_path / "merged")]
     assert hosts[0] == {0: "host-1", 1: "host-1", 2: "host-1", 3: "host-2", 4: "host-2"}
     assert hosts[1] == hosts[0]
-    launches = [set(read_runs([part.folder]).frame["launch"]) for part in versions.read(tmp_path / "merged")]
+    launches = [set(read_runs([part.folder]).frame["launch"]) for part in run_sides.read(tmp_path / "merged")]
     assert launches == [{0, 1, 3, 4}] * 2
 
 

@@ -19,8 +19,8 @@ from pyopbench.store import (
     pipeline_file,
     probes,
     run_folder,
+    run_sides,
     threads_file,
-    versions,
 )
 from pyopbench.store.foreign import common
 from pyopbench.store.open_file import LONGEST_LINE_BYTES, MIX, SAMPLES, Limit
@@ -56,7 +56,7 @@ def of_lines(path: Path) -> object:
 
 
 def of_versions(path: Path) -> object:
-    return versions.read(path.parent)
+    return run_sides.read(path.parent)
 
 
 def of_certificate(path: Path) -> object:
@@ -66,7 +66,7 @@ def of_certificate(path: Path) -> object:
 READERS: dict[str, Callable[[Path], object]] = {
     run_folder.RUN_FILE: of_run,
     run_folder.SAMPLES_FILE: of_lines,
-    versions.FILE: of_versions,
+    run_sides.FILE: of_versions,
     "certificate": of_certificate,
     probes.FILE: probes.read,
     counted_copies.FILE: counted_copies.read,

@@ -26,7 +26,7 @@ from pyopbench.engine.fleet.host import RESULT_FILE, SentFile
 from pyopbench.model.errors import BadInput, CannotStore
 from pyopbench.model.own_target import is_target, split_input
 from pyopbench.model.write_file import opened_folder, sync_folder, write_atomically
-from pyopbench.store import integrity, run_folder, versions
+from pyopbench.store import integrity, run_folder, run_sides
 from pyopbench.store.lines import EndedLine
 from pyopbench.store.open_file import BESIDE, read_bytes
 from pyopbench.store.strict_json import convert, parse
@@ -187,7 +187,7 @@ def _host_of(results: Path, number: int) -> str:
 
 def runs_in(results: Path) -> list[Path]:
     """Return the folders of the runs of a shard: one for each version of TensorFlow."""
-    return [one.folder for one in versions.read(results)] if versions.is_here(results) else [results]
+    return run_sides.folders_of(results)
 
 
 def take_in(folder: Path, shard: int, files: Mapping[str, bytes]) -> bool:

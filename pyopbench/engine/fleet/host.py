@@ -202,7 +202,7 @@ class _Shard:
         """Continue what was begun here, or else begin; begin again where it cannot be continued."""
         paths = self._write_sent()
         results = self.folder / RESULTS
-        if any((results / name).exists() for name in ("run.json", "versions.json")):
+        if any((results / name).exists() for name in ("run.json", "sides.json")):
             with suppress(ShardFailed):
                 self._call(["resume", str(results), *_on_this_host(self.request.own_words, paths), "--yes"])
                 return

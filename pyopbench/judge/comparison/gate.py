@@ -17,9 +17,9 @@ from pyopbench.judge.comparison.sides import Sides
 from pyopbench.judge.comparison.verdicts import Correction
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import NothingMeasured
-from pyopbench.store import versions
+from pyopbench.store import run_sides
 from pyopbench.store.read import read_source
-from pyopbench.store.versions import ValueDifference, Version
+from pyopbench.store.run_sides import Side, ValueDifference
 
 CHANGED = ("outputs", "gradients", "raised")
 """Kinds of differences that are the revision's: of other inputs, or of what is not known, nobody can say that."""
@@ -40,8 +40,8 @@ class Gate:
         fail_on: the slowdown that fails, as a share; None if none does.
     """
 
-    first: Version
-    others: tuple[Version, ...]
+    first: Side
+    others: tuple[Side, ...]
     comparisons: Mapping[str, Comparison]
     unmatched: Mapping[str, NothingMeasured]
     twins: Comparison | None
@@ -72,10 +72,10 @@ class Gate:
     @property
     def compared_values(self) -> int:
         """On how many inputs revisions were compared."""
-        return sum(one.revision.values.compared for one in self.others if one.revision is not None)
+        return sum(one.values.compared for one in self.others)
 
     @property
-    def broken(self) -> tuple[Version, ...]:
+    def broken(self) -> tuple[Side, ...]:
         """The revisions of which nothing was planned, or nothing measured that the first has."""
         return tuple(one for one in self.others if one.label not in self.comparisons)
 
@@ -115,13 +115,13 @@ class Gate:
         return {"passed": 0, "failed": 1, "nothing": 3}[self.outcome]
 
 
-def _differences(version: Version) -> Sequence[ValueDifference]:
-    return () if version.revision is None else version.revision.values.differences
+def _differences(version: Side) -> Sequence[ValueDifference]:
+    return version.values.differences
 
 
 def gate_of(comparison: Comparison, fail_on: float | None) -> Gate:
     """Return a comparison of any two results as a gate of one revision; without values and without a control."""
-    first, second = (Version(side.label, "", Path()) for side in (comparison.sides.first, comparison.sides.second))
+    first, second = (Side(side.label) for side in (comparison.sides.first, comparison.sides.second))
     return Gate(first, (second,), {second.label: comparison}, {}, None, fail_on)
 
 
@@ -136,19 +136,19 @@ def read_gate(folder: Path, minimum_effect: float = MINIMUM_EFFECT, fail_on: flo
     Raises:
         BadInput: a file is not as it was written.
     """
-    every = versions.read_all(folder)
-    usable = [one for one in every if one.revision is not None and one.revision.problem is None]
-    first, twin = usable[0], next((one for one in usable if one.revision is not None and one.revision.twin), None)
+    every = run_sides.read_all(folder)
+    usable = [one for one in every if one.problem is None]
+    first, twin = usable[0], next((one for one in usable if one.is_control), None)
     others = tuple(one for one in every if one not in (first, twin))
     measured = [one for one in others if one in usable]
     runs = read_source(folder)
 
-    def sides_of(other: Version) -> Sides:
-        return sides_along("commit", runs, [first.label, other.label], str(folder))
+    def sides_of(other: Side) -> Sides:
+        return sides_along(run_sides.axis_of(every), runs, [first.label, other.label], str(folder))
 
     usual = usual_over([sides_of(one) for one in measured])
 
-    def compare(other: Version, among: int) -> Comparison | NothingMeasured:
+    def compare(other: Side, among: int) -> Comparison | NothingMeasured:
         try:
             return compare_sides(sides_of(other), minimum_effect, correction=Correction(among, usual=usual))
         except NothingMeasured as error:

@@ -6,13 +6,12 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from pyopbench.judge.comparison.changes import FoundChange, Status, Traced, changes_in, confirmed, importance
 from pyopbench.judge.comparison.moments import Axis, Moment, usual_axis
 from pyopbench.judge.comparison.points import are_interleaved
 from pyopbench.judge.comparison.remarks import OTHER_VALUES, NotMeasured, Remark, remarks_of, values_changed
-from pyopbench.judge.comparison.reruns import Confirmation, revision_of
+from pyopbench.judge.comparison.reruns import Confirmation
 from pyopbench.judge.comparison.series import series_of
 from pyopbench.judge.machines import kinds_in, run_on
 from pyopbench.model import formatting
@@ -21,9 +20,10 @@ from pyopbench.model.errors import NothingMeasured
 from pyopbench.model.paths import real_path
 from pyopbench.stats.change_points import ALARM_RATE, segment
 from pyopbench.stats.unpaired import RUN_SPREAD
-from pyopbench.store import versions
+from pyopbench.store import run_sides
 from pyopbench.store.read import read_source
 from pyopbench.store.run import Run
+from pyopbench.store.run_sides import Side
 from pyopbench.store.warnings import RunWarning
 
 
@@ -131,18 +131,17 @@ def history_of(
 def _read(path: Path) -> tuple[Run, ...]:
     """Return the runs in a path; of revisions with date and message, and without those that are there as a control."""
     runs = read_source(path)
-    if not versions.is_here(path):
+    if not run_sides.is_here(path):
         return runs
-    named = [(run, revision_of(version)) for run, version in zip(runs, versions.read(path), strict=True)]
-    return tuple(_dated(run, revision) for run, revision in named if revision is None or not revision.twin)
+    sides = zip(runs, run_sides.read(path), strict=True)
+    return tuple(_dated(run, side) for run, side in sides if not side.is_control)
 
 
 def _not_measured(folders: Sequence[Path]) -> Iterator[NotMeasured]:
     """Yield the revisions of which there is nothing, with the reason."""
-    for version in (one for path in folders if versions.is_here(path) for one in versions.read_all(path)):
-        problem = getattr(revision_of(version), "problem", None)
-        if problem is not None:
-            yield NotMeasured(version.label, problem)
+    for version in (one for path in folders if run_sides.is_here(path) for one in run_sides.read_all(path)):
+        if version.problem is not None:
+            yield NotMeasured(version.label, version.problem)
 
 
 def _by_kind(runs: Sequence[Run]) -> list[Sequence[Run]]:
@@ -166,17 +165,15 @@ def _on_kind(run: Run, kind: str, names: Sequence[str]) -> Run:
     return replace(run_on(run, names), environment={**run.environment, **here, **apart})
 
 
-def _dated(run: Run, revision: Any) -> Run:
+def _dated(run: Run, side: Side) -> Run:
+    """Return a run with the date and the subject of its commit, and the ops whose values are other than the first's."""
+    revision = side.revision
     if revision is None:
         return run
-    told = {"commit_date": revision.date, "commit_subject": revision.subject, OTHER_VALUES: _other_values(revision)}
+    other_values = tuple(sorted({one.op for one in side.values.differences if one.kind != "unknown"}))
+    facts = {"commit_date": revision.date, "commit_subject": revision.subject, OTHER_VALUES: other_values}
     asked = {"commit": revision.asked} if revision.dirty else {}
-    return replace(run, environment={**run.environment, **told, **asked})
-
-
-def _other_values(revision: Any) -> tuple[str, ...]:
-    """Return the ops of a revision whose values are known to be others than the first one's."""
-    return tuple(sorted({one.op for one in revision.values.differences if one.kind != "unknown"}))
+    return replace(run, environment={**run.environment, **facts, **asked})
 
 
 def _alike(sources: Sequence[Sequence[Run]]) -> list[Sequence[Run]]:

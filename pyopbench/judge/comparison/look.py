@@ -17,10 +17,10 @@ from pyopbench.judge.comparison.sides import Sides
 from pyopbench.judge.comparison.verdicts import Correction
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.stats.corrections import ALL_LOOKS
-from pyopbench.store import versions
+from pyopbench.store import run_sides
 from pyopbench.store.read import read_source
 from pyopbench.store.run import Run
-from pyopbench.store.versions import Version
+from pyopbench.store.run_sides import Side
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ def look(folder: Path, minimum_effect: float) -> ComparedLook:
         folder: of all versions.
         minimum_effect: a relative difference that is worth acting on.
     """
-    parts = versions.read(folder)
-    axis = "tf" if parts[0].revision is None else "commit"
+    parts = run_sides.read(folder)
+    axis = run_sides.axis_of(parts)
     runs = read_source(folder)
     first, others = parts[0], [one for one in parts[1:] if not _is_twin(one)]
     found: dict[Path, set[str]] = {one.folder: set() for one in parts}
@@ -72,12 +72,12 @@ def look(folder: Path, minimum_effect: float) -> ComparedLook:
     return ComparedLook({path: frozenset(cases) for path, cases in found.items()}, compared, resolved)
 
 
-def _sides(axis: str, runs: Sequence[Run], first: Version, path: str, other: Version) -> Sides:
+def _sides(axis: str, runs: Sequence[Run], first: Side, path: str, other: Side) -> Sides:
     return sides_along(axis, runs, [first.label, other.label], path)
 
 
-def _is_twin(version: Version) -> bool:
-    return version.revision is not None and version.revision.twin
+def _is_twin(version: Side) -> bool:
+    return version.is_control
 
 
 def _open(comparison: Comparison) -> Iterable[str]:

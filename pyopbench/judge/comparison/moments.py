@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 from pyopbench.model.printable import printable
 from pyopbench.store.run import Run
-from pyopbench.store.versions import short_hash
+from pyopbench.store.run_sides import short_hash
 
 Axis: TypeAlias = Literal["commit", "tf", "date"]
 AXES: tuple[Axis, ...] = ("commit", "tf", "date")

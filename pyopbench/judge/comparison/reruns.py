@@ -22,7 +22,7 @@ from pyopbench.judge.decision import Outcome as VerdictOutcome
 from pyopbench.model.case import NO_GRADIENT, Case
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.stats.estimate import FAMILY_ERROR
-from pyopbench.store import versions
+from pyopbench.store import run_sides
 from pyopbench.store.catalogue_facts import declared
 from pyopbench.store.run import Run
 
@@ -142,13 +142,15 @@ def read_confirmation(folder: Path, minimum_effect: float) -> Confirmation | Non
     Raises:
         BadInput: the files are not as they were written.
     """
-    if not versions.is_here(folder):
+    if not run_sides.is_here(folder):
         return None
-    found = [one for one in versions.read(folder) if not getattr(revision_of(one), "twin", False)]
+    found = [one for one in run_sides.read(folder) if not one.is_control]
     if len(found) != 2:
         return None
-    axis: Axis = "tf" if revision_of(found[0]) is None else "commit"
-    values = [one.tf if axis == "tf" else revision_of(one).commit for one in found]
+    axis = run_sides.axis_of(found)
+    if axis == "side":
+        return None
+    values = [one.revision.commit if one.revision is not None else str(one.tf) for one in found]
     try:
         sides = read_sides([str(folder), *(one.label for one in found)], axis)
         # What is measured again is suspected already: both errors together are what a false confirmation needs.
@@ -161,11 +163,6 @@ def read_confirmation(folder: Path, minimum_effect: float) -> Confirmation | Non
         for case, one in verdicts.items()
     }
     return Confirmation(axis, values[0], values[1], outcomes)
-
-
-def revision_of(version: versions.Version) -> Any:
-    """Return the revision of a version, None for a version of TensorFlow."""
-    return getattr(version, "revision", None)
 
 
 def _words(series: Series, run: Run) -> tuple[str, ...]:

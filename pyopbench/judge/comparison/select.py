@@ -14,12 +14,12 @@ from pyopbench.model import formatting
 from pyopbench.model.case import Case
 from pyopbench.model.errors import BadInput
 from pyopbench.model.paths import real_path
-from pyopbench.store import versions
+from pyopbench.store import run_sides
 from pyopbench.store.read import read_source
 from pyopbench.store.run import Run
 
-AXES = ("run", "commit", "tf", "variant")
-SYNTAX = "compare A B, or compare RESULTS LABEL LABEL --axis commit, tf or variant"
+AXES = ("run", "commit", "tf", "side", "variant")
+SYNTAX = "compare A B, or compare RESULTS LABEL LABEL --axis commit, tf, side or variant"
 SHORTEST_HASH = 4
 """Fewer digits of a commit name too many of them."""
 OTHERS = "name a result that holds two, or two results"
@@ -27,6 +27,7 @@ APART: Mapping[str, tuple[str, ...]] = {
     "run": ("environment",),
     "commit": ("machine", "environment"),
     "tf": ("machine", "commit"),
+    "side": ("machine",),
     "variant": ("machine", "commit", "environment"),
 }
 """What tells the runs of one side from each other, by axis: parts of the environment, beside the axis itself."""
@@ -51,7 +52,7 @@ def read_sides(words: Sequence[str], axis: str) -> Sides:
         together = _of_one_run(paths)
         if together is None:
             return _two_results(paths, axis)
-        return read_sides(together, "commit" if versions.is_of_revisions(Path(together[0])) else "tf")
+        return read_sides(together, run_sides.axis_of(run_sides.read(Path(together[0]))))
     if axis == "run" or len(words) not in (1, 3):
         missing = [str(path) for path in paths if not path.exists()]
         told = f"; not there: {formatting.listing(missing)}" if missing else ""
@@ -69,9 +70,9 @@ def read_sides(words: Sequence[str], axis: str) -> Sides:
 def _of_one_run(paths: Sequence[Path]) -> list[str] | None:
     """Return how two versions of one run are named, which were measured by turns and so are paired; None for others."""
     folder = real_path(paths[0]).parent
-    if not versions.is_here(folder):
+    if not run_sides.is_here(folder):
         return None
-    labels = {one.folder: one.label for one in versions.read(folder)}
+    labels = {one.folder: one.label for one in run_sides.read(folder)}
     found = [labels.get(real_path(path)) for path in paths]
     return None if None in found or found[0] == found[1] else [str(folder), *map(str, found)]
 
@@ -140,14 +141,14 @@ def sides_along(axis: str, runs: Sequence[Run], labels: Sequence[str], path: str
     """
     if axis == "variant":
         return _variants(runs, labels, path)
-    parts = _by_tf(runs) if axis == "tf" else _by_commit(runs)
+    parts = _by_side(runs) if axis == "side" else _by_tf(runs) if axis == "tf" else _by_commit(runs)
     known = sorted(parts, key=_as_version) if axis == "tf" else list(parts)
     chosen = _choose(axis, labels, known, path)
     apart = _apart(axis, [parts[label] for label in chosen])
-    first, second = (side_of(versions.short_hash(label), parts[label], CaseKey.whole, apart) for label in chosen)
+    first, second = (side_of(run_sides.short_hash(label), parts[label], CaseKey.whole, apart) for label in chosen)
     chosen_runs = [run for label in chosen for run in parts[label]]
     is_revisions = all("revision" in run.environment for run in chosen_runs)
-    in_blocks = (axis == "tf" or is_revisions) and _are_in_blocks(chosen_runs)
+    in_blocks = (axis in ("tf", "side") or is_revisions) and _are_in_blocks(chosen_runs)
     return Sides(axis, first, second, "block" if in_blocks else "")
 
 
@@ -171,6 +172,15 @@ def _by_tf(runs: Sequence[Run]) -> dict[str, list[Run]]:
     return parts
 
 
+def _by_side(runs: Sequence[Run]) -> dict[str, list[Run]]:
+    """Return the runs of each side of a run on several."""
+    parts: dict[str, list[Run]] = {}
+    for run in runs:
+        if "side" in run.environment:
+            parts.setdefault(str(run.environment["side"]), []).append(run)
+    return parts
+
+
 def _are_in_blocks(runs: Sequence[Run]) -> bool:
     return all("block" in run.frame.columns for run in runs)
 
@@ -185,8 +195,8 @@ def _apart(axis: str, sides: Iterable[Sequence[Run]]) -> tuple[str, ...]:
 
 def _choose(axis: str, labels: Sequence[str], known: Sequence[str], path: str) -> list[str]:
     """Return the two labels in full. Two versions need no naming: the older one is the first."""
-    named = labels or (known if axis == "tf" and len(known) == 2 else ())
-    short = [versions.short_hash(label) for label in known]
+    named = labels or (known if axis in ("tf", "side") and len(known) == 2 else ())
+    short = [run_sides.short_hash(label) for label in known]
     if not named:
         told = f"{path} has {formatting.listing(short) or f'no {axis}'}"
         example = f"pyopbench compare {path} {short[0]} {short[1]} --axis {axis}" if len(short) > 1 else OTHERS
@@ -206,13 +216,13 @@ def _full(axis: str, label: str, known: Sequence[str], path: str) -> str:
     shortened = axis == "commit" and re.fullmatch(f"[0-9a-f]{{{SHORTEST_HASH},}}", label)
     # A label in full is meant as it is: that of a control begins with the one of its revision.
     # A revision that was asked for by its whole hash has the first digits of it for a label.
-    exact = [one for one in known if one in (label, versions.short_hash(label))]
+    exact = [one for one in known if one in (label, run_sides.short_hash(label))]
     found = exact or [one for one in known if shortened and one.startswith(label)]
     if len(found) != 1:
         raise BadInput(
             f"no such {axis}" if not found else f"more than one {axis} starts like this",
             received=f"{label!r} in {path}",
-            legal=formatting.listing([versions.short_hash(one) for one in known], "or")
+            legal=formatting.listing([run_sides.short_hash(one) for one in known], "or")
             or f"nothing: no {axis} is recorded in {path}",
             hint="give the whole of one of these",
         )

@@ -17,11 +17,12 @@ from pyopbench.judge.comparison.select import read_sides
 from pyopbench.judge.decision import Decision
 from pyopbench.judge.judge import judge
 from pyopbench.model.errors import NothingMeasured
+from pyopbench.store import run_sides
 
 if TYPE_CHECKING:
     from pyopbench.judge.decide import Judgement
     from pyopbench.judge.judge import Judging
-    from pyopbench.store.versions import Version
+    from pyopbench.store.run_sides import Side
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +30,7 @@ class VersionResult:
     """What was judged of one version.
 
     Attributes:
-        label: the version, as `versions.Version.label`.
+        label: the version, as `versions.Side.label`.
         numpy: the NumPy that it brings; "" where that is not told.
         decisions: as of its judgement.
         latencies: as `latencies.latency_table`.
@@ -75,15 +76,16 @@ def compare_versions(folder: Path, versions: Sequence[VersionResult], minimum_ef
         minimum_effect: a relative difference that is worth acting on.
     """
     first, *others = (one.label for one in versions)
-    found = {label: _compare(folder, first, label, minimum_effect) for label in others}
+    axis = run_sides.axis_of(run_sides.read(folder))
+    found = {label: _compare(folder, axis, first, label, minimum_effect) for label in others}
     comparisons = {label: one for label, one in found.items() if isinstance(one, Comparison)}
     unmatched = {label: one for label, one in found.items() if isinstance(one, NothingMeasured)}
     return VersionComparison(first, tuple(versions), comparisons, unmatched)
 
 
 def judge_versions(
-    folder: Path, versions: Sequence[Version], judging: Judging, unmeasured: Mapping[str, str]
-) -> tuple[dict[Version, Judgement], VersionComparison]:
+    folder: Path, versions: Sequence[Side], judging: Judging, unmeasured: Mapping[str, str]
+) -> tuple[dict[Side, Judgement], VersionComparison]:
     """Judge every version of a run, and compare the others with the first.
 
     Args:
@@ -103,8 +105,8 @@ def judge_versions(
     return found, replace(compare_versions(folder, each, judging.minimum_effect), unmeasured=unmeasured)
 
 
-def _compare(folder: Path, first: str, other: str, minimum_effect: float) -> Comparison | NothingMeasured:
+def _compare(folder: Path, axis: str, first: str, other: str, minimum_effect: float) -> Comparison | NothingMeasured:
     try:
-        return compare_sides(read_sides([str(folder), first, other], "tf"), minimum_effect)
+        return compare_sides(read_sides([str(folder), first, other], axis), minimum_effect)
     except NothingMeasured as error:
         return error

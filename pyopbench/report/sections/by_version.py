@@ -26,7 +26,7 @@ def build(judgement: Judgement, across: VersionComparison) -> Sequence[Block]:
     places = places_across(across)
     ops = dict.fromkeys(str(op) for one in across.versions for op in one.latencies["op"])
     intro = Paragraph(
-        "Time per call by TensorFlow version, at the smallest and the largest size: geometric mean over launches with "
+        "Time per call by side, at the smallest and the largest size: geometric mean over launches with "
         f"its 95% interval. The table has every size, with the ratio to {across.labels[0]} over pairs of launches; its "
         "interval is corrected for all comparisons of a version."
     )

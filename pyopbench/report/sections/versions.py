@@ -47,12 +47,12 @@ def _missing(across: VersionComparison) -> tuple[str, ...]:
 
 def _intro(across: VersionComparison) -> str:
     if len(across.versions) == 1:
-        return f"Only TensorFlow {across.shown} was measured, so there is nothing to compare."
+        return f"Only {across.shown} was measured, so there is nothing to compare."
     brought = formatting.listing([f"NumPy {one.numpy} with {one.label}" for one in across.versions if one.numpy])
     return (
-        f"Launches of TensorFlow {formatting.listing(across.labels)} were interleaved in random order, so each version "
+        f"Launches on {formatting.listing(across.labels)} were interleaved in random order, so each side "
         f"is compared with {across.labels[0]} in pairs. The rest of this report is about {across.shown}."
-        f"{f' Each version has its own NumPy: {brought}.' if brought else ''}"
+        f"{f' Each side has its own NumPy: {brought}.' if brought else ''}"
     )
 
 
@@ -66,7 +66,7 @@ def _answers(across: VersionComparison) -> Table:
         one = next(decision for decision in found if decision is not None)
         rows.append((Cell(one.op, op=one.op), one.use, *cells_of(one, places), *map(_answer, found)))
     columns = ("op", "use", *places.varying, *across.labels)
-    return Table(columns, tuple(rows), "What to do, by TensorFlow version", headings=2 + len(places.varying))
+    return Table(columns, tuple(rows), "What to do, by side", headings=2 + len(places.varying))
 
 
 def places_across(across: VersionComparison) -> Places:

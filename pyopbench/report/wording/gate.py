@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyopbench.judge.comparison.diff import ComparedCase
 from pyopbench.judge.comparison.gate import Gate
 from pyopbench.model import formatting
-from pyopbench.store.versions import Revision, ValueDifference, Version, short_hash
+from pyopbench.store.run_sides import Revision, Side, ValueDifference, short_hash
 
 NO_VALUES = "No values were compared."
 KINDS = {
@@ -17,7 +17,7 @@ KINDS = {
 }
 
 
-def name_text(version: Version) -> str:
+def name_text(version: Side) -> str:
     """Return a revision as it is asked for, with the beginning of its hash and its subject."""
     revision = version.revision
     if revision is None:
@@ -34,7 +34,7 @@ def answer_text(gate: Gate) -> str:
     """Return what came out, the gravest first, in one line."""
     found = [
         _some(len(gate.changed), "input gives different values", "inputs give different values"),
-        _some(len(gate.broken), "revision cannot be measured", "revisions cannot be measured"),
+        _some(len(gate.broken), "side cannot be measured", "sides cannot be measured"),
         _some(len(gate.failing), "case fails that used to work", "cases fail that used to work"),
         _some(len(gate.slower), f"case is slower by {_fail_on(gate)}", f"cases are slower by {_fail_on(gate)}"),
     ]
@@ -80,8 +80,8 @@ def values_text(gate: Gate) -> str:
     if gate.changed:
         return "Values differ, so the times below may be for different work."
     if not gate.compared_values:
-        commits = {one.revision.commit for one in (gate.first, *gate.others) if one.revision is not None}
-        return "All revisions are the same code, so no values were compared." if len(commits) == 1 else NO_VALUES
+        sides = {(one.environment, one.revision and one.revision.commit) for one in (gate.first, *gate.others)}
+        return "All sides are the same, so no values were compared." if len(sides) == 1 else NO_VALUES
     return f"Values are the same as in {gate.first.label} ({gate.compared_values:,} compared)."
 
 
@@ -113,13 +113,12 @@ def reach_text(gate: Gate) -> str:
     return f"In a typical case, a slowdown of {least} or more would be found."
 
 
-def problem_text(version: Version) -> str:
+def problem_text(version: Side) -> str:
     """Return why nothing of a revision is planned."""
-    problem = version.revision.problem if version.revision is not None else None
-    return f"{version.label} is not measured: {problem}"
+    return f"{version.label} is not measured: {version.problem}"
 
 
-def broken_text(gate: Gate, version: Version) -> str:
+def broken_text(gate: Gate, version: Side) -> str:
     """Return why a revision is not compared."""
     found = gate.unmatched.get(version.label)
     return problem_text(version) if found is None else f"{version.label}: {found.in_a_line}"

@@ -76,18 +76,18 @@ def planned_text(cases: int, skips: int, folder: str) -> str:
 
 
 def planned_together_text(cases: Sequence[int], skips: int, control: int, folder: str) -> str:
-    """Return what was planned of several revisions and of their control, and where it goes.
+    """Return what was planned of several sides and of their control, and where it goes.
 
     Args:
-        cases: of each revision.
+        cases: of each side.
         skips: what is not supported of any, at the most.
         control: cases that are measured twice of the first.
         folder: of all.
     """
     least, most = min(cases), max(cases)
     each = f"{most:,} cases each" if least == most else f"{least:,} to {most:,} cases"
-    revisions = formatting.count(len(cases), "revision")
-    return f"{revisions} of {each}, {skips:,} not supported, and a control of {control:,}; results in {folder}"
+    sides = formatting.count(len(cases), "side")
+    return f"{sides} of {each}, {skips:,} not supported, and a control of {control:,}; results in {folder}"
 
 
 def look_text(look: Look) -> str:

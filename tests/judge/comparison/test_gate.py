@@ -13,7 +13,7 @@ from pyopbench.judge.comparison.gate import Gate, read_gate
 from pyopbench.judge.comparison.look import look
 from pyopbench.judge.comparison.select import read_sides
 from pyopbench.judge.comparison.verdicts import INTERLEAVED_ERROR, Correction
-from pyopbench.store import run_folder, versions
+from pyopbench.store import run_folder, run_sides
 from revision_runs import DIFFERENT, write_revisions
 
 CASES = pairs.cases()
@@ -38,7 +38,7 @@ def test_revisions_that_are_asked_for_by_their_hashes_are_told_from_their_contro
     assert len(gate.twins.cases) == 2
     found = read_sides([str(tmp_path / "run"), f"{0:040x}", f"{'0' * 10}-2"], "commit")
     assert [one.label for one in (found.first, found.second)] == ["0" * 10, f"{'0' * 10}-2"]
-    assert [one.label for one in versions.read(tmp_path / "run")] == ["0" * 10, f"{'0' * 10}-2", f"{'0' * 10}-3"]
+    assert [one.label for one in run_sides.read(tmp_path / "run")] == ["0" * 10, f"{'0' * 10}-2", f"{'0' * 10}-3"]
 
 
 def test_what_is_slower_by_as_much_as_fails_does(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_without_an_interval_there_is_nothing_to_compare(tmp_path: Path) -> None
 
 def test_a_revision_without_a_case_in_common_is_not_passed_over(tmp_path: Path) -> None:
     folder = write_revisions(tmp_path, {}, {}, {})
-    (versions.read(folder)[1].folder / run_folder.SAMPLES_FILE).write_text("", encoding="utf-8")
+    (run_sides.read(folder)[1].folder / run_folder.SAMPLES_FILE).write_text("", encoding="utf-8")
     gate = read_gate(folder, 0.03, 0.05)
     assert (list(gate.unmatched), [one.label for one in gate.broken]) == (["r1"], ["r1"])
     assert gate.exit_code == 1

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 import sharded
 import stored
 from histories import CHANGED, KEYS, commit, stepped, write_asv, write_commits
 from pairs import write_run, write_versions
-from pyopbench.judge.comparison import history
 from pyopbench.judge.comparison.history import Options, read_history
 from pyopbench.judge.comparison.moments import moment_of
 from pyopbench.judge.comparison.remarks import (
@@ -31,7 +31,8 @@ from pyopbench.judge.comparison.remarks import (
 )
 from pyopbench.judge.comparison.reruns import read_confirmation
 from pyopbench.model.errors import BadInput, NothingMeasured
-from pyopbench.store import merge, versions
+from pyopbench.store import merge, run_sides
+from pyopbench.store.run_sides import Revision, ValueDifference, Values
 from revision_runs import write_revisions
 
 VERSIONS = ("2.14.1", "2.15.1", "2.16.2", "2.17.1", "2.18.1", "2.19.1", "2.20.0", "2.21.0")
@@ -195,21 +196,23 @@ def test_merged_runs_have_a_series_for_each_kind_of_machine(tmp_path):
 def test_interleaved_commits_have_their_dates_and_messages_and_no_control(tmp_path, monkeypatch):
     """As a run over revisions stores them."""
     folder = write_versions(tmp_path / "run", "2.16.2", "2.17.1", "2.21.0", "2.21.0")
-    differs = SimpleNamespace(op="double", kind="outputs")
+    differs = Values(1, (ValueDifference("double", 1, "float32", "outputs", "somewhere"),))
     told = [
-        SimpleNamespace(
+        Revision(
             asked="WORKTREE" if number == 2 else commit(number),
             commit=commit(number),
             date=f"2026-01-0{4 - number}T10:00:00+00:00",
             subject=f"Change {number}",
             dirty=number == 2,
-            twin=number == 3,
-            values=SimpleNamespace(differences=(differs,) if number in (1, 2) else ()),
         )
         for number in range(4)
     ]
-    names = [one.label for one in versions.read(folder)]
-    monkeypatch.setattr(history, "revision_of", lambda version: told[names.index(version.label)])
+    sides = [
+        structs.replace(side, revision=told[number], is_control=number == 3, values=differs if number % 3 else Values())
+        for number, side in enumerate(run_sides.read(folder))
+    ]
+    for name in ("read", "read_all"):
+        monkeypatch.setattr(run_sides, name, lambda _: sides)
     found = read_history([folder], Options(axis="commit"))
     assert [(one.date, one.subject) for one in found.moments] == [(one.date, one.subject) for one in told[:3]]
     assert found.moments[2].label == "WORKTREE"

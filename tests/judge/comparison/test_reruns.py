@@ -12,7 +12,7 @@ from pairs import cases, write_run, write_versions
 from pyopbench.judge.comparison.moments import moment_of
 from pyopbench.judge.comparison.reruns import Rerun, read_confirmation, rerun_of, together
 from pyopbench.judge.comparison.series import series_of
-from pyopbench.store import versions
+from pyopbench.store import run_sides
 from pyopbench.store.read import read_source
 
 
@@ -100,7 +100,7 @@ def test_a_folder_of_something_else_is_no_confirmation(tmp_path):
 
 def test_two_versions_without_a_case_in_common_confirm_nothing(tmp_path):
     folder = write_versions(tmp_path / "run", "2.16.2", "2.21.0")
-    other = versions.read(folder)[1].folder
+    other = run_sides.read(folder)[1].folder
     for path in sorted(other.iterdir()):
         path.unlink()
     write_run(other, cases(ops=("cube",)), environment={**stored.ENVIRONMENT, "tensorflow": "2.21.0"})

@@ -12,7 +12,7 @@ from pyopbench.judge.comparison.versions import VersionComparison
 from pyopbench.judge.decide import Judgement
 from pyopbench.report import write
 from pyopbench.report.sections.versions import SECTION
-from pyopbench.store import versions
+from pyopbench.store import run_sides
 
 SLOWER = cases()[-1]
 """xla at its largest size."""
@@ -21,7 +21,7 @@ NEW = {"2.21.0": {"factors": {SLOWER: 2.0}}}
 
 def of(folder: Path) -> tuple[list[Judgement], VersionComparison]:
     """Return a judgement for each version, with reports of them written, and what is compared."""
-    return write.report_versions(folder, versions.read(folder), judge.Judging(VARIANTS[0], 0.03), {})
+    return write.report_versions(folder, run_sides.read(folder), judge.Judging(VARIANTS[0], 0.03), {})
 
 
 def test_versions_are_compared_with_the_first_in_pairs(tmp_path: Path) -> None:
@@ -36,11 +36,11 @@ def test_versions_are_compared_with_the_first_in_pairs(tmp_path: Path) -> None:
 
 def test_every_report_shows_all_versions_and_says_which_one_it_is_of(tmp_path: Path) -> None:
     folder = write_versions(tmp_path / "run", "2.16.2", "2.21.0")
-    for version, judgement in zip(versions.read(folder), of(folder)[0], strict=True):
+    for version, judgement in zip(run_sides.read(folder), of(folder)[0], strict=True):
         assert judgement.run.environment["tensorflow"] == version.label
         page = html.unescape((version.folder / "report.html").read_text(encoding="utf-8"))
         said = (
-            "Launches of TensorFlow 2.16.2 and 2.21.0 were interleaved in random order, so each version is compared "
+            "Launches on 2.16.2 and 2.21.0 were interleaved in random order, so each side is compared "
             f"with 2.16.2 in pairs. The rest of this report is about {version.label}."
         )
         assert said in page
@@ -48,7 +48,7 @@ def test_every_report_shows_all_versions_and_says_which_one_it_is_of(tmp_path: P
 
 def test_a_version_that_has_no_case_in_common_says_so(tmp_path: Path) -> None:
     folder = write_versions(tmp_path / "run", "2.16.2", "2.21.0")
-    other = versions.read(folder)[1].folder
+    other = run_sides.read(folder)[1].folder
     (tmp_path / "kept").mkdir()
     for path in sorted(other.iterdir()):
         path.rename(tmp_path / "kept" / path.name)
@@ -62,5 +62,5 @@ def test_a_run_on_one_version_has_no_others_to_know_of(tmp_path: Path) -> None:
     folder = write_versions(tmp_path / "run", "2.16.2")
     _, found = of(folder)
     assert found.labels == ("2.16.2",)
-    page = (versions.read(folder)[0].folder / "report.html").read_text(encoding="utf-8")
+    page = (run_sides.read(folder)[0].folder / "report.html").read_text(encoding="utf-8")
     assert SECTION.title not in page

@@ -8,17 +8,18 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import stored
-from commands import REPORT, Call, Ended, groups, json_refused, told
+from commands import REPORT, Call, Ended, groups, told
 from pyopbench.engine import environments, stored_run
 from pyopbench.judge.bars import Unknown
 from pyopbench.judge.comparison.notes import Paired
 from pyopbench.report.wording.comparison import note_text
 from pyopbench.report.wording.requirements import required_text, unknown_text
-from pyopbench.store import run_folder, versions
+from pyopbench.store import run_folder, run_sides
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +53,7 @@ def test_versions_are_measured_by_turns_and_reported_each(
     planned("well")
     ended = run(call, tmp_path / "run")
     assert ended.code == 0, ended.err
-    folders = [one.folder for one in versions.read(tmp_path / "run")]
+    folders = [one.folder for one in run_sides.read(tmp_path / "run")]
     for folder in folders:
         kinds = Counter(line["kind"] for line in stored.read_lines(folder))
         assert (kinds["launch"], kinds["prepared"], kinds["limits"]) == (3, 3, 3)
@@ -60,7 +61,7 @@ def test_versions_are_measured_by_turns_and_reported_each(
     assert all((folder / name).stat().st_size for folder in folders for name in REPORT)
     lines = [line.rstrip() for line in ended.out.splitlines()]
     assert lines[:3] == [
-        "What to do, by TensorFlow version",
+        "What to do, by side",
         "op      use        2.21.0  2.21.0-2",
         "double  inference  keep    keep",
     ]
@@ -92,8 +93,16 @@ def test_a_version_that_is_not_there_is_bad_usage(call: Call, tmp_path: Path) ->
     assert not (tmp_path / "run").exists()
 
 
+def rewrite(folder: Path, lines: list[dict[str, Any]]) -> None:
+    """Put other lines in place of those of a run, sealed as pyopbench does."""
+    content = run_folder.read_run(folder)
+    for name in (run_folder.RUN_FILE, run_folder.SAMPLES_FILE):
+        (folder / name).unlink()
+    stored.write(folder, content, lines)
+
+
 def test_a_version_without_a_number_is_warned_of_and_the_others_are_reported(call: Call, finished: Path) -> None:
-    first, second = versions.read(finished)
+    first, second = run_sides.read(finished)
     (second.folder / run_folder.SAMPLES_FILE).write_text("", encoding="utf-8")
     ended = call("report", finished)
     assert (ended.code, ended.out.count("2.21.0-2")) == (0, 0)
@@ -104,8 +113,7 @@ def test_a_version_without_a_number_is_warned_of_and_the_others_are_reported(cal
     ]
     assert f"- {nothing}" in (first.folder / "report.md").read_text(encoding="utf-8").splitlines()
     wrong = stored.group_line(0, [], [stored.failure(stored.case("well"), "wrong")])
-    content = "".join(json.dumps(line) + "\n" for line in (stored.launch_line(0), wrong))
-    (second.folder / run_folder.SAMPLES_FILE).write_text(content, encoding="utf-8")
+    rewrite(second.folder, [stored.launch_line(0), wrong])
     assert call("report", finished).code == 1, "what is wrong on one version is told, though another has numbers"
     (second.folder / run_folder.SAMPLES_FILE).write_text("", encoding="utf-8")
     (first.folder / run_folder.SAMPLES_FILE).write_text("", encoding="utf-8")
@@ -113,7 +121,7 @@ def test_a_version_without_a_number_is_warned_of_and_the_others_are_reported(cal
 
 
 def test_what_is_wrong_with_the_files_of_a_version_is_warned_of(call: Call, finished: Path) -> None:
-    samples = versions.read(finished)[1].folder / run_folder.SAMPLES_FILE
+    samples = run_sides.read(finished)[1].folder / run_folder.SAMPLES_FILE
     lines = samples.read_bytes().count(b"\n")
     samples.write_bytes(samples.read_bytes()[:-20])
     ended = call("report", finished)
@@ -129,21 +137,56 @@ def test_what_is_required_and_not_known_is_told_for_each_version(call: Call, fin
     assert "On 2.21.0-2:" in ended.out
 
 
-@pytest.mark.parametrize("option", [("--json",), ("--out", "elsewhere")])
-def test_what_only_one_report_can_do_is_refused_with_the_folders_that_can(
-    call: Call, finished: Path, option: tuple[str, ...]
-) -> None:
-    ended = call("report", finished, *option)
+def test_the_reports_of_several_sides_are_in_their_folder(call: Call, finished: Path) -> None:
+    ended = call("report", finished, "--out", "elsewhere")
     assert ended.code == 2
     assert ended.err == told(
-        "a run on several versions has one report per version",
-        received=f"{finished} with {option[0]}",
-        hint=f"pyopbench report {versions.read(finished)[0].folder}, or without these options",
+        "a run on several sides has its reports in its folder",
+        received=f"{finished} with --out",
+        hint=f"pyopbench report {run_sides.read(finished)[0].folder} --out, or without this option",
     )
 
 
-def test_json_of_several_versions_is_refused_before_anything_is_measured(call: Call, tmp_path: Path) -> None:
-    ended = run(call, tmp_path / "run", "--json")
-    assert ended.code == 2
-    assert ended.err == json_refused("--json with --tf")
-    assert not (tmp_path / "run").exists()
+def test_json_of_several_sides_has_what_changed_from_the_first(call: Call, finished: Path) -> None:
+    ended = call("report", finished, "--json")
+    assert ended.code == 0
+    assert list(json.loads(ended.out)["comparisons"]) == ["2.21.0-2"]
+    assert json.loads((finished / "gate.json").read_text(encoding="utf-8"))["outcome"] in ("passed", "nothing")
+
+
+def test_an_environment_that_is_slower_fails_only_where_that_is_asked_for(call: Call, finished: Path) -> None:
+    samples = run_sides.read(finished)[1].folder / run_folder.SAMPLES_FILE
+    slow = [
+        {**line, "samples": {key: [[*row[:3], 2 * row[3], *row[4:]] for row in rows] for key, rows in found.items()}}
+        if (found := line.get("samples"))
+        else line
+        for line in run_folder.read_lines(samples.parent)[0]
+    ]
+    rewrite(samples.parent, slow)
+    assert call("report", finished).code == 0
+    assert call("report", finished, "--fail-on", "slower:10%").code == 1
+    assert call("report", finished, "--fail-on", "never").code == 0
+
+
+def test_versions_of_packages_are_sides_like_any_other(
+    call: Call, planned: Callable[..., None], tmp_path: Path
+) -> None:
+    planned("well")
+    several = ("--with", "scipy==1.14.1", "--with", "scipy==1.13.1,absl-py==2.1.0")
+    ended = call("run", *several, "--quick", "--launches", "3", "--fail-on", "never", "--out", tmp_path / "run")
+    assert ended.code == 0, ended.err
+    first, second, control = run_sides.read(tmp_path / "run")
+    assert [first.label, second.label] == ["scipy==1.14.1", "absl-py==2.1.0 scipy==1.13.1"]
+    assert control.is_control
+    assert second.packages == ("absl-py==2.1.0", "scipy==1.13.1")
+    assert run_folder.read_run(second.folder)["settings"]["with"] == list(second.packages)
+    assert {launch for launch, _ in groups(second.folder)} == {0, 1, 2}
+    assert all((side.folder / name).stat().st_size for side in (first, second) for name in REPORT)
+    document = json.loads((tmp_path / "run" / "gate.json").read_text(encoding="utf-8"))
+    assert [one["with"] for one in (document["first"], *document["others"])] == [
+        list(first.packages),
+        list(second.packages),
+    ]
+    compared = call("compare", tmp_path / "run", first.label, second.label, "--axis", "side")
+    assert compared.code == 0, compared.err
+    assert call("check", tmp_path / "run").code == 0

@@ -10,52 +10,56 @@ import pytest
 
 import stored
 from pyopbench.model.errors import BadInput
-from pyopbench.store import integrity, versions
+from pyopbench.store import integrity, run_sides
 from pyopbench.store.read import read_source
 
 
 def test_a_version_that_comes_again_gets_a_number(tmp_path: Path) -> None:
-    named = versions.named(tmp_path, ["2.21.0", "2.16.2", "2.21.0", "2.21.0"])
+    named = stored.name_versions(tmp_path, ["2.21.0", "2.16.2", "2.21.0", "2.21.0"])
     assert [one.label for one in named] == ["2.21.0", "2.16.2", "2.21.0-2", "2.21.0-3"]
     assert [one.tf for one in named] == ["2.21.0", "2.16.2", "2.21.0", "2.21.0"]
     assert len({one.folder for one in named}) == 4
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
-    assert not versions.is_here(tmp_path)
-    named = versions.named(tmp_path, ["2.16.2", "2.21.0"])
-    versions.write(tmp_path, named)
-    assert versions.is_here(tmp_path)
-    assert versions.read(tmp_path) == named
+    assert not run_sides.is_here(tmp_path)
+    named = stored.name_versions(tmp_path, ["2.16.2", "2.21.0"])
+    run_sides.write(tmp_path, named)
+    assert run_sides.is_here(tmp_path)
+    assert run_sides.read(tmp_path) == named
 
 
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
         ("", "no JSON: Expecting value: line 1 column 1 (char 0)"),
-        ('{"schema": 1', "no JSON: Expecting ',' delimiter: line 1 column 13 (char 12)"),
-        ('{"schema": 1}', "missing versions"),
-        ('{"schema": 2, "versions": []}', "schema is 2, and this pyopbench reads 1"),
-        ('{"schema": 1, "versions": [{"label": "a"}]}', "versions[0]: missing tf"),
+        ('{"sides": 1', "no JSON: Expecting ',' delimiter: line 1 column 12 (char 11)"),
+        ("{}", "missing sides"),
+        ('{"sides": [{"tf": "2.21.0"}]}', "sides[0]: missing label"),
+        ('{"sides": [{"label": "a", "packages": ["numpy"]}]}', "'numpy' names no versions of packages"),
         (
-            '{"schema": 1, "versions": [{"label": "../x", "tf": "2.21.0"}]}',
-            "labels that do not belong to the versions, which are 2.21.0",
+            '{"sides": [{"label": "a", "packages": ["numpy==1", "a==1"]}]}',
+            "'numpy==1,a==1' names no versions of packages",
         ),
-        ('{"schema": 1, "versions": []}', "it names no version"),
-        ('{"schema": 1, "versions": [{"label": "../x", "tf": "../x"}]}', "'../x' is no version of TensorFlow"),
+        (
+            '{"sides": [{"label": "../x", "tf": "2.21.0"}]}',
+            "labels that do not belong to the sides, which are 2.21.0",
+        ),
+        ('{"sides": []}', "it names no side"),
+        ('{"sides": [{"label": "../x", "tf": "../x"}]}', "'../x' is no version of TensorFlow"),
     ],
 )
 def test_a_file_that_is_not_as_it_was_written_is_refused(tmp_path: Path, content: str, problem: str) -> None:
-    (tmp_path / versions.FILE).write_text(content, encoding="utf-8")
+    (tmp_path / run_sides.FILE).write_text(content, encoding="utf-8")
     with pytest.raises(BadInput) as refused:
-        versions.read(tmp_path)
-    assert refused.value.received == f"{tmp_path / versions.FILE}: {problem}"
+        run_sides.read(tmp_path)
+    assert refused.value.received == f"{tmp_path / run_sides.FILE}: {problem}"
 
 
 def test_a_file_that_python_cannot_read_is_refused(tmp_path: Path) -> None:
-    (tmp_path / versions.FILE).write_text("[" * 5000, encoding="utf-8")
+    (tmp_path / run_sides.FILE).write_text("[" * 5000, encoding="utf-8")
     with pytest.raises(BadInput) as refused:
-        versions.read(tmp_path)
+        run_sides.read(tmp_path)
     assert isinstance(refused.value.__cause__, RecursionError)
 
 
@@ -71,10 +75,10 @@ def write_run(folder: Path, tf: str, launches: int) -> None:
 
 def test_each_version_is_a_run_in_blocks(tmp_path: Path) -> None:
     """Launches of the same number are a block; the same version twice stays two."""
-    named = versions.named(tmp_path, ["2.16.2", "2.21.0", "2.21.0"])
+    named = stored.name_versions(tmp_path, ["2.16.2", "2.21.0", "2.21.0"])
     for one, launches in zip(named, (2, 2, 1), strict=True):
         write_run(one.folder, one.tf, launches)
-    versions.write(tmp_path, named)
+    run_sides.write(tmp_path, named)
     runs = read_source(tmp_path)
     assert [run.frame[["tf", "block", "launch", "run"]].to_numpy().tolist() for run in runs] == [
         [["2.16.2", 0, 0, tmp_path.name], ["2.16.2", 1, 1, tmp_path.name]],
@@ -85,19 +89,19 @@ def test_each_version_is_a_run_in_blocks(tmp_path: Path) -> None:
 
 
 def test_the_file_names_labels_and_versions(tmp_path: Path) -> None:
-    versions.write(tmp_path, versions.named(tmp_path, ["2.21.0"]))
-    content = json.loads((tmp_path / versions.FILE).read_text(encoding="utf-8"))
+    run_sides.write(tmp_path, stored.name_versions(tmp_path, ["2.21.0"]))
+    content = json.loads((tmp_path / run_sides.FILE).read_text(encoding="utf-8"))
     content.pop(integrity.KEY)
-    assert content == {"schema": 1, "versions": [{"label": "2.21.0", "tf": "2.21.0"}]}
+    assert content == {"sides": [{"label": "2.21.0", "tf": "2.21.0"}]}
 
 
 @pytest.mark.parametrize("tf", ["../../elsewhere", "/etc", "", "2.21.0/..", "a\nb"])
 def test_a_version_that_would_lead_out_of_the_folder_is_refused(tmp_path: Path, tf: str) -> None:
-    content = {"schema": 1, "versions": [{"label": tf, "tf": tf}]}
-    (tmp_path / versions.FILE).write_text(json.dumps(content), encoding="utf-8")
+    content = {"sides": [{"label": tf, "tf": tf}]}
+    (tmp_path / run_sides.FILE).write_text(json.dumps(content), encoding="utf-8")
     with pytest.raises(BadInput) as refused:
-        versions.read(tmp_path)
-    assert refused.value.received == f"{tmp_path / versions.FILE}: {tf!r} is no version of TensorFlow"
+        run_sides.read(tmp_path)
+    assert refused.value.received == f"{tmp_path / run_sides.FILE}: {tf!r} is no version of TensorFlow"
 
 
 def test_a_link_in_place_of_the_folder_of_a_version_is_refused(tmp_path: Path) -> None:
@@ -105,8 +109,8 @@ def test_a_link_in_place_of_the_folder_of_a_version_is_refused(tmp_path: Path) -
     folder, elsewhere = tmp_path / "run", tmp_path / "elsewhere"
     folder.mkdir()
     elsewhere.mkdir()
-    every = versions.named(folder, ["2.21.0"])
-    versions.write(folder, every)
+    every = stored.name_versions(folder, ["2.21.0"])
+    run_sides.write(folder, every)
     every[0].folder.symlink_to(elsewhere, target_is_directory=True)
-    told = f"{every[0].folder}: a link in place of the folder of a version"
-    assert stored.refusal(lambda: versions.read(folder)) == told
+    told = f"{every[0].folder}: a link in place of the folder of a side"
+    assert stored.refusal(lambda: run_sides.read(folder)) == told
