@@ -176,7 +176,7 @@ COMMANDS = (
         JUDGE,
         "Compare two results: folders of runs, results of asv, files of pytest-benchmark.",
         options.COMPARE,
-        "With --axis commit, tf or variant, name one result and two labels of that axis: "
+        "With --axis commit, tf, side or variant, name one result and two labels of that axis: "
         "`pyopbench compare RESULTS A B --axis tf`. Exit codes: 0 nothing is slower; 1 something is slower; 2 bad "
         "usage; 3 nothing to compare.",
     ),

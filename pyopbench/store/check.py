@@ -137,7 +137,7 @@ def check_folder(folder: Path, *, is_named: bool = False) -> CheckedFolder:
 
     Args:
         folder: its path.
-        is_named: does a `versions.json` say that there is a run in it?
+        is_named: does a `sides.json` say that there is a run in it?
     """
     names = sorted(os.listdir(folder)) if folder.is_dir() else []
     is_run = is_named or run_folder.RUN_FILE in names or run_folder.SAMPLES_FILE in names
@@ -154,7 +154,7 @@ def _folders_in(folder: Path) -> Iterator[Path]:
 
 
 def _versions_in(folder: Path) -> list[Path]:
-    """Return the folders that a `versions.json` says to hold a run; none where there is none, or it cannot be read."""
+    """Return the folders that a `sides.json` says to hold a run; none where there is none, or it cannot be read."""
     try:
         return [one.folder for one in run_sides.read(folder)]
     except (BadInput, OSError):

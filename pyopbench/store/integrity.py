@@ -3,7 +3,7 @@
 A CRC-32 finds what a disk, a copy or an editor did to a file: every change of up to four bytes in a row, and of what is
 longer all but one in four billion. It is no signature: who wants to deceive can compute it too.
 
-A document ends with its checksum, be it `run.json`, a file beside it, `versions.json`, a certificate, a recording or
+A document ends with its checksum, be it `run.json`, a file beside it, `sides.json`, a certificate, a recording or
 the answer of a report. A line of samples goes on from the checksum of the line before it, the first one from that of
 `run.json`. So a line that is missing, moved or there twice is found as well, and lines of another run.
 """
