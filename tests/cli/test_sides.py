@@ -19,7 +19,7 @@ from pyopbench.judge.bars import Unknown
 from pyopbench.judge.comparison.notes import Paired
 from pyopbench.report.wording.comparison import note_text
 from pyopbench.report.wording.requirements import required_text, unknown_text
-from pyopbench.store import run_folder, run_sides
+from pyopbench.store import integrity, run_folder, run_sides
 
 
 @pytest.fixture(autouse=True)
@@ -95,7 +95,8 @@ def test_a_version_that_is_not_there_is_bad_usage(call: Call, tmp_path: Path) ->
 
 def rewrite(folder: Path, lines: list[dict[str, Any]]) -> None:
     """Put other lines in place of those of a run, sealed as pyopbench does."""
-    content = run_folder.read_run(folder)
+    content = json.loads((folder / run_folder.RUN_FILE).read_text(encoding="utf-8"))
+    content.pop(integrity.KEY)
     for name in (run_folder.RUN_FILE, run_folder.SAMPLES_FILE):
         (folder / name).unlink()
     stored.write(folder, content, lines)
@@ -156,12 +157,12 @@ def test_json_of_several_sides_has_what_changed_from_the_first(call: Call, finis
 
 def test_an_environment_that_is_slower_fails_only_where_that_is_asked_for(call: Call, finished: Path) -> None:
     samples = run_sides.read(finished)[1].folder / run_folder.SAMPLES_FILE
-    slow = [
-        {**line, "samples": {key: [[*row[:3], 2 * row[3], *row[4:]] for row in rows] for key, rows in found.items()}}
-        if (found := line.get("samples"))
-        else line
-        for line in run_folder.read_lines(samples.parent)[0]
-    ]
+    slow = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
+    for line in slow:
+        line.pop(integrity.KEY)
+        for rows in line.get("samples", {}).values():
+            for row in rows:
+                row[3] *= 2
     rewrite(samples.parent, slow)
     assert call("report", finished).code == 0
     assert call("report", finished, "--fail-on", "slower:10%").code == 1
@@ -179,7 +180,7 @@ def test_versions_of_packages_are_sides_like_any_other(
     assert [first.label, second.label] == ["scipy==1.14.1", "absl-py==2.1.0 scipy==1.13.1"]
     assert control.is_control
     assert second.packages == ("absl-py==2.1.0", "scipy==1.13.1")
-    assert run_folder.read_run(second.folder)["settings"]["with"] == list(second.packages)
+    assert run_folder.read_run(second.folder).settings.packages == list(second.packages)
     assert {launch for launch, _ in groups(second.folder)} == {0, 1, 2}
     assert all((side.folder / name).stat().st_size for side in (first, second) for name in REPORT)
     document = json.loads((tmp_path / "run" / "gate.json").read_text(encoding="utf-8"))
