@@ -105,7 +105,7 @@ def ask_for_plan(
     request = {"do": "plan", "axes": asdict(axes), "compile": compiles}
     plan = worker.ask(request) if worker is not None else ask_once(request, python=environments.python_of(environment))
     require_loaded(plan)
-    _require_versions(plan["environment"], environment)
+    _require_versions(plan.get("environment", {}), environment)
     return plan
 
 

@@ -352,7 +352,7 @@ def of_all(launches: int) -> dict[Path, frozenset[str]]:
 
 
 @pytest.mark.parametrize("together", [None, of_all])
-def test_a_look_takes_no_large_share_of_the_time_that_is_left(now: Now, together: Any) -> None:
+def test_a_look_takes_no_large_share_of_the_time_that_is_left(clock: Now, together: Any) -> None:
     whole = Budget(60.0, clock.seconds)
     clock.seconds += 30.0
     whole.look_seconds = MOST_SHARE * 30.0
@@ -363,7 +363,7 @@ def test_a_look_takes_no_large_share_of_the_time_that_is_left(now: Now, together
 
 
 @pytest.mark.parametrize("together", [None, of_all])
-def test_what_a_look_takes_is_noted(now: Now, together: Any) -> None:
+def test_what_a_look_takes_is_noted(clock: Now, together: Any) -> None:
     whole, work = Budget(60.0, clock.seconds), Work("a")
 
     def slow(launches: int) -> Any:
