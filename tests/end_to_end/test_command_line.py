@@ -169,8 +169,7 @@ def corrupt(folder: Path, name: str, content: bytes) -> Path:
     [
         (run_folder.RUN_FILE, b"", "run.json"),
         (run_folder.RUN_FILE, b"[]", "run.json"),
-        (run_folder.RUN_FILE, b'{"schema": 99}', "run.json: 99"),
-        (run_folder.RUN_FILE, b'{"schema": 1}', "run.json: missing run"),
+        (run_folder.RUN_FILE, b'{"run": 99}', "run.json"),
         (run_folder.SAMPLES_FILE, b'{"kind": "launch"}\n', "samples.jsonl:1"),
         (run_folder.SAMPLES_FILE, b"\n{}\n", "samples.jsonl:1"),
     ],
