@@ -12,7 +12,7 @@ import pytest
 from judgements import plain_report
 from pairs import VARIANTS, cases, write_versions
 from pyopbench.judge import judge
-from pyopbench.judge.comparison.diff import reach, reach_of
+from pyopbench.judge.comparison.diff import reach_of
 from pyopbench.judge.comparison.versions import VersionComparison
 from pyopbench.judge.judge import Judgement
 from pyopbench.judge.verdicts import Verdict
@@ -110,7 +110,7 @@ def test_versions_that_do_not_differ_have_no_list(tmp_path: Path) -> None:
     assert [case.verdict.outcome for case in comparison.cases] == ["equivalent"] * 6
     _, answers, said = section.build(*alike)
     assert answers.caption == "What to do, by side"
-    assert said == Paragraph(f"2.21.0 against 2.16.2: {comparison.summary()} {reach(comparison)}")
+    assert said == Paragraph(f"2.21.0 against 2.16.2: {comparison.summary()} {reach_of(comparison).text()}")
 
 
 def test_a_version_without_a_number_is_named_with_its_reason(tmp_path: Path) -> None:
