@@ -28,7 +28,7 @@ import numpy.typing as npt
 from change_thresholds import DRAWN
 from gate_trials import at_most
 
-from pyopbench.judge.comparison.verdicts import verdicts_on
+from pyopbench.judge.verdicts import verdicts_on
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.parse import parse_duration
 from pyopbench.model.write_file import write_atomically

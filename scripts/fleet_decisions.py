@@ -27,9 +27,8 @@ from pathlib import Path
 from fleet_hosts import ROOT, Site, run_client
 
 from pyopbench.judge.choice import Choice
-from pyopbench.judge.decide import Judgement
 from pyopbench.judge.decision import Decision
-from pyopbench.judge.judge import Judging, judge
+from pyopbench.judge.judge import Judgement, Judging, judge
 from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.store import run_folder

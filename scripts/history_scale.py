@@ -24,8 +24,7 @@ from helpers import helper
 
 from pyopbench.judge.comparison.changes import Traced, changes_in, importance
 from pyopbench.judge.comparison.history import History, Options
-from pyopbench.judge.comparison.moments import Moment
-from pyopbench.judge.comparison.series import Series
+from pyopbench.judge.comparison.series import Moment, Series
 from pyopbench.report.history_page import html
 from pyopbench.stats.change_points import segment
 

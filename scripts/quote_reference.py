@@ -16,12 +16,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pyopbench.judge.answer import Answer
+from pyopbench.judge.findings import Answer
 from pyopbench.model import formatting
 from pyopbench.report.markdown import escape
 from pyopbench.report.sections.certificate import rows_of
-from pyopbench.report.wording.certificate import miss_text, renaming_text
-from pyopbench.report.wording.decisions import answer_text
+from pyopbench.report.wording.certificate import renaming_text
 from pyopbench.store import run_folder
 from pyopbench.store.certificate import Certificate
 from pyopbench.store.promises import misses_of
@@ -95,7 +94,7 @@ def certified(folder: Path = CERTIFICATES) -> str:
         tuple(map(escape, (what, promised, *(rows.get(what, missing)[0] for rows in columns.values()))))
         for what, promised in promises.items()
     ]
-    misses = {made: [miss_text(miss) for miss in misses_of(one)] for made, one in certificates.items()}
+    misses = {made: [miss.text() for miss in misses_of(one)] for made, one in certificates.items()}
     renamed = {
         made: [renaming_text(each) for each in one.decisions.renamed] if one.decisions else []
         for made, one in certificates.items()
@@ -187,7 +186,7 @@ def _cells(decision: dict[str, Any] | None) -> tuple[str, str]:
     saved = formatting.MISSING
     if decision["choice"] is not None:
         saved = formatting.saved_at_least(decision["saved"], decision["saved_low"])
-    answer = answer_text(Answer(decision["action"], decision["choice"]))
+    answer = Answer(decision["action"], decision["choice"]).text()
     return escape(answer), escape(saved)
 
 

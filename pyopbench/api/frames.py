@@ -12,14 +12,11 @@ import pandas as pd
 
 from pyopbench.judge.latencies import label_of
 from pyopbench.model.case import Case
-from pyopbench.report.wording.comparison import unmatched_text
-from pyopbench.report.wording.decisions import answer_text, why
-from pyopbench.report.wording.verdicts import unresolved_text
 
 if TYPE_CHECKING:
     from pyopbench.judge.comparison.diff import Comparison
     from pyopbench.judge.comparison.gate import Gate
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
     from pyopbench.judge.pipeline import PipelineJudgement
     from pyopbench.stats.unresolved import Unresolved
 
@@ -161,7 +158,7 @@ TYPES: dict[str, Any] = {"count": "Int64", "bool": "bool", "text": "string"}
 def decisions(judgement: Judgement) -> pd.DataFrame:
     """Return a row for each op and use, with the columns `DECISIONS`."""
     made = judgement.decisions
-    texts = ({"answer": answer_text(one.answer), "reason": why(one)} for one in made)
+    texts = ({"answer": one.answer.text(), "reason": one.why()} for one in made)
     return _frame(DECISIONS, ({**vars(one), **words} for one, words in zip(made, texts, strict=True)))
 
 
@@ -209,7 +206,7 @@ def compared(comparison: Comparison) -> pd.DataFrame:
 def unmatched(comparison: Comparison) -> pd.DataFrame:
     """Return a row for each case of one side alone, with the columns `UNMATCHED`."""
     found = comparison.unmatched
-    rows = ({"case": str(one.key), "side": one.side, "kind": one.kind, "reason": unmatched_text(one)} for one in found)
+    rows = ({"case": str(one.key), "side": one.side, "kind": one.kind, "reason": one.text()} for one in found)
     return _frame(UNMATCHED, rows)
 
 
@@ -257,7 +254,7 @@ def _case(key: str, judgement: Judgement) -> dict[str, Any]:
 
 
 def _reason(reason: Unresolved | None) -> str | None:
-    return None if reason is None else unresolved_text(reason)
+    return None if reason is None else reason.text()
 
 
 def _frame(columns: Sequence[Column], rows: Iterable[dict[Any, Any]]) -> pd.DataFrame:

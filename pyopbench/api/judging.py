@@ -14,7 +14,7 @@ from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import BadInput
 
 if TYPE_CHECKING:
-    from pyopbench.judge.step_savings import Step
+    from pyopbench.judge.program import Step
     from pyopbench.store.mix_file import Calls
 
 Mix: TypeAlias = Mapping[int, float] | str | Path | None
@@ -83,6 +83,6 @@ def _step(calls: float | None, seconds: float | None) -> Step | None:
             legal="both of them, above 0",
             hint="for example calls_per_step=1, step_seconds=0.120",
         )
-    from pyopbench.judge.step_savings import Step
+    from pyopbench.judge.program import Step
 
     return Step(calls, seconds)

@@ -16,14 +16,11 @@ from pyopbench.model.errors import BadInput
 from pyopbench.model.ownership import require_own
 from pyopbench.model.write_file import write_atomically
 from pyopbench.report import notebook
-from pyopbench.report.wording.comparison import summary, title
-from pyopbench.report.wording.decisions import answer_text
-from pyopbench.report.wording.pipeline import answer_text as pipeline_answer_text
 from pyopbench.store import integrity, run_folder
 
 if TYPE_CHECKING:
     from pyopbench.judge.comparison.diff import Comparison
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
     from pyopbench.judge.pipeline import PipelineJudgement
 
 SHOWN = 20
@@ -109,9 +106,7 @@ class RunResult:
 
     def __repr__(self) -> str:
         made = self.judgement.decisions
-        lines = [
-            f"  {one.op} for {one.use}: {answer_text(one.answer)}{_saving(one.saved, one.saved_low)}" for one in made
-        ]
+        lines = [f"  {one.op} for {one.use}: {one.answer.text()}{_saving(one.saved, one.saved_low)}" for one in made]
         more = [f"  and {len(made) - SHOWN:,} more"] if len(made) > SHOWN else []
         where = formatting.listing([str(one) for one in self.sources])
         return "\n".join([f"RunResult of {where}: {formatting.count(len(made), 'decision')}", *lines[:SHOWN], *more])
@@ -172,7 +167,7 @@ class ComparisonResult:
         return place
 
     def __repr__(self) -> str:
-        return f"ComparisonResult: {title(self.comparison)}\n  {summary(self.comparison)}"
+        return f"ComparisonResult: {self.comparison.title()}\n  {self.comparison.summary()}"
 
     def _repr_html_(self) -> str:
         return notebook.comparison_html(self.comparison)
@@ -210,7 +205,7 @@ class PipelineResult:
 
     def __repr__(self) -> str:
         name = self.judgement.document["op"]["name"]
-        return f"PipelineResult of {name}\n  {pipeline_answer_text(self.judgement)}"
+        return f"PipelineResult of {name}\n  {self.judgement.answer_text()}"
 
     def _repr_html_(self) -> str:
         return self._html

@@ -14,18 +14,17 @@ from pyopbench.api import frames
 from pyopbench.api.results import ComparisonResult, RunResult, links_in
 from pyopbench.engine import plan, stored_run
 from pyopbench.engine.sides import failing_slowdown, find_measured
+from pyopbench.judge.comparison import gate as gate_wording
 from pyopbench.judge.comparison.gate import Gate, read_gate
 from pyopbench.judge.comparison.versions import VersionComparison, judge_versions
 from pyopbench.judge.judge import Judging, judge
 from pyopbench.model.ownership import require_own
 from pyopbench.report import notebook
-from pyopbench.report.wording import gate as gate_wording
-from pyopbench.report.wording.comparison import summary, title
 from pyopbench.store import run_sides
 from pyopbench.store.run_sides import Side
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
 
 
 def result_of(folder: Path, judging: Judging, fail_on: str | None = None) -> AnyResult:
@@ -171,8 +170,8 @@ class SidesResult:
     def __repr__(self) -> str:
         if self.across is None:
             names = [f"  {gate_wording.name_text(one)}" for one in (self.gate.first, *self.gate.others)]
-            return "\n".join([f"SidesResult of {self.folder}: {gate_wording.answer_text(self.gate)}", *names])
-        each = [f"  {title(one.comparison)}\n    {summary(one.comparison)}" for one in self.comparisons.values()]
+            return "\n".join([f"SidesResult of {self.folder}: {self.gate.answer_text()}", *names])
+        each = [f"  {one.comparison.title()}\n    {one.comparison.summary()}" for one in self.comparisons.values()]
         return "\n".join([f"SidesResult of {self.folder}: {', '.join(self.runs)}", *each])
 
     def _repr_html_(self) -> str:

@@ -12,7 +12,7 @@ from pyopbench.api.several_results import AnyResult, SidesResult, result_of
 from pyopbench.engine import stored_run
 from pyopbench.engine.stored_run import find_target
 from pyopbench.judge.comparison.diff import compare_sides
-from pyopbench.judge.comparison.select import read_sides
+from pyopbench.judge.comparison.sides import read_sides
 from pyopbench.judge.judge import judge
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import BadInput

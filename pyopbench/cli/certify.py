@@ -49,12 +49,12 @@ def certify(*, quick: bool, out_path: Path | None, as_json: bool) -> int:
         out.print_json(read_bytes(folder / FILE, CERTIFICATE).decode())
     else:
         _print(certificate, folder)
-    from pyopbench.report.wording.certificate import AFTER_MISSES, miss_text
+    from pyopbench.report.wording.certificate import AFTER_MISSES
     from pyopbench.store.promises import misses_of
 
     misses = misses_of(certificate)
     for miss in misses:
-        say(f"[bold red]missed:[/] {escape(miss_text(miss))}", err)
+        say(f"[bold red]missed:[/] {escape(miss.text())}", err)
     if misses:
         say(AFTER_MISSES, err, mark=detail_label("next"))
     return EXIT_MISSED if misses else 0

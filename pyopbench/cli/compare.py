@@ -46,14 +46,13 @@ def compare(
     slowdown = parse_fail_on(fail_on, minimum_effect)
     # pandas and SciPy cost a second, which a mistake in the options need not pay.
     from pyopbench.judge.comparison.diff import compare_sides
-    from pyopbench.judge.comparison.select import read_sides
+    from pyopbench.judge.comparison.sides import read_sides
     from pyopbench.report import comparison
-    from pyopbench.report.wording.warnings import warning_text
 
     sides = read_sides(list(words), axis)
     for run in (*sides.first.runs, *sides.second.runs):
         for warning in run.warnings:
-            say(f"[yellow]warning:[/] {escape(warning_text(warning))}", err)
+            say(f"[yellow]warning:[/] {escape(warning.text())}", err)
     found = compare_sides(sides, minimum_effect, run_spread)
     slower = () if slowdown is None else found.slower_by(slowdown)
     said = _said(slowdown, len(slower)) if found.smallest is not None else NOTHING_TOLD
@@ -117,14 +116,13 @@ def _said(slowdown: float | None, many: int) -> str:
 
 def print_comparison(found: Comparison, said: str) -> None:
     """Print a comparison for a terminal, and a last sentence."""
-    from pyopbench.judge.comparison.notes import notes_of
+    from pyopbench.judge.comparison.diff import heading_of, notes_of
     from pyopbench.report import comparison
-    from pyopbench.report.wording.comparison import note_text, summary, title
 
-    out.print(f"[bold]{escape(title(found))}[/]\n")
-    for note in map(note_text, notes_of(found)):
-        heading = f"[bold yellow]{escape(note.heading)}:[/] " if note.heading else ""
-        out.print(f"{heading}{escape(note.text)}")
+    out.print(f"[bold]{escape(found.title())}[/]\n")
+    for note in notes_of(found):
+        heading = f"[bold yellow]{escape(heading_of(note))}:[/] " if heading_of(note) else ""
+        out.print(f"{heading}{escape(note.text())}")
     out.print()
     if found.differences:
         print_table("What else differs", ("environment", "A", "B"), comparison.differences(found))
@@ -136,5 +134,5 @@ def print_comparison(found: Comparison, said: str) -> None:
         out.print(f"and {len(found.cases) - len(rows):,} more, in --markdown and --json\n")
     if found.unmatched:
         print_table("Measured on one side only", ("cases", "only in", "why"), comparison.unmatched(found))
-    out.print(escape(summary(found)))
+    out.print(escape(found.summary()))
     say(escape(said))

@@ -22,8 +22,8 @@ from pyopbench.store.integrity import sealed
 from pyopbench.store.open_file import REPORT, read_bytes
 
 if TYPE_CHECKING:
+    from pyopbench.judge.comparison.changes import Confirmation, Rerun
     from pyopbench.judge.comparison.history import History, Options
-    from pyopbench.judge.comparison.reruns import Confirmation, Rerun
 
 EXIT_SLOWER = 1
 RERUNS = "reruns"
@@ -54,13 +54,12 @@ def history(
     gc.set_threshold(ALLOCATIONS_BETWEEN_COLLECTIONS)
     # pandas and SciPy cost a second, which a mistake in the options need not pay.
     from pyopbench.judge.comparison.history import read_history
-    from pyopbench.report.wording.warnings import warning_text
 
     with err.status("reading"):
         known = list(_confirmations(out_path, options))
         found = read_history(results, options, known)
     for warning in found.warnings[:MOST_ROWS]:
-        say(f"[yellow]warning:[/] {escape(warning_text(warning))}", err)
+        say(f"[yellow]warning:[/] {escape(warning.text())}", err)
     if len(found.warnings) > MOST_ROWS:
         more = formatting.count(len(found.warnings) - MOST_ROWS, "more warning")
         say(f"and {more}, all in history.json", err)
@@ -92,7 +91,7 @@ def _options(by: Literal["commit", "tf", "date"] | None, effect: float, spread: 
 
 def _confirmations(folder: Path, options: Options) -> Iterator[Confirmation]:
     """Yield what was measured again before, in the order of its folders' names."""
-    from pyopbench.judge.comparison.reruns import read_confirmation
+    from pyopbench.judge.comparison.changes import read_confirmation
 
     for path in sorted((folder / RERUNS).glob("*")):
         found = read_confirmation(path, options.minimum_effect)
@@ -103,19 +102,18 @@ def _confirmations(folder: Path, options: Options) -> Iterator[Confirmation]:
 def _measure_again(found: History, folder: Path, seconds: float | None) -> int:
     """Measure both sides of each suspicion, and go on where that did not tell; return of how many pairs of moments."""
     from pyopbench.report.history import reruns_of
-    from pyopbench.report.wording.history import rerun_text
 
     wanted = reruns_of(found)
     able = [one for one in wanted if one.tool == "pyopbench" and one.axis in RERUN_AXES]
     for one in wanted:
         if one not in able:
-            say(f"[yellow]not measured again:[/] {escape(rerun_text(one))}", err)
+            say(f"[yellow]not measured again:[/] {escape(one.text())}", err)
     for number, one in enumerate(able, 1):
-        say(f"re-run {number} of {len(able)}: {escape(rerun_text(one))}", err)
+        say(f"re-run {number} of {len(able)}: {escape(one.text())}", err)
         _rerun(one, folder / RERUNS, seconds)
     unsettled = [one for one in reruns_of(found, "open") if one.tool == "pyopbench"]
     for one in unsettled:
-        say(f"going on with what is not settled: {escape(rerun_text(one))}", err)
+        say(f"going on with what is not settled: {escape(one.text())}", err)
         _rerun(one, folder / RERUNS, seconds)
     return len(able) + len(unsettled)
 
@@ -156,21 +154,21 @@ def _write(found: History, folder: Path) -> None:
 
 
 def _print(found: History, folder: Path) -> None:
+    from pyopbench.judge.comparison.history import CHANGES_CAPTION
     from pyopbench.report.history import reruns_of, short_rows
-    from pyopbench.report.wording.history import CHANGES_CAPTION, alarm_text, remark_text, rerun_text, summary, title
 
-    out.print(f"[bold]{escape(title(found))}[/]\n")
+    out.print(f"[bold]{escape(found.title())}[/]\n")
     if found.changes:
         shared, columns, rows = short_rows(found, MOST_ROWS)
         print_table(f"{CHANGES_CAPTION}{shared and f'; all are {shared}'}", columns, rows, folds=True)
     if len(found.changes) > MOST_ROWS:
         out.print(f"and {len(found.changes) - MOST_ROWS:,} more, in the files\n")
-    say(escape(summary(found)))
+    say(escape(found.summary()))
     if found.changes:
-        say(escape(alarm_text(found)))
+        say(escape(found.alarm_text()))
     for remark in found.remarks:
-        say(escape(remark_text(remark)), mark="- ")
-    _print_commands([rerun_text(one) for one in reruns_of(found)])
+        say(escape(remark.text()), mark="- ")
+    _print_commands([one.text() for one in reruns_of(found)])
     out.print(f"page: {escape(str(folder / 'history.html'))}", soft_wrap=True)
 
 

@@ -17,7 +17,7 @@ from pyopbench.model.errors import BadInput
 from pyopbench.model.parse import parse_shard
 
 if TYPE_CHECKING:
-    from pyopbench.judge.step_savings import Step
+    from pyopbench.judge.program import Step
 
 
 def read_axes(
@@ -85,6 +85,6 @@ def _read_step(calls: float | None, seconds: float | None) -> Step | None:
             received=given,
             hint="give both, above 0; for example --calls-per-step 1 --step-ms 120",
         )
-    from pyopbench.judge.step_savings import Step
+    from pyopbench.judge.program import Step
 
     return Step(calls, seconds)

@@ -18,18 +18,20 @@ from pyopbench.engine.settings import FULL, QUICK, Settings
 from pyopbench.engine.sides import usual_effect
 from pyopbench.engine.stored_run import find_target
 from pyopbench.judge import judge
-from pyopbench.judge.bars import Unknown
+from pyopbench.judge.decision import Unknown
 from pyopbench.judge.findings import (
     BaselineFailed,
     BaselineNotMeasured,
     BaselineTooNoisy,
     BeyondMeasured,
     DtypeNotCalled,
+    MoreMachines,
     NoCandidate,
+    SecondLaunch,
     StillOpen,
 )
+from pyopbench.judge.judge import Judgement
 from pyopbench.judge.requirements import GPU, PROBES
-from pyopbench.judge.settling import MoreMachines, SecondLaunch
 from pyopbench.model.case import BASELINE, UNLIMITED, Case
 from pyopbench.model.errors import BadInput
 from pyopbench.model.label import Label
@@ -40,7 +42,6 @@ from pyopbench.store import probes as probes_file
 from pyopbench.store.open_file import REPORT, read_bytes
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
     from pyopbench.judge.decision import Decision
     from pyopbench.store.content import Settings as StoredSettings
     from pyopbench.store.run import Run
@@ -116,12 +117,11 @@ def write_report(
         ended: how the measuring ended that this report follows; None where nothing was measured now.
     """
     with err.status("judging"):
-        from pyopbench.report.wording.warnings import warning_text
         from pyopbench.report.write import report_results  # heavy, so that only what judges waits for it
 
         judgement = report_results(folders, folder, options)
     for warning in judgement.run.warnings:
-        say(f"[yellow]warning:[/] {escape(warning_text(warning))}", err)
+        say(f"[yellow]warning:[/] {escape(warning.text())}", err)
     if as_json:
         out.print_json(read_bytes(folder / "decisions.json", REPORT).decode())
     else:
@@ -295,11 +295,9 @@ def print_report(judgement: Judgement, folder: Path, ended: Ended | None, folder
     from pyopbench.judge import stopping
     from pyopbench.report import terminal
     from pyopbench.report.sections._required import remarks
-    from pyopbench.report.wording.limitations import limitation_text
-    from pyopbench.report.wording.stopping import progress_text
 
     for limitation in judgement.run.cannot:
-        say(f"[yellow]{escape(judgement.run.tool)}:[/] {escape(limitation_text(limitation))}")
+        say(f"[yellow]{escape(judgement.run.tool)}:[/] {escape(limitation.text())}")
     for table in terminal.tables(judgement):
         print_table(table.title, table.columns, table.rows)
     for note in (*terminal.notes(judgement), *terminal.commands(judgement), *remarks(judgement)):
@@ -319,6 +317,6 @@ def print_report(judgement: Judgement, folder: Path, ended: Ended | None, folder
     print_failures([one for one in judgement.run.failures if one.status not in EXPECTED])
     if ended is not None:
         most = judgement.run.settings.launches
-        say(progress_text(stopping.look(judgement, ended.launches, most)))
+        say(stopping.look(judgement, ended.launches, most).progress_text())
         say(sampling_text(ended.sampling_seconds, ended.seconds), err)
     out.print(f"report: {escape(str(folder / 'report.html'))}", soft_wrap=True)

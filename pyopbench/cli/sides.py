@@ -21,7 +21,7 @@ from pyopbench.store.run_sides import Side
 if TYPE_CHECKING:
     from pyopbench.judge.comparison.gate import Gate
     from pyopbench.judge.comparison.versions import VersionComparison
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
 
 
 def report_sides(folder: Path, options: judge.Judging, fail_on: str | None, *, as_json: bool = False) -> int:
@@ -50,14 +50,13 @@ def _report_environments(folder: Path, options: judge.Judging, *, is_silent: boo
     """Write a report for each environment and a comparison for each but the first; was a variant wrong on one?"""
     from pyopbench.report import write
     from pyopbench.report.sections._required import remarks
-    from pyopbench.report.wording.warnings import warning_text
 
     found, unmeasured = sides.find_measured(folder)
     _warn_of_unmeasured(folder, unmeasured)
     with err.status(escape(printable(f"judging {formatting.listing([side.label for side in found])}"))):
         judgements, across = write.report_versions(folder, found, options, unmeasured)
     for warning in dict.fromkeys(warning for judgement in judgements for warning in judgement.run.warnings):
-        say(f"[yellow]warning:[/] {escape(warning_text(warning))}", err)
+        say(f"[yellow]warning:[/] {escape(warning.text())}", err)
     if not is_silent:
         _print_answers(found, judgements)
         for side in found[1:]:
@@ -83,13 +82,12 @@ def _warn_of_unmeasured(folder: Path, whys: Mapping[str, str]) -> None:
 
 
 def _print_answers(found: Sequence[Side], judgements: Sequence[Judgement]) -> None:
-    from pyopbench.report.wording.decisions import answer_text
 
     settings = dict.fromkeys(
         (one.op, one.use, one.mode, one.dtype) for judgement in judgements for one in judgement.decisions
     )
     answers = [
-        {(one.op, one.use, one.mode, one.dtype): answer_text(one.answer) for one in judgement.decisions}
+        {(one.op, one.use, one.mode, one.dtype): one.answer.text() for one in judgement.decisions}
         for judgement in judgements
     ]
     # Mode and dtype are shown where there are several.
@@ -115,20 +113,20 @@ def _compare(folder: Path, across: VersionComparison, label: str) -> None:
 
 def print_gate(gate: Gate, folder: Path) -> None:
     """Print the result: the answer, changed values, what cannot be measured, the cases, and the control."""
+    from pyopbench.judge.comparison import gate as wording
     from pyopbench.report import gate as report
-    from pyopbench.report.wording import gate as wording
 
     style = {"passed": "green", "failed": "red", "nothing": "yellow"}[gate.outcome]
-    say(f"[bold {style}]{escape(wording.answer_text(gate))}[/]\n")
+    say(f"[bold {style}]{escape(gate.answer_text())}[/]\n")
     for version in (gate.first, *gate.others):
         out.print(escape(wording.name_text(version)), soft_wrap=True)
     out.print()
     for finding in report.findings(gate):
         say(escape(finding), mark="- ")
-    say(escape(wording.values_text(gate)), mark="- ")
+    say(escape(gate.values_text()), mark="- ")
     out.print()
     _print_cases(gate)
-    for sentence in (wording.reach_text(gate), wording.twins_text(gate)):
+    for sentence in (gate.reach_text(), gate.control_text()):
         say(escape(sentence))
     files = formatting.listing([str(folder / name) for name in (report.COMMENT, report.DOCUMENT, report.JUNIT)])
     out.print(f"written: {escape(files)}", soft_wrap=True)

@@ -17,11 +17,11 @@ from rich.markup import escape
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.engine.port import write_port
 from pyopbench.engine.worker_process import ask_once
+from pyopbench.judge.ports import commands_text, notes_text
 from pyopbench.model.discover import bring_own, find, require_known
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import brought
 from pyopbench.model.write_file import write_new
-from pyopbench.report.wording.port import commands_text, notes_text
 
 
 def new_op(path: Path, *, kernel: bool) -> None:

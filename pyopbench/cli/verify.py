@@ -15,14 +15,13 @@ from pyopbench.cli.output import err, out, print_failures, print_table, say
 from pyopbench.cli.read_options import read_axes
 from pyopbench.engine import plan as planning
 from pyopbench.engine.verify import EVERYTHING, BatchedFinding, Finding, verify_batched, verify_cases
-from pyopbench.judge.writable_ports import WritablePort
+from pyopbench.judge.ports import WritablePort, how_to_write_one
 from pyopbench.model import formatting
 from pyopbench.model.case import MODE_SUMMARIES, Axes, Case
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import brought
 from pyopbench.model.portable import BATCHED, port_words
 from pyopbench.model.side import Environment
-from pyopbench.report.wording.port import how_to_write_one
 
 EXIT_WRONG = 1
 TIMEOUT_SECONDS = 120.0

@@ -28,8 +28,8 @@ from pyopbench.engine.measure import Ended, measure_run
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.worker_process import ask_once
 from pyopbench.judge import judge
-from pyopbench.judge.decide import Judgement
 from pyopbench.judge.decision import Verdict
+from pyopbench.judge.judge import Judgement
 from pyopbench.judge.repetition import repetition_of, run_effect_of
 from pyopbench.model import formatting
 from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, Axes, Case

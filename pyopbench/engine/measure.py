@@ -24,6 +24,7 @@ from pyopbench.engine.settings import Settings
 from pyopbench.engine.sweeps import SWEEP_ROUNDS, Contrasts, Sweeps, works_of
 from pyopbench.engine.warming import Warming
 from pyopbench.judge import judge
+from pyopbench.judge.comparison import diff
 from pyopbench.model.case import UNLIMITED
 from pyopbench.model.checkout import Checkout
 from pyopbench.model.errors import PyopbenchError, WorkerLost
@@ -81,7 +82,7 @@ def begin(
 
 def _warn_of_values(folder: Path, listener: Listener) -> None:
     """Tell, before anything is timed, which sides compute other values or cannot be measured."""
-    from pyopbench.report.wording import gate  # pandas, which takes a second
+    from pyopbench.judge.comparison import gate  # pandas, which takes a second
 
     for side in run_sides.read_all(folder):
         if side.problem is not None:
@@ -152,9 +153,7 @@ def _look_together(
     folder: Path, options: judge.Judging, listener: Listener, launches: int
 ) -> Mapping[Path, frozenset[str]]:
     """Return what is open between sides; of environments what is open on each as well."""
-    from pyopbench.judge.comparison import look
-
-    found = look.look(folder, options.minimum_effect)
+    found = diff.look(folder, options.minimum_effect)
     open_ = dict(found.open)
     if not run_sides.has_revisions(folder):
         for part in run_sides.folders_of(folder):
@@ -165,7 +164,7 @@ def _look_together(
 
 def _look(folder: Path, options: judge.Judging, listener: Listener, most: int, launches: int) -> frozenset[str]:
     found = judge.look(folder, options, launches, most)
-    listener.say(wording.look_text(found))
+    listener.say(found.text())
     return found.open
 
 

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.worker_process import CaseLost
-from pyopbench.judge.bounded_cases import may_have_bound
+from pyopbench.judge.latencies import may_have_bound
 from pyopbench.model.case import EMPTY, FLOOR_OPS, FLOOR_SUFFIX, NO_GRADIENT, TWIN_SUFFIX, Case, Failure
 from pyopbench.model.checkout import Checkout
 from pyopbench.store import run_folder

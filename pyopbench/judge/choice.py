@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from pyopbench.judge.answer import Action, Answer
 from pyopbench.judge.candidates import Candidate
 from pyopbench.judge.contrasts import Contrasts
-from pyopbench.judge.mix import Mix
+from pyopbench.judge.findings import Action, Answer
+from pyopbench.judge.program import Mix
 from pyopbench.stats import estimate
 from pyopbench.stats.corrections import ONE_LOOK, Looks
 from pyopbench.stats.estimate import Estimate

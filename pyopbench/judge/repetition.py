@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from pyopbench.judge.answer import Answer
+from pyopbench.judge.findings import Answer
 from pyopbench.stats.launch_model import estimate_run_effect
 
 if TYPE_CHECKING:
     from pyopbench.judge.choice import Choice
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
     from pyopbench.store.certificate import RunEffect
 
 Key: TypeAlias = tuple[str, str, str, str, str]

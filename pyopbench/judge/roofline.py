@@ -15,18 +15,26 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
-from pyopbench.judge.bounded_cases import BOUNDED
+from pyopbench.judge.latencies import BOUNDED
 from pyopbench.store.content import UNKNOWN_OP, OpFacts
 
 if TYPE_CHECKING:
     from pyopbench.store.lines import Bandwidth as StoredBandwidth
     from pyopbench.store.run import Run
 
+
 BEYOND_SHARE = 1.25
 """That far above its bound a call is not by chance: it does less than its op counts, or less far away."""
 Beyond: TypeAlias = Literal["handed_on", "fewer_bytes", "fewer_operations"]
 """Why a call may be faster than its bound: an op that only moves data may hand its input on and copy nothing; else it
 needs fewer bytes or operations than its op counts."""
+
+BRIEF: dict[Beyond, str] = {
+    "handed_on": "passed on, not copied",
+    "fewer_bytes": "fewer bytes",
+    "fewer_operations": "fewer operations",
+}
+"""For a cell, behind the share."""
 
 
 @dataclass(frozen=True)
@@ -152,3 +160,16 @@ def _bound(row: Mapping[str, Any], op: OpFacts, limits: Limits) -> Bound | None:
 def nearest(bounds: Sequence[Bound]) -> Bound:
     """Return the one that comes nearest its bound, the first of equals; there has to be one."""
     return max(bounds, key=lambda bound: bound.share)
+
+
+def beyond_text(beyond: Beyond) -> str:
+    """Return why a call is faster than its bound; a clause, without a full stop."""
+    match beyond:
+        case "handed_on":
+            return (
+                "above 100%: TensorFlow passes the buffer on instead of copying it, or the copy stays in a nearer cache"
+            )
+        case "fewer_bytes":
+            return "above 100%: it moves fewer bytes than the op counts, or they are in a nearer cache"
+        case "fewer_operations":
+            return "above 100%: it needs fewer operations than the op counts, or faster ones than those of the peak"

@@ -7,13 +7,20 @@ from dataclasses import dataclass
 
 from pyopbench.judge.candidates import KEYS, Setting
 from pyopbench.judge.choice import Choice
-from pyopbench.judge.compared import Compared
+from pyopbench.judge.comparisons import Compared
 from pyopbench.judge.decision import Verdict
+from pyopbench.model import formatting
+from pyopbench.model.case import UNLIMITED
 from pyopbench.store.run import Run
 
 CERTAIN = 1 / 3
 """An answer that may cost this part of the minimum effect and no more is measured no further: a point of the current
 time where the minimum effect is 3."""
+
+
+def _more_than(most: int) -> str:
+    made = formatting.count(most, "launch", "launches")
+    return "too many launches" if most >= UNLIMITED else f"more than {made}"
 
 
 @dataclass(frozen=True)
@@ -38,6 +45,25 @@ class Look:
     reachable: int
     unneeded: int
     most: int
+
+    def progress_text(self) -> str:
+        """Return how many verdicts are resolved after so many launches, and what becomes of the others."""
+        made = f"after {formatting.count(self.launches, 'launch', 'launches')}"
+        if not self.verdicts:
+            return f"{made}: no verdict, because only the baseline was measured"
+        if self.resolved == self.verdicts:
+            return f"{made}: all {formatting.count(self.verdicts, 'verdict')} resolved"
+        away = self.verdicts - self.resolved - self.reachable - self.unneeded
+        parts = [f"{made}: {self.resolved:,} of {formatting.count(self.verdicts, 'verdict')} resolved"]
+        parts += [f"{self.reachable:,} open"] if self.reachable else []
+        parts += [f"{self.unneeded:,} not needed for an answer"] if self.unneeded else []
+        parts += [f"{away:,} would need {_more_than(self.most)}"] if away else []
+        return ", ".join(parts)
+
+    def text(self) -> str:
+        """Return what a look at the data shows, and whether it is measured on."""
+        further = f"measuring {formatting.count(len(self.open), 'case')} further" if self.open else "done"
+        return f"{self.progress_text()}; {further}"
 
 
 def look(compared: Compared, launches: int, most: int) -> Look:

@@ -12,17 +12,14 @@ from typing import Any
 
 import msgspec
 
-from pyopbench.judge.comparison.diff import ComparedCase, Comparison
+from pyopbench.judge.comparison import gate as wording
+from pyopbench.judge.comparison.diff import ComparedCase, Comparison, NotPaired, notes_of, text_of
 from pyopbench.judge.comparison.gate import CHANGED, Gate
-from pyopbench.judge.comparison.notes import NotPaired, notes_of
 from pyopbench.model import formatting
 from pyopbench.model.printable import printable
 from pyopbench.model.write_file import write_atomically
 from pyopbench.report import comparison
 from pyopbench.report.markdown import escape
-from pyopbench.report.wording import gate as wording
-from pyopbench.report.wording.comparison import note_text
-from pyopbench.report.wording.verdicts import unresolved_text
 from pyopbench.store import integrity
 from pyopbench.store.run_sides import Side
 
@@ -48,18 +45,18 @@ def comment(gate: Gate) -> str:
     """Return Markdown for a comment: the answer first, at most `MOST_LINES` lines, all cases in a folded table."""
     others = formatting.listing([one.label for one in gate.others])
     lines = [
-        f"### pyopbench: {escape(wording.answer_text(gate))}",
+        f"### pyopbench: {escape(gate.answer_text())}",
         "",
         escape(f"{others} against {gate.first.label}"),
         "",
     ]
     lines += [f"- {escape(line)}" for line in findings(gate)]
     unpaired = [one for found in gate.comparisons.values() for one in notes_of(found) if isinstance(one, NotPaired)]
-    lines += [f"- {escape(str(note_text(one)))}" for one in unpaired[:1]]
+    lines += [f"- {escape(text_of(one))}" for one in unpaired[:1]]
     # Of two results that are merely compared nothing is known about values, and nothing was measured twice.
     is_of_one_run = gate.first.folder != Path()
-    known = [wording.reach_text(gate)]
-    known = [wording.values_text(gate), *known, wording.twins_text(gate)] if is_of_one_run else known
+    known = [gate.reach_text()]
+    known = [gate.values_text(), *known, gate.control_text()] if is_of_one_run else known
     lines += [f"- {escape(one)}" for one in known]
     return printable("\n".join(_with_table(gate, lines)) + "\n")
 
@@ -69,7 +66,7 @@ def findings(gate: Gate) -> list[str]:
     many = len(gate.others)
     kinds = (
         [wording.difference_text(label, one) for label, one in gate.differences],
-        [wording.broken_text(gate, one) for one in gate.broken],
+        [gate.broken_text(one) for one in gate.broken],
         [f"{label}: {comparison.failing_text(case)}" for label, case in gate.failing],
         [wording.case_text(label, case, many) for label, case in gate.slower],
     )
@@ -164,7 +161,7 @@ def as_json(gate: Gate) -> str:
     document = {
         "schema": SCHEMA,
         "outcome": gate.outcome,
-        "answer": wording.answer_text(gate),
+        "answer": gate.answer_text(),
         "fail_on": gate.fail_on,
         "smallest_found": gate.smallest,
         "first": _revision(gate.first),
@@ -222,7 +219,7 @@ def junit(gate: Gate) -> bytes:
 def _values_test(suite: ET.Element, gate: Gate, version: Side) -> None:
     test = ET.SubElement(suite, "testcase", classname="pyopbench.values", name="same values")
     if version in gate.broken:
-        ET.SubElement(test, "error", message=_xml(wording.broken_text(gate, version)))
+        ET.SubElement(test, "error", message=_xml(gate.broken_text(version)))
         return
     for one in (one for one in version.values.differences if one.kind in CHANGED):
         ET.SubElement(test, "failure", message=_xml(wording.difference_text(version.label, one)))
@@ -236,7 +233,7 @@ def _case_test(suite: ET.Element, case: ComparedCase, *, is_slower: bool) -> Non
     if is_slower:
         ET.SubElement(test, "failure", message=_xml(f"slower: {ratio}"))
     elif verdict.outcome == "unresolved":
-        why = unresolved_text(verdict.reason) if verdict.reason is not None else ""
+        why = verdict.reason.text() if verdict.reason is not None else ""
         ET.SubElement(test, "skipped", message=_xml(f"unresolved: {ratio}; {why}"))
     ET.SubElement(test, "system-out").text = _xml(f"{verdict.outcome}: {ratio}")
 

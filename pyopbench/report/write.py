@@ -25,8 +25,7 @@ from pyopbench.report.ticket import folded
 from pyopbench.store import run_sides
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
-    from pyopbench.judge.judge import Judging
+    from pyopbench.judge.judge import Judgement, Judging
     from pyopbench.store.run_sides import Side
 
 PAGE_SCRIPTS = ("filters.js", "tables.js")

@@ -1,10 +1,42 @@
-"""What results of another tool cannot support, as values; `wording.limitations` has the sentences."""
+"""What results of another tool cannot support, as values with their sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from pyopbench.model import formatting
+
+ONE_LAUNCH = {
+    "asv": (
+        "asv does not record which process a sample is from, so all samples of a benchmark count as one launch. One "
+        "launch gives no interval, so there are no verdicts and no decisions."
+    ),
+    "pytest-benchmark": (
+        "pytest-benchmark times everything in one process, which is one launch. One launch gives no interval, so there "
+        "are no verdicts and no decisions."
+    ),
+}
+NOT_INTERLEAVED = {
+    "asv": (
+        "asv times one combination after another, in separate processes, so every ratio includes how the machine "
+        "changed in between."
+    ),
+    "pytest-benchmark": (
+        "pytest-benchmark times one benchmark after another, so every ratio includes how the machine changed in "
+        "between."
+    ),
+}
+SAMPLES = {
+    "asv": ("result", "have only asv's median and no samples", "`asv run --record-samples` keeps them"),
+    "pytest-benchmark": (
+        "benchmark",
+        "have only the median and no samples",
+        "`--benchmark-json` and `--benchmark-save-data` keep them",
+    ),
+}
+"""What one of the tool's numbers is called, what is missing, and what keeps it."""
 
 ForeignTool: TypeAlias = Literal["asv", "pytest-benchmark"]
 
@@ -16,6 +48,10 @@ class OnlyOneLaunch:
     tool: ForeignTool
     kind: Literal["one_launch"] = "one_launch"
 
+    def text(self) -> str:
+        """Return what cannot be supported, in a sentence or two."""
+        return ONE_LAUNCH[self.tool]
+
 
 @dataclass(frozen=True)
 class NotInterleaved:
@@ -24,6 +60,10 @@ class NotInterleaved:
     tool: ForeignTool
     kind: Literal["not_interleaved"] = "not_interleaved"
 
+    def text(self) -> str:
+        """Return what cannot be supported, in a sentence or two."""
+        return NOT_INTERLEAVED[self.tool]
+
 
 @dataclass(frozen=True)
 class VersionsUnknown:
@@ -31,6 +71,10 @@ class VersionsUnknown:
 
     tool: ForeignTool = "asv"
     kind: Literal["versions_unknown"] = "versions_unknown"
+
+    def text(self) -> str:
+        """Return what cannot be supported, in a sentence or two."""
+        return f"Installed versions are known only where {self.tool}'s matrix names them."
 
 
 @dataclass(frozen=True)
@@ -41,6 +85,12 @@ class SamplesNotKept:
     bare: int
     results: int
     kind: Literal["samples_not_kept"] = "samples_not_kept"
+
+    def text(self) -> str:
+        """Return what cannot be supported, in a sentence or two."""
+        noun, missing, remedy = SAMPLES[self.tool]
+        share = f"{self.bare:,} of {formatting.count(self.results, noun)}"
+        return f"{share} {missing}, so the spread of calls is unknown; {remedy}."
 
 
 Limitation: TypeAlias = OnlyOneLaunch | NotInterleaved | VersionsUnknown | SamplesNotKept

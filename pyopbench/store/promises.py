@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from pyopbench.model import formatting
 from pyopbench.store.certificate import Certificate, Decisions, Overhead, Pairs
 
 MOST_FALSE = 0.001
@@ -32,6 +33,10 @@ class ToldApart:
     pairs: Pairs
     most: float
 
+    def text(self) -> str:
+        """Return what was found, and what is promised."""
+        return f"{_told_apart(self.pairs)}, {formatting.percent(self.pairs.share)}; {_at_most(self.most)}"
+
 
 @dataclass(frozen=True)
 class MayBeToldApart:
@@ -39,6 +44,10 @@ class MayBeToldApart:
 
     pairs: Pairs
     most: float
+
+    def text(self) -> str:
+        """Return what was found, and what is promised."""
+        return f"{_told_apart(self.pairs)}: up to {formatting.percent(self.pairs.bound)}; {_at_most(self.most)}"
 
 
 @dataclass(frozen=True)
@@ -48,6 +57,13 @@ class NotShownEquivalent:
     pairs: Pairs
     least: float
 
+    def text(self) -> str:
+        """Return what was found, and what is promised."""
+        found = (
+            f"{self.pairs.equivalent} of {formatting.count(self.pairs.pairs, 'identical pair')} were found equivalent"
+        )
+        return f"{found}, {formatting.percent(self.pairs.equivalent_share)}; {_at_least(self.least)}"
+
 
 @dataclass(frozen=True)
 class SlowdownMissed:
@@ -55,6 +71,11 @@ class SlowdownMissed:
 
     pairs: Pairs
     least: float
+
+    def text(self) -> str:
+        """Return what was found, and what is promised."""
+        found = f"{self.pairs.hits} of {self.pairs.pairs} slowdowns by {self.pairs.percent}% were found"
+        return f"{found}, {formatting.percent(self.pairs.share)}; {_at_least(self.least)}"
 
 
 @dataclass(frozen=True)
@@ -64,6 +85,11 @@ class TooCostly:
     overhead: Overhead
     most: float
 
+    def text(self) -> str:
+        """Return what was found, and what is promised."""
+        call = formatting.seconds(self.overhead.known_seconds)
+        return f"timing adds {formatting.percent(self.overhead.share)} to a call of {call}; {_at_most(self.most)}"
+
 
 @dataclass(frozen=True)
 class TooManyRenamed:
@@ -71,6 +97,10 @@ class TooManyRenamed:
 
     decisions: Decisions
     most: float
+
+    def text(self) -> str:
+        """Return what was found, and what is promised."""
+        return f"{renamed_text(self.decisions)}; {_at_most(self.most)}"
 
 
 @dataclass(frozen=True)
@@ -81,6 +111,11 @@ class LosesTooMuch:
     most_mean: float
     most: float
 
+    def text(self) -> str:
+        """Return what was found, and what is promised."""
+        promised = f"{formatting.percent(self.most_mean)} and {formatting.percent(self.most)}"
+        return f"answers cost {loss_text(self.decisions)}; promised: at most {promised}"
+
 
 @dataclass(frozen=True)
 class BoundsTooTight:
@@ -88,12 +123,21 @@ class BoundsTooTight:
 
     decisions: Decisions
 
+    def text(self) -> str:
+        """Return what was found, and what is promised."""
+        beyond = formatting.count(self.decisions.unbounded, "answer")
+        return f"{beyond} cost more than the run's own bound, judged by the other runs; promised: none"
+
 
 @dataclass(frozen=True)
 class Undone:
     """There was no time for some runs; their names."""
 
     runs: tuple[str, ...]
+
+    def text(self) -> str:
+        """Return what was found, and what is promised."""
+        return f"there was no time left for {formatting.listing(self.runs)}"
 
 
 Miss: TypeAlias = (
@@ -153,3 +197,29 @@ def _of_decisions(certificate: Certificate) -> list[Miss]:
     if found.unbounded:
         misses.append(BoundsTooTight(found))
     return misses
+
+
+def renamed_text(decisions: Decisions) -> str:
+    """Return how many decisions have answers that differ."""
+    return f"{len(decisions.renamed)} of {formatting.count(decisions.decisions, 'decision')} changed from run to run"
+
+
+def loss_text(decisions: Decisions) -> str:
+    """Return what answers cost more than the best, on average and at the most."""
+    mean, worst = formatting.percent(decisions.mean_loss), decisions.worst
+    if worst is None:
+        return f"{mean} of the callback's time on average"
+    where = f"{worst.op}, {worst.use}"
+    return f"{mean} of the callback's time on average, at most {formatting.percent(worst.share)} ({where})"
+
+
+def _told_apart(pairs: Pairs) -> str:
+    return f"{pairs.hits} of {formatting.count(pairs.pairs, 'identical pair')} were found different"
+
+
+def _at_most(most: float) -> str:
+    return f"promised: at most {formatting.percent(most)}"
+
+
+def _at_least(least: float) -> str:
+    return f"promised: at least {formatting.percent(least)}"

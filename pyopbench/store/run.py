@@ -70,7 +70,7 @@ class Run:
             (0 for other tools), seconds are of the whole block, copies is how many of the op a call runs (1 in every
             mode but `node`), floor_seconds what a call of the empty function took in the same round (0 for a body
             alone; nan in every mode but `node`, and where it was not timed).
-        warnings: what a reader should know about the files; `wording.warnings` has the sentences.
+        warnings: what a reader should know about the files, each with its sentence.
         costs: what explains the callbacks; it is in none of `cases`, `failures` and `frame`.
         workers: the lines that say which workers took turns, in order; none where several runs are pooled.
         ended: the last line that says what ended the measuring; None where none does, or where several runs are pooled.

@@ -1,4 +1,4 @@
-"""What a reader should know about the files of a run, as values: a kind and its numbers; `wording.warnings` words them.
+"""What a reader should know about the files of a run, as values: a kind, its numbers and its words.
 
 That is what could not be read, what bodies left running in their workers, and what held GPUs back.
 """
@@ -10,7 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from pyopbench.model import formatting
 from pyopbench.store.lines import Gpu, GroupLine, LeftBehind, PreparedLine
+
+MOST_UNITS = 5
+"""Units without a result that a sentence names."""
 
 BUSY_CORES = 0.5
 MANY_LEFT = 64
@@ -24,6 +28,10 @@ SLOWING = (
     "power brake",
 )
 """Of what a reading may say, what makes the same work slower than it was; the rest is set by somebody, or idleness."""
+
+
+def _each(names: tuple[Counted, ...]) -> str:
+    return formatting.listing([f"{one.name} ({one.count:,})" for one in names])
 
 
 @dataclass(frozen=True)
@@ -42,6 +50,10 @@ class UnfinishedLine:
     line: int
     kind: Literal["unfinished_line"] = "unfinished_line"
 
+    def text(self) -> str:
+        """Return a warning in a sentence, without a full stop."""
+        return f"{self.path}:{self.line}: the unfinished last line is ignored"
+
 
 @dataclass(frozen=True)
 class Changed:
@@ -51,6 +63,11 @@ class Changed:
     lines: tuple[int, ...]
     kind: Literal["changed"] = "changed"
 
+    def text(self) -> str:
+        """Return a warning in a sentence, without a full stop."""
+        where = f": {formatting.count(len(self.lines), 'line')}, the first is {self.lines[0]:,}" if self.lines else ""
+        return f"{self.path} was changed after it was written{where}; its numbers may not be what was measured"
+
 
 @dataclass(frozen=True)
 class UnreadableFile:
@@ -59,6 +76,10 @@ class UnreadableFile:
     problem: str
     received: str
     kind: Literal["unreadable_file"] = "unreadable_file"
+
+    def text(self) -> str:
+        """Return a warning in a sentence, without a full stop."""
+        return f"{self.problem}: {self.received}; ignored"
 
 
 @dataclass(frozen=True)
@@ -70,6 +91,13 @@ class MissingShards:
     units: tuple[str, ...]
     kind: Literal["missing_shards"] = "missing_shards"
 
+    def text(self) -> str:
+        """Return a warning in a sentence, without a full stop."""
+        without = formatting.listing([unit.replace("/", " ") for unit in self.units[:MOST_UNITS]])
+        rest = f" and {len(self.units) - MOST_UNITS:,} more" if len(self.units) > MOST_UNITS else ""
+        lost = f"; without them there is no result for {without}{rest}" if self.units else ""
+        return f"of {self.of:,} shards {formatting.listing([f'{one:,}' for one in self.shards])} are missing{lost}"
+
 
 @dataclass(frozen=True)
 class NoTimes:
@@ -79,6 +107,10 @@ class NoTimes:
     benchmarks: tuple[str, ...]
     kind: Literal["no_times"] = "no_times"
 
+    def text(self) -> str:
+        """Return a warning in a sentence, without a full stop."""
+        return f"{self.path}: ignored, because they do not measure time: {formatting.listing(self.benchmarks)}"
+
 
 @dataclass(frozen=True)
 class UnknownGradients:
@@ -87,6 +119,10 @@ class UnknownGradients:
     path: str
     variants: tuple[Counted, ...]
     kind: Literal["unknown_gradients"] = "unknown_gradients"
+
+    def text(self) -> str:
+        """Return a warning in a sentence, without a full stop."""
+        return f"{self.path}: ignored, because these variants or gradients are unknown: {_each(self.variants)}"
 
 
 @dataclass(frozen=True)
@@ -103,6 +139,15 @@ class LeftRunning:
     cores: float
     kind: Literal["left_running"] = "left_running"
 
+    def text(self) -> str:
+        """Return a warning in a sentence, without a full stop."""
+        threads = formatting.count(self.threads, "thread")
+        processes = formatting.count(self.processes, "process", "processes")
+        return (
+            f"{self.op}: after {formatting.count(self.groups, 'group')} its code was still running (at most {threads}, "
+            f"{processes}, {formatting.number(self.cores)} cores busy), which disturbs what was measured with it"
+        )
+
 
 @dataclass(frozen=True)
 class SlowedGpu:
@@ -113,6 +158,11 @@ class SlowedGpu:
     reasons: tuple[Counted, ...]
     kind: Literal["slowed_gpu"] = "slowed_gpu"
 
+    def text(self) -> str:
+        """Return a warning in a sentence, without a full stop."""
+        share = f"{self.groups:,} of {formatting.count(self.of, 'group')}"
+        return f"the GPU was throttled in {share}: {_each(self.reasons)}; its times there are too long"
+
 
 @dataclass(frozen=True)
 class UnknownClocks:
@@ -121,6 +171,10 @@ class UnknownClocks:
     groups: int
     of: int
     kind: Literal["unknown_clocks"] = "unknown_clocks"
+
+    def text(self) -> str:
+        """Return a warning in a sentence, without a full stop."""
+        return f"the clocks of the GPU are unknown in {self.groups:,} of {formatting.count(self.of, 'group')}"
 
 
 RunWarning: TypeAlias = (

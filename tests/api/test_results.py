@@ -21,7 +21,6 @@ from pyopbench.api.several_results import AnyResult
 from pyopbench.judge.pipeline import TrainingStep
 from pyopbench.judge.pipeline import judge as judge_pipeline
 from pyopbench.model.errors import BadInput, NothingMeasured
-from pyopbench.report.wording.comparison import summary
 from refusals import refused
 from revision_runs import DIFFERENT, write_revisions
 
@@ -105,7 +104,7 @@ def test_a_result_is_a_few_lines_of_text(stored_run: RunResult, compared: Compar
     assert len(lines) == len(stored_run.decisions)
     first = stored_run.decisions.iloc[0]
     assert lines[0].startswith(f"  {first['op']} for {first['use']}: {first['answer']}")
-    assert repr(compared).splitlines()[1] == f"  {summary(compared.comparison)}"
+    assert repr(compared).splitlines()[1] == f"  {compared.comparison.summary()}"
 
 
 @pytest.mark.parametrize("fixture", ["stored_run", "compared", "pipeline"])

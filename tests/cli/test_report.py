@@ -17,7 +17,7 @@ from commands import noisy_results
 from judgements import decision
 from pyopbench.cli import app
 from pyopbench.cli.report import MOST_LAUNCHES_ASKED, next_command, retry_commands
-from pyopbench.judge.bars import Unknown
+from pyopbench.judge.decision import Unknown
 from pyopbench.judge.findings import (
     BaselineFailed,
     BaselineNotMeasured,
@@ -25,10 +25,12 @@ from pyopbench.judge.findings import (
     BeyondMeasured,
     DtypeNotCalled,
     MeasuredGain,
+    MoreLaunches,
+    MoreMachines,
     NoCandidate,
+    SecondLaunch,
     StillOpen,
 )
-from pyopbench.judge.settling import MoreLaunches, MoreMachines, SecondLaunch
 from pyopbench.model.case import BASELINE as TODAY
 from pyopbench.report import decisions_json
 from pyopbench.store.content import UNKNOWN_OP, Catalogue, Settings

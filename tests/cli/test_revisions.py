@@ -19,8 +19,8 @@ from op_projects import project
 from places import FAKE_WORKER_COMMAND
 from processes import left_in
 from pyopbench.engine import environments, next_step, sweeps
+from pyopbench.judge.comparison import gate as wording
 from pyopbench.judge.comparison.gate import read_gate
-from pyopbench.report.wording import gate as wording
 from pyopbench.store import run_folder, run_sides
 from repositories import commit, git
 from workflow_steps import measure_inputs, run_step
@@ -54,7 +54,7 @@ def test_revisions_are_measured_by_turns_in_worktrees_that_are_gone_afterwards(
     assert all((tmp_path / "run" / name).stat().st_size for name in FILES)
     assert "HEAD~1 (" in ended.out
     gate = read_gate(tmp_path / "run", 0.03, 0.03)
-    assert {wording.twins_text(gate), wording.reach_text(gate)} <= {*ended.out.splitlines()}
+    assert {gate.control_text(), gate.reach_text()} <= {*ended.out.splitlines()}
     assert (tmp_path / "run" / "comment.md").read_text(encoding="utf-8").count("\n") <= 30
 
 

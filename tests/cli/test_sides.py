@@ -15,10 +15,9 @@ import pytest
 import stored
 from commands import REPORT, Call, Ended, groups, told
 from pyopbench.engine import environments, stored_run
-from pyopbench.judge.bars import Unknown
-from pyopbench.judge.comparison.notes import Paired
-from pyopbench.report.wording.comparison import note_text
-from pyopbench.report.wording.requirements import required_text, unknown_text
+from pyopbench.judge.comparison.diff import Paired, note_text
+from pyopbench.judge.decision import Unknown
+from pyopbench.judge.requirements import required_text, unknown_text
 from pyopbench.store import integrity, run_folder, run_sides
 
 

@@ -37,7 +37,6 @@ from pyopbench.judge.judge import Judging, judge
 from pyopbench.model import formatting
 from pyopbench.model.case import Case, Failure
 from pyopbench.model.errors import WorkerLost
-from pyopbench.report.wording.noise import noise_line
 from pyopbench.store import probes, run_folder
 
 pytestmark = pytest.mark.long
@@ -419,10 +418,10 @@ def test_a_machine_that_was_too_noisy_is_told_with_the_answers(call: Call, tmp_p
         judge([noisy_results(tmp_path / name)], Judging("py_function_numpy", effect)).disturbance
         for name, effect in (("run", 0.03), ("other", 0.9))
     )
-    line = noise_line(noisy, 1, 1)
+    line = noisy.line_text(1, 1)
     assert line
     assert f"- {line}" in call("report", tmp_path / "run").out.splitlines()
-    assert not noise_line(quiet, 0, 1)
+    assert not quiet.line_text(0, 1)
     ended = call("report", tmp_path / "other", "--min-effect", 0.9)
     assert [line.rstrip() for line in ended.out.splitlines()] == [
         TITLE,

@@ -18,10 +18,10 @@ from msgspec import structs
 
 import simulation_tables
 from frames import VARIANTS, Bench, variant
-from pyopbench.judge import compared, decide, judge, stopping
+from pyopbench.judge import comparisons, judge, stopping
 from pyopbench.judge.contrasts import contrasts_of
-from pyopbench.judge.decide import Judgement
-from pyopbench.judge.step_savings import Step
+from pyopbench.judge.judge import Judgement
+from pyopbench.judge.program import Step
 from pyopbench.stats.corrections import ONE_LOOK, Looks
 from pyopbench.stats.estimate import Estimate, moderated
 from pyopbench.store import read
@@ -155,7 +155,7 @@ def test_what_a_look_closes_is_settled_however_many_looks_follow(monkeypatch: py
     """Or else it would be opened by the report, when nobody measures it any more."""
     charged = []
     monkeypatch.setattr(read, "read_one", lambda folders: folders)
-    monkeypatch.setattr(compared, "compared", lambda run, *how, looks: charged.append(looks))
+    monkeypatch.setattr(comparisons, "compared", lambda run, *how, looks: charged.append(looks))
     monkeypatch.setattr(stopping, "look", lambda judgement, launches, most: None)
     judge.look(Path("run"), judge.Judging("py_function_numpy", 0.03), 3, 8)
     most = Looks.of(held=100)
@@ -320,7 +320,7 @@ def noisy_judgement(seed: int) -> Judgement:
     )
     parts = {"numpy_alone": variant("part", role="body_alone")}
     made = {"catalogue": structs.replace(run.catalogue, parts=parts), "costs": Costs(frame=alone)}
-    return decide.judge(SimpleNamespace(**{**vars(run), **made}), step=Step(2.0, float(today * rng.uniform(1, 20))))
+    return judge.judge_run(SimpleNamespace(**{**vars(run), **made}), step=Step(2.0, float(today * rng.uniform(1, 20))))
 
 
 def test_no_bound_that_is_printed_contradicts_an_estimate_that_is_printed() -> None:

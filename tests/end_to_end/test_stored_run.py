@@ -19,9 +19,8 @@ from typer.testing import CliRunner
 from places import DATA
 from pyopbench.cli import app
 from pyopbench.judge import judge
-from pyopbench.judge.decide import Judgement
 from pyopbench.judge.decision import Verdict
-from pyopbench.judge.judge import Judging
+from pyopbench.judge.judge import Judgement, Judging
 
 FOLDER = DATA / "stored_run"
 EXPECTED = json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))

@@ -37,8 +37,8 @@ from pyopbench.engine.certify import (
     controls,
     upper_bound,
 )
-from pyopbench.judge.decide import judge
 from pyopbench.judge.decision import Verdict
+from pyopbench.judge.judge import judge_run
 from pyopbench.model.case import BASELINE
 from pyopbench.model.discover import CONTROLS, PATH_VARIABLE
 from pyopbench.model.errors import NothingMeasured
@@ -327,7 +327,7 @@ def test_a_pair_that_one_launch_measured_has_no_verdict_to_count() -> None:
 def test_the_smallest_effect_is_half_the_corrected_interval() -> None:
     """Two pairs have no usual spread: each has the t interval of its own five launches, whatever runs share besides."""
     curves = {"py_function_numpy": 1e-5, "native": 1e-5, "xla": 2e-5}
-    judged = judge(run_of(Bench(curves, sizes=(10,), launches=5)))
+    judged = judge_run(run_of(Bench(curves, sizes=(10,), launches=5)))
     assert len(judged.verdicts) == 2
     expected = []
     for verdict, estimate in zip(judged.verdicts, judged.estimates, strict=True):
@@ -338,8 +338,8 @@ def test_the_smallest_effect_is_half_the_corrected_interval() -> None:
 
 def test_pairs_without_an_interval_have_no_smallest_effect() -> None:
     curves = {"py_function_numpy": 1e-5, "native": 1e-5}
-    assert certify_module.smallest_effects(judge(run_of(Bench(curves, launches=1)))) == []
-    assert certify_module.smallest_effects(judge(run_of())) == []
+    assert certify_module.smallest_effects(judge_run(run_of(Bench(curves, launches=1)))) == []
+    assert certify_module.smallest_effects(judge_run(run_of())) == []
 
 
 def test_a_quantile_is_a_value_that_was_seen() -> None:
@@ -352,8 +352,8 @@ def test_a_quantile_is_a_value_that_was_seen() -> None:
 def test_decisions_are_valued_by_the_other_runs_and_named_with_every_answer() -> None:
     """In the first run native leaves a tenth of the current time, in the second it takes ten times as long as today."""
     curves = {"py_function_numpy": 1e-4, "native": 1e-5}
-    fast = judge(run_of(Bench(curves, op="sinh"), Bench(curves, op="log")))
-    slow = judge(run_of(Bench({**curves, "native": 1e-3}, op="sinh"), Bench(curves, op="log")))
+    fast = judge_run(run_of(Bench(curves, op="sinh"), Bench(curves, op="log")))
+    slow = judge_run(run_of(Bench({**curves, "native": 1e-3}, op="sinh"), Bench(curves, op="log")))
     same = certify_module.decisions_of([fast, fast])
     assert same is not None
     assert (same.runs, same.decisions, same.renamed, same.unbounded, same.covered) == (2, 2, (), 0, 1.0)
@@ -369,4 +369,4 @@ def test_decisions_are_valued_by_the_other_runs_and_named_with_every_answer() ->
 
 def test_one_run_says_nothing_of_how_answers_repeat() -> None:
     assert certify_module.decisions_of([]) is None
-    assert certify_module.decisions_of([judge(run_of(Bench({"py_function_numpy": 1e-4, "native": 1e-5})))]) is None
+    assert certify_module.decisions_of([judge_run(run_of(Bench({"py_function_numpy": 1e-4, "native": 1e-5})))]) is None

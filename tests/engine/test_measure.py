@@ -31,7 +31,6 @@ from pyopbench.judge.judge import Judging
 from pyopbench.judge.stopping import Look
 from pyopbench.model.case import Axes, Case
 from pyopbench.model.errors import BadInput, PyopbenchError
-from pyopbench.report.wording.measuring import look_text
 from pyopbench.store import run_folder, run_sides
 
 __all__ = ["planned"]
@@ -106,7 +105,7 @@ def test_looks_and_the_end_of_the_budget_are_told(
     monkeypatch.setattr(measure, "measure_runs", spend)
     monkeypatch.setattr(measure.judge, "look", lambda folder, options, launches, most: LOOK)
     measure.measure(folder, JUDGING, told)
-    assert look_text(LOOK) in told.sentences
+    assert LOOK.text() in told.sentences
     assert told.sentences[-1] == "the budget of 3 s is spent after 2 of at most 2 launches"
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import stored
 from frames import CALLBACK_GRADIENTS, Bench, run_of
-from pyopbench.judge.decide import Judgement, judge
+from pyopbench.judge.judge import Judgement, judge_run
 from pyopbench.model.label import Label
 from pyopbench.report import write
 from pyopbench.stats.costs import MODE
@@ -30,7 +30,7 @@ def full(ops: tuple[str, ...] = OPS, launches: int = 3) -> Judgement:
     benches = [_bench(op, mode, dtype, launches) for op in ops for mode in modes for dtype in dtypes]
     run = run_of(*benches)
     limits = stored.limits_of(launches)
-    return judge(SimpleNamespace(**{**vars(run), "limits": limits}))
+    return judge_run(SimpleNamespace(**{**vars(run), "limits": limits}))
 
 
 def _bench(op: str, mode: str, dtype: str, launches: int) -> Bench:

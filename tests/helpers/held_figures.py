@@ -26,12 +26,12 @@ from pyopbench.engine.next_step import WITHIN_RUN
 from pyopbench.find.usage import DISPATCH_SECONDS
 from pyopbench.judge import pipeline, stopping
 from pyopbench.judge.choice import PROVISIONAL
-from pyopbench.judge.comparison.verdicts import INTERLEAVED_ERROR
+from pyopbench.judge.machines import BORDERS
+from pyopbench.judge.verdicts import INTERLEAVED_ERROR
 from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.report import gate
 from pyopbench.report.sections import limits
-from pyopbench.report.wording.machines import BORDERS
 from pyopbench.stats import change_points, estimate, launch_model, unpaired
 from pyopbench.stats.corrections import MOST_LOOKS
 from pyopbench.store import open_file

@@ -13,9 +13,9 @@ from msgspec import structs
 import stored
 from frames import Bench, run_of
 from pyopbench.judge.comparison.versions import VersionComparison, VersionResult
-from pyopbench.judge.decide import Judgement, judge
 from pyopbench.judge.decision import Crossover, Decision, SizeRange, SizeSeconds
 from pyopbench.judge.findings import ClearGain, FasterBaseline, MeasuredGain
+from pyopbench.judge.judge import Judgement, judge_run
 from pyopbench.model.case import Case, Failure
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.report.write import render
@@ -50,7 +50,7 @@ def plain(launches: int = 4) -> Judgement:
         Bench({"py_function_numpy": 9e-5, "native": 2e-6}, op="identity", launches=launches),
     ]
     run = run_of(*benches, failures=failures(), cases=["sinh/xla/none/forward/call/float32/1000/cpu"])
-    return judge(
+    return judge_run(
         SimpleNamespace(
             **{
                 **vars(run),
@@ -160,4 +160,4 @@ def with_noise_for_today(launches: Sequence[float] = (-486e-6, 459.6e-6)) -> Jud
     is_today = run.frame["variant"] == "py_function_numpy"
     cost = run.frame["launch"].map(dict(enumerate(launches)))
     run.frame = run.frame.assign(seconds=run.frame["seconds"].mask(is_today, (floor + cost) * run.frame["calls"]))
-    return judge(run)
+    return judge_run(run)

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pyopbench.judge.decision import Verdict
-from pyopbench.judge.verdicts import SHARES, estimates_of, verdicts_from
+from pyopbench.judge.verdicts import estimates_of, verdicts_from, verdicts_on
 from pyopbench.stats import launch_model
-from pyopbench.stats.corrections import ALL_LOOKS, Looks
+from pyopbench.stats.corrections import ALL_LOOKS, ONE_LOOK, Looks
 from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.launch_model import Shares
 from pyopbench.stats.unpaired import unpaired
@@ -124,7 +124,7 @@ def judged(logs: Floats, have: npt.NDArray[np.int64], setting: Setting, looks: L
     }
     baselines = dict.fromkeys(shares, "baseline")
     estimates = estimates_of(shares, baselines, (), launch_model.fit(list(shares.values())), 1)
-    return verdicts_from(estimates, baselines, setting.minimum_effect, looks, SHARES)
+    return verdicts_from(estimates, baselines, setting.minimum_effect, looks)
 
 
 def false_ones(verdicts: Sequence[Verdict], truth: float | Floats, minimum_effect: float) -> int:
@@ -233,5 +233,4 @@ def unpaired_outcomes(
     second += spread * moves(rng, cases)[:, None]
     second[0] += math.log(ratio)
     pair = unpaired([Estimate.of(row) for row in first], [Estimate.of(row) for row in second])
-    names = {f"case{place:03}": "before" for place in range(cases)}
-    return [verdict.outcome for verdict in verdicts_from(pair, names, 0.03)]
+    return [verdict.outcome for verdict in verdicts_on(pair, 0.03, ONE_LOOK)]

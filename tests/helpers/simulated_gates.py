@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pyopbench.engine.next_step import LEAST_FOR_LOOK
-from pyopbench.judge.comparison.pairing import usual_among
-from pyopbench.judge.comparison.verdicts import CaseVerdict, verdicts_on
+from pyopbench.judge.comparison.sides import usual_among
+from pyopbench.judge.verdicts import CaseVerdict, verdicts_on
 from pyopbench.stats.corrections import ALL_LOOKS, Looks
 from pyopbench.stats.estimate import LEAST_COMPARISONS, Estimate, moderated
 

@@ -20,7 +20,7 @@ import simulate
 import simulated_gates
 import simulated_verdicts
 from places import ROOT
-from pyopbench.judge.comparison.verdicts import INTERLEAVED_ERROR
+from pyopbench.judge.verdicts import INTERLEAVED_ERROR
 from simulated_changes import dropped, false_changes, gained
 from simulated_choices import MIXTURES, RANDOM, RULES, Plan, runs_of, tallies, world_of
 

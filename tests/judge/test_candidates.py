@@ -8,10 +8,9 @@ import pytest
 from msgspec import structs
 
 from frames import VARIANTS, Bench, Curve, run_of
-from pyopbench.judge.candidates import Comparison, Setting, compare, settings_of
+from pyopbench.judge.candidates import Comparison, Measured, Setting, compare, settings_of
 from pyopbench.judge.latencies import baseline_of, latency_table
-from pyopbench.judge.measured import Measured
-from pyopbench.judge.mix import even_mix
+from pyopbench.judge.program import even_mix
 from pyopbench.model.case import Case, Failure
 from pyopbench.stats import costs, estimate
 from pyopbench.stats.launch_model import LaunchModel

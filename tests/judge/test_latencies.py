@@ -1,19 +1,38 @@
-"""Labels, the table of latencies, and who is compared with whom."""
+"""What each case takes, and why some have no number."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pandas as pd
 import pytest
 
 from frames import VARIANTS, Bench, run_of
-from pyopbench.judge.latencies import baseline_of, checked_frame, label_of, latency_table, measured_cases
-from pyopbench.model.case import Failure
+from pyopbench.judge.latencies import (
+    Hole,
+    Reason,
+    baseline_of,
+    cases_by_reason,
+    checked_frame,
+    holes_of,
+    label_of,
+    latency_table,
+    may_have_bound,
+    measured_cases,
+    without_number_text,
+)
+from pyopbench.model.case import Case, Failure
 from pyopbench.store.content import UNKNOWN_OP, Catalogue
 
 OPS = Catalogue(ops={"sinh": UNKNOWN_OP}, variants=VARIANTS, gradients={})
 GRADIENTS = VARIANTS["py_function_numpy"].gradients
+
+SINH = Case("sinh", "xla", "none", "forward", "call", "float32", 10).id
+LARGER = Case("sinh", "xla", "none", "forward", "call", "float32", 100).id
+RELU = Case("relu", "xla", "none", "forward", "call", "float32", 10).id
+
+FORWARD_CALL = Case("sinh", "native", "none", "forward", "call", "float32", 1000)
 
 
 @pytest.mark.parametrize(
@@ -128,3 +147,84 @@ def test_pairs_of_their_own_replace_the_baseline_case_by_case_of_the_same_gradie
         ("py_func", "custom_gradient", "backward", "py_function_numpy", "custom_gradient"),
     }
     assert found == baseline_of(cases, "native", (), {"xla": "native", "py_func": "py_function_numpy"})
+
+
+def run_with(*failures: Failure, cases: tuple[str, ...] = ()):  # type: ignore[no-untyped-def]
+    run = Bench({"native": 1.0}, launches=1).run()
+    run.failures, run.cases = failures, cases
+    return run
+
+
+def test_a_case_that_fails_in_every_launch_for_one_reason_is_one_case() -> None:
+    failures = [Failure(SINH, "raised", "no kernel", launch) for launch in (0, 1)]
+    assert cases_by_reason(run_with(*failures), set()) == {Reason("raised", "no kernel"): [SINH]}
+
+
+def test_what_was_planned_and_left_no_trace_was_not_measured() -> None:
+    run = run_with(Failure(RELU, "timeout", "too long"), cases=(SINH, RELU))
+    found = cases_by_reason(run, set())
+    assert found == {Reason("timeout", "too long"): [RELU], Reason("not measured"): [SINH]}
+    assert cases_by_reason(run, {SINH}) == {Reason("timeout", "too long"): [RELU]}
+
+
+def test_ops_with_the_same_reason_are_one_hole() -> None:
+    groups = {Reason("raised", "no kernel"): [SINH, RELU, LARGER]}
+    assert holes_of(groups) == (Hole(Reason("raised", "no kernel"), 3, ("sinh", "relu")),)
+
+
+def test_the_gravest_reason_comes_first_and_then_the_one_of_most_cases() -> None:
+    groups = {
+        Reason("not measured"): [SINH],
+        Reason("unsupported", "one"): [SINH],
+        Reason("unsupported", "two"): [SINH, RELU],
+        Reason("wrong", "three"): [RELU],
+    }
+    assert [(hole.reason.status, hole.reason.said) for hole in holes_of(groups)] == [
+        ("wrong", "three"),
+        ("unsupported", "two"),
+        ("unsupported", "one"),
+        ("not measured", ""),
+    ]
+
+
+def test_what_is_no_case_is_a_hole_of_its_own_name() -> None:
+    assert holes_of({Reason("raised", "no"): ["what/ever"]}) == (Hole(Reason("raised", "no"), 1, ("what/ever",)),)
+
+
+def test_a_forward_call_may_have_a_bound() -> None:
+    assert may_have_bound(FORWARD_CALL)
+
+
+@pytest.mark.parametrize("change", [{"direction": "backward"}, {"mode": "node"}, {"placement": "gpu"}])
+def test_no_other_case_has_one(change: dict[str, str]) -> None:
+    assert not may_have_bound(replace(FORWARD_CALL, **change))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("hole", "said"),
+    [
+        (
+            Hole(Reason("unsupported", "the op has no python body"), 2, ("sinh", "log")),
+            "2 cases unsupported, of sinh and log: the op has no python body",
+        ),
+        (
+            Hole(Reason("unsupported", "the op has no python body"), 1, ("sinh",)),
+            "1 case unsupported, of sinh: the op has no python body",
+        ),
+    ],
+)
+def test_holes(hole: Hole, said: str) -> None:
+    assert hole.text() == said
+
+
+def test_what_no_launch_got_to_says_so() -> None:
+    assert Reason("not measured").text() == "the run ended before it was measured"
+
+
+def test_cases_without_a_number_are_counted_once_where_all_are_alike() -> None:
+    assert without_number_text({"unsupported": 75}) == "No number: 75 unsupported cases; the report says why"
+    assert without_number_text({"wrong": 1}) == "No number: 1 wrong case; the report says why"
+    assert (
+        without_number_text({"wrong": 1, "timeout": 6})
+        == "No number: 7 cases (1 wrong, 6 timeout); the report says why"
+    )

@@ -1,18 +1,18 @@
-"""Bounds and shares of cases whose bytes, operations and times are made up."""
+"""How near calls come to what the machine can do."""
 
 from __future__ import annotations
 
 import math
 from types import SimpleNamespace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import pytest
 from msgspec import structs
 
 import stored
 from frames import Bench, run_of
-from pyopbench.judge.decide import Judgement, judge
-from pyopbench.judge.roofline import Bandwidth, Bound, Limits, bounds_of, limits_of, nearest
+from pyopbench.judge.judge import Judgement, judge_run
+from pyopbench.judge.roofline import BRIEF, Bandwidth, Beyond, Bound, Limits, beyond_text, bounds_of, limits_of, nearest
 from pyopbench.store.content import UNKNOWN_OP, OpFacts
 from pyopbench.store.lines import LimitsLine
 
@@ -32,7 +32,7 @@ def judged(*lines: LimitsLine, **changes: Any) -> Judgement:
     """Judge sinh, which moves 8 bytes and does one operation for each element of float32, 16 bytes in float64."""
     curves = {TODAY: {1_000: 1e-4, 100_000: 2e-3}, "native": {1_000: 2e-5, 100_000: 1e-3}}
     run = run_of(Bench(curves, sizes=SIZES, **{**QUIET, **changes}))
-    return judge(SimpleNamespace(**{**vars(run), "limits": lines}))  # type: ignore[arg-type]
+    return judge_run(SimpleNamespace(**{**vars(run), "limits": lines}))  # type: ignore[arg-type]
 
 
 def bounds(limits: Limits | None = LIMITS, ops: dict[str, OpFacts] | None = None, **changes: Any) -> tuple[Bound, ...]:
@@ -159,3 +159,10 @@ def test_an_op_without_arithmetic_only_moves() -> None:
     idle = {name: structs.replace(op, flops=dict.fromkeys(op.flops, 0)) for name, op in ops.items()}
     assert {bound.only_moves for bound in bounds(ops=idle)} == {True}
     assert {bound.only_moves for bound in bounds()} == {False}
+
+
+def test_every_reason_has_a_clause_and_a_word() -> None:
+    assert set(BRIEF) == set(get_args(Beyond))
+    clauses = {beyond: beyond_text(beyond) for beyond in BRIEF}
+    assert all(clause.startswith("above 100%") for clause in clauses.values())
+    assert len(set(clauses.values())) == len(clauses)

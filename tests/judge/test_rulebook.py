@@ -7,9 +7,9 @@ import pytest
 from frames import Bench, run_of
 from pyopbench.judge.candidates import Comparison
 from pyopbench.judge.choice import Rules
-from pyopbench.judge.decide import judge
-from pyopbench.judge.mix import Calls
-from pyopbench.judge.rulebook import choose_over_mix, is_called, rulebook_of, sizes_beyond
+from pyopbench.judge.comparisons import choose_over_mix, is_called, rulebook_of, sizes_beyond
+from pyopbench.judge.judge import judge_run
+from pyopbench.judge.program import Calls
 from pyopbench.model.errors import BadInput
 
 TODAY = "py_function_numpy"
@@ -18,7 +18,7 @@ TODAY = "py_function_numpy"
 @pytest.fixture(scope="module")
 def comparison() -> Comparison:
     """Today's callback has numbers from 1,000 to 10,000 of the 1,000 to 100,000 that were asked for."""
-    return judge(run_of(Bench({TODAY: {1_000: 1e-4, 10_000: 1e-4}, "native": 1e-5}))).comparisons[0]
+    return judge_run(run_of(Bench({TODAY: {1_000: 1e-4, 10_000: 1e-4}, "native": 1e-5}))).comparisons[0]
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,9 @@ import thread_calls
 from certificates import certificate
 from judgements import decision, failures, hostile, hostile_versions, plain
 from pyopbench.judge.decision import Crossover, Decision, SizeTrend
-from pyopbench.judge.findings import FasterBaseline, FasterVariant, MeasuredGain, StillOpen
+from pyopbench.judge.findings import FasterBaseline, FasterVariant, MeasuredGain, MoreLaunches, StillOpen, summary_text
 from pyopbench.judge.noise import Disturbance
-from pyopbench.judge.roofline import Bound
-from pyopbench.judge.settling import MoreLaunches
+from pyopbench.judge.roofline import BRIEF, Bound, beyond_text
 from pyopbench.model import formatting
 from pyopbench.model.case import BASELINE, Case, Failure
 from pyopbench.report import sections, terminal
@@ -45,14 +44,7 @@ from pyopbench.report.sections import latency as latency_section
 from pyopbench.report.sections import limits as limits_section
 from pyopbench.report.sections import noise as noise_section
 from pyopbench.report.sections import ratios as ratios_section
-from pyopbench.report.wording.certificate import effect_text, made_text, miss_text
-from pyopbench.report.wording.crossovers import change_text as change_text_of
-from pyopbench.report.wording.crossovers import fastest_text, size_trend_text
-from pyopbench.report.wording.decisions import answer_text, change_text, summary_text, why
-from pyopbench.report.wording.noise import noise_warning, spread_text
-from pyopbench.report.wording.roofline import BRIEF, beyond_text
-from pyopbench.report.wording.verdicts import unresolved_text
-from pyopbench.report.wording.warnings import warning_text
+from pyopbench.report.wording.certificate import effect_text, made_text
 from pyopbench.report.write import render
 from pyopbench.store.certificate import Pairs
 from pyopbench.store.promises import misses_of
@@ -138,8 +130,8 @@ def test_every_decision_has_its_answer_what_it_saves_and_its_reason(judged):
     assert {table.columns for table in evidence} == {("use", "dtype", "answer", "saves (at least)", "one op", "why")}
     assert [row for table in evidence for row in texts(table)] == [
         [
-            made.use, made.dtype, answer_text(made.answer), formatting.saved_at_least(made.saved, made.saved_low),
-            costs_of(made), why(made),
+            made.use, made.dtype, made.answer.text(), formatting.saved_at_least(made.saved, made.saved_low),
+            costs_of(made), made.why(),
         ]
         for made in judged.decisions
     ]  # fmt: skip
@@ -154,13 +146,13 @@ def test_sizes_crossovers_and_what_would_change_it_are_told_where_there_are_any(
     assert [row[2:] for row in texts(by_size)] == [
         [
             formatting.sized(part.low, "elements", part.high),
-            answer_text(part.answer),
+            part.answer.text(),
             formatting.saved_at_least(part.saved, part.saved_low),
         ]
         for part in made.ranges
     ]
-    assert [row[-1] for row in changes.rows] == [change_text(change) for change in found]
-    assert [row[-1] for row in crossovers.rows] == [fastest_text(made.crossovers[0], "elements")]
+    assert [row[-1] for row in changes.rows] == [change.text() for change in found]
+    assert [row[-1] for row in crossovers.rows] == [made.crossovers[0].text("elements")]
 
 
 def test_one_answer_for_all_sizes_is_not_told_by_size(judged):
@@ -177,10 +169,10 @@ def test_an_undecided_one_says_so_and_why(judged):
     assert not others  # what would settle it is in the reason, and is not told again
     assert glance.rows[0][1] == Cell("undecided", "warn")
     assert [str(cell) for cell in evidence.rows[0][-4:]] == [
-        answer_text(made.answer),
+        made.answer.text(),
         formatting.MISSING,
         formatting.MISSING,
-        why(made),
+        made.why(),
     ]
 
 
@@ -195,7 +187,7 @@ def test_long_details_are_folded(judged):
 def test_an_op_whose_settings_agree_is_one_row_with_what_is_saved_at_least(judged):
     places = (decision("xla", op="sinh"), decision("xla", op="sinh", dtype="float64", saved=0.5, saved_low=0.4))
     (row,) = tables(decisions.build(replace(judged, decisions=places)))[0].rows
-    assert (row[1].text, row[1].tone) == (answer_text(places[0].answer), "good")
+    assert (row[1].text, row[1].tone) == (places[0].answer.text(), "good")
     assert formatting.saved_at_least(0.5, 0.4) in row[1].note
     unsure = replace(places[1], is_provisional=True)
     (provisional,) = tables(decisions.build(replace(judged, decisions=(places[0], unsure))))[0].rows
@@ -216,7 +208,7 @@ def test_confidence_is_the_launches_that_answers_stand_on(judged):
 def test_the_gain_of_every_decision_is_in_the_chart(judged):
     (chart,) = [block for block in decisions.build(judged) if isinstance(block, Chart)]
     drawn = sorted((row["op"], row["use"], row["answer"]) for row in chart.spec["datasets"]["rows"])
-    assert drawn == sorted((made.op, made.use, answer_text(made.answer)) for made in judged.decisions)
+    assert drawn == sorted((made.op, made.use, made.answer.text()) for made in judged.decisions)
 
 
 def test_noise_that_leaves_no_decision_open_is_not_put_as_a_warning(judged):
@@ -225,7 +217,7 @@ def test_noise_that_leaves_no_decision_open_is_not_put_as_a_warning(judged):
     assert told[-1].tone == "muted"
     assert told[-1].text == (
         f"All {len(judged.decisions)} decisions are clear in spite of the noise, but not every single comparison is. "
-        f"{noise_warning(noisy)}"
+        f"{noisy.warning_text()}"
     )
     left = (decision("xla", action="undecided", choice=None), *judged.decisions)
     told = [
@@ -234,15 +226,15 @@ def test_noise_that_leaves_no_decision_open_is_not_put_as_a_warning(judged):
         if isinstance(block, Paragraph)
     ]
     assert told[-1].tone == "warn"
-    assert told[-1].text == f"1 of {len(left)} decisions is undecided. {noise_warning(noisy)}"
+    assert told[-1].text == f"1 of {len(left)} decisions is undecided. {noisy.warning_text()}"
 
 
 def test_warnings_of_the_files_stand_beside_the_answer(judged):
     warning = UnfinishedLine("samples.jsonl", 6)
     blocks = decisions.build(with_run(judged, warnings=(warning,)))
-    assert Paragraph(f"Warning: {warning_text(warning)}", "warn") in blocks
+    assert Paragraph(f"Warning: {warning.text()}", "warn") in blocks
     nothing = decisions.build(with_run(nothing_measured(judged), warnings=(warning,)))
-    assert Paragraph(f"Warning: {warning_text(warning)}", "warn") in nothing
+    assert Paragraph(f"Warning: {warning.text()}", "warn") in nothing
 
 
 # latency and ratios
@@ -298,7 +290,7 @@ def test_an_unresolved_verdict_has_its_reason():
     cells = [cell for table in left for row in texts(table) for cell in row[table.headings :]]
     assert {verdict.outcome for verdict in judgement.verdicts} == {"unresolved"}
     assert sum(cell != formatting.MISSING for cell in cells) == len(judgement.verdicts)
-    said = {f"about {one.needed:,}, not 1" if one.needed else unresolved_text(one.reason) for one in judgement.verdicts}
+    said = {f"about {one.needed:,}, not 1" if one.needed else one.reason.text() for one in judgement.verdicts}
     assert said == set(cells) - {formatting.MISSING}
 
 
@@ -348,9 +340,9 @@ def test_a_candidate_that_does_not_cross_says_where_it_differs(judged):
     (table,) = tables(crossovers_section.build(replace(judged, decisions=(made,))))
     none, (crossover,) = ["none in range", formatting.MISSING], size_trends[-1].crossovers
     assert [row[-3:] for row in texts(table)] == [
-        *([size_trend_text(trend), *none] for trend in size_trends[:-1]),
+        *([trend.text(), *none] for trend in size_trends[:-1]),
         [
-            change_text_of("d", crossover),
+            crossover.change_text("d"),
             f"{formatting.about_size(12.3)} elements",
             formatting.about_sizes(crossover.low, crossover.high),
         ],
@@ -360,7 +352,7 @@ def test_a_candidate_that_does_not_cross_says_where_it_differs(judged):
 def test_a_leader_that_changes_has_the_sizes_at_which_it_may_be(judged):
     made = decision("sinh", crossovers=(Crossover("a", "b", 34_567.0, 21_000.0, None),))
     table = tables(decisions.build(replace(judged, decisions=(made,))))[3]
-    assert table.rows[0][-1] == fastest_text(made.crossovers[0], "elements")
+    assert table.rows[0][-1] == made.crossovers[0].text("elements")
 
 
 # limits
@@ -564,7 +556,7 @@ TOO_FEW_BLOCKS = "No case has enough blocks in one launch to find outliers."
 
 
 def least_text(disturbance: Disturbance) -> str:
-    return f"{spread_text(disturbance)} The minimum effect is 3%."
+    return f"{disturbance.spread_text()} The minimum effect is 3%."
 
 
 def seen_text(far: str, stolen: int, busy: str = "") -> str:
@@ -612,7 +604,7 @@ def test_what_is_not_told_is_not_made_up(judged):
 def test_a_machine_that_was_too_noisy_says_so_again_in_its_section(judged):
     noisy = replace(judged.disturbance, smallest_effect=0.5, usual_spread=0.4, unresolved=3)
     first = noise_section.build(replace(judged, disturbance=noisy))[0]
-    assert first == Paragraph(noise_warning(noisy), "warn")
+    assert first == Paragraph(noisy.warning_text(), "warn")
     resolved = replace(noisy, unresolved=0)
     (first, *_) = noise_section.build(replace(judged, disturbance=resolved))
     assert first == Paragraph(f"{least_text(resolved)} Every verdict is resolved all the same.")
@@ -855,7 +847,7 @@ def test_what_a_certificate_misses_is_shown(judged):
     assert MISSED in blocks
     (misses,) = (block.items for block in blocks if isinstance(block, Bullets))
     expected = misses_of(certificate(identical=MANY_APART, decisions=None))
-    assert misses == tuple(map(miss_text, expected))
+    assert misses == tuple(miss.text() for miss in expected)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pandas as pd
 
 from frames import Bench, run_of
 from judgements import plain
-from pyopbench.judge.answer import Answer
-from pyopbench.judge.decide import Judgement, judge
+from pyopbench.judge.findings import Answer
+from pyopbench.judge.judge import Judgement, judge_run
 from pyopbench.model import formatting
 from pyopbench.report.sections import Table, nodes
 from pyopbench.stats import estimate, node_graphs
@@ -30,7 +30,7 @@ def judged(*copies: int) -> Judgement:
     frame = pd.concat([bench.frame() for bench in benches], ignore_index=True)
     frame["seconds"] += FIRST_SECONDS * frame["calls"] * (frame["variant"] == TODAY)
     run.frame = frame
-    return judge(run)
+    return judge_run(run)
 
 
 def row_of(judgement: Judgement, variant: str) -> dict[str, str]:

@@ -16,15 +16,14 @@ import judgements
 import stored
 from frames import Bench
 from placement_files import document
-from pyopbench.judge.copies_advice import DataOnDevice
-from pyopbench.judge.decide import Judgement, judge
+from pyopbench.judge.decision import DataOnDevice
+from pyopbench.judge.judge import Judgement, judge_run
 from pyopbench.model.places import ROUTES
 from pyopbench.report.sections import Paragraph, Table, decisions
 from pyopbench.report.sections.copies import SECTION as COPIES
 from pyopbench.report.sections.placement import SECTION as PLACEMENT
 from pyopbench.report.sections.placement import SIMULATED_INTRO
 from pyopbench.report.wording.counted_copies import place_text
-from pyopbench.report.wording.gpu_advice import advice_text
 from pyopbench.report.write import render
 from pyopbench.store import copy_costs, counted_copies, own_runs
 from pyopbench.store.counted_copies import copies_at_places, rows_of
@@ -64,17 +63,17 @@ def test_the_report_says_simulated_and_where_to_run_each_op(judgement: Judgement
 
 def test_the_advice_uses_the_copies_and_without_them_says_nothing_of_a_gpu() -> None:
     run = Bench({"py_func": 2e-4, "native": 1e-4}, op="sinh", launches=4).run()
-    plain = judge(run, baseline="py_func")
+    plain = judge_run(run, baseline="py_func")
     counts = [counted_files.row("py_func", to_device=[1, 4], to_host=[1, 8]), counted_files.row()]
     rows = [{**row, "inputs": start, "result": end} for row in counts for start, end in ROUTES]
-    counted = judge(SimpleNamespace(**{**vars(run), "counted_copies": document(rows=rows)}), baseline="py_func")
+    counted = judge_run(SimpleNamespace(**{**vars(run), "counted_copies": document(rows=rows)}), baseline="py_func")
     assert [one.copies for one in plain.decisions] == [()]
     assert [one.answer for one in counted.decisions] == [one.answer for one in plain.decisions]
     (advice,) = counted.decisions[0].copies
     assert isinstance(advice, DataOnDevice)
     assert (advice.choice, advice.today.copies) == ("native", 2)
     page = render(counted)["report.html"]
-    assert advice_text(advice) in page
+    assert advice.text() in page
     without, with_counts = (
         [block.caption for block in decisions.build(one) if isinstance(block, Table)] for one in (plain, counted)
     )

@@ -12,15 +12,15 @@ import pytest
 from judgements import plain_report
 from pairs import VARIANTS, cases, write_versions
 from pyopbench.judge import judge
+from pyopbench.judge.comparison.diff import reach_of
 from pyopbench.judge.comparison.versions import VersionComparison
-from pyopbench.judge.decide import Judgement
+from pyopbench.judge.judge import Judgement
 from pyopbench.judge.verdicts import Verdict
 from pyopbench.model import formatting
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.report import write
 from pyopbench.report.sections import Block, Bullets, Cell, Chart, Heading, Paragraph, Table, by_version
 from pyopbench.report.sections import versions as section
-from pyopbench.report.wording.comparison import reach, summary
 from pyopbench.store import run_sides
 
 Shown: TypeAlias = tuple[Judgement, VersionComparison]
@@ -110,7 +110,7 @@ def test_versions_that_do_not_differ_have_no_list(tmp_path: Path) -> None:
     assert [case.verdict.outcome for case in comparison.cases] == ["equivalent"] * 6
     _, answers, said = section.build(*alike)
     assert answers.caption == "What to do, by side"
-    assert said == Paragraph(f"2.21.0 against 2.16.2: {summary(comparison)} {reach(comparison)}")
+    assert said == Paragraph(f"2.21.0 against 2.16.2: {comparison.summary()} {reach_of(comparison).text()}")
 
 
 def test_a_version_without_a_number_is_named_with_its_reason(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_a_ticket_has_the_answers_and_a_line_for_each_version(judged: Shown) -> 
     (line,) = bullets.items
     comparison = judged[1].comparisons["2.21.0"]
     assert (len(comparison.cases), comparison.counts()["slower"]) == (6, 1)
-    assert line == f"2.21.0 against 2.16.2: {summary(comparison)} {reach(comparison)}"
+    assert line == f"2.21.0 against 2.16.2: {comparison.summary()} {reach_of(comparison).text()}"
 
 
 def test_each_op_has_a_chart_and_a_table_of_every_version(judged: Shown) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from certificates import DECISIONS, certificate
-from pyopbench.report.wording.certificate import effect_text, loss_text, made_text, miss_text, renaming_text
+from pyopbench.report.wording.certificate import effect_text, made_text, renaming_text
 from pyopbench.store.certificate import ControlRun, Overhead, Pairs, RunEffect
 from pyopbench.store.promises import (
     BoundsTooTight,
@@ -21,6 +21,7 @@ from pyopbench.store.promises import (
     TooCostly,
     TooManyRenamed,
     Undone,
+    loss_text,
 )
 
 
@@ -60,7 +61,7 @@ from pyopbench.store.promises import (
     ],
 )
 def test_misses(miss: Miss, said: str) -> None:
-    assert miss_text(miss) == said
+    assert miss.text() == said
 
 
 def test_a_decision_that_was_renamed_is_told_with_every_answer() -> None:

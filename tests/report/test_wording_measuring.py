@@ -9,7 +9,6 @@ from pyopbench.judge.stopping import Look
 from pyopbench.report.wording.measuring import (
     budget_text,
     compared_text,
-    look_text,
     planned_text,
     planned_together_text,
     sampling_text,
@@ -61,8 +60,8 @@ def test_several_sides_are_one_line() -> None:
 def test_a_look_says_whether_it_is_measured_further() -> None:
     some = Look(frozenset({"a case"}), launches=2, verdicts=2, resolved=1, reachable=1, unneeded=0, most=8)
     none = Look(frozenset(), launches=3, verdicts=2, resolved=2, reachable=0, unneeded=0, most=8)
-    assert look_text(some) == "after 2 launches: 1 of 2 verdicts resolved, 1 open; measuring 1 case further"
-    assert look_text(none) == "after 3 launches: all 2 verdicts resolved; done"
+    assert some.text() == "after 2 launches: 1 of 2 verdicts resolved, 1 open; measuring 1 case further"
+    assert none.text() == "after 3 launches: all 2 verdicts resolved; done"
     assert compared_text(1, 2, 3) == "after 1 launch 2 of 3 comparisons are resolved"
 
 

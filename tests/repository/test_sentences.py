@@ -39,7 +39,7 @@ OF_OTHERS = {
     "tests/helpers/mutants.py": 2,
     "tests/repository/test_named_versions.py": 5,
     "tests/helpers/simulation_tables.py": 1,
-    "tests/judge/test_tried_ports.py": 1,
+    "tests/judge/test_ports.py": 1,
     "tests/report/charts/test_history.py": 1,
     "tests/report/test_history_scale.py": 1,
     "tests/report/test_write.py": 1,

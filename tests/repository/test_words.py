@@ -15,7 +15,7 @@ from places import ROOT
 from pyopbench.cli import app
 from pyopbench.engine import stored_run
 from pyopbench.judge import judge
-from pyopbench.judge.decide import Judgement
+from pyopbench.judge.judge import Judgement
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.report import write
 from pyopbench.report.sections import Bullets, Paragraph, discover

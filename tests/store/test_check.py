@@ -31,7 +31,7 @@ from pyopbench.engine.fleet.folder import FLEET_FILE
 from pyopbench.find.record import record
 from pyopbench.judge.comparison.diff import compare_sides
 from pyopbench.judge.comparison.gate import read_gate
-from pyopbench.judge.comparison.select import read_sides
+from pyopbench.judge.comparison.sides import read_sides
 from pyopbench.judge.judge import Judging, judge
 from pyopbench.judge.pipeline import TrainingStep
 from pyopbench.judge.pipeline import judge as judge_pipeline

@@ -1,4 +1,4 @@
-"""What bodies left running, and what held a GPU back, is counted in a warning; what only says it was idle is not."""
+"""What a reader should know about the files of a run."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 from msgspec import structs
 
 import stored
@@ -17,8 +18,13 @@ from pyopbench.store.warnings import (
     SLOWING,
     Counted,
     LeftRunning,
+    NoTimes,
+    RunWarning,
     SlowedGpu,
+    UnfinishedLine,
     UnknownClocks,
+    UnknownGradients,
+    UnreadableFile,
     gpu_warnings,
     is_spoilt,
     left_running,
@@ -86,3 +92,31 @@ def test_a_gpu_that_does_not_report_its_clocks_is_a_warning() -> None:
 
 def test_every_reason_is_one_that_the_library_gives() -> None:
     assert set(SLOWING) < set(environment.REASONS.values())
+
+
+@pytest.mark.parametrize(
+    ("warning", "said"),
+    [
+        (UnfinishedLine("run/samples.jsonl", 6), "run/samples.jsonl:6: the unfinished last line is ignored"),
+        (UnreadableFile("not JSON", "run/copies.json"), "not JSON: run/copies.json; ignored"),
+        (NoTimes("a.json", ("x", "y")), "a.json: ignored, because they do not measure time: x and y"),
+        (
+            UnknownGradients("a.json", (Counted("magic", 4), Counted("tricks", 1))),
+            "a.json: ignored, because these variants or gradients are unknown: magic (4) and tricks (1)",
+        ),
+        (
+            LeftRunning("double", groups=2, threads=1, processes=1, cores=2.0),
+            (
+                "double: after 2 groups its code was still running (at most 1 thread, 1 process, 2.00 cores "
+                "busy), which disturbs what was measured with it"
+            ),
+        ),
+        (
+            SlowedGpu(groups=2, of=4, reasons=(Counted("power cap", 2), Counted("power brake", 1))),
+            ("the GPU was throttled in 2 of 4 groups: power cap (2) and power brake (1); its times there are too long"),
+        ),
+        (UnknownClocks(groups=1, of=2), "the clocks of the GPU are unknown in 1 of 2 groups"),
+    ],
+)
+def test_warnings(warning: RunWarning, said: str) -> None:
+    assert warning.text() == said

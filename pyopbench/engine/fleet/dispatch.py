@@ -16,7 +16,7 @@ from pyopbench.engine.fleet import folder as fleet_folder
 from pyopbench.engine.fleet.folder import FleetPlan
 from pyopbench.engine.fleet.host import LONGEST_WORDS, Delivery, Request, SentFile, ShardStopped
 from pyopbench.engine.fleet.scheduler import Scheduler, Tell
-from pyopbench.judge.odd_hosts import HostResults, odd_hosts, results_by_host
+from pyopbench.judge.machines import HostResults, odd_hosts, results_by_host
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.store.fleet_findings import FleetEvent, Kind, OddHost
 from pyopbench.store.merge import merge

@@ -11,20 +11,67 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from pyopbench.judge.comparison.diff import ComparedCase, Comparison, UnmatchedCase, compare_sides
-from pyopbench.judge.comparison.pairing import usual_over
-from pyopbench.judge.comparison.select import sides_along
-from pyopbench.judge.comparison.sides import Sides
-from pyopbench.judge.comparison.verdicts import Correction
+from pyopbench.judge.comparison.sides import Sides, sides_along, usual_over
+from pyopbench.judge.verdicts import Correction
+from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.store import run_sides
 from pyopbench.store.read import read_source
-from pyopbench.store.run_sides import Side, ValueDifference
+from pyopbench.store.run_sides import Revision, Side, ValueDifference, short_hash
+
+NO_VALUES = "No values were compared."
+KINDS = {
+    "outputs": "different values for the same inputs",
+    "gradients": "different gradients for the same inputs",
+    "raised": "fails on these inputs",
+    "inputs": "the op has other inputs, so the times are for different work",
+    "unknown": "not compared",
+}
 
 CHANGED = ("outputs", "gradients", "raised")
 """Kinds of differences that are the revision's: of other inputs, or of what is not known, nobody can say that."""
 
 Outcome: TypeAlias = Literal["passed", "failed", "nothing"]
+
+
+def name_text(version: Side) -> str:
+    """Return a revision as it is asked for, with the beginning of its hash and its subject."""
+    revision = version.revision
+    if revision is None:
+        return version.label
+    short = "" if revision.commit.startswith(version.label) else f" ({_short(revision)})"
+    return f"{version.label}{short}: {revision.subject}"
+
+
+def _short(revision: Revision) -> str:
+    return f"{short_hash(revision.commit)}{', not committed' if revision.dirty else ''}"
+
+
+def _fail_on(gate: Gate) -> str:
+    return f"{formatting.percent(gate.fail_on)} or more"
+
+
+def _some(n: int, one: str, several: str) -> str:
+    return f"{n:,} {one if n == 1 else several}" if n else ""
+
+
+def case_text(label: str, case: ComparedCase, many: int) -> str:
+    """Return a case that is slower, with its ratio; with the revision where there are several."""
+    verdict = case.verdict
+    where = f"{label}: " if many > 1 else ""
+    return f"{where}{case.key} is at {formatting.ratio_interval(verdict.ratio, verdict.low, verdict.high)}"
+
+
+def difference_text(label: str, difference: ValueDifference) -> str:
+    """Return what a revision computes otherwise than the first."""
+    where = f"{difference.op} {difference.dtype} {difference.size:,}"
+    return f"{label}, {where}: {KINDS[difference.kind]}: {difference.reason}"
+
+
+def problem_text(side: Side) -> str:
+    """Return why nothing of a side is planned."""
+    return f"{side.label} is not measured: {side.problem}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +160,71 @@ class Gate:
     def exit_code(self) -> int:
         """0 nothing slower and nothing else, 1 one of them, 3 nothing to compare or no case with an interval."""
         return {"passed": 0, "failed": 1, "nothing": 3}[self.outcome]
+
+    def answer_text(self) -> str:
+        """Return what came out, the gravest first, in one line."""
+        found = [
+            _some(len(self.changed), "input gives different values", "inputs give different values"),
+            _some(len(self.broken), "side cannot be measured", "sides cannot be measured"),
+            _some(len(self.failing), "case fails that used to work", "cases fail that used to work"),
+            _some(len(self.slower), f"case is slower by {_fail_on(self)}", f"cases are slower by {_fail_on(self)}"),
+        ]
+        said = [one for one in found if one]
+        if self.outcome == "failed":
+            return f"Failed: {formatting.listing(said)}."
+        if self.outcome == "nothing":
+            return "Nothing to compare: no case has an interval on both sides."
+        if self.fail_on is None:
+            return f"{formatting.count(self.cases, 'case')} compared; slowdowns do not fail (--fail-on never)."
+        passed = f"Passed: none of {formatting.count(self.cases, 'case')} is clearly slower by {_fail_on(self)}"
+        if (
+            self.smallest is not None and self.smallest > self.fail_on
+        ):  # a gate that sees nothing is not to look like one
+            least = formatting.smallest_difference(self.smallest)
+            if least == formatting.TOO_NOISY:
+                return f"{passed}, but it was {least}."
+            return f"{passed}, but only slowdowns from {least} on would be found."
+        return f"{passed}."
+
+    def values_text(self) -> str:
+        """Return on how many inputs all revisions compute the same."""
+        if self.changed:
+            return "Values differ, so the times below may be for different work."
+        if not self.compared_values:
+            sides = {(one.environment, one.revision and one.revision.commit) for one in (self.first, *self.others)}
+            return "All sides are the same, so no values were compared." if len(sides) == 1 else NO_VALUES
+        return f"Values are the same as in {self.first.label} ({self.compared_values:,} compared)."
+
+    def control_text(self) -> str:
+        """Return what became of the identical pairs."""
+        if self.twins is None or not self.twins.cases:
+            return "No identical pair was measured, so the effect of noise alone is unknown."
+        counts, many = self.twins.counts(), len(self.twins.cases)
+        apart = counts["slower"] + counts["faster"]
+        farthest = max(abs(case.verdict.ratio - 1) for case in self.twins.cases)
+        warning = " Noise alone causes differences of this size here." if apart else ""
+        return (
+            f"Control: {self.first.label} against itself, {formatting.count(many, 'pair')}: {apart:,} found different, "
+            f"{counts['equivalent']:,} equivalent, {counts['unresolved']:,} unresolved; largest difference "
+            f"{formatting.points(farthest)}.{warning}"
+        )
+
+    def reach_text(self) -> str:
+        """Return which slowdown would have been found."""
+        if self.smallest is None:
+            return "No case has an interval, so nothing can be said."
+        least = formatting.smallest_difference(self.smallest)
+        if least == formatting.TOO_NOISY:
+            return (
+                "The results are too noisy: even a case that takes twice as long could be missed. Stop other work on "
+                "the machine, or give the run more time."
+            )
+        return f"In a typical case, a slowdown of {least} or more would be found."
+
+    def broken_text(self, version: Side) -> str:
+        """Return why a revision is not compared."""
+        found = self.unmatched.get(version.label)
+        return problem_text(version) if found is None else f"{version.label}: {found.in_a_line}"
 
 
 def _differences(version: Side) -> Sequence[ValueDifference]:

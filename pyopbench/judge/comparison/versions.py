@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from pyopbench.judge.comparison.diff import Comparison, compare_sides
-from pyopbench.judge.comparison.select import read_sides
+from pyopbench.judge.comparison.sides import read_sides
 from pyopbench.judge.decision import Decision
 from pyopbench.judge.judge import judge
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.store import run_sides
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
-    from pyopbench.judge.judge import Judging
+    from pyopbench.judge.judge import Judgement, Judging
     from pyopbench.store.run_sides import Side
 
 

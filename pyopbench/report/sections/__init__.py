@@ -16,7 +16,7 @@ from pyopbench.model.discover import python_files
 
 if TYPE_CHECKING:
     from pyopbench.judge.comparison.versions import VersionComparison
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
 
 Tone: TypeAlias = Literal["", "good", "bad", "warn", "muted"]
 

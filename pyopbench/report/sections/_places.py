@@ -14,8 +14,8 @@ from pyopbench.report.sections import Cell, Table, _cells
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pyopbench.judge.decide import Judgement
     from pyopbench.judge.decision import Decision
+    from pyopbench.judge.judge import Judgement
 
 FIELDS = ("mode", "dtype", "placement")
 

@@ -7,17 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from pyopbench.judge import requirements
-from pyopbench.report.wording.requirements import (
-    bar_text,
-    blocks_text,
-    required_text,
-    substituted_text,
-    unknown_text,
-)
+from pyopbench.judge.requirements import bar_text, blocks_text, required_text, substituted_text, unknown_text
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
     from pyopbench.judge.decision import Decision
+    from pyopbench.judge.judge import Judgement
 
 Finding = TypeVar("Finding", bound=Hashable)
 

@@ -14,9 +14,9 @@ from pyopbench.report.sections.versions import OUTCOME_TONES, places_across
 
 if TYPE_CHECKING:
     from pyopbench.judge.comparison.diff import ComparedCase
-    from pyopbench.judge.comparison.verdicts import CaseVerdict
     from pyopbench.judge.comparison.versions import VersionComparison
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
+    from pyopbench.judge.verdicts import CaseVerdict
 
 
 def build(judgement: Judgement, across: VersionComparison) -> Sequence[Block]:

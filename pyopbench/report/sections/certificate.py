@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyopbench.model import formatting
 from pyopbench.report.sections import Block, Bullets, Paragraph, Section, Table
-from pyopbench.report.wording.certificate import effect_text, loss_text, made_text, miss_text, renaming_text
+from pyopbench.report.wording.certificate import effect_text, made_text, renaming_text
 from pyopbench.store.certificate import Certificate, Decisions, Pairs
 from pyopbench.store.promises import (
     LEAST_EQUIVALENT,
@@ -18,11 +18,12 @@ from pyopbench.store.promises import (
     MOST_MEAN_LOSS,
     MOST_OVERHEAD,
     MOST_RENAMED,
+    loss_text,
     misses_of,
 )
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
 
 COLUMNS = ("what", "found", "promised")
 Row = tuple[str, str, str]
@@ -176,7 +177,7 @@ def _fact(value: object) -> str:
 
 def _misses(certificate: Certificate) -> Sequence[Block]:
     renamed = tuple(map(renaming_text, certificate.decisions.renamed)) if certificate.decisions else ()
-    misses = tuple(map(miss_text, misses_of(certificate)))
+    misses = tuple(miss.text() for miss in misses_of(certificate))
     return (
         *((Paragraph("Not as good as promised:", "bad"), Bullets(misses)) if misses else ()),
         *((Paragraph("Decisions that changed from run to run:"), Bullets(renamed)) if renamed else ()),

@@ -10,7 +10,7 @@ from pyopbench.report.sections import Block, Cell, Heading, Paragraph, Section, 
 from pyopbench.report.sections._places import Places, ops_of, places_of, records
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
 
 DIFFERENCE, UNCERTAINTY = "finite_difference", "difference_uncertainty"
 ERRORS = {"values": "values", "gradient": "gradient", DIFFERENCE: "against finite differences"}

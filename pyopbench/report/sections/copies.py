@@ -11,7 +11,7 @@ from pyopbench.report.wording import copy_costs as wording
 from pyopbench.store import copy_costs
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
 
 
 def build(judgement: Judgement) -> Sequence[Block]:

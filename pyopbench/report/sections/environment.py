@@ -13,7 +13,7 @@ from pyopbench.model import formatting
 from pyopbench.report.sections import Block, Cell, Code, Paragraph, Section, Table
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
     from pyopbench.store.lines import LaunchLine
 
 Facts = dict[str, Any]

@@ -11,11 +11,10 @@ from pyopbench.report.charts.latency import Scene, latency_chart
 from pyopbench.report.charts.style import styles
 from pyopbench.report.sections import Block, Chart, Heading, Paragraph, Section, _cells
 from pyopbench.report.sections._places import Places, by_size, ops_of, panels_of, places_of, records, unit_of
-from pyopbench.report.wording.crossovers import fastest_text
 from pyopbench.stats import costs
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
     from pyopbench.report.charts.style import Style
 
 DIRECTION_OF_USE = {use: direction for direction, use in USES.items()}
@@ -72,7 +71,7 @@ def _crossings(judgement: Judgement, op: str, places: Places) -> list[dict[str, 
         {
             "panel": places.panel({**vars(decision), "direction": DIRECTION_OF_USE[decision.use]}),
             "size": crossover.size,
-            "told": fastest_text(crossover, unit_of(judgement, op)),
+            "told": crossover.text(unit_of(judgement, op)),
         }
         for decision in judgement.decisions
         if decision.op == op

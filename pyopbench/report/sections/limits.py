@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyopbench.judge.bounded_cases import may_have_bound
-from pyopbench.judge.roofline import Bound, Limits, bounded_rows, nearest
+from pyopbench.judge.latencies import may_have_bound
+from pyopbench.judge.roofline import BRIEF, Bound, Limits, beyond_text, bounded_rows, nearest
 from pyopbench.model import formatting
 from pyopbench.model.case import Case
 from pyopbench.report.charts.latency import Scene
@@ -14,10 +14,9 @@ from pyopbench.report.charts.roofline import LEAST_SHARE, share_chart
 from pyopbench.report.charts.style import styles
 from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Section, Table, Tone, _cells
 from pyopbench.report.sections._places import Places, by_size, panels_of, places_of, unit_of
-from pyopbench.report.wording.roofline import BRIEF, beyond_text
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
     from pyopbench.report.charts.style import Style
     from pyopbench.store.lines import LimitsLine
 

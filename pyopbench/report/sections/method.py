@@ -14,7 +14,7 @@ from pyopbench.stats import costs
 from pyopbench.stats.corrections import Looks
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
     from pyopbench.store.mix_file import Calls
 
 OWN_TOOL = "pyopbench"

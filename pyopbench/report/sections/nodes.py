@@ -14,7 +14,7 @@ from pyopbench.stats import costs, estimate, node_graphs
 from pyopbench.stats.node_graphs import Surcharge, surcharges
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
 
 MEANING = (
     "The cost of one op inside a graph: the time of a graph with several copies less that of an empty function, per "

@@ -13,7 +13,7 @@ from pyopbench.store import counted_copies
 from pyopbench.store.counted_copies import Note, Row
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
 
 SIMULATED_INTRO = (
     "Copies between host and device, counted on a simulated GPU whose memory is the host's. This shows what is copied "

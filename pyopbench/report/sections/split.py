@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pyopbench.judge.cost_split import CLOSE, PARTS, Split
+from pyopbench.judge.cost_components import CLOSE, PARTS, Split
 from pyopbench.model import formatting
 from pyopbench.model.case import Case
 from pyopbench.report.charts.cost_split import stack_chart
 from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Section, Table, _cells
 from pyopbench.report.sections._places import Places, places_of, unit_of
-from pyopbench.report.wording.body_share import body_share_text
-from pyopbench.report.wording.cost_split import unpredicted_text
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
 
 Rows: TypeAlias = tuple[tuple[Cell | str, ...], ...]
 TITLES = tuple(part.replace("_", " ") for part in PARTS)
@@ -70,9 +68,7 @@ def _unexplained(places: Places, found: Sequence[Split]) -> Sequence[Block]:
         columns = (*head, "measured", "predicted", "remainder", "share of measured")
         blocks.append(Table(columns, rows, "Cases that the parts do not predict", folded=True, headings=len(head)))
     if dark := [(split, split.reason) for split in found if split.reason is not None]:
-        lines: Rows = tuple(
-            (Case.from_id(one.case).op, *_head(places, one), unpredicted_text(reason)) for one, reason in dark
-        )
+        lines: Rows = tuple((Case.from_id(one.case).op, *_head(places, one), reason.text()) for one, reason in dark)
         blocks.append(Table((*head, "why"), lines, "Cases without a prediction", folded=True, headings=len(head)))
     return blocks
 
@@ -102,7 +98,7 @@ def _op(places: Places, op: str, splits: Sequence[Split], unit: str) -> Sequence
 def _body_shares(judgement: Judgement, op: str, places: Places) -> Sequence[Block]:
     """Return what no other callback around the same body can gain, where the body takes most of the time."""
     return tuple(
-        Paragraph(f"{': '.join((*places.of(vars(share)), body_share_text(share)))}.")
+        Paragraph(f"{': '.join((*places.of(vars(share)), share.text()))}.")
         for share in judgement.body_shares
         if share.op == op and share.is_bound
     )

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pyopbench.judge.comparison.diff import ComparedCase, Comparison
+from pyopbench.judge.comparison.diff import ComparedCase, Comparison, reach_of
 from pyopbench.model import formatting
 from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Table, Tone, VersionsSection, _cells
 from pyopbench.report.sections._places import FIELDS, Places, parsed, varying_in
 from pyopbench.report.sections.decisions import TONES, cells_of
-from pyopbench.report.wording.comparison import reach, summary
-from pyopbench.report.wording.decisions import answer_text
 
 if TYPE_CHECKING:
     from pyopbench.judge.comparison.versions import VersionComparison
-    from pyopbench.judge.decide import Judgement
     from pyopbench.judge.decision import Decision
+    from pyopbench.judge.judge import Judgement
 
 OUTCOME_TONES: Mapping[str, Tone] = {"faster": "good", "slower": "bad", "unresolved": "", "equivalent": ""}
 FOUND = ("slower", "faster")
@@ -82,11 +80,11 @@ def _answer(decision: Decision | None) -> Cell:
     if decision is None:
         return Cell("not measured", "muted")
     saved = "" if decision.choice is None else f"saves {formatting.saved_at_least(decision.saved, decision.saved_low)}"
-    return Cell(answer_text(decision.answer), TONES[decision.action], saved, number=decision.saved)
+    return Cell(decision.answer.text(), TONES[decision.action], saved, number=decision.saved)
 
 
 def _told(comparison: Comparison) -> str:
-    return f"{summary(comparison)} {reach(comparison)}"
+    return f"{comparison.summary()} {reach_of(comparison).text()}"
 
 
 def _changes(across: VersionComparison, label: str, comparison: Comparison) -> Sequence[Block]:

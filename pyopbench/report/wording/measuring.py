@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from pyopbench.model import formatting
-from pyopbench.report.wording.stopping import progress_text
 
 if TYPE_CHECKING:
-    from pyopbench.judge.stopping import Look
+    pass
 
 PLANNING = "planning: starting TensorFlow, compiling kernels, trying ports"
 """What takes a while before anything is measured, and longest the first time."""
@@ -88,12 +87,6 @@ def planned_together_text(cases: Sequence[int], skips: int, control: int, folder
     each = f"{most:,} cases each" if least == most else f"{least:,} to {most:,} cases"
     sides = formatting.count(len(cases), "side")
     return f"{sides} of {each}, {skips:,} not supported, and a control of {control:,}; results in {folder}"
-
-
-def look_text(look: Look) -> str:
-    """Return what a look at the data shows, and whether it is measured on."""
-    further = f"measuring {formatting.count(len(look.open), 'case')} further" if look.open else "done"
-    return f"{progress_text(look)}; {further}"
 
 
 def compared_text(launches: int, resolved: int, compared: int) -> str:

@@ -1,4 +1,4 @@
-"""Verdicts on what two sides have in common: paired by round or block where they can be, and what else differs."""
+"""What changed between two sides, and what a reader has to know of it."""
 
 from __future__ import annotations
 
@@ -10,20 +10,41 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import pairs
 import stored
 from foreign_files import asv_folder, document, scaled, write
 from frames import Bench
-from pairs import cases, write_run
-from pyopbench.judge.comparison.case_key import CaseKey
-from pyopbench.judge.comparison.diff import Comparison, UnmatchedCase, compare_sides
-from pyopbench.judge.comparison.pairing import sweep_logs
-from pyopbench.judge.comparison.select import read_sides
-from pyopbench.judge.comparison.sides import Side, Sides
+from pairs import VARIANTS, cases, write_run
+from pyopbench.judge.comparison.diff import (
+    Comparison,
+    DifferentProcessors,
+    NoInterval,
+    Note,
+    NotPaired,
+    Paired,
+    SmallestSlowdown,
+    SteppedDown,
+    UnmatchedCase,
+    compare_sides,
+    look,
+    notes_of,
+    reach_of,
+    text_of,
+)
+from pyopbench.judge.comparison.sides import CaseKey, Side, Sides, read_sides, sweep_logs
 from pyopbench.model.case import Case
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.stats import estimate
+from pyopbench.stats.unresolved import OneLaunch
+from pyopbench.store import run_folder, run_sides
+from pyopbench.store.limitations import NotInterleaved, VersionsUnknown
+from revision_runs import write_revisions
 
 MANY = cases(ops=("double", "square", "cube", "sinh"))
+
+OPS = ("double", "square", "cube", "sinh")
+
+CASES = pairs.cases()
 
 
 def compared(*words: Path | str, axis: str = "run") -> Comparison:
@@ -204,3 +225,111 @@ def test_the_smallest_slowdown_that_could_be_found_is_found_when_it_is_there(tmp
     slow = write_run(tmp_path / "c", MANY, seed=2, factors={MANY[0]: 1 + told * 1.1})
     assert outcomes(compared(first, slow))[MANY[0]] == "slower"
     assert Case.from_id(MANY[0]).op == "double"
+
+
+def test_variants_of_a_run_are_paired_by_round(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "a", cases(ops=OPS))
+    found = compare_sides(read_sides([str(run), *VARIANTS[:2]], "variant"))
+    assert found.smallest is not None
+    assert notes_of(found) == (Paired("round"), SteppedDown(0.05, 1), SmallestSlowdown(found.smallest))
+
+
+def test_what_a_source_cannot_support_is_said_once_for_both_sides(tmp_path: Path) -> None:
+    """That each benchmark is one launch is what the reach says already."""
+    other = {**scaled(document("asv-first"), 1.1), "commit_hash": "1" * 40}
+    folder = asv_folder(tmp_path / "asv", a=document("asv-first"), b=other)
+    found = compare_sides(read_sides([str(folder), "f802", "1111"], "commit"))
+    notes = notes_of(found)
+    assert notes[0] == NotPaired(0.03, found.common)
+    assert notes[1] == SteppedDown(0.05, 1)
+    assert notes[2] == reach_of(found)
+    assert isinstance(notes[2], SmallestSlowdown)
+    assert notes[3:] == (NotInterleaved("asv"), VersionsUnknown("asv"))
+
+
+def test_what_is_resolved_is_closed_and_what_is_open_is_open_in_both_and_in_the_control(tmp_path: Path) -> None:
+    """A case at the border of the minimum effect stays open, whatever its launches agree on."""
+    folder = write_revisions(tmp_path, {}, {CASES[0]: 1.0305})
+    found = look(folder, 0.03)
+    assert (found.compared, found.resolved) == (len(CASES), len(CASES) - 1)
+    assert [found.open[one.folder] for one in run_sides.read(folder)] == [frozenset({CASES[0]})] * 3
+
+
+def test_where_nothing_is_common_everything_stays_open(tmp_path: Path) -> None:
+    folder = write_revisions(tmp_path, {}, {})
+    (run_sides.read(folder)[1].folder / run_folder.SAMPLES_FILE).write_text("", encoding="utf-8")
+    found = look(folder, 0.03)
+    assert found.resolved == 0
+    assert all(found.open[one.folder] >= set(CASES) for one in run_sides.read(folder)[:2])
+
+
+def test_versions_of_tensorflow_are_looked_at_alike(tmp_path: Path) -> None:
+    folder = pairs.write_versions(tmp_path / "run", "2.16.2", "2.21.0", **{"2.21.0": {"factors": {CASES[-1]: 2.0}}})
+    found = look(folder, 0.03)
+    assert found.compared == len(CASES)
+    assert CASES[-1] not in set().union(*found.open.values())
+
+
+@pytest.mark.parametrize(
+    ("note", "said"),
+    [
+        (
+            DifferentProcessors("one", "another"),
+            "DIFFERENT PROCESSORS: one in A, another in B. The ratios compare machines, not code.",
+        ),
+        (
+            NotPaired(0.03, 1.25),
+            (
+                "UNPAIRED: A and B were not measured interleaved, so each interval is widened by at least 3% (one "
+                "standard deviation) for the difference between runs, and by more where other cases differ "
+                "more. The common change of all cases, 1.25×, is attributed to the machine."
+            ),
+        ),
+        (
+            Paired("round"),
+            "Both were timed in the same rounds of the same processes, so ratios are paired by round.",
+        ),
+        (
+            Paired("block"),
+            "Both were sampled right after one another in every sweep, so ratios are paired by sweep.",
+        ),
+        (
+            SteppedDown(0.05, 1),
+            "All cases are corrected together (Holm), so that the chance of any false verdict is at most 5%.",
+        ),
+        (NoInterval(None), "No case has an interval, so nothing can be said."),
+        (
+            NoInterval(OneLaunch()),
+            "No case has an interval, so nothing can be said: one launch gives no interval.",
+        ),
+        (
+            SmallestSlowdown(0.0712),
+            "In a typical case, a slowdown to 1.07× or more would be found.",
+        ),
+        (
+            SmallestSlowdown(1.28),
+            (
+                "The results are too noisy: even a case that takes twice as long could be missed. Stop other "
+                "work on the machine, use more launches, or measure both in one run."
+            ),
+        ),
+        (
+            VersionsUnknown(),
+            "Installed versions are known only where asv's matrix names them.",
+        ),
+    ],
+)
+def test_notes(note: Note, said: str) -> None:
+    assert text_of(note) == said
+
+
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        (UnmatchedCase(CaseKey("x"), "A", "failed", "wrong", "values differ"), "wrong in B: values differ"),
+        (UnmatchedCase(CaseKey("x"), "A", "not_reached"), "planned in B but not reached"),
+        (UnmatchedCase(CaseKey("x"), "B", "not_measured"), "not measured in A"),
+    ],
+)
+def test_why_a_side_has_no_number(case: UnmatchedCase, said: str) -> None:
+    assert case.text() == said

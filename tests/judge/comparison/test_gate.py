@@ -1,23 +1,27 @@
-"""Revisions against the first of them: what fails, what is only told, and the control beside it."""
+"""What a run over revisions comes to."""
 
 from __future__ import annotations
 
-from dataclasses import replace as changed
+from dataclasses import replace
 from pathlib import Path
 
-from msgspec.structs import replace
+from msgspec import structs
 
 import pairs
-from pyopbench.judge.comparison.diff import compare_sides
+from pyopbench.judge.comparison import gate as wording
+from pyopbench.judge.comparison.diff import compare_sides, look
 from pyopbench.judge.comparison.gate import Gate, read_gate
-from pyopbench.judge.comparison.look import look
-from pyopbench.judge.comparison.select import read_sides
-from pyopbench.judge.comparison.verdicts import INTERLEAVED_ERROR, Correction
+from pyopbench.judge.comparison.sides import read_sides
+from pyopbench.judge.verdicts import INTERLEAVED_ERROR, Correction
+from pyopbench.model import formatting
 from pyopbench.store import run_folder, run_sides
-from revision_runs import DIFFERENT, write_revisions
+from pyopbench.store.run_sides import Side, Values
+from revision_runs import DIFFERENT, revision, write_revisions
 
 CASES = pairs.cases()
 SLOWER = {CASES[-1]: 1.08}
+
+HASH = "3f1c2ab45d" + "0" * 30
 
 
 def test_nothing_that_changed_passes_and_the_control_is_no_revision(tmp_path: Path) -> None:
@@ -69,7 +73,7 @@ def test_other_values_fail_from_the_revision_on_that_has_them_first(tmp_path: Pa
 
 def test_other_inputs_and_what_is_not_known_are_told_and_fail_nothing(tmp_path: Path) -> None:
     for kind in ("inputs", "unknown"):
-        folder = write_revisions(tmp_path / kind, {}, {}, different={1: replace(DIFFERENT, kind=kind)})
+        folder = write_revisions(tmp_path / kind, {}, {}, different={1: structs.replace(DIFFERENT, kind=kind)})
         gate = read_gate(folder, 0.03, None)
         assert (len(gate.differences), gate.changed, gate.exit_code) == (1, (), 0)
 
@@ -115,7 +119,7 @@ def _failing(gate: Gate, status: str) -> Gate:
 
     found = gate.comparisons["r1"]
     case = UnmatchedCase(found.cases[0].key, "A", "failed", status, "no")
-    return changed(gate, comparisons={"r1": changed(found, unmatched=(case,))})
+    return replace(gate, comparisons={"r1": replace(found, unmatched=(case,))})
 
 
 def test_commits_of_few_cases_show_together_which_spread_is_usual(tmp_path: Path) -> None:
@@ -143,3 +147,67 @@ def test_a_revision_without_a_sample_does_not_keep_the_others_from_being_compare
     assert [one.label for one in gate.broken] == ["r1"]
     assert [label for label, _ in gate.slower] == ["r2"]
     assert look(folder, 0.03).compared > 0
+
+
+def test_a_revision_is_named_with_its_hash_unless_it_is_named_by_it() -> None:
+    one = structs.replace(revision("main", 1), commit=HASH)
+    assert wording.name_text(Side("main", revision=one)) == "main (3f1c2ab45d): change 1"
+    assert wording.name_text(Side(HASH[:10], revision=one)) == "3f1c2ab45d: change 1"
+    dirty = structs.replace(one, dirty=True)
+    assert wording.name_text(Side("WORKTREE", revision=dirty)) == ("WORKTREE (3f1c2ab45d, not committed): change 1")
+
+
+def test_the_answer_is_of_what_fails_and_else_of_what_was_compared(tmp_path: Path) -> None:
+    folder = write_revisions(tmp_path / "same", {}, {})
+    assert read_gate(folder, 0.03, 0.05).answer_text() == ("Passed: none of 6 cases is clearly slower by 5% or more.")
+    assert read_gate(folder, 0.03, None).answer_text() == ("6 cases compared; slowdowns do not fail (--fail-on never).")
+    assert replace(read_gate(folder, 0.03, 0.05), fail_on=0.03).answer_text() == (
+        "Passed: none of 6 cases is clearly slower by 3% or more, but only slowdowns from "
+        f"{formatting.smallest_difference(read_gate(folder, 0.03, 0.05).smallest)} on would be found."
+    )
+    passed = read_gate(folder, 0.03, 0.05)
+    wide = {label: replace(one, smallest=5.0) for label, one in passed.comparisons.items()}
+    noisy = replace(passed, comparisons=wide)
+    assert noisy.answer_text() == (
+        "Passed: none of 6 cases is clearly slower by 5% or more, but it was too noisy to tell."
+    )
+    assert noisy.reach_text() == (
+        "The results are too noisy: even a case that takes twice as long could be missed. Stop other work on the "
+        "machine, or give the run more time."
+    )
+    alone = write_revisions(tmp_path / "alone", {}, {}, launches=1)
+    assert read_gate(alone, 0.03, 0.05).answer_text() == ("Nothing to compare: no case has an interval on both sides.")
+
+
+def test_the_control_says_what_noise_alone_did(tmp_path: Path) -> None:
+    gate = read_gate(write_revisions(tmp_path / "same", {}, {}), 0.03, 0.05)
+    assert gate.twins is not None
+    farthest = formatting.points(max(abs(case.verdict.ratio - 1) for case in gate.twins.cases))
+    found = (
+        "Control: r0 against itself, 2 pairs: 0 found different, 2 equivalent, 0 unresolved; largest difference "
+        f"{farthest}."
+    )
+    assert gate.control_text() == found
+    apart = read_gate(write_revisions(tmp_path / "apart", {}, {}, twin={pairs.cases()[0]: 1.5}), 0.03, 0.05)
+    assert apart.twins is not None
+    farthest = formatting.points(max(abs(case.verdict.ratio - 1) for case in apart.twins.cases))
+    assert apart.control_text() == (
+        "Control: r0 against itself, 2 pairs: 1 found different, 1 equivalent, 0 unresolved; largest difference "
+        f"{farthest}. Noise alone causes differences of this size here."
+    )
+    without = replace(gate, twins=None)
+    assert without.control_text() == ("No identical pair was measured, so the effect of noise alone is unknown.")
+
+
+def test_values_are_the_same_or_differ(tmp_path: Path) -> None:
+    assert read_gate(write_revisions(tmp_path / "same", {}, {}), 0.03).values_text() == (
+        "Values are the same as in r0 (2 compared)."
+    )
+    gate = read_gate(tmp_path / "same", 0.03)
+    (other,) = gate.others
+    unknown = replace(gate, others=(structs.replace(other, values=Values()),))
+    assert unknown.values_text() == wording.NO_VALUES
+    again = structs.replace(gate.first, label="again", values=Values())
+    assert replace(gate, others=(again,)).values_text() == ("All sides are the same, so no values were compared.")
+    other = write_revisions(tmp_path / "other", {}, {}, different={1: DIFFERENT})
+    assert read_gate(other, 0.03).values_text() == ("Values differ, so the times below may be for different work.")

@@ -1,4 +1,4 @@
-"""A history: which changes are listed, what a reader has to know, and what became of them when measured again."""
+"""What changed when, and what a reader has to know of it."""
 
 from __future__ import annotations
 
@@ -16,26 +16,30 @@ import sharded
 import stored
 from histories import CHANGED, KEYS, commit, stepped, write_asv, write_commits
 from pairs import write_run, write_versions
-from pyopbench.judge.comparison.history import Options, read_history
-from pyopbench.judge.comparison.moments import moment_of
-from pyopbench.judge.comparison.remarks import (
+from pyopbench.judge.comparison.changes import FoundChange, Outcome, Rerun, read_confirmation
+from pyopbench.judge.comparison.history import (
     OTHER_VALUES,
     AnchorChanged,
     NotMeasured,
     OnlyLatency,
+    Options,
     RunsNotInterleaved,
     SmallChanges,
     TooShort,
     ValuesChanged,
+    read_history,
     values_changed,
 )
-from pyopbench.judge.comparison.reruns import read_confirmation
+from pyopbench.judge.comparison.series import moment_of
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.store import merge, run_sides
+from pyopbench.store.limitations import VersionsUnknown
 from pyopbench.store.run_sides import Revision, ValueDifference, Values
 from revision_runs import write_revisions
 
 VERSIONS = ("2.14.1", "2.15.1", "2.16.2", "2.17.1", "2.18.1", "2.19.1", "2.20.0", "2.21.0")
+
+CHANGE = FoundChange(0, 1, "aaa", "bbb", "bbb", "bbb", 1.05, 1.04, 1.06, "suspected", None)
 
 
 def remarks(found, kind):
@@ -264,3 +268,73 @@ def test_what_is_no_result_or_empty_is_an_error(tmp_path):
         )
     with pytest.raises(NothingMeasured):
         read_history([empty], Options())
+
+
+@pytest.mark.parametrize(
+    ("remark", "said"),
+    [
+        (
+            OnlyLatency(3, 3),
+            (
+                "All series are absolute times, with nothing measured in the same rounds to compare with. A "
+                "slower machine looks the same as slower code there; only measuring both sides again "
+                "distinguishes them."
+            ),
+        ),
+        (
+            ValuesChanged("bbb", ("loss",)),
+            ("From bbb on, loss computes different values, so times before and after cannot be compared."),
+        ),
+        (
+            ValuesChanged("bbb", ("loss", "norm"), "ccc"),
+            (
+                "From bbb on, and until ccc, loss and norm compute different values, so times in between cannot be "
+                "compared with others."
+            ),
+        ),
+        (NotMeasured("bbb", "no such module"), "bbb is not measured: no such module"),
+        (TooShort(1, 5), "1 series has fewer than 5 points and cannot show a change."),
+        (SmallChanges(2, 0.03), "2 changes of less than 3% are not listed (--min-effect)."),
+        (
+            AnchorChanged("x/y", "bbb", 3, 4),
+            (
+                "At bbb, 3 of the 4 series that are relative to x/y changed in the same direction. Perhaps x/y "
+                "itself changed, in the opposite direction."
+            ),
+        ),
+        (VersionsUnknown(), "Installed versions are known only where asv's matrix names them."),
+    ],
+)
+def test_what_a_reader_has_to_know_is_a_sentence(remark, said):
+    assert remark.text() == said
+
+
+def test_some_of_several_are_counted():
+    assert RunsNotInterleaved(2, 5).text().split(" from ")[0] == "2 of 5 series are"
+
+
+def test_a_change_has_a_direction_a_size_and_a_place():
+    assert CHANGE.text() == "slower, 1.05× (1.04–1.06)"
+    assert CHANGE.place_text() == "aaa to bbb"
+    early, late = replace(CHANGE, first="aab"), replace(CHANGE, last="ccc")
+    assert early.place_text() == "aaa to bbb, or as early as aab"
+    assert late.place_text() == "aaa to bbb, or as late as ccc"
+    assert replace(early, last="ccc").place_text() == "aaa to bbb, or as early as aab or as late as ccc"
+    assert CHANGE.again_text() == ""
+    again = replace(CHANGE, again=Outcome("slower", 1.05, 1.03, 1.07, 8, "folder"))
+    assert again.again_text() == "1.05× (1.03–1.07), slower"
+
+
+def test_a_command_can_be_pasted():
+    found = Rerun("pyopbench", "commit", "a" * 40, "b" * 40, ("f.py:f", "--input", "g(1, 2)"), ())
+    assert found.text().split(" --rev")[0] == "pyopbench run f.py:f --input 'g(1, 2)'"
+
+
+def test_how_many_changes_there_are_is_one_sentence(tmp_path):
+    found = read_history(write_commits(tmp_path, stepped(14, 8, 1.3)), Options())
+    assert found.title() == "6 series over 14 commits"
+    assert found.summary() == "1 change: 1 suspected."
+    assert replace(found, changes=()).summary() == "No change was found."
+    assert found.alarm_text().split(". ")[1] == ("Expect about 0.06 false alarms: 1% of 6 series")
+    assert {one.series.measure_text().split(" ")[0] for one in found.traced} == {"time"}
+    assert found.moments[0].label == commit(0)[:10]

@@ -9,9 +9,8 @@ import pytest
 import stored
 from histories import KEYS, commit, write_commits
 from pairs import cases, write_run, write_versions
-from pyopbench.judge.comparison.moments import moment_of
-from pyopbench.judge.comparison.reruns import Rerun, read_confirmation, rerun_of, together
-from pyopbench.judge.comparison.series import series_of
+from pyopbench.judge.comparison.changes import Rerun, read_confirmation, rerun_of, together
+from pyopbench.judge.comparison.series import moment_of, series_of
 from pyopbench.store import run_sides
 from pyopbench.store.read import read_source
 

@@ -9,7 +9,7 @@ import stored
 from pairs import VARIANTS, cases, write_run, write_versions
 from pyopbench.judge import judge
 from pyopbench.judge.comparison.versions import VersionComparison
-from pyopbench.judge.decide import Judgement
+from pyopbench.judge.judge import Judgement
 from pyopbench.report import write
 from pyopbench.report.sections.versions import SECTION
 from pyopbench.store import run_sides

@@ -1,10 +1,9 @@
-"""What each tool's results cannot support, as whole sentences."""
+"""What results of other tools cannot support."""
 
 from __future__ import annotations
 
 import pytest
 
-from pyopbench.report.wording.limitations import limitation_text
 from pyopbench.store.limitations import Limitation, NotInterleaved, OnlyOneLaunch, SamplesNotKept
 
 
@@ -49,4 +48,4 @@ from pyopbench.store.limitations import Limitation, NotInterleaved, OnlyOneLaunc
     ],
 )
 def test_limitations(limitation: Limitation, said: str) -> None:
-    assert limitation_text(limitation) == said
+    assert limitation.text() == said

@@ -1,4 +1,4 @@
-"""Parts that were planted are found again, and what is missing gives a reason and no number."""
+"""Where the time of a callback goes."""
 
 from __future__ import annotations
 
@@ -10,14 +10,39 @@ import pandas as pd
 import pytest
 from msgspec import structs
 
-from frames import Bench, run_of, variant
-from pyopbench.judge.cost_split import PARTS, PartMissing, Split, splits_of
-from pyopbench.judge.decide import judge
+from frames import VARIANTS, Bench, run_of, variant
+from pyopbench.judge.candidates import Setting
+from pyopbench.judge.cost_components import (
+    PARTS,
+    BodyNotAlone,
+    BodyShare,
+    PartMissing,
+    Split,
+    body_costs,
+    body_pairs,
+    body_share_of,
+    shares_of_bodies,
+    splits_of,
+)
+from pyopbench.judge.judge import judge_run
+from pyopbench.judge.program import even_mix
 from pyopbench.model.case import Failure
 from pyopbench.report.sections import Chart, Paragraph, Table
 from pyopbench.report.sections import split as section
+from pyopbench.stats import costs, estimate
+from pyopbench.store.content import Catalogue
 from pyopbench.store.run import CROSSING_COLUMNS, Costs
 
+TODAY = "py_function_numpy"
+OPS = Catalogue(
+    ops={},
+    variants={**VARIANTS, "njit": structs.replace(VARIANTS["numpy_function"], automatic=True)},
+    gradients={},
+    parts={
+        "numpy_alone": variant("part", role="body_alone"),
+        "tensor_alone": variant("part", role="floor", body="tensor"),
+    },
+)
 DISPATCH, BRIDGE, BODY = 20e-6, 7e-6, 30e-6
 IN, OUT, OUT_ALIGNED = 2e-10, 5e-10, 1e-10  # seconds per byte
 SIZES = (1_000, 50_000, 2_000_000)
@@ -25,6 +50,69 @@ FLOOR_SIZES = (10_000, 1_000_000)
 QUIET: dict[str, Any] = {"within": 0.0, "between": 0.0, "launches": 3, "rounds": 2}
 BRIDGES = {"native_floor": DISPATCH, "numpy_function_floor": DISPATCH + BRIDGE}
 PART = variant("part")
+
+BOUND = (
+    "the numpy body takes 80% of the time of today, so a callback around the same numpy body gains at most 1.25×; "
+    "another body may gain more"
+)
+
+
+def share(label: str = TODAY, direction: str = "forward", **saved: float) -> BodyShare | None:
+    """Return the share of a body that takes 20 of 100 us at the one size and 90 of 100 at the other.
+
+    Args:
+        label: of the current callback.
+        direction: of the setting.
+        saved: what candidates save, by label.
+    """
+    frame = Bench({TODAY: 1e-4}, sizes=(10, 100), within=0.0, between=0.0, launches=3).frame()
+    alone = frame.assign(
+        case=frame["case"].str.replace(TODAY, "numpy_alone"),
+        variant="numpy_alone",
+        seconds=frame["seconds"] * frame["size"].map({10: 0.2, 100: 0.9}),
+    )
+    bodies = body_costs(SimpleNamespace(catalogue=OPS, costs=Costs(frame=alone)))  # type: ignore[arg-type]
+    comparison: Any = SimpleNamespace(baseline=label, setting=Setting("sinh", direction, "call", "float32", "cpu"))
+    choice: Any = SimpleNamespace(gains=[SimpleNamespace(label=one, saved=many) for one, many in saved.items()])
+    made = (choice, mix := even_mix((10, 100)))
+    pairs = dict(body_pairs(comparison, mix, OPS))
+    shares = shares_of_bodies(bodies, costs.round_costs(frame, estimate.UNIT), pairs)
+    return body_share_of(comparison, made, OPS, shares)
+
+
+def test_the_share_is_over_the_mix() -> None:
+    """Each of the two sizes counts for half: (0.2 + 0.9) / 2."""
+    found = share()
+    assert found is not None
+    assert (found.op, found.baseline, found.body) == ("sinh", TODAY, "numpy")
+    assert found.share == pytest.approx(0.55)
+    assert found.is_bound
+    assert found.most_gain == pytest.approx(1 / 0.55)
+
+
+def test_what_is_not_timed_alone_has_no_share() -> None:
+    assert share(direction="forward_backward") is None
+    assert share("py_function") is None, "whose body is of another kind"
+    assert share("numpy_function") is None, "which has no number"
+
+
+def test_a_share_above_one_is_noise_and_leaves_nothing_to_gain() -> None:
+    assert BodyShare("sinh", "node", "float32", "cpu", TODAY, "numpy", 1.1).most_gain == 1.0
+
+
+def test_the_body_bounds_callbacks_around_the_same_body_alone() -> None:
+    """`njit` compiles the body and `py_function` has another one, so both may save more than the bridge costs."""
+    found = share(numpy_function=0.2, py_func=0.4, njit=0.67, py_function=0.5, native=0.9)
+    assert found is not None
+    assert (found.around, found.saved_around) == (("numpy_function", "py_func"), 0.4)
+    assert found.is_bound
+
+
+def test_a_bound_that_a_measured_callback_is_above_is_none() -> None:
+    """The bridge takes 45% of the time: nobody who saves 46% with another bridge believes that."""
+    found = share(numpy_function=0.46)
+    assert found is not None
+    assert not found.is_bound
 
 
 def beyond_one(count: Any, per_byte: float) -> Any:
@@ -139,7 +227,7 @@ def test_only_forward_calls_of_callbacks_are_told_apart() -> None:
 def test_parts_do_not_change_what_is_decided() -> None:
     made = run()
     bare = SimpleNamespace(**{**vars(made), "costs": Costs()})
-    whole, plain = (judge(one, baseline="numpy_function") for one in (made, bare))
+    whole, plain = (judge_run(one, baseline="numpy_function") for one in (made, bare))
     assert whole.decisions == plain.decisions
     assert whole.verdicts == plain.verdicts
     assert whole.latencies.equals(plain.latencies)
@@ -153,10 +241,8 @@ def test_within_15_percent_is_explained(predicted: float, explained: bool) -> No
 
 
 # The section
-
-
 def judged(made: Any) -> Any:
-    return judge(made, baseline="numpy_function")
+    return judge_run(made, baseline="numpy_function")
 
 
 def test_the_section_counts_what_is_predicted_and_lists_what_is_not() -> None:
@@ -190,3 +276,27 @@ def test_the_section_says_why_a_case_has_no_prediction() -> None:
 def test_the_section_says_that_there_are_no_parts() -> None:
     (only,) = section.build(judged(run_of(Bench({"numpy_function": 1e-5}))))
     assert isinstance(only, Paragraph)
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [
+        (0.2, "the numpy body takes 20% of the time of today; the rest is overhead of the callback"),
+        (0.8, BOUND),
+    ],
+)
+def test_body_share(share: float, said: str) -> None:
+    assert BodyShare("sinh", "node", "float32", "cpu", "today", "numpy", share).text() == said
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        (BodyNotAlone("numpy"), "the numpy body was not measured separately"),
+        (PartMissing("a/b"), "a/b has no number"),
+        (PartMissing("a/b", told="ValueError: no"), "a/b has no number: ValueError: no"),
+        (PartMissing("floor_produce", "py_func"), "floor_produce of py_func has no number"),
+    ],
+)
+def test_reasons(reason: BodyNotAlone | PartMissing, said: str) -> None:
+    assert reason.text() == said

@@ -6,22 +6,19 @@ That is all that says what is worth measuring on (`stopping`), and the start of 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from pyopbench.judge import requirements
-from pyopbench.judge.candidates import Comparison, compare, settings_of
-from pyopbench.judge.choice import Choice, Rules
+from pyopbench.judge.candidates import Comparison, Measured, compare, settings_of
+from pyopbench.judge.choice import Choice, Rules, choose
 from pyopbench.judge.decision import Verdict
 from pyopbench.judge.latencies import baseline_of, checked_frame, latency_table, usual_gradients
-from pyopbench.judge.measured import Measured
-from pyopbench.judge.mix import Mix
-from pyopbench.judge.pairs import shares_of_pairs
-from pyopbench.judge.rulebook import Rulebook, choose_over_mix, rulebook_of
-from pyopbench.judge.verdicts import SHARES, estimates_of, shares_of, verdicts_from
+from pyopbench.judge.program import Mix, calls_in, calls_mix, even_mix
+from pyopbench.judge.verdicts import estimates_of, shares_of, shares_of_pairs, verdicts_from
 from pyopbench.model.case import Case
 from pyopbench.model.errors import BadInput
 from pyopbench.stats import costs, estimate, launch_model
@@ -35,9 +32,76 @@ from pyopbench.store.mix_file import Calls
 if TYPE_CHECKING:
     from pyopbench.store.run import Run
 
+
 TEXTS_OF_UNIT = ("tool", "run")
 """Columns of `estimate.UNIT` that hold text. It is told apart once and for all: each look at a million texts takes as
 long as what is then done with them."""
+
+
+@dataclass(frozen=True)
+class Rulebook:
+    """What all decisions of a report have in common.
+
+    Attributes:
+        rules: how to choose.
+        calls: size -> how often it is called; None for shares that are even over the log of the size.
+    """
+
+    rules: Rules
+    calls: Calls | None
+
+
+def rulebook_of(comparisons: Sequence[Comparison], rules: Rules, calls: Calls | None) -> Rulebook:
+    """Return what all decisions have in common.
+
+    Raises:
+        BadInput: the mix fits no op at all.
+    """
+    measured = [one for one in comparisons if one.seconds and is_called(one, calls)]
+    if calls is not None and not measured and any(one.seconds for one in comparisons):
+        raise BadInput(
+            "no dtype of the mix was measured",
+            received=", ".join(dict.fromkeys(key[0] for key in calls if isinstance(key, tuple))),
+            legal=", ".join(dict.fromkeys(one.setting.dtype for one in comparisons if one.seconds)),
+            hint="fix the dtypes of the mix, or measure them too",
+        )
+    reachable = [one for one in measured if not sizes_beyond(one, calls)]
+    if measured and not reachable and not any(_was_asked_for(one, calls) for one in measured):
+        _mix(measured[0], calls)  # fits nothing, and says so
+    return Rulebook(rules, calls)
+
+
+def is_called(comparison: Comparison, calls: Calls | None) -> bool:
+    """Does the mix have calls in the dtype of the setting? Without a mix every dtype is called."""
+    return calls is None or bool(calls_in(calls, comparison.setting.dtype))
+
+
+def sizes_beyond(comparison: Comparison, calls: Calls | None) -> list[int]:
+    """Return the sizes of a mix that lie beyond what the baseline was measured at; they leave the op undecided."""
+    low, high = min(comparison.seconds), max(comparison.seconds)
+    return [size for size in sorted(calls_in(calls or {}, comparison.setting.dtype)) if not low <= size <= high]
+
+
+def choose_over_mix(comparison: Comparison, rulebook: Rulebook) -> tuple[Choice, Mix] | None:
+    """Return the choice over the mix, and the mix; None where the baseline has no number at some size of it."""
+    calls = rulebook.calls
+    if not comparison.seconds or not is_called(comparison, calls) or sizes_beyond(comparison, calls):
+        return None
+    mix = _mix(comparison, calls)
+    rules = replace(rulebook.rules, must_change=comparison.must_change)
+    return choose(comparison.candidates, comparison.contrasts, mix, rules), mix
+
+
+def _mix(comparison: Comparison, calls: Calls | None) -> Mix:
+    if calls is None:
+        return even_mix(tuple(comparison.seconds))
+    called, setting = calls_in(calls, comparison.setting.dtype), comparison.setting
+    return calls_mix(called, comparison.seconds, f"{comparison.baseline} for {setting.op}")
+
+
+def _was_asked_for(comparison: Comparison, calls: Calls | None) -> bool:
+    low, high = comparison.planned[0], comparison.planned[-1]
+    return all(low <= size <= high for size in calls_in(calls or {}, comparison.setting.dtype))
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +190,7 @@ def compared(  # noqa: PLR0913 - as `decide.judge`
         minimum_effect=minimum_effect,
         mix=mix,
         latencies=latencies,
-        verdicts=verdicts_from(estimates, baselines, minimum_effect, looks, SHARES) if with_verdicts else (),
+        verdicts=verdicts_from(estimates, baselines, minimum_effect, looks) if with_verdicts else (),
         estimates=tuple(estimates),
         comparisons=comparisons,
         rulebook=rulebook_of(comparisons, Rules(minimum_effect, looks=looks), mix),

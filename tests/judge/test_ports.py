@@ -1,9 +1,11 @@
-"""What was tried by itself: what works with its gain, what does not with its reason."""
+"""Ports that were tried, and those that can be written."""
 
 from __future__ import annotations
 
 import io
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,17 +14,30 @@ from rich.console import Console
 
 from frames import VARIANTS, Bench, run_of
 from pyopbench.cli.output import print_table
-from pyopbench.judge.decide import Judgement, judge
-from pyopbench.judge.tried_ports import Attempt, attempts_of
+from pyopbench.engine.port import PortFiles
+from pyopbench.judge.judge import Judgement, judge_run
+from pyopbench.judge.ports import (
+    COMMANDS,
+    NOTES,
+    Attempt,
+    WritablePort,
+    attempts_of,
+    change_text,
+    commands_text,
+    notes_text,
+    works_text,
+    writable_ports,
+)
 from pyopbench.model import formatting
-from pyopbench.model.case import Case, Change, Failure
+from pyopbench.model.case import CHANGES, Case, Change, Failure
 from pyopbench.report import terminal, write
 from pyopbench.report.sections import automatic as section
-from pyopbench.report.wording.tried_ports import change_text
 
 CURVES = {"py_function_numpy": 1e-3, "tnp": 1e-4, "native": 2e-4}
 NJIT = structs.replace(VARIANTS["numpy_function"], automatic=True)
 WHY = "Numba: no, mine.py line 3"
+
+WRITTEN = PortFiles(Path("a.py"), Path("test_a.py"), ("test_values",), (), (), is_formatted=True)
 
 
 def judged(*, own: bool = True, tried: tuple[str, ...] = ("numpy",), name: str = "mine") -> Judgement:
@@ -32,7 +47,7 @@ def judged(*, own: bool = True, tried: tuple[str, ...] = ("numpy",), name: str =
     op = structs.replace(run.catalogue.ops[name], own=own, tried=list(tried) if own else [])
     variants = {**VARIANTS, "tnp": structs.replace(VARIANTS["tnp"], automatic=True), "njit": NJIT}
     run.catalogue = structs.replace(run.catalogue, ops={name: op}, variants=variants)
-    return judge(run)
+    return judge_run(run)
 
 
 def test_each_attempt_is_there_with_what_it_saves_or_its_reason() -> None:
@@ -105,3 +120,75 @@ def test_a_hostile_reason_is_text() -> None:
     failures = [replace(failure, reason="<script>alert(1)</script>") for failure in judgement.run.failures]
     judgement.run.failures = failures  # type: ignore[misc]
     assert "<script>alert(1)" not in write.render(judgement)["report.html"]
+
+
+def judgement(*choices: str | None, own: bool = True) -> Any:
+    decisions = tuple(SimpleNamespace(op="mine", choice=choice) for choice in choices)
+    words = {"mine": ("my file.py:body", "--input", "rng.random(3)")} if own else {}
+    return SimpleNamespace(decisions=decisions, run=SimpleNamespace(own=words))
+
+
+def test_a_port_of_an_own_op_has_one_command_that_names_it_with_its_inputs() -> None:
+    (port,) = writable_ports(judgement("traced", "traced"))
+    assert port == WritablePort("mine", "traced", port.words)
+    assert port.command == ("pyopbench port 'my file.py:body' --input 'rng.random(3)' --to traced --out mine_traced.py")
+
+
+def test_a_gradient_mechanism_is_no_part_of_the_variant() -> None:
+    assert [port.variant for port in writable_ports(judgement("njit+defun"))] == ["njit"]
+
+
+def test_what_the_user_wrote_and_what_stays_has_none() -> None:
+    assert writable_ports(judgement("native", None)) == ()
+
+
+def test_built_in_ops_have_none() -> None:
+    assert writable_ports(judgement("tnp", own=False)) == ()
+
+
+def test_the_change_is_given_with_its_line_and_the_reason() -> None:
+    assert change_text(Change("length", 12, "len(x)", "x.shape[0]")) == (
+        "Line 12: replace `len(x)` with `x.shape[0]`, because the length of a tensor is in its shape."
+    )
+
+
+@pytest.mark.parametrize("kind", CHANGES)
+def test_every_kind_has_words(kind: str) -> None:
+    assert change_text(Change(kind, 1, "a", "b")).startswith("Line 1: replace `a` with `b`, because ")
+
+
+def test_where_else_a_port_runs_is_said_of_what_says_so() -> None:
+    assert works_text(["JAX", "PyTorch"]) == "yes; its functions exist for JAX and PyTorch too"
+    assert works_text([]) == "yes"
+
+
+def test_each_thing_to_know_is_a_sentence() -> None:
+    known = replace(
+        WRITTEN,
+        notes=("fixed shapes", "callback"),
+        not_run=(("/a/mine.py", 3),),
+        is_formatted=False,
+        not_built="no g++",
+    )
+    found = notes_text(known)
+    assert len(found) == 5
+    assert "no g++" in found[2]
+    assert "mine.py:3" in found[3]
+
+
+def test_every_kind_of_note_has_its_own_sentence() -> None:
+    assert len(set(notes_text(replace(WRITTEN, notes=tuple(NOTES))))) == len(NOTES)
+
+
+def test_nothing_to_know_is_nothing() -> None:
+    assert notes_text(WRITTEN) == ()
+
+
+def test_a_command_stands_behind_what_it_is_for() -> None:
+    assert [line.partition(": ")[2] for line in commands_text(dict.fromkeys(COMMANDS, "g++ -a"))] == ["g++ -a"] * 2
+
+
+def test_the_command_is_in_the_sentence() -> None:
+    port = WritablePort("mine", "njit", ("pyopbench", "port", "a b.py"))
+    assert port.command == "pyopbench port 'a b.py'"
+    assert port.command in port.how_to_write()
