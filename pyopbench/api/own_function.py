@@ -22,6 +22,7 @@ from pyopbench.api.shipped_source import definition_name, home_of, name_of, sour
 from pyopbench.core.discover import bring_own
 from pyopbench.core.errors import BadInput
 from pyopbench.core.own_target import VARIABLE
+from pyopbench.core.paths import real_path
 from pyopbench.core.write_file import write_atomically
 
 Op: TypeAlias = Callable[..., Any] | str | Path
@@ -86,7 +87,7 @@ def _op_in_words(op: Any, folder: Path) -> str:
         source, defined_as = source_of(op).encode(), definition_name(op)
         path = folder / f"{defined_as}_{_digest(source)}.py"
         _write(path, source)
-        return f"{path.resolve()}:{defined_as}"
+        return f"{real_path(path)}:{defined_as}"
     file = inspect.getsourcefile(op) if inspect.isfunction(op) else None
     return f"{file}:{name}" if file and Path(file).suffix == ".py" else f"{module}:{name}"
 
@@ -127,7 +128,7 @@ def _array_file(array: npt.NDArray[Any], folder: Path) -> str:
     content = stream.getvalue()
     path = folder / f"{_digest(content)}.npy"
     _write(path, content)
-    return str(path.resolve())
+    return str(real_path(path))
 
 
 def _digest(content: bytes) -> str:

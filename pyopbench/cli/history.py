@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -32,8 +33,10 @@ if TYPE_CHECKING:
 EXIT_SLOWER = 1
 USUAL_FOLDER = Path("results") / "history"
 RERUNS = "reruns"
-ALLOCATIONS_BETWEEN_COLLECTIONS = 200_000
 """The folder, in that of the history, for what is measured again; what is there already is not measured twice."""
+ALLOCATIONS_BETWEEN_COLLECTIONS = 200_000
+"""Many times Python's own number: what a history reads is kept until the end, so that looking through it for garbage
+again and again finds nothing."""
 MOST_ROWS = 30
 RERUN_AXES = ("tf", "commit")
 """Along which axes this pyopbench can measure two moments interleaved."""
@@ -96,9 +99,24 @@ def history(
     options = _options(by, min_effect, run_spread, alarm_rate)
     seconds = None if budget is None else parse_duration(budget)
     require_own(out_dir)
-    # What is read stays until the end. Python would look through all of it for garbage again and again, which is a
-    # quarter of the time that thousands of files take.
-    gc.set_threshold(ALLOCATIONS_BETWEEN_COLLECTIONS)
+    with _few_collections():
+        _read_and_report(results, out_dir, options, confirm=confirm, seconds=seconds, as_json=as_json)
+
+
+@contextmanager
+def _few_collections() -> Iterator[None]:
+    """Let Python's garbage collector run less often."""
+    before = gc.get_threshold()
+    gc.set_threshold(ALLOCATIONS_BETWEEN_COLLECTIONS, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+def _read_and_report(
+    results: list[Path], out_dir: Path, options: Options, *, confirm: bool, seconds: float | None, as_json: bool
+) -> None:
     # pandas and SciPy cost a second, which a mistake in the options need not pay.
     from pyopbench.compare.history import read_history
     from pyopbench.report.wording.warnings import warning_text

@@ -17,6 +17,7 @@ from pyopbench.core.errors import BadInput, NothingMeasured
 from pyopbench.core.model import FLOOR_SUFFIX, TWIN_SUFFIX, Axes, Case
 from pyopbench.core.option_text import option_text
 from pyopbench.core.own_target import Target, brought
+from pyopbench.core.paths import real_path
 from pyopbench.results import certificate, store
 from pyopbench.run import git
 from pyopbench.run.planning import ask_for_plan, check_axes, require_cases
@@ -115,7 +116,7 @@ def create_all(planned: Sequence[tuple[Path, Mapping[str, Any]]]) -> list[Planne
     """
     created = datetime.now(timezone.utc).isoformat(timespec="seconds")
     for folder, content in planned:
-        store.create(folder, {"run": folder.resolve().name, "created": created, **content})
+        store.create(folder, {"run": real_path(folder).name, "created": created, **content})
     return [PlannedRun(folder, len(content["cases"]), len(content["skips"])) for folder, content in planned]
 
 

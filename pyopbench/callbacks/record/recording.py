@@ -20,6 +20,7 @@ from pyopbench.callbacks.record.usage import (
     propose_sizes,
 )
 from pyopbench.core.errors import BadInput
+from pyopbench.core.paths import real_path
 from pyopbench.results.integrity import require_whole
 from pyopbench.results.number_types import NotNegative
 from pyopbench.results.open_file import RECORDING, read_bytes
@@ -119,4 +120,4 @@ def _read(recording: Path) -> dict[str, Any]:
 
 
 def _is_here(site: dict[str, Any], file: Path, first: int, last: int) -> bool:
-    return Path(site["file"]).resolve() == file.resolve() and first <= site["line"] <= last
+    return real_path(site["file"]) == real_path(file) and first <= site["line"] <= last

@@ -19,6 +19,7 @@ from typing import Any
 from pyopbench.callbacks.record.usage import Part, Usage, merge
 from pyopbench.core.discover import PACKAGE
 from pyopbench.core.errors import BadInput
+from pyopbench.core.paths import real_path
 from pyopbench.core.write_file import write_atomically
 from pyopbench.results.integrity import sealed
 from pyopbench.results.open_file import RECORDING, read_bytes
@@ -103,7 +104,7 @@ def _read_part(path: Path) -> Mapping[str, Any]:
 def environment_of(parts: Path) -> dict[str, str]:
     """Return the environment of a program that is recorded."""
     paths = [str(INJECTED), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), VARIABLE: str(parts.resolve())}
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), VARIABLE: str(real_path(parts))}
 
 
 def _run(command: Sequence[str], parts: Path) -> int:

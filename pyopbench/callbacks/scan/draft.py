@@ -18,6 +18,7 @@ from pyopbench.callbacks.scan.names import Source
 from pyopbench.core.discover import CATALOGUE, RESERVED, find, python_files
 from pyopbench.core.errors import BadInput
 from pyopbench.core.model import BASELINE, DTYPES
+from pyopbench.core.paths import real_path
 from pyopbench.core.portable import port_words
 from pyopbench.results.open_file import SOURCE, read_bytes
 
@@ -111,7 +112,7 @@ def _find(source: Source, site: str, line: int, column: int | None) -> CallbackN
 def _op_name(name: str, out: Path | None) -> str:
     taken = [path.stem for folder in ("ops", RESERVED["ops"]) for path in python_files(CATALOGUE / folder)]
     known = find("ops")
-    if out is not None and name in known and known[name].resolve() == out.resolve():
+    if out is not None and name in known and real_path(known[name]) == real_path(out):
         taken.append(name)
     if not re.fullmatch("[a-z][a-z0-9_]*", name) or name in taken:
         raise BadInput(

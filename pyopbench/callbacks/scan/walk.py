@@ -11,6 +11,7 @@ from pathlib import Path
 from pyopbench.callbacks.scan.call_sites import CallSite, find_sites
 from pyopbench.callbacks.scan.graphs import GraphSite, find_nodes, find_nodes_in_text
 from pyopbench.core.errors import BadInput
+from pyopbench.core.paths import real_path
 from pyopbench.results.open_file import GRAPH, SOURCE, Kind, limit, read_bytes
 
 SOURCES = {".py", ".pyi", ".pyw"}
@@ -95,7 +96,7 @@ def _files(folder: Path, found: Scan, seen: set[tuple[int, int]], levels: int) -
         if not path.is_dir():
             if path.suffix in SOURCES | BINARY_GRAPHS | TEXT_GRAPHS and path.name not in NO_GRAPHS:
                 yield path
-        elif entry.is_symlink() and path.resolve() in (folder.resolve(), *folder.resolve().parents):
+        elif entry.is_symlink() and real_path(path) in (real_path(folder), *real_path(folder).parents):
             found.broken.append(Broken(str(path), "a link to a folder above it"))
         elif entry.name.startswith(".") or Path(path, ENVIRONMENT_FILE).exists():
             found.skipped.append(str(path))
@@ -137,7 +138,7 @@ def _kind_of(path: Path) -> Kind:
 
 
 def _read(path: Path, name: str, found: Scan) -> None:
-    content = read_bytes(path.resolve(), _kind_of(path))  # links between sources are followed
+    content = read_bytes(real_path(path), _kind_of(path))  # links between sources are followed
     found.files += 1
     if path.suffix in BINARY_GRAPHS:
         found.nodes += find_nodes(content, name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 
 from pyopbench.catalogue.porting.facts import SEEDS
 from pyopbench.catalogue.porting.refusal import CannotPort
@@ -12,6 +11,7 @@ from pyopbench.catalogue.porting.source import Source, read_source
 from pyopbench.catalogue.porting.units import Unit, Units, globals_read, module_of
 from pyopbench.core.op import Op
 from pyopbench.core.own_target import Target
+from pyopbench.core.paths import real_path
 
 CHECKED_SIZES = 2
 
@@ -51,7 +51,7 @@ def add_inputs(units: Units, target: Target, source: Source, op: Op) -> str:
 def _expression(text: str) -> str:
     """Return an input as a part of a tuple: without what ends a line, and several values in parentheses."""
     if text.endswith(".npy"):
-        return f"np.load({str(Path(text).resolve())!r})"  # the test is run in any folder
+        return f"np.load({str(real_path(text))!r})"  # the test is run in any folder
     tree = ast.parse(text.strip(), mode="eval")
     is_plain = not (isinstance(tree.body, ast.Tuple) or "#" in text or "\n" in text)
     return text.strip() if is_plain else ast.unparse(tree)
