@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import shutil
 import sys
@@ -85,6 +86,12 @@ def test_json_is_what_is_in_the_file(call, tmp_path):
     code, printed, _ = call(folder, "--json", "--out", "out")
     assert code == 0
     assert json.loads(printed) == json.loads((tmp_path / "out" / "history.json").read_text(encoding="utf-8"))
+
+
+def test_the_garbage_collector_is_left_as_it_was(call, tmp_path):
+    before = gc.get_threshold()
+    call(write_asv(tmp_path / "asv", [1.0, 1.0]), "--out", "out")
+    assert gc.get_threshold() == before
 
 
 def test_a_suspicion_is_measured_again_and_confirmed(call, tmp_path, monkeypatch, versions):

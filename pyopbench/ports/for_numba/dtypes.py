@@ -95,7 +95,7 @@ WHOLE_FUNCTIONS = (
     *(np.maximum, np.minimum, np.add, np.subtract, np.multiply, np.floor_divide, np.mod),
 )
 WHOLE_METHODS = {"copy", "reshape", "transpose", "ravel", "flatten", "max", "min"}
-"""What gives integers of the dtype that it is given; everything else may give wider ones, or floats."""
+"""Operations, functions and methods that keep the dtype of integers; any other may return wider integers or floats."""
 
 
 def number_in_operation(node: ast.BinOp, names: Names) -> Instead | None:
@@ -170,10 +170,10 @@ def _floating(node: ast.expr, made: Instead) -> str:
 def _with_numbers(
     sides: list[ast.expr], made: Instead, names: Names, *, divides: bool = False, are_compared: bool = False
 ) -> list[str] | None:
-    """Return operands of which those that are numbers of Python's get the dtype of the others; None if none do.
+    """Return the operands, with Python numbers in the dtype of the other operands; None if nothing changes.
 
-    A whole number that would not fit into the short integers of an array is right next to what is computed of them in
-    more bits (`300 * x.mean()`), and in a comparison.
+    A whole number that is too large for the short integers of an array keeps its value next to something that is
+    computed from them in more bits (`300 * x.mean()`), and in a comparison.
     """
     are_numbers = [is_python_number(one, names) for one in sides]
     others = [one for one, is_number in zip(sides, are_numbers, strict=True) if not is_number]
@@ -228,7 +228,7 @@ def _all_leaves(parts: list[ast.expr], names: Names) -> list[str]:
 
 
 def _is_whole(node: ast.expr, names: Names) -> bool:
-    """Has an expression the dtype of its arrays where these are of integers, for all that is seen?"""
+    """Does an expression of integer arrays certainly keep their dtype?"""
     if isinstance(node, ast.Constant):
         return isinstance(node.value, int)
     if isinstance(node, ast.Name):

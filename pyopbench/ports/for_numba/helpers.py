@@ -239,10 +239,10 @@ def _product_typed(a: Any, b: Any) -> Any:
 
 
 def _like(number: Any, *others: Any) -> Any:
-    """Return a number of Python's in the dtype that the arrays have which it is computed with, as NumPy takes it.
+    """Return a Python number in the dtype of the arrays in the same operation, as NumPy 2 treats it.
 
-    After None, whole numbers stay as they are next to integers, because the arrays are not what it is computed with
-    but what that is made of, in more bits perhaps.
+    With None as the first of the others, the operand is computed from these arrays and may have more bits than they
+    have, as `x.mean()` does. A whole number then stays as it is next to integers.
     """
     return number
 

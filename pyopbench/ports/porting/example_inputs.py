@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 
 from pyopbench.model.function_source import globals_read
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target
+from pyopbench.model.paths import real_path
 from pyopbench.ports.porting.facts import SEEDS
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.render import Code
@@ -52,7 +52,7 @@ def add_inputs(units: Units, target: Target, source: Source, op: Op) -> str:
 def _expression(text: str) -> str:
     """Return an input as a part of a tuple: without what ends a line, and several values in parentheses."""
     if text.endswith(".npy"):
-        return f"np.load({str(Path(text).resolve())!r})"  # the test is run in any folder
+        return f"np.load({str(real_path(text))!r})"  # the test is run in any folder
     tree = ast.parse(text.strip(), mode="eval")
     is_plain = not (isinstance(tree.body, ast.Tuple) or "#" in text or "\n" in text)
     return text.strip() if is_plain else ast.unparse(tree)
