@@ -54,7 +54,7 @@ def private_folder(name: str, what: str) -> Path:
         raise BadInput(
             f"cannot create the folder for {what}: {error}",
             received=folder,
-            hint="set XDG_CACHE_HOME to one",
+            hint="set XDG_CACHE_HOME to a folder that you can write to",
         ) from error
     if exposed is not None:
         raise refusal(exposed, what)
