@@ -28,7 +28,7 @@ from pyopbench.store.integrity import sealed
 
 EXIT_WRONG = 1
 TIMEOUT_SECONDS = 180.0
-"""Of a case whose engine are counted, where nothing else is set."""
+"""Of a case whose copies are counted, where nothing else is set."""
 ARROWS = {(start, end): f"{start[0]}→{end[0]}" for start, end in ROUTES}
 
 
@@ -45,7 +45,7 @@ def placement(
     out_path: Path | None,
     **fields: Sequence[str],
 ) -> int:
-    """Count engine between host and device per call, by variant, pinning and place of the data."""
+    """Count copies between host and device per call, by variant, pinning and place of the data."""
     require_known("device", [device], engine.DEVICES)
     axes = read_axes(engine.EVERYTHING, ops, inputs, seed_with, axis, **fields)
     if out_path is not None:

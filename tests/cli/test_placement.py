@@ -12,7 +12,7 @@ from placement_files import document
 from pyopbench.cli.app import make_app
 from pyopbench.engine import copies as copies_module
 from pyopbench.model.errors import BadInput
-from pyopbench.model.own_target import VARIABLE, brought
+from pyopbench.model.own_target import Target, brought
 from pyopbench.report.wording.counted_copies import place_text
 from pyopbench.store import counted_copies
 from pyopbench.store.counted_copies import rows_of
@@ -47,12 +47,12 @@ def test_it_prints_a_table_that_fits_and_says_simulated() -> None:
     assert max(map(len, done.stdout.splitlines())) <= WIDTH
 
 
-@pytest.mark.usefixtures("counted")
 def test_a_function_has_inputs_and_a_seed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(VARIABLE, "")
+    found: list[Target] = []
+    monkeypatch.setattr(copies_module, "count", lambda wanted, tell: found.append(brought()["gauss"]) or document())
     words = ["random:gauss", "--input", "np.float64(0)", "--seed-with", "random.seed({seed})"]
     assert CliRunner().invoke(make_app(), ["placement", *words]).exit_code == 0
-    assert brought()["gauss"].inputs == (words[2],)
+    assert [(target.inputs, target.seed_with) for target in found] == [((words[2],), words[-1])]
 
 
 def test_json_and_the_file_are_the_same_bytes(counted: dict[str, Any], tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from probe_files import document, row
 from pyopbench.cli.app import make_app
 from pyopbench.engine import probe
 from pyopbench.model.errors import BadInput
-from pyopbench.model.own_target import VARIABLE, brought
+from pyopbench.model.own_target import brought
 from pyopbench.model.side import Environment
 from pyopbench.store import probes
 
@@ -29,7 +29,6 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
     """Let the command try nothing and find `NEW`; return what it was asked for."""
     seen: list[Any] = []
     monkeypatch.setattr("platformdirs.user_data_dir", lambda name, appauthor: str(tmp_path / "data"))
-    monkeypatch.setenv(VARIABLE, "")
     monkeypatch.setattr(probe, "all_attempts", lambda *wanted: seen.append(wanted) or [])
     monkeypatch.setattr(probe, "try_all", lambda attempts, options, tell: NEW)
     return seen
@@ -56,12 +55,14 @@ def test_an_op_is_named_as_for_a_run(asked: list[Any], tmp_path: Path) -> None:
     assert (labels, ops) == (["native"], ["sinh", "log", "mine"])
 
 
-def test_a_function_has_inputs_and_a_seed(asked: list[Any]) -> None:
+def test_a_function_has_inputs_and_a_seed(asked: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    seeds: list[str] = []
+    monkeypatch.setattr(probe, "try_all", lambda *_: seeds.append(brought()["gauss"].seed_with) or NEW)
     words = ["--op", "random:gauss", "--input", "np.float64(0)", "--seed-with", "random.seed({seed})"]
     assert CliRunner().invoke(make_app(), ["probe", *words]).exit_code == 0
     ((*_, ops),) = asked
     assert ops == ["gauss"]
-    assert brought()["gauss"].seed_with == words[-1]
+    assert seeds == [words[-1]]
 
 
 def test_what_was_tried_with_an_op_names_it(asked: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
