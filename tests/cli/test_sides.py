@@ -15,7 +15,7 @@ import pytest
 import stored
 from commands import REPORT, Call, Ended, groups, told
 from pyopbench.engine import environments, stored_run
-from pyopbench.judge.comparison.diff import Paired, note_text
+from pyopbench.judge.comparison.diff import Paired
 from pyopbench.judge.decision import Unknown
 from pyopbench.judge.requirements import required_text, unknown_text
 from pyopbench.store import integrity, run_folder, run_sides
@@ -66,7 +66,7 @@ def test_versions_are_measured_by_turns_and_reported_each(
     ]
     title = "2.21.0-2 (B) against 2.21.0 (A), by tf, measured by pyopbench"
     assert lines[4] == title
-    paired = str(note_text(Paired("block")))
+    paired = Paired("block").text()
     assert paired in " ".join(lines)
     file = (tmp_path / "run" / "compare-2.21.0-2.21.0-2.md").read_text(encoding="utf-8").splitlines()
     assert file[0] == f"## {title}"
