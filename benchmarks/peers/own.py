@@ -20,6 +20,7 @@ from pyopbench.judge import judge
 from pyopbench.judge.decision import Verdict
 from pyopbench.model.case import MINIMUM_EFFECT, Axes, Case
 from pyopbench.model.discover import CONTROLS, PATH_VARIABLE, find
+from pyopbench.store.run_sides import OpenRun
 
 SETTINGS: Settings = replace(usual.QUICK, launches=8, rounds=450, until="resolved", budget_seconds=None)
 """How a session measures, in one place. Fewer launches or rounds take less time and resolve fewer pairs: four launches
@@ -106,9 +107,9 @@ def _twins(folder: Path, variants: Sequence[str]) -> Path:
 def hold(folder: Path, cases: Sequence[Case], settings: Settings) -> Session:
     """Measure and judge every case with its twin, along the path of `pyopbench run`."""
     began = time.monotonic()
-    plan.begin(folder, _request(cases, settings))
-    how = _how(cases)
-    measure_run(folder, settings, lambda step: None, lambda made: judge.look(folder, how, made, settings.launches).open)
+    side = plan.begin(folder, _request(cases, settings))
+    run, how = OpenRun(folder, (side,)), _how(cases)
+    measure_run(side, settings, lambda step: None, lambda made: judge.look(run, how, made, settings.launches).open)
     verdicts, latencies = judged(folder, cases)
     return Session(time.monotonic() - began, verdicts, latencies)
 

@@ -29,6 +29,7 @@ from pyopbench.model.ownership import require_own
 from pyopbench.model.process_guard import TemporaryFolder
 from pyopbench.model.side import combine_environments
 from pyopbench.store import run_folder, run_sides
+from pyopbench.store.run_sides import OpenRun
 
 SETTINGS_OF_RUN = ("case_timeout", "linearity", "rounds", "seed")
 """Keys of `settings`; the others of the command line are about shards and about reading."""
@@ -153,8 +154,8 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
         )
         judging = replace(judging, baseline=baseline or usual_baseline(axes.ops, axes.variants))
         request = plan.Request(axes, planned, judging.baseline, ("pyopbench.run", name))
-        measure.begin(folder, request, listener, asked)
-        return _measured(folder, judging, listener, probes=bool(requires) or (probes and not rev), fail_on=fail_on)
+        begun = measure.begin(folder, request, listener, asked)
+        return _measured(begun, judging, listener, probes=bool(requires) or (probes and not rev), fail_on=fail_on)
 
 
 @describe_arguments(RESUME)
@@ -199,20 +200,22 @@ def resume(  # noqa: PLR0913 - all but the folder have a default
             hint=f"pyopbench resume {place}",
         )
     effect = effect_of(minimum_effect, None)
-    judging = judging_of(stored_run.baseline_of(place), effect, mix, requires, calls_per_step, step_seconds)
+    run = run_sides.open_run(place)
+    baseline = run.measured[0].content.settings.baseline
+    judging = judging_of(baseline, effect, mix, requires, calls_per_step, step_seconds)
     with _resumable(place, op, inputs), alone_on_this_machine(), _brought_again(op, inputs, place, seed_with):
-        stored_run.require_resumable(place)
-        return _measured(place, judging, listener_here(progress=progress), probes=bool(requires))
+        stored_run.require_resumable(run.measured[0])
+        return _measured(run, judging, listener_here(progress=progress), probes=bool(requires))
 
 
 def _measured(
-    folder: Path, judging: Judging, listener: measure.Listener, *, probes: bool, fail_on: str | None = None
+    run: OpenRun, judging: Judging, listener: measure.Listener, *, probes: bool, fail_on: str | None = None
 ) -> AnyResult:
     if probes:
-        measure.probe_beside(folder, judging, listener)
-    measure.measure(folder, judging, listener)
+        measure.probe_beside(run, judging, listener)
+    measure.measure(run, judging, listener)
     with listener.busy("judging"):
-        return result_of(folder, judging, fail_on)
+        return result_of(run, judging, fail_on)
 
 
 @contextmanager
@@ -252,7 +255,7 @@ def _is_begun(folder: Path) -> bool:
 
 def _how_to_resume(folder: Path, op: Op | None, inputs: Inputs) -> str:
     if run_sides.is_here(folder):
-        command = stored_run.stored_resume_command(folder, run_sides.folders_of(folder)[0])
+        command = stored_run.stored_resume_command(run_sides.open_run(folder))
         return f"{command} continues; pyopbench.read({str(folder)!r}) judges what there is"
     words = [repr(str(folder))]
     if callable(op):

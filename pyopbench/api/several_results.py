@@ -21,17 +21,17 @@ from pyopbench.judge.judge import Judging, judge
 from pyopbench.model.ownership import require_own
 from pyopbench.report import notebook
 from pyopbench.store import run_sides
-from pyopbench.store.run_sides import Side
+from pyopbench.store.run_sides import OpenRun, Side
 
 if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement
 
 
-def result_of(folder: Path, judging: Judging, fail_on: str | None = None) -> AnyResult:
-    """Judge the run in a folder, be it on one side or on several.
+def result_of(run: OpenRun, judging: Judging, fail_on: str | None = None) -> AnyResult:
+    """Judge a run, be it on one side or on several.
 
     Args:
-        folder: of the run.
+        run: as it is in memory.
         judging: how to judge.
         fail_on: what a run on several sides fails on, as `--fail-on`.
 
@@ -39,10 +39,10 @@ def result_of(folder: Path, judging: Judging, fail_on: str | None = None) -> Any
         BadInput: a file is not as it was written.
         NothingMeasured: there is no sample.
     """
-    if run_sides.is_here(folder):
-        return SidesResult(folder, judging, fail_on)
-    stored_run.require_measured(folder)
-    return RunResult(judge([folder], judging), [folder], folder)
+    if run.has_several_sides:
+        return SidesResult(run, judging, fail_on)
+    stored_run.require_measured(run.measured[0])
+    return RunResult(judge([run], judging), [run.folder], run.folder)
 
 
 class SidesResult:
@@ -57,40 +57,41 @@ class SidesResult:
         across: all that the reports of environments are made of, as little kept stable; None for revisions.
     """
 
-    def __init__(self, folder: Path, judging: Judging, fail_on: str | None = None) -> None:
-        """Compare what is stored.
+    def __init__(self, run: OpenRun, judging: Judging, fail_on: str | None = None) -> None:
+        """Compare what was measured.
 
         Args:
-            folder: of the run.
+            run: as it is in memory.
             judging: how to judge.
             fail_on: what fails, as `--fail-on`: `slower`, `slower:5%` or `never`; None for `slower` of revisions.
 
         Raises:
             NothingMeasured: no environment has a sample.
         """
-        self.folder, self._judging, self._fail_on = folder, judging, fail_on
+        self.folder, self._run, self._judging, self._fail_on = run.folder, run, judging, fail_on
         self._judgements: Mapping[Side, Judgement] = {}
         self.across: VersionComparison | None = None
-        if not run_sides.has_revisions(folder):
-            found, unmeasured = find_measured(folder)
-            self._judgements, self.across = judge_versions(folder, found, judging, unmeasured)
-        slowdown = failing_slowdown(folder, fail_on, judging.minimum_effect)
-        self.gate: Gate = read_gate(folder, judging.minimum_effect, slowdown)
+        if not run.has_revisions:
+            found, unmeasured = find_measured(run)
+            self._judgements, self.across = judge_versions(run, found, judging, unmeasured)
+        slowdown = failing_slowdown(run, fail_on, judging.minimum_effect)
+        self.gate: Gate = read_gate(run, judging.minimum_effect, slowdown)
         found_changes = self.gate.comparisons if self.across is None else self.across.comparisons
         self.comparisons = {label: ComparisonResult(one) for label, one in found_changes.items()}
 
     @cached_property
     def runs(self) -> Mapping[str, RunResult]:
         """Label -> the result of that side alone, of those that have a sample; the control is none of them."""
-        sides = [side for side in run_sides.read(self.folder) if not side.is_control]
         return {
             side.label: RunResult(self._judgement_of(side), [side.folder], side.folder)
-            for side in sides
-            if stored_run.why_nothing(side.folder) is None
+            for side, measured in zip(self._run.measured_sides, self._run.measured, strict=True)
+            if not side.is_control and stored_run.why_nothing(measured) is None
         }
 
     def _judgement_of(self, side: Side) -> Judgement:
-        return self._judgements[side] if side in self._judgements else judge([side.folder], self._judging)
+        if side in self._judgements:
+            return self._judgements[side]
+        return judge([self._run.alone(side.folder)], self._judging)
 
     @cached_property
     def decisions(self) -> pd.DataFrame:
@@ -165,7 +166,7 @@ class SidesResult:
         plan.require_new_folder(place)
         require_own(place)
         copied = Path(shutil.copytree(self.folder, place, ignore=links_in, dirs_exist_ok=True))
-        return SidesResult(copied, self._judging, self._fail_on).report()
+        return SidesResult(run_sides.open_run(copied), self._judging, self._fail_on).report()
 
     def __repr__(self) -> str:
         if self.across is None:

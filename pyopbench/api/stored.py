@@ -9,7 +9,6 @@ from typing import TypeAlias
 from pyopbench.api.judging import Mix, effect_of, judging_of
 from pyopbench.api.results import ComparisonResult, RunResult
 from pyopbench.api.several_results import AnyResult, SidesResult, result_of
-from pyopbench.engine import stored_run
 from pyopbench.engine.stored_run import find_target
 from pyopbench.judge.comparison.diff import compare_sides
 from pyopbench.judge.comparison.sides import read_sides
@@ -19,6 +18,7 @@ from pyopbench.model.errors import BadInput
 from pyopbench.model.options import REPORT, describe_arguments
 from pyopbench.stats.unpaired import RUN_SPREAD
 from pyopbench.store import run_sides
+from pyopbench.store.run_sides import OpenRun, open_sources
 
 Source: TypeAlias = str | Path
 """A folder of a run, a folder or file of asv, or a file of pytest-benchmark."""
@@ -69,12 +69,14 @@ def read(  # noqa: PLR0913 - all but the results have a default
             hint='name the folder of a run with rev=["HEAD~1", "HEAD"], for example',
         )
     effect = effect_of(minimum_effect, fail_on)
-    parts = run_sides.folders_of(paths[0]) if several else []
-    usual, folder = (stored_run.baseline_of(parts[0]), paths[0]) if several else find_target(paths)
+    sources = open_sources(paths)
+    if several and isinstance(run := sources[0], OpenRun):
+        usual = run.measured[0].content.settings.baseline
+        judging = judging_of(baseline or usual, effect, mix, requires, calls_per_step, step_seconds)
+        return result_of(run, judging, fail_on)
+    usual, folder = find_target(sources)
     judging = judging_of(baseline or usual, effect, mix, requires, calls_per_step, step_seconds)
-    if several:
-        return result_of(folder, judging, fail_on)
-    return RunResult(judge(paths, judging), paths, folder)
+    return RunResult(judge(sources, judging), paths, folder)
 
 
 def compare(

@@ -12,7 +12,6 @@ from rich.markup import escape
 
 from pyopbench.cli.output import err, out, print_failures, print_table, say
 from pyopbench.cli.read_options import read_judging
-from pyopbench.engine import stored_run
 from pyopbench.engine.measure import Ended
 from pyopbench.engine.settings import FULL, QUICK, Settings
 from pyopbench.engine.sides import usual_effect
@@ -40,6 +39,7 @@ from pyopbench.report.wording.measuring import sampling_text
 from pyopbench.store import counted_copies, run_sides
 from pyopbench.store import probes as probes_file
 from pyopbench.store.open_file import REPORT, read_bytes
+from pyopbench.store.run_sides import OpenRun, Source, open_sources
 
 if TYPE_CHECKING:
     from pyopbench.judge.decision import Decision
@@ -78,21 +78,23 @@ def report(
     step = (requires, calls_per_step, step_seconds)
     effect = minimum_effect or usual_effect(fail_on)
     if len(results) == 1 and run_sides.is_here(results[0]):
-        parts = run_sides.folders_of(results[0])
+        run = run_sides.open_run(results[0])
+        folders = [side.folder for side in run.measured]
         if out_path:
             raise BadInput(
                 "a run on several sides has its reports in its folder",
                 received=f"{results[0]} with --out",
-                hint=f"pyopbench report {parts[0]} --out, or without this option",
+                hint=f"pyopbench report {folders[0]} --out, or without this option",
             )
-        for part in (results[0], *parts):
-            require_own(part)
-        usual = stored_run.baseline_of(parts[0])
-        return report_sides(results[0], read_judging(baseline or usual, mix, effect, *step), fail_on, as_json=as_json)
-    usual, folder = find_target(results)
+        for folder in (results[0], *folders):
+            require_own(folder)
+        usual = run.measured[0].content.settings.baseline
+        return report_sides(run, read_judging(baseline or usual, mix, effect, *step), fail_on, as_json=as_json)
+    sources = open_sources(results)
+    usual, folder = find_target(sources)
     require_own(out_path or folder)
     options = read_judging(baseline or usual, mix, effect, *step)
-    return write_report(list(results), out_path or folder, options, as_json=as_json)
+    return write_report(sources, out_path or folder, options, as_json=as_json)
 
 
 def schema(of: str) -> None:
@@ -105,12 +107,17 @@ def schema(of: str) -> None:
 
 
 def write_report(
-    folders: list[Path], folder: Path, options: judge.Judging, *, as_json: bool = False, ended: Ended | None = None
+    sources: Sequence[Source],
+    folder: Path,
+    options: judge.Judging,
+    *,
+    as_json: bool = False,
+    ended: Ended | None = None,
 ) -> int:
-    """Judge stored results, write their report, print it, and return the exit code.
+    """Judge results, write their report, print it, and return the exit code.
 
     Args:
-        folders: of runs, or one file of another tool.
+        sources: runs, or one file of another tool.
         folder: where the report goes.
         options: how to judge.
         as_json: print decisions.json in place of tables.
@@ -119,54 +126,65 @@ def write_report(
     with err.status("judging"):
         from pyopbench.report.write import report_results  # heavy, so that only what judges waits for it
 
-        judgement = report_results(folders, folder, options)
+        judgement = report_results(sources, folder, options)
     for warning in judgement.run.warnings:
         say(f"[yellow]warning:[/] {escape(warning.text())}", err)
     if as_json:
         out.print_json(read_bytes(folder / "decisions.json", REPORT).decode())
     else:
-        print_report(judgement, folder, ended, folders)
+        print_report(judgement, folder, ended, sources)
     return EXIT_WRONG if any(failure.status == "wrong" for failure in judgement.run.failures) else 0
 
 
-def retry_commands(judgement: Judgement, folders: list[Path]) -> list[str]:
+def retry_commands(judgement: Judgement, sources: Sequence[Source]) -> list[str]:
     """Return the commands that try what was not tried of what is required, and report again; none if all was.
 
     Args:
         judgement: of stored results.
-        folders: that they are in; results of other tools have nothing to try.
+        sources: of these; results of other tools have nothing to try.
     """
     wanted = [(one.op, two) for one in judgement.decisions for two in one.unknown]
     probed = [(op, one) for op, one in wanted if one.requirement in PROBES]
     # A file of counted copies is written as a whole, so that one which is there would lose what it has.
     counted = [(op, one) for op, one in wanted if one.requirement == GPU and judgement.run.counted_copies is None]
-    if not (probed or counted) or not stored_run.are_own(folders):
+    runs = _own_runs(sources)
+    if not (probed or counted) or not runs:
         return []
     found = []
-    for folder in folders:
-        tf = stored_run.environment_of(folder).tf
+    for run in runs:
+        folder, tf = run.folder, run.measured[0].content.settings.tf
         on = [] if tf is None else ["--tf", tf]
         found += [[*one, *on, "--out", str(folder / probes_file.FILE)] for one in _probing(judgement, probed)]
         found += [[*one, *on, "--out", str(folder / counted_copies.FILE)] for one in _counting(judgement, counted)]
-    again = ["pyopbench", "report", *map(str, folders), "--require", ",".join(judgement.requires)]
+    again = ["pyopbench", "report", *_folders(runs), "--require", ",".join(judgement.requires)]
     return [shlex.join(one) for one in (*found, again)]
 
 
-def next_command(decision: Decision, judgement: Judgement, folders: Sequence[Path]) -> str:
+def _own_runs(sources: Sequence[Source]) -> list[OpenRun]:
+    """Return the sources as runs of pyopbench's own; none where one is of another tool."""
+    runs = [source for source in sources if isinstance(source, OpenRun)]
+    return runs if len(runs) == len(sources) else []
+
+
+def _folders(runs: Sequence[OpenRun]) -> list[str]:
+    return [str(run.folder) for run in runs]
+
+
+def next_command(decision: Decision, judgement: Judgement, sources: Sequence[Source]) -> str:
     """Return the one command that takes an undecided answer further; empty where there is none.
 
     Args:
         decision: that is undecided.
         judgement: that it is of.
-        folders: of the run; results of other tools have no such command.
+        sources: that were judged; results of other tools have no such command.
     """
-    reason, run = decision.reason, judgement.run
-    if not stored_run.are_own(list(folders)):
+    reason, run, own = decision.reason, judgement.run, _own_runs(sources)
+    if not own:
         return ""
     op = run.own.get(decision.op, (decision.op,))
     variant = Label.parse(decision.baseline).variant
     again = ["pyopbench", "run", *op, *_as_measured(decision, run)]
-    report = ["pyopbench", "report", *map(str, folders)]
+    report = ["pyopbench", "report", *_folders(own)]
     words: Sequence[str] = again
     match reason:
         case StillOpen():
@@ -283,14 +301,14 @@ def _together(judgement: Judgement, wanted: Wanted) -> list[list[str]]:
     return [*([others] if others else []), *alone]
 
 
-def print_report(judgement: Judgement, folder: Path, ended: Ended | None, folders: Sequence[Path]) -> None:
+def print_report(judgement: Judgement, folder: Path, ended: Ended | None, sources: Sequence[Source]) -> None:
     """Print the answers, what is to be known about them, what failed, and where the report is.
 
     Args:
         judgement: what was found.
         folder: of the report.
         ended: how the measuring ended; None where nothing was measured now.
-        folders: of the run.
+        sources: that were judged.
     """
     from pyopbench.judge import stopping
     from pyopbench.report import terminal
@@ -304,13 +322,13 @@ def print_report(judgement: Judgement, folder: Path, ended: Ended | None, folder
         say(escape(note), mark="- ")
     following: dict[str, list[str]] = {}
     for why, decision in terminal.undecided(judgement):
-        following.setdefault(next_command(decision, judgement, folders), []).append(why)
+        following.setdefault(next_command(decision, judgement, sources), []).append(why)
     for command, reasons in following.items():
         for why in reasons:
             say(escape(why), mark="- ")
         if command:
             out.print(f"  next: {escape(command)}", soft_wrap=True)
-    if retry := retry_commands(judgement, list(folders)):
+    if retry := retry_commands(judgement, sources):
         say(NOT_TRIED)
         for command in retry:
             out.print(f"  {escape(command)}", soft_wrap=True)

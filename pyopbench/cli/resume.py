@@ -21,6 +21,7 @@ from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import is_target
 from pyopbench.model.ownership import require_own
 from pyopbench.store import run_sides
+from pyopbench.store.run_sides import OpenRun
 
 
 def resume(
@@ -44,27 +45,26 @@ def resume(
     require_own(folder)
     for part in run_sides.folders_of(folder):
         require_own(part)
-    if run_sides.has_revisions(folder):
-        _ask_for_revisions(folder, yes=yes)
-        for part, checkout in sides.checkouts_in(folder).items():
-            stored_run.require_resumable(part, checkout.own())
-    else:
-        for part in run_sides.folders_of(folder):
-            stored_run.require_resumable(part)
-    baseline = stored_run.baseline_of(run_sides.folders_of(folder)[0])
+    run = run_sides.open_run(folder)
+    if run.has_revisions:
+        _ask_for_revisions(run, yes=yes)
+    checkouts = sides.checkouts_of(run)
+    for side in run.measured:
+        stored_run.require_resumable(side, checkouts[side.folder].own() if run.has_revisions else None)
+    baseline = run.measured[0].content.settings.baseline
     given = minimum_effect or usual_effect(fail_on)
     options = read_judging(baseline, mix, given, requires, calls_per_step, step_seconds)
     mixed = "an even mix of sizes" if mix is None else f"the mix of {mix}"
     effect = formatting.percent(options.minimum_effect)
-    _ask_to_install(run_sides.folders_of(folder), yes=yes)
+    _ask_to_install(run, yes=yes)
     say(f"judging with a minimum effect of {effect} and {escape(mixed)}", err)
-    return measure_and_report(folder, options, probe=bool(requires), as_json=as_json, fail_on=fail_on)
+    return measure_and_report(run, options, probe=bool(requires), as_json=as_json, fail_on=fail_on)
 
 
-def _ask_for_revisions(folder: Path, *, yes: bool) -> None:
+def _ask_for_revisions(run: OpenRun, *, yes: bool) -> None:
     """Ask whether to check out what is not there of the revisions that a run names, since they are going to be run."""
-    repository = sides.repository_in(folder)
-    commits = [one.revision.commit for one in run_sides.read(folder) if one.revision is not None]
+    repository = sides.repository_of(run)
+    commits = [side.revision.commit for side in run.measured_sides if side.revision is not None]
     missing = [commit[:10] for commit in git.missing_commits(repository, commits)]
     if not missing or yes:
         return
@@ -79,9 +79,9 @@ def _ask_for_revisions(folder: Path, *, yes: bool) -> None:
     )
 
 
-def _ask_to_install(parts: Sequence[Path], *, yes: bool) -> None:
+def _ask_to_install(run: OpenRun, *, yes: bool) -> None:
     """Ask before anything is installed, or a Python started, because a file of the run names it."""
-    wanted = list(dict.fromkeys(stored_run.environment_of(part) for part in parts))
+    wanted = list(dict.fromkeys(side.content.settings.environment for side in run.measured))
     programs = [one.python for one in wanted if one.python is not None]
     # Whether something is missing for a Python is only known once that has been run.
     missing = [] if programs and not yes else environments.missing(wanted)

@@ -29,7 +29,8 @@ from pyopbench.model.errors import BadInput, PyopbenchError
 from pyopbench.model.own_target import usual_baseline
 from pyopbench.model.parse import split_some
 from pyopbench.model.side import combine_environments
-from pyopbench.store import run_sides, threads_file
+from pyopbench.store import threads_file
+from pyopbench.store.run_sides import OpenRun
 
 EXIT_INTERRUPTED = 130
 
@@ -109,23 +110,23 @@ def run(
     )
     part = read_shard(shard, rare.get("replicates", 1), rev)
     request = plan.Request(axes, planned, options.baseline, ("pyopbench", *sys.argv[1:]), shard=part)
-    folder = measure.begin(out_path, request, ConsoleListener(err), asked)
+    begun = measure.begin(out_path, request, ConsoleListener(err), asked)
     is_probed = bool(requires) or (probes and not rev)
     if numbers:
-        with telling_how_to_resume(folder), alone_on_this_machine():
-            measure_beside(folder, axes, numbers, request.settings.case_timeout_seconds)
-    return measure_and_report(folder, options, probe=is_probed, as_json=as_json, fail_on=fail_on)
+        with telling_how_to_resume(begun.folder), alone_on_this_machine():
+            measure_beside(begun.folder, axes, numbers, request.settings.case_timeout_seconds)
+    return measure_and_report(begun, options, probe=is_probed, as_json=as_json, fail_on=fail_on)
 
 
 def measure_and_report(
-    folder: Path, options: judge.Judging, *, probe: bool, as_json: bool, fail_on: str | None = None
+    run: OpenRun, options: judge.Judging, *, probe: bool, as_json: bool, fail_on: str | None = None
 ) -> int:
     """Measure what is left of a run, write and print its report, and return the exit code.
 
     Nobody else measures on this machine meanwhile: a report takes processor time that others would measure.
 
     Args:
-        folder: of the run.
+        run: that was begun.
         options: how to judge.
         probe: try first what the ports can do.
         as_json: print decisions.json in place of tables.
@@ -133,15 +134,15 @@ def measure_and_report(
     """
     listener = ConsoleListener(err)
     with ExitStack() as until_reported:
-        with telling_how_to_resume(folder):
+        with telling_how_to_resume(run.folder):
             until_reported.enter_context(alone_on_this_machine())  # who is waiting can be interrupted, too
             if probe:
-                measure.probe_beside(folder, options, listener)
-            ended = measure.measure(folder, options, listener)
-        if run_sides.is_here(folder):
-            return report_sides(folder, options, fail_on, as_json=as_json)
-        stored_run.require_measured(folder)
-        return write_report([folder], folder, options, as_json=as_json, ended=ended)
+                measure.probe_beside(run, options, listener)
+            ended = measure.measure(run, options, listener)
+        if run.has_several_sides:
+            return report_sides(run, options, fail_on, as_json=as_json)
+        stored_run.require_measured(run.measured[0])
+        return write_report([run], run.folder, options, as_json=as_json, ended=ended)
 
 
 @contextmanager

@@ -15,8 +15,7 @@ from pyopbench.judge import judge
 from pyopbench.model import formatting
 from pyopbench.model.errors import detail_label
 from pyopbench.model.printable import printable
-from pyopbench.store import run_sides
-from pyopbench.store.run_sides import Side
+from pyopbench.store.run_sides import OpenRun, Side
 
 if TYPE_CHECKING:
     from pyopbench.judge.comparison.gate import Gate
@@ -24,43 +23,43 @@ if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement
 
 
-def report_sides(folder: Path, options: judge.Judging, fail_on: str | None, *, as_json: bool = False) -> int:
+def report_sides(run: OpenRun, options: judge.Judging, fail_on: str | None, *, as_json: bool = False) -> int:
     """Compare the sides of a run with the first, write and print what came out, and return the exit code.
 
     Environments have a report each as well, because each may have another answer. Of revisions what became slower is
     asked, and of a range there are many.
     """
-    has_revisions = run_sides.has_revisions(folder)
-    slowdown = sides.failing_slowdown(folder, fail_on, options.minimum_effect)
-    is_wrong = False if has_revisions else _report_environments(folder, options, is_silent=as_json)
+    has_revisions = run.has_revisions
+    slowdown = sides.failing_slowdown(run, fail_on, options.minimum_effect)
+    is_wrong = False if has_revisions else _report_environments(run, options, is_silent=as_json)
     with err.status("comparing"):
         from pyopbench.judge.comparison.gate import read_gate
         from pyopbench.report import gate as report
 
-        gate = read_gate(folder, options.minimum_effect, slowdown)
-        report.write(gate, folder)
+        gate = read_gate(run, options.minimum_effect, slowdown)
+        report.write(gate, run.folder)
     if as_json:
         out.print_json(report.as_json(gate))
     elif slowdown is not None or has_revisions:
-        print_gate(gate, folder)
+        print_gate(gate, run.folder)
     return gate.exit_code if slowdown is not None or has_revisions else int(is_wrong)
 
 
-def _report_environments(folder: Path, options: judge.Judging, *, is_silent: bool) -> bool:
+def _report_environments(run: OpenRun, options: judge.Judging, *, is_silent: bool) -> bool:
     """Write a report for each environment and a comparison for each but the first; was a variant wrong on one?"""
     from pyopbench.report import write
     from pyopbench.report.sections._required import remarks
 
-    found, unmeasured = sides.find_measured(folder)
-    _warn_of_unmeasured(folder, unmeasured)
+    found, unmeasured = sides.find_measured(run)
+    _warn_of_unmeasured(run, unmeasured)
     with err.status(escape(printable(f"judging {formatting.listing([side.label for side in found])}"))):
-        judgements, across = write.report_versions(folder, found, options, unmeasured)
+        judgements, across = write.report_versions(run, found, options, unmeasured)
     for warning in dict.fromkeys(warning for judgement in judgements for warning in judgement.run.warnings):
         say(f"[yellow]warning:[/] {escape(warning.text())}", err)
     if not is_silent:
         _print_answers(found, judgements)
         for side in found[1:]:
-            _compare(folder, across, side.label)
+            _compare(run.folder, across, side.label)
         for side, judgement in zip(found, judgements, strict=True):
             failed = [failure for failure in judgement.run.failures if failure.status != "unsupported"]
             required = remarks(judgement)
@@ -70,11 +69,11 @@ def _report_environments(folder: Path, options: judge.Judging, *, is_silent: boo
                 say(escape(sentence))
             print_failures(failed)
             out.print(f"report of {side.label}: {escape(str(side.folder / 'report.html'))}", soft_wrap=True)
-    return any(stored_run.found_wrong(side.folder) for side in run_sides.read(folder))
+    return any(map(stored_run.found_wrong, run.measured))
 
 
-def _warn_of_unmeasured(folder: Path, whys: Mapping[str, str]) -> None:
-    for version in (one for one in run_sides.read(folder) if one.label in whys):
+def _warn_of_unmeasured(run: OpenRun, whys: Mapping[str, str]) -> None:
+    for version in (side for side in run.measured_sides if side.label in whys):
         say(f"[yellow]warning:[/] nothing was measured on {version.label}: {escape(whys[version.label])}", err)
         on = "" if version.tf is None else f" --tf {version.tf}"
         what = f"pyopbench verify{on} shows what is wrong"

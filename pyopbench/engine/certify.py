@@ -50,6 +50,7 @@ from pyopbench.store.certificate import (
     Renamed,
     path_for,
 )
+from pyopbench.store.run_sides import OpenRun
 
 LEAST_RUNS_OF_EFFECT = 3
 """Runs of the main job from which a certificate tells the run effect: two of a few ops hardly do."""
@@ -368,16 +369,17 @@ def _run_job(work: Work, name: str, number: int, job: MainJob, seconds: float) -
 def _run(work: Work, name: str, request: plan.Request, of: Trial | MainJob) -> Measured:
     folder, began = work.folder / name, time.monotonic()
     work.tell(work.stage(f"{name}: planning"))
-    plan.begin(folder, request)
+    side = plan.begin(folder, request)
+    run = OpenRun(folder, (side,))
     how, most = judge.Judging(BASELINE, MINIMUM_EFFECT), request.settings.launches
     ended = measure_run(
-        folder,
+        side,
         request.settings,
         lambda step: work.tell(work.stage(f"{name}: {stage_text(step)}")),
-        lambda launches: judge.look(folder, how, launches, most).open,
+        lambda launches: judge.look(run, how, launches, most).open,
     )
-    stored_run.require_measured(folder)
-    judgement = judge.judge([folder], how)
+    stored_run.require_measured(side)
+    judgement = judge.judge([run], how)
     work.planning.append(time.monotonic() - began - ended.seconds)
     return Measured(of, ended, judgement)
 

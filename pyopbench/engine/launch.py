@@ -160,7 +160,7 @@ class WarmLaunch:
             return True
         group = self.todo.pop(0)
         seconds = time.monotonic() - self._asked
-        line = _line(PreparedLine, answer, launch=self.launch, group=group, seconds=seconds)
+        line = line_of_answer(PreparedLine, answer, launch=self.launch, group=group, seconds=seconds)
         self.work.append(line)
         if line.checked is not None:
             self.work.checked.add(group)
@@ -195,7 +195,7 @@ class WarmLaunch:
             answer = self.worker.ask({"do": "limits"})
         except CaseLost as lost:
             self.is_lost, answer = True, {"reason": lost.reason}
-        line = _line(LimitsLine, {**NO_LIMITS, **answer}, launch=self.launch)
+        line = line_of_answer(LimitsLine, {**NO_LIMITS, **answer}, launch=self.launch)
         work.append(line)
         work.limits[self.launch] = line.reason
 
@@ -219,7 +219,7 @@ class WarmLaunch:
             self.close()
             self._record_loss(group, lost, cases)
             return None
-        line = _line(GroupLine, answer, launch=self.launch, group=group, **{"pass": sweep})
+        line = line_of_answer(GroupLine, answer, launch=self.launch, group=group, **{"pass": sweep})
         self.work.append(line)
         made = max((int(rows[-1][0]) + 1 for rows in line.samples.values() if rows), default=0)
         self.rounds[group] = max(made, self.rounds.get(group, 0))
@@ -261,7 +261,7 @@ def forward_first(groups: Sequence[str]) -> list[str]:
     return order
 
 
-def _line(kind: type[L], answer: Mapping[str, Any], **known: Any) -> L:
+def line_of_answer(kind: type[L], answer: Mapping[str, Any], **known: Any) -> L:
     """Return the line that is made of a worker's answer, as far as the line has its keys, and of what else is known."""
     keys = [field.encode_name for field in structs.fields(kind)]
     return convert({**{key: answer[key] for key in keys if key in answer}, **known}, kind, "the worker's answer")

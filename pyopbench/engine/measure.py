@@ -29,8 +29,10 @@ from pyopbench.model.case import UNLIMITED
 from pyopbench.model.checkout import Checkout
 from pyopbench.model.errors import PyopbenchError, WorkerLost
 from pyopbench.report.wording import measuring as wording
-from pyopbench.store import run_folder, run_sides
+from pyopbench.store import run_folder
 from pyopbench.store.lines import EndedLine
+from pyopbench.store.run_folder import OpenSide
+from pyopbench.store.run_sides import OpenRun
 
 
 class Listener:
@@ -58,8 +60,8 @@ class Listener:
 
 def begin(
     folder: Path | None, request: plan.Request, listener: Listener, asked: sides.AskedSides = sides.JUST_HERE
-) -> Path:
-    """Plan a run on the sides that are asked for, and return its folder.
+) -> OpenRun:
+    """Plan a run on the sides that are asked for.
 
     Raises:
         BadInput, NothingMeasured: as `sides.begin`.
@@ -69,56 +71,59 @@ def begin(
         listener.say(wording.installing_text([one.text for one in missing], environments.INSTALLED_GB))
     are_environments = not asked.are_just_here and not asked.revisions
     with listener.busy(wording.PLANNING_VERSIONS if are_environments else wording.PLANNING):
-        folder, planned = sides.begin(folder, request, asked)
+        run = sides.begin(folder, request, asked)
     if asked.wants_control:
-        tell_planned_together(planned, folder, listener)
+        _say_planned_together(run, listener)
     else:
-        for one in planned:
-            tell_planned(one, listener)
-    if run_sides.is_here(folder):
-        _warn_of_values(folder, listener)
-    return folder
+        for side in run.measured:
+            _say_planned(side, listener)
+    if run.has_several_sides:
+        _warn_of_values(run, listener)
+    return run
 
 
-def _warn_of_values(folder: Path, listener: Listener) -> None:
+def _warn_of_values(run: OpenRun, listener: Listener) -> None:
     """Tell, before anything is timed, which sides compute other values or cannot be measured."""
     from pyopbench.judge.comparison import gate  # pandas, which takes a second
 
-    for side in run_sides.read_all(folder):
+    for side in run.sides:
         if side.problem is not None:
             listener.warn(gate.problem_text(side))
         for difference in side.values.differences:
             listener.warn(gate.difference_text(side.label, difference))
 
 
-def tell_planned(planned: plan.PlannedRun, listener: Listener) -> None:
+def _say_planned(side: OpenSide, listener: Listener) -> None:
     """Tell what was planned, and where it goes."""
-    listener.say(wording.planned_text(planned.cases, planned.skips, str(planned.folder)), whole=True)
+    cases, skips = len(side.content.cases), len(side.content.skips)
+    listener.say(wording.planned_text(cases, skips, str(side.folder)), whole=True)
 
 
-def tell_planned_together(planned: Sequence[plan.PlannedRun], folder: Path, listener: Listener) -> None:
+def _say_planned_together(run: OpenRun, listener: Listener) -> None:
     """Tell in a line what was planned of several sides, of which the last one is the control."""
-    *others, control = planned
-    cases, skips = [one.cases for one in others], max(one.skips for one in others)
-    listener.say(wording.planned_together_text(cases, skips, control.cases, str(folder)), whole=True)
+    *others, control = (side.content for side in run.measured)
+    cases, skips = [len(one.cases) for one in others], max(len(one.skips) for one in others)
+    listener.say(wording.planned_together_text(cases, skips, len(control.cases), str(run.folder)), whole=True)
 
 
-def probe_beside(folder: Path, options: judge.Judging, listener: Listener) -> None:
-    """Put beside each run in a folder what probes find; a run is worth having without, so that nothing ends it."""
-    for part in run_sides.folders_of(folder):
-        _probe(part, options, listener)
+def probe_beside(run: OpenRun, options: judge.Judging, listener: Listener) -> None:
+    """Put beside each side of a run what probes find; a run is worth having without, so that nothing ends it."""
+    for side in run.measured:
+        _probe(side, options, listener)
 
 
-def _probe(folder: Path, options: judge.Judging, listener: Listener) -> None:
+def _probe(side: OpenSide, options: judge.Judging, listener: Listener) -> None:
     try:
         with listener.busy("probing") as show:
-            probe.keep_beside(folder, options.requires, lambda done, total: show(f"probing {done:,} of {total:,}"))
+            probe.keep_beside(side, options.requires, lambda done, total: show(f"probing {done:,} of {total:,}"))
     except PyopbenchError as error:
         listener.problem(error, "probing failed")
 
 
-def measure(folder: Path, options: judge.Judging, listener: Listener) -> Ended | None:
+def measure(run: OpenRun, options: judge.Judging, listener: Listener) -> Ended | None:
     """Measure what is left of a run and return how it ended; None if no worker could be started any more.
+
+    What is measured is appended to the folders of its sides, and held by the run.
 
     Raises:
         BadInput: as `measure_run`.
@@ -126,15 +131,15 @@ def measure(folder: Path, options: judge.Judging, listener: Listener) -> Ended |
     """
     try:
         with listener.busy("starting"):  # a version of TensorFlow that is gone from the cache is installed again
-            found = sides.checkouts_in(folder)
-            tasks = [_task(part, options, found.get(part), listener) for part in run_sides.folders_of(folder)]
+            found = sides.checkouts_of(run)
+            tasks = [_task(run, side, options, found.get(side.folder), listener) for side in run.measured]
         with listener.sampling() as tell:
-            together = partial(_look_together, folder, options, listener) if run_sides.is_here(folder) else None
+            together = partial(_look_together, run, options, listener) if run.has_several_sides else None
             ended = min(measure_runs(tasks, tell, together), key=lambda one: one.launches)
         git.give_back(found.values())  # what is interrupted before keeps them, to be continued
     except WorkerLost as lost:  # what was measured before is worth its report
         listener.problem(lost)
-        listener.say(f"  resume: {stored_run.resume_command(folder)}", whole=True)
+        listener.say(f"  resume: {stored_run.resume_command(run.folder)}", whole=True)
         return None
     if ended.by == "budget":
         settings = tasks[0].settings
@@ -143,27 +148,28 @@ def measure(folder: Path, options: judge.Judging, listener: Listener) -> Ended |
     return ended
 
 
-def _task(folder: Path, options: judge.Judging, checkout: Checkout | None, listener: Listener) -> Task:
-    settings = stored_run.settings_of(folder)
-    look = partial(_look, folder, options, listener, settings.launches)
-    return Task(folder, settings, look, environments.python_of(stored_run.environment_of(folder)), checkout)
+def _task(run: OpenRun, side: OpenSide, options: judge.Judging, checkout: Checkout | None, listener: Listener) -> Task:
+    settings = stored_run.settings_of(side)
+    look = partial(_look, run.alone(side.folder), options, listener, settings.launches)
+    return Task(side, settings, look, environments.python_of(side.content.settings.environment), checkout)
 
 
 def _look_together(
-    folder: Path, options: judge.Judging, listener: Listener, launches: int
+    run: OpenRun, options: judge.Judging, listener: Listener, launches: int
 ) -> Mapping[Path, frozenset[str]]:
     """Return what is open between sides; of environments what is open on each as well."""
-    found = diff.look(folder, options.minimum_effect)
+    found = diff.look(run, options.minimum_effect)
     open_ = dict(found.open)
-    if not run_sides.has_revisions(folder):
-        for part in run_sides.folders_of(folder):
-            open_[part] |= _look(part, options, listener, stored_run.settings_of(part).launches, launches)
+    if not run.has_revisions:
+        for side in run.measured:
+            most = stored_run.settings_of(side).launches
+            open_[side.folder] |= _look(run.alone(side.folder), options, listener, most, launches)
     listener.say(wording.compared_text(launches, found.resolved, found.compared))
     return open_
 
 
-def _look(folder: Path, options: judge.Judging, listener: Listener, most: int, launches: int) -> frozenset[str]:
-    found = judge.look(folder, options, launches, most)
+def _look(run: OpenRun, options: judge.Judging, listener: Listener, most: int, launches: int) -> frozenset[str]:
+    found = judge.look(run, options, launches, most)
     listener.say(found.text())
     return found.open
 
@@ -190,28 +196,28 @@ class Ended:
 
 @dataclass(frozen=True)
 class Task:
-    """A run to measure.
+    """A side of a run to measure.
 
     Attributes:
-        folder: of the run.
+        side: what is planned of it, and where what is measured goes.
         settings: how to measure.
         look: says what is left open, after so many launches that have samples.
         python: the interpreter of its workers; this one if None.
         checkout: the files of the revision that it is of; None for the working tree.
     """
 
-    folder: Path
+    side: OpenSide
     settings: Settings
     look: Look
     python: Path | None = None
     checkout: Checkout | None = None
 
 
-def measure_run(folder: Path, settings: Settings, tell: Tell, look: Look) -> Ended:
-    """Measure what `run.json` in `folder` plans and is not yet in its samples, until nothing is left open.
+def measure_run(side: OpenSide, settings: Settings, tell: Tell, look: Look) -> Ended:
+    """Measure what is planned and not yet measured of a run on one side, until nothing is left open.
 
     Args:
-        folder: of the run.
+        side: of the run.
         settings: how to measure.
         tell: is told of every group before it is prepared or sampled.
         look: says what is left open.
@@ -220,7 +226,7 @@ def measure_run(folder: Path, settings: Settings, tell: Tell, look: Look) -> End
         BadInput: another process measures into the folder, or TensorFlow, NumPy or the processor is another one.
         WorkerLost: a worker could not be started.
     """
-    (ended,) = measure_runs([Task(folder, settings, look)], tell)
+    (ended,) = measure_runs([Task(side, settings, look)], tell)
     return ended
 
 
@@ -239,12 +245,12 @@ def measure_runs(tasks: Sequence[Task], tell: Tell, look: LookTogether | None = 
     """
     with ExitStack() as stack:
         for task in tasks:
-            stack.enter_context(run_folder.locked(task.folder))
+            stack.enter_context(run_folder.locked(task.side.folder))
         stack.enter_context(keep_in_use(task.checkout for task in tasks if task.checkout is not None))
-        works = [remaining_work(task.folder, task.settings, task.python, task.checkout) for task in tasks]
+        works = [remaining_work(task.side, task.settings, task.python, task.checkout) for task in tasks]
         limits = [task.settings.budget_seconds for task in tasks if task.settings.budget_seconds is not None]
         budget = Budget(min(limits, default=None), time.monotonic())
-        looks = Looks(works, {task.folder: task.look for task in tasks}, look, budget)
+        looks = Looks(works, {task.side.folder: task.look for task in tasks}, look, budget)
         return _Schedule(works, looks, budget, tell).run()
 
 

@@ -34,6 +34,7 @@ from pyopbench.model.paths import real_path
 from pyopbench.model.side import HERE, Environment
 from pyopbench.store import certificate, run_folder, run_sides
 from pyopbench.store.content import Catalogue, OwnOp, RunContent, RunSettings
+from pyopbench.store.run_folder import OpenSide
 from pyopbench.store.strict_json import convert
 
 
@@ -214,16 +215,7 @@ class Request:
     shard: ShardChoice | None = None
 
 
-@dataclass(frozen=True)
-class PlannedRun:
-    """A run that has been planned and has its folder."""
-
-    folder: Path
-    cases: int
-    skips: int
-
-
-def begin(folder: Path | None, request: Request) -> PlannedRun:
+def begin(folder: Path | None, request: Request) -> OpenSide:
     """Plan a run and make its folder.
 
     Args:
@@ -234,32 +226,20 @@ def begin(folder: Path | None, request: Request) -> PlannedRun:
         BadInput: a bad name, a baseline that is left out, a folder that holds a run, or axes that leave no case.
     """
     folder = folder or new_folder()
-    return begin_all([(folder, request)])[0]
+    check_request(request)
+    run_folder.require_new(folder)
+    (content,) = narrowed([_planned(request)], request.shard)
+    return create(folder, content)
 
 
-def begin_all(asked: Sequence[tuple[Path, Request]]) -> list[PlannedRun]:
-    """Plan several runs, and make their folders when all are planned: one that cannot be leaves nothing of the others.
-
-    Raises:
-        BadInput: as `begin`.
-    """
-    for folder, request in asked:
-        check_request(request)
-        run_folder.require_new(folder)
-    contents = narrowed([_planned(request) for _, request in asked], asked[0][1].shard)
-    return create_all([(folder, content) for (folder, _), content in zip(asked, contents, strict=True)])
-
-
-def create_all(planned: Sequence[tuple[Path, RunContent]]) -> list[PlannedRun]:
-    """Make the folders of runs, each with its content as from `content_of`.
+def create(folder: Path, content: RunContent) -> OpenSide:
+    """Make the folder of a run, with its content as from `content_of`.
 
     Raises:
-        BadInput: one of them holds a run, or cannot be written to.
+        BadInput: it holds a run, or cannot be written to.
     """
     created = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    for folder, content in planned:
-        run_folder.create(folder, content.with_changes(run=real_path(folder).name, created=created))
-    return [PlannedRun(folder, len(content.cases), len(content.skips)) for folder, content in planned]
+    return run_folder.create(folder, content.with_changes(run=real_path(folder).name, created=created))
 
 
 def _planned(request: Request) -> RunContent:

@@ -28,9 +28,10 @@ from pyopbench.model.errors import BadInput
 from pyopbench.model.label import Label
 from pyopbench.model.own_target import brought
 from pyopbench.model.side import HERE, Environment
-from pyopbench.store import probes, run_folder
+from pyopbench.store import probes
 from pyopbench.store.content import Catalogue, RunContent
 from pyopbench.store.probes import SCHEMA, SOFTWARE, Key, Row
+from pyopbench.store.run_folder import OpenSide
 
 TIMEOUT_SECONDS = 180.0
 """Longest silence of one probe. They take seconds at the most, but for the first with a kernel, which compiles it."""
@@ -187,14 +188,13 @@ def _of_software(path: Path, software: Mapping[str, Any]) -> dict[str, Any] | No
     return before if before and all(before[key] == software.get(key) for key in SOFTWARE) else None
 
 
-def keep_beside(folder: Path, requires: Iterable[str], tell: Tell) -> None:
+def keep_beside(side: OpenSide, requires: Iterable[str], tell: Tell) -> None:
     """Put beside a run what its report needs: what the current callback blocks, and what candidates can of `requires`.
 
     What the current callback blocks is seen with the cube, once for each software, and what is required with each op of
     the run; only what is not known yet is tried.
     """
-    path = folder / probes.FILE
-    run = run_folder.read_run(folder)
+    path, run = side.folder / probes.FILE, side.content
     before = _known(path, run)
     known = {row.key for row in probes.rows_of(before)} if before else set()
     missing = [one for one in _needed(run, requires) if one.key not in known]

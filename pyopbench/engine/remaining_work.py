@@ -15,8 +15,8 @@ from pyopbench.engine.worker_process import CaseLost
 from pyopbench.judge.latencies import may_have_bound
 from pyopbench.model.case import EMPTY, FLOOR_OPS, FLOOR_SUFFIX, NO_GRADIENT, TWIN_SUFFIX, Case, Failure
 from pyopbench.model.checkout import Checkout
-from pyopbench.store import run_folder
 from pyopbench.store.lines import FAILING, AnyLine, EndedLine, GroupLine, LimitsLine, LookLine, PreparedLine
+from pyopbench.store.run_folder import OpenSide
 
 Look = Callable[[int], frozenset[str]]
 """Is given how many launches have been sampled and returns the ids of the cases to measure on."""
@@ -27,7 +27,8 @@ class RemainingWork:
     """What is still to be done; shrinks as groups are sampled, cases fail and looks are taken.
 
     Attributes:
-        folder, settings: of the run.
+        side: of the run, that lines are appended to.
+        settings: of the run.
         planned: ids of all its cases, by group.
         groups: those that are open.
         sampled: launches that have samples of a group.
@@ -45,7 +46,7 @@ class RemainingWork:
         losses: workers that variants of ops have cost since the run was begun or resumed.
     """
 
-    folder: Path
+    side: OpenSide
     settings: Settings
     planned: Mapping[str, Sequence[str]]
     groups: dict[str, list[str]]
@@ -62,6 +63,11 @@ class RemainingWork:
     apart: set[str] = field(default_factory=set)
     checking: dict[str, int] = field(default_factory=dict)
     losses: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    @property
+    def folder(self) -> Path:
+        """Of the side."""
+        return self.side.folder
 
     def cases(self, group: str) -> list[str]:
         """Return the cases of a group that are open and have not failed."""
@@ -117,7 +123,7 @@ class RemainingWork:
             refused = refused_with_gradient(fresh, self.unfailed())
             self.failed.update(failure.case for failure in refused)
             line = structs.replace(line, failures=[*fresh, *refused])
-        run_folder.append(self.folder, line)
+        self.side.append(line)
 
     def narrow(self, look: Look) -> None:
         """Take a look, store it, and keep only what it leaves open."""
@@ -154,19 +160,18 @@ def _runner_of(key: str) -> tuple[str, str, str]:
 
 
 def remaining_work(
-    folder: Path, settings: Settings, python: Path | None, checkout: Checkout | None = None
+    side: OpenSide, settings: Settings, python: Path | None, checkout: Checkout | None = None
 ) -> RemainingWork:
-    """Return what `run.json` in a folder plans and is not yet in its samples; an unfinished last line is dropped.
+    """Return what is planned of a side and is not yet in its samples; an unfinished last line is dropped.
 
     Args:
-        folder: of the run.
+        side: of the run; whoever calls this has its lock.
         settings: how to measure.
         python: the interpreter of its workers; this one if None.
         checkout: the files of the revision that it is of; None for the working tree.
     """
-    run = run_folder.read_run(folder)
-    run_folder.drop_torn_line(folder)
-    lines, _ = run_folder.read_lines(folder)
+    side.prepare_to_append()
+    run, lines = side.content, side.lines
     planned: dict[str, list[str]] = {}
     for case in run.cases:
         planned.setdefault(Case.from_id(case).group, []).append(case)
@@ -177,7 +182,7 @@ def remaining_work(
     looks = [line for line in lines if isinstance(line, LookLine)]
     ended = next((line for line in reversed(lines) if isinstance(line, EndedLine)), None)
     return RemainingWork(
-        folder=folder,
+        side=side,
         settings=settings,
         planned=planned,
         groups=_open_groups(planned, looks[-1].open) if looks else dict(planned),

@@ -25,9 +25,9 @@ from pyopbench.model.own_target import brought
 from pyopbench.model.parse import parse_fail_on
 from pyopbench.model.process_guard import TemporaryFolder
 from pyopbench.model.side import HERE, Environment
-from pyopbench.store import run_folder, run_sides
+from pyopbench.store import run_sides
 from pyopbench.store.content import RunContent
-from pyopbench.store.run_sides import Revision, Side, ValueDifference, Values
+from pyopbench.store.run_sides import OpenRun, Revision, Side, ValueDifference, Values
 
 GROUPS_PER_CONTROL = 6
 """Groups of which one is measured a second time on the first side. A group has several variants, so that a run of any
@@ -106,13 +106,13 @@ def slowdown_of(fail_on: str | None, minimum_effect: float) -> float | None:
     return parse_fail_on(fail_on or USUAL_FAILURE, minimum_effect)
 
 
-def failing_slowdown(folder: Path, fail_on: str | None, minimum_effect: float) -> float | None:
-    """Return the slowdown that a stored run fails on, as a share; None if none does.
+def failing_slowdown(run: OpenRun, fail_on: str | None, minimum_effect: float) -> float | None:
+    """Return the slowdown that a run fails on, as a share; None if none does.
 
     Revisions are compared to find what became slower. Environments are measured to choose one, so that a slower one
     fails only where that is asked for.
     """
-    if fail_on is None and not run_sides.has_revisions(folder):
+    if fail_on is None and not run.has_revisions:
         return None
     return slowdown_of(fail_on, minimum_effect)
 
@@ -127,7 +127,7 @@ def usual_effect(fail_on: str | None) -> float:
     return min(slowdown / EFFECT_PER_SLOWDOWN, MINIMUM_EFFECT) if slowdown else MINIMUM_EFFECT
 
 
-def begin(folder: Path | None, request: plan.Request, asked: AskedSides) -> tuple[Path, list[plan.PlannedRun]]:
+def begin(folder: Path | None, request: plan.Request, asked: AskedSides) -> OpenRun:
     """Plan every side and make the folders; a revision that cannot be planned is left out, with why.
 
     Args:
@@ -136,15 +136,15 @@ def begin(folder: Path | None, request: plan.Request, asked: AskedSides) -> tupl
         asked: the sides, in the order to show them in; one may be named twice, to see what noise is.
 
     Returns:
-        The folder of all, and each run in it, the control last.
+        The run; of its sides the control is the last.
 
     Raises:
         BadInput: there is no repository or no such revision, an environment cannot be had, or as `plan.begin`.
         NothingMeasured: fewer than two revisions can be planned.
     """
     if asked.are_just_here:
-        planned = plan.begin(folder, request)
-        return planned.folder, [planned]
+        side = plan.begin(folder, request)
+        return OpenRun(side.folder, (side,))
     plan.check_request(request)
     environments.require_available(asked.environments)
     folder = folder or plan.new_folder()
@@ -167,9 +167,9 @@ def begin(folder: Path | None, request: plan.Request, asked: AskedSides) -> tupl
         contents.append(_draw_control(contents[0]))
     sides = run_sides.name_sides(folder, [side for side, _ in planned_sides])
     folders = [side.folder for side in sides if side.problem is None]
-    begun = plan.create_all(list(zip(folders, contents, strict=True)))
+    measured = tuple(plan.create(place, content) for place, content in zip(folders, contents, strict=True))
     run_sides.write(folder, sides)
-    return folder, begun
+    return OpenRun(folder, measured, tuple(sides))
 
 
 def _require_two(planned: Sequence[tuple[Side, RunContent | None]], repository: Path) -> None:
@@ -294,44 +294,44 @@ def _require_files(checkout: Checkout) -> None:
             )
 
 
-def checkouts_in(folder: Path) -> dict[Path, Checkout]:
+def checkouts_of(run: OpenRun) -> dict[Path, Checkout]:
     """Return the checkout of each side that is a revision, by its folder, made where it is not there.
 
     Raises:
         BadInput: as `git.checkout_of`.
     """
-    if not run_sides.has_revisions(folder):
+    if not run.has_revisions:
         return {}
-    repository = repository_in(folder)
+    repository = repository_of(run)
     return {
         side.folder: git.checkout_of(repository, side.revision.commit)
-        for side in run_sides.read(folder)
+        for side in run.measured_sides
         if side.revision is not None
     }
 
 
-def repository_in(folder: Path) -> Path:
+def repository_of(run: OpenRun) -> Path:
     """Return the repository of a run over revisions: that of the ops which this process was given.
 
     Raises:
         BadInput: as `revisions.repository_of`; or this process was not given one of the run's own ops.
     """
-    part = run_sides.read(folder)[0].folder
-    run = run_folder.read_run(part)
-    missing = {name: own for name, own in run.own.items() if name not in brought()}
-    stored_run.require_same_own(folder, missing, {})
-    ops = {Case.from_id(key).op for key in run.cases} & set(run.catalogue.ops)
+    content = run.measured[0].content
+    missing = {name: own for name, own in content.own.items() if name not in brought()}
+    stored_run.require_same_own(run.folder, missing, {})
+    ops = {Case.from_id(key).op for key in content.cases} & set(content.catalogue.ops)
     return revisions.repository_of(sorted(ops))
 
 
-def find_measured(folder: Path) -> tuple[list[Side], dict[str, str]]:
-    """Return the sides in a folder that have a sample, and label -> why the others have none.
+def find_measured(run: OpenRun) -> tuple[list[Side], dict[str, str]]:
+    """Return the sides of a run that have a sample, but for the control, and label -> why the others have none.
 
     Raises:
         NothingMeasured: none has; with the first reasons.
     """
-    sides = [side for side in run_sides.read(folder) if not side.is_control]
-    whys = {side.label: why for side in sides if (why := stored_run.why_nothing(side.folder)) is not None}
-    if len(whys) == len(sides):
-        stored_run.require_measured(sides[0].folder)
-    return [side for side in sides if side.label not in whys], whys
+    pairs = zip(run.measured_sides, run.measured, strict=True)
+    whys = {side.label: stored_run.why_nothing(measured) for side, measured in pairs if not side.is_control}
+    lost = {label: why for label, why in whys.items() if why is not None}
+    if len(lost) == len(whys):
+        stored_run.require_measured(run.measured[0])
+    return [side for side in run.measured_sides if whys.get(side.label, "a control") is None], lost

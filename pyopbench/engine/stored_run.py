@@ -15,26 +15,27 @@ from pyopbench.model.case import FLOOR_SUFFIX, TWIN_SUFFIX, Case, Failure
 from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.own_target import Target, brought
-from pyopbench.model.side import Environment
 from pyopbench.store import run_folder
 from pyopbench.store.content import OwnOp
 from pyopbench.store.lines import FAILING, AnyLine, GroupLine
+from pyopbench.store.run_folder import OpenSide
+from pyopbench.store.run_sides import OpenRun, Source
 
 
-def require_resumable(folder: Path, own: Mapping[str, Target] | None = None) -> None:
+def require_resumable(side: OpenSide, own: Mapping[str, Target] | None = None) -> None:
     """Check that what a run was planned with is still there.
 
     Args:
-        folder: of the run.
+        side: of the run.
         own: the own ops of this process, as the revision of the run has them; None for those of the working tree.
 
     Raises:
         BadInput: an op or a variant has gone (else each of its cases would be recorded as failed), or pyopbench is at
             another commit, so that what is measured now could not be compared with what was.
     """
-    run = require_unmerged(run_folder.read_run(folder), folder)
-    run_folder.require_unchanged([*run_folder.changes(folder), *run_folder.read_lines(folder)[1]])
-    require_same_own(folder, run.own, brought() if own is None else own)
+    run = require_unmerged(side.content, side.folder)
+    run_folder.require_unchanged(side.warnings)
+    require_same_own(side.folder, run.own, brought() if own is None else own)
     cases = [Case.from_id(key) for key in run.cases]
     known = find("variants")
     require_known("op", sorted({case.op for case in cases}), {**find("ops"), **find("floor")})
@@ -71,84 +72,69 @@ def resume_command(folder: Path) -> str:
     return _resume_command(folder, [word for target in brought().values() for word in target.words])
 
 
-def stored_resume_command(folder: Path, part: Path) -> str:
-    """Return the command that resumes a run on several versions, with the own ops that a part of it was planned for."""
-    own = run_folder.read_run(part).own
-    return _resume_command(folder, [word for one in own.values() for word in one.words])
+def stored_resume_command(run: OpenRun) -> str:
+    """Return the command that resumes a run, with the own ops that it was planned for."""
+    own = run.measured[0].content.own
+    return _resume_command(run.folder, [word for one in own.values() for word in one.words])
 
 
 def _resume_command(folder: Path, own_words: Sequence[str]) -> str:
     return shlex.join(["pyopbench", "resume", str(folder), *own_words])
 
 
-def settings_of(folder: Path) -> Settings:
-    """Return how the run in a folder is measured, to continue it."""
-    settings = run_folder.read_run(folder).settings
+def settings_of(side: OpenSide) -> Settings:
+    """Return how a side is measured."""
+    settings = side.content.settings
     return Settings(**{one.name: getattr(settings, one.name) for one in fields(Settings)})
 
 
-def environment_of(folder: Path) -> Environment:
-    """Return the environment that a run was asked for."""
-    return run_folder.read_run(folder).settings.environment
-
-
-def require_measured(folder: Path) -> None:
-    """Check that a folder holds at least one sample.
+def require_measured(side: OpenSide) -> None:
+    """Check that a side has at least one sample.
 
     Raises:
         NothingMeasured: it does not; with the first reasons.
     """
-    why = why_nothing(folder)
+    why = why_nothing(side)
     if why is not None:
         raise NothingMeasured(
             "nothing was measured",
-            received=f"{folder}: {why}",
+            received=f"{side.folder}: {why}",
             legal="at least one case with a sample",
             hint="pyopbench verify shows what is wrong with each variant",
         )
 
 
-def why_nothing(folder: Path) -> str | None:
-    """Return why a folder has no sample, with the first reason; None if it has one."""
-    lines, _ = run_folder.read_lines(folder)
-    if any(isinstance(line, GroupLine) and line.samples for line in lines):
+def why_nothing(side: OpenSide) -> str | None:
+    """Return why a side has no sample, with the first reason; None if it has one."""
+    if any(isinstance(line, GroupLine) and line.samples for line in side.lines):
         return None
-    reasons = [failure.reason for failure in _failures_in(lines)]
+    reasons = [failure.reason for failure in _failures_in(side.lines)]
     return f"{formatting.count(len(reasons), 'failure')}; the first: {reasons[0]}" if reasons else "no sample"
 
 
-def found_wrong(folder: Path) -> bool:
+def found_wrong(side: OpenSide) -> bool:
     """Whether a launch found a case wrong."""
-    return any(failure.status == "wrong" for failure in _failures_in(run_folder.read_lines(folder)[0]))
+    return any(failure.status == "wrong" for failure in _failures_in(side.lines))
 
 
 def _failures_in(lines: Sequence[AnyLine]) -> Iterator[Failure]:
     return (failure for line in lines if isinstance(line, FAILING) for failure in line.failures)
 
 
-def are_own(paths: Sequence[Path]) -> bool:
-    """Whether all are folders that `pyopbench run` made, and not results of another tool."""
-    return all((path / run_folder.RUN_FILE).exists() for path in paths)
-
-
-def baseline_of(folder: Path) -> str:
-    """Return the baseline that a run was made for."""
-    return run_folder.read_run(folder).settings.baseline
-
-
-def find_target(results: Sequence[Path]) -> tuple[str, Path]:
+def find_target(sources: Sequence[Source]) -> tuple[str, Path]:
     """Return the baseline that results were measured for, and the folder that their report goes to.
 
     Raises:
         BadInput: they are not results.
         NothingMeasured: they hold no sample.
     """
-    if are_own(results):
-        baseline = baseline_of(results[0])
-        for path in results:
-            require_measured(path)
-        return baseline, results[0]
+    own = [source for source in sources if isinstance(source, OpenRun)]
+    if len(own) == len(sources):
+        for run in own:
+            require_measured(run.measured[0])
+        return own[0].measured[0].content.settings.baseline, own[0].folder
     from pyopbench.store.read import read_cases  # pandas, which takes a second
 
     # Nothing is put into folders of other tools, which take every JSON there for their own.
-    return read_cases(results).settings.baseline, plan.RESULTS_FOLDER / f"report-{results[0].stem}"
+    first = next(source for source in sources if isinstance(source, Path))
+    return read_cases(sources).settings.baseline, plan.RESULTS_FOLDER / f"report-{first.stem}"

@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -56,6 +55,7 @@ from pyopbench.store.mix_file import Calls
 if TYPE_CHECKING:
     from pyopbench.judge.stopping import Look
     from pyopbench.store.run import Run
+    from pyopbench.store.run_sides import Source
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,7 +309,7 @@ class Judging:
     requires: tuple[str, ...] = ()
 
 
-def look(folder: Path, judging: Judging, launches: int, most: int) -> Look:
+def look(source: Source, judging: Judging, launches: int, most: int) -> Look:
     """Judge what a run has measured in so many launches, of at most so many, to see what is left open.
 
     What is closed is not measured again, so it has to stay settled however many looks follow: all are charged.
@@ -318,11 +318,11 @@ def look(folder: Path, judging: Judging, launches: int, most: int) -> Look:
     from pyopbench.store.read import read_one
 
     how = (judging.baseline, judging.minimum_effect, judging.mix, judging.requires)
-    return stopping.look(comparisons.compared(read_one([folder]), *how, looks=ALL_LOOKS), launches, most)
+    return stopping.look(comparisons.compared(read_one([source]), *how, looks=ALL_LOOKS), launches, most)
 
 
-def judge(folders: Sequence[Path], judging: Judging) -> Judgement:
-    """Judge stored results, of several runs as one; of asv and pytest-benchmark a single one.
+def judge(sources: Sequence[Source], judging: Judging) -> Judgement:
+    """Judge results, stored or in memory, of several runs as one; of asv and pytest-benchmark a single one.
 
     Raises:
         BadInput: the results are not what they should be, or the baseline or the mix does not fit them.
@@ -330,4 +330,4 @@ def judge(folders: Sequence[Path], judging: Judging) -> Judgement:
     # pandas, SciPy and Altair cost a second and 150 MB, which a parent does not need before it judges.
     from pyopbench.store.read import read_one
 
-    return judge_run(read_one(folders), **vars(judging))
+    return judge_run(read_one(sources), **vars(judging))

@@ -26,36 +26,36 @@ from pyopbench.store import run_sides
 
 if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement, Judging
-    from pyopbench.store.run_sides import Side
+    from pyopbench.store.run_sides import OpenRun, Side, Source
 
 PAGE_SCRIPTS = ("filters.js", "tables.js")
 TICKET_CHARACTERS = 65_536
 """The longest text that a GitHub issue takes; a longer Markdown report goes without the tables of the ops."""
 
 
-def report_results(folders: Sequence[Path], folder: Path, judging: Judging) -> Judgement:
-    """Judge stored results and write the report.
+def report_results(sources: Sequence[Source], folder: Path, judging: Judging) -> Judgement:
+    """Judge results and write the report.
 
     Args:
-        folders: the results.
+        sources: the results.
         folder: where the report goes.
         judging: how to judge.
 
     Raises:
         BadInput: the results are not what they should be, or the baseline or the mix does not fit them.
     """
-    judgement = judge(folders, judging)
+    judgement = judge(sources, judging)
     write(judgement, folder)
     return judgement
 
 
 def report_versions(
-    folder: Path, versions: Sequence[Side], judging: Judging, unmeasured: Mapping[str, str]
+    run: OpenRun, versions: Sequence[Side], judging: Judging, unmeasured: Mapping[str, str]
 ) -> tuple[list[Judgement], VersionComparison]:
     """Judge every version of a run, compare the others with the first, and write a report of each with all in it.
 
     Args:
-        folder: of the run on several versions.
+        run: on several versions.
         versions: those that have a sample, at least one.
         judging: how to judge.
         unmeasured: label -> why a version has no sample.
@@ -66,8 +66,8 @@ def report_versions(
     Raises:
         BadInput: as `report_results`.
     """
-    found, together = judge_versions(folder, versions, judging, unmeasured)
-    write_versions(folder, found, together)
+    found, together = judge_versions(run, versions, judging, unmeasured)
+    write_versions(run.folder, found, together)
     return list(found.values()), together
 
 

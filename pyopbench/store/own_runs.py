@@ -1,4 +1,4 @@
-"""From the folders of runs to what was measured in them: each read by itself, several of one environment pooled."""
+"""From an open run to what was measured in it, as the judging half sees it; several of one environment are pooled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from msgspec import structs
 
 from pyopbench.model.case import Case, Failure
 from pyopbench.model.errors import BadInput
-from pyopbench.model.paths import real_path
 from pyopbench.store import (
     copy_costs,
     counted_copies,
@@ -38,6 +37,7 @@ from pyopbench.store.lines import (
     WorkersLine,
 )
 from pyopbench.store.run import CROSSING_COLUMNS, NOISE_COLUMNS, Costs, Run
+from pyopbench.store.run_folder import OpenSide
 from pyopbench.store.sample_frame import frame_of
 from pyopbench.store.warnings import MissingShards, UnreadableFile, gpu_warnings, left_running
 
@@ -51,26 +51,25 @@ POOLED_ENVIRONMENT = (
 L = TypeVar("L", bound=Line)
 
 
-def read_runs(folders: Sequence[Path]) -> Run:
-    """Read one run, or several of one environment as one with more launches.
-
-    Args:
-        folders: folders written by `pyopbench run`.
+def pool(runs: Sequence[Run]) -> Run:
+    """Return several runs of one environment as one with more launches, and one as it is.
 
     Raises:
-        BadInput: a file is missing or corrupt, or the environments differ.
+        BadInput: the environments differ.
     """
-    runs = [_read_run(folder) for folder in dict.fromkeys(real_path(folder) for folder in folders)]
     first, *others = runs
     for other in others:
         _require_same_environment(first, other)
     return _pool(runs) if others else first
 
 
-def _read_run(folder: Path) -> Run:
-    content = run_folder.read_run(folder)
-    lines, found = run_folder.read_lines(folder)
-    warnings = [*run_folder.changes(folder), *found]
+def run_of(side: OpenSide) -> Run:
+    """Return what was measured on a side, with what is kept beside it.
+
+    Raises:
+        BadInput: a file was changed after it was written.
+    """
+    folder, content, lines, warnings = side.folder, side.content, side.lines, side.warnings
     run_folder.require_unchanged(warnings)
     groups = _of_kind(lines, GroupLine)
     prepared = _of_kind(lines, PreparedLine)

@@ -11,10 +11,11 @@ from pyopbench.model import formatting
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.paths import real_path
 from pyopbench.model.side import Environment
-from pyopbench.store import run_folder, run_sides
+from pyopbench.store import run_folder
 from pyopbench.store.foreign import asv, asv_file, common, pytest_benchmark
-from pyopbench.store.own_runs import read_runs
+from pyopbench.store.own_runs import pool, run_of
 from pyopbench.store.run import Run
+from pyopbench.store.run_sides import OpenRun, Side, Source, are_own, open_source, open_sources
 
 LEGAL = (
     "a folder written by `pyopbench run`, a folder of asv's results or one of their files, or a JSON file of "
@@ -24,16 +25,15 @@ MOST_SHOWN = 8
 """So many files are named in a message."""
 
 
-def read_source(path: Path) -> tuple[Run, ...]:
-    """Return the runs in a path: one for a run's folder or a file; else one for each version, or for each file of asv.
+def read_source(source: Source) -> tuple[Run, ...]:
+    """Return the runs of a source: one for a run or a file; else one for each side, or for each file of asv.
 
     Raises:
         BadInput: it is none of these, or something in it is not as it was written.
     """
-    if path.is_dir() and (path / run_folder.RUN_FILE).exists():
-        return (read_runs([path]),)
-    if run_sides.is_here(path):
-        return _read_versions(path)
+    path = open_source(source)
+    if isinstance(path, OpenRun):
+        return _runs_of(path)
     if path.is_file():
         return _read_files([path])
     files = asv_file.files_in(path)
@@ -42,30 +42,30 @@ def read_source(path: Path) -> tuple[Run, ...]:
     return _read_files(files)
 
 
-def read_one(paths: Sequence[Path]) -> Run:
-    """Return the one run in paths; several folders of pyopbench's own are pooled.
+def read_one(sources: Sequence[Source]) -> Run:
+    """Return the one run of some sources; several folders of pyopbench's own are pooled.
 
     Raises:
         BadInput: as `read_source`; or there are several runs that are not pyopbench's own, or of several tools.
     """
-    if len(paths) > 1 and all((path / run_folder.RUN_FILE).exists() for path in paths):
-        return read_runs(paths)
-    runs = [run for path in paths for run in read_source(path)]
-    if len(runs) > 1:
-        raise _several(paths)
-    return runs[0]
+    opened = open_sources(sources)
+    runs = [run for source in opened for run in read_source(source)]
+    if len(runs) > 1 and not are_own(opened):
+        raise _several([source.folder if isinstance(source, OpenRun) else source for source in opened])
+    return pool(runs)
 
 
-def read_cases(paths: Sequence[Path]) -> Run:
-    """Return the one run in paths, which has to have measured a case: what a report can be made of.
+def read_cases(sources: Sequence[Source]) -> Run:
+    """Return the one run of some sources, which has to have measured a case: what a report can be made of.
 
     Raises:
         BadInput: as `read_one`.
         NothingMeasured: it holds none.
     """
-    run = read_one(paths)
+    run = read_one(sources)
     if run.frame.empty:
         others = run.others["case"].nunique()
+        paths = [source.folder if isinstance(source, OpenRun) else source for source in sources]
         raise NothingMeasured(
             "no case of pyopbench was measured, so there is nothing to report",
             received=f"{formatting.listing(list(map(str, paths)))}: {formatting.count(others, 'other benchmark')}",
@@ -75,19 +75,23 @@ def read_cases(paths: Sequence[Path]) -> Run:
     return run
 
 
-def _read_versions(folder: Path) -> tuple[Run, ...]:
-    """Return a run for each version, on its own: what failed on one of them says nothing about another.
+def _runs_of(run: OpenRun) -> tuple[Run, ...]:
+    """Return a run for each side, on its own: what failed on one of them says nothing about another.
 
-    The label of the version stands for TensorFlow's, and the frame has a column `block`: launches of one number were
-    made by turns, one of each version. Of revisions the commit stands for pyopbench's, and `revision` is the label.
+    Where there are several, the frame has a column `block`: launches of one number were made by turns, one of each
+    side. The label of a TensorFlow stands for its version; of revisions the commit stands for pyopbench's, and
+    `revision` is the label.
     """
-    name = real_path(folder).name
-    found = [_labelled(read_runs([version.folder]), version, name) for version in run_sides.read(folder)]
-    changed = run_sides.changes(folder)  # which is allowed, or else it would have been refused
-    return tuple(replace(run, warnings=(*changed, *run.warnings)) for run in found)
+    found = [run_of(side) for side in run.measured]
+    if not run.has_several_sides:
+        return tuple(found)
+    name = real_path(run.folder).name
+    labelled = [_labelled(one, side, name) for one, side in zip(found, run.measured_sides, strict=True)]
+    # That the file of sides was changed is allowed, or else it would have been refused.
+    return tuple(replace(one, warnings=(*run.warnings, *one.warnings)) for one in labelled)
 
 
-def _labelled(run: Run, version: run_sides.Side, name: str) -> Run:
+def _labelled(run: Run, version: Side, name: str) -> Run:
     frame = run.frame.assign(run=name, block=run.frame["launch"])
     environment: dict[str, Any] = {"side": version.label}
     if version.revision is not None:

@@ -1,4 +1,7 @@
-"""A run on disk: `run.json`, written once, and `samples.jsonl`, appended group by group. Schema: results/README.md."""
+"""A run on disk: `run.json`, written once, and `samples.jsonl`, appended group by group. Schema: results/README.md.
+
+`OpenSide` holds both in memory: who measures appends to it, and reads nothing again that it has written.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
@@ -66,7 +70,7 @@ def encode(content: RunContent) -> bytes:
     )
 
 
-def create(folder: Path, run: RunContent) -> None:
+def create(folder: Path, run: RunContent) -> OpenSide:
     """Make the folder of a new run and write its `run.json`, and samples without a line: so none may be missing."""
     content = encode(run)
     folder.mkdir(parents=True, exist_ok=True)
@@ -76,6 +80,7 @@ def create(folder: Path, run: RunContent) -> None:
         require_new(folder)
         write_atomically(folder / RUN_FILE, content)
         write_atomically(folder / SAMPLES_FILE, b"")
+    return OpenSide(folder, run, integrity.seal_of(content))
 
 
 @contextmanager
@@ -110,40 +115,72 @@ def _take(stream: IO[bytes]) -> bool:
     return False
 
 
-def append(folder: Path, line: AnyLine) -> None:
-    """Append one line to the samples and return when it is on the disk.
+@dataclass(eq=False)
+class OpenSide:
+    """What is planned and what is measured on one side of a run, in memory, with its append-only folder behind it.
 
-    Raises:
-        CannotStore: it is not, for example because the disk is full; what was appended before is as it was.
+    Attributes:
+        folder: of the side; that of the run where it has one side.
+        content: of `run.json`.
+        seal: of `run.json`.
+        lines: of the samples, in order.
+        warnings: what is to be said of the two files.
+        size: of the samples, in bytes, without a last line that was not finished.
     """
-    content = encode_line(line)
-    try:
-        with opened_folder(folder) as opened:
-            descriptor = open_to_change(SAMPLES_FILE, opened, os.O_RDWR | os.O_APPEND | os.O_CREAT)
-            is_new = not os.fstat(descriptor).st_size
-            before = _seal(folder).checksum if is_new else _last_checksum(descriptor)
-            _append(descriptor, integrity.sealed_line(content, before or 0) + b"\n")
-            if is_new:
-                sync_folder(opened)
-    except OSError as error:
-        raise CannotStore(
-            "cannot store what was just measured; what was stored before is kept",
-            received=error,
-            legal="a disk with free space, and a writable folder whose files are not links",
-            hint="free some space or fix the permissions, then: pyopbench resume DIR",
-        ) from error
+
+    folder: Path
+    content: RunContent
+    seal: Seal
+    lines: list[AnyLine] = field(default_factory=list)
+    warnings: list[UnfinishedLine | Changed] = field(default_factory=list)
+    size: int = 0
+
+    def prepare_to_append(self) -> None:
+        """Cut off what a crash has left of a line; whoever calls it has the lock.
+
+        Raises:
+            BadInput: somebody else has measured since this was opened, or the samples are no file to append to.
+        """
+        drop_torn_line(self.folder)
+        self.warnings = [one for one in self.warnings if not isinstance(one, UnfinishedLine)]
+        with suppress(FileNotFoundError):
+            if os.stat(self.folder / SAMPLES_FILE).st_size != self.size:
+                raise BadInput(
+                    "another process has measured into this folder meanwhile",
+                    received=self.folder,
+                    hint=f"pyopbench resume {self.folder}",
+                )
+
+    def append(self, line: AnyLine) -> None:
+        """Append one line to the samples and return when it is on the disk.
+
+        Raises:
+            CannotStore: it is not, for example because the disk is full; what was appended before is as it was.
+        """
+        content = encode_line(line)
+        try:
+            with opened_folder(self.folder) as opened:
+                descriptor = open_to_change(SAMPLES_FILE, opened, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+                is_new = not os.fstat(descriptor).st_size
+                before = self.seal.checksum if is_new else _last_checksum(descriptor)
+                stored = integrity.sealed_line(content, before or 0) + b"\n"
+                _append(descriptor, stored)
+                if is_new:
+                    sync_folder(opened)
+        except OSError as error:
+            raise CannotStore(
+                "cannot store what was just measured; what was stored before is kept",
+                received=error,
+                hint="free some space or fix the permissions of the folder, whose files must not be links; "
+                "then: pyopbench resume DIR",
+            ) from error
+        self.lines.append(line)
+        self.size += len(stored)
 
 
 def encode_line(line: AnyLine) -> bytes:
     """Return the JSON of a line, without a checksum and without an end."""
     return json.dumps(storable(msgspec.to_builtins(line)), allow_nan=False, separators=(",", ":")).encode()
-
-
-def _seal(folder: Path) -> Seal:
-    try:
-        return integrity.seal_of(open_file.read_bytes(folder / RUN_FILE, open_file.RUN))
-    except (FileNotFoundError, NotADirectoryError):
-        return Seal("changed")
 
 
 def _last_checksum(descriptor: int) -> int | None:
@@ -192,12 +229,33 @@ def read_run(folder: Path) -> RunContent:
     Raises:
         BadInput: no such file, not JSON, a key missing or a case id that is none.
     """
-    path = folder / RUN_FILE
+    return _decode(folder, _bytes_of_run(folder))
+
+
+def open_side(folder: Path) -> OpenSide:
+    """Return a side of a run as it is on the disk, with warnings if a file is not as it was written.
+
+    Raises:
+        BadInput: as `read_run` and `read_lines`.
+    """
+    stored = _bytes_of_run(folder)
+    side = OpenSide(folder, _decode(folder, stored), integrity.seal_of(stored))
+    side.warnings += changes_of(folder / RUN_FILE, side.seal)
+    side.lines, warnings, side.size = _read_lines(folder, side.seal)
+    side.warnings += warnings
+    return side
+
+
+def _bytes_of_run(folder: Path) -> bytes:
     try:
-        content = open_file.read_bytes(path, open_file.RUN)
+        return open_file.read_bytes(folder / RUN_FILE, open_file.RUN)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise _no_run(folder) from error
-    parsed = parse_at(content, str(path))
+
+
+def _decode(folder: Path, stored: bytes) -> RunContent:
+    path = folder / RUN_FILE
+    parsed = parse_at(stored, str(path))
     if isinstance(parsed, dict):
         parsed.pop(integrity.KEY, None)
     run = convert(parsed, RunContent, str(path))
@@ -212,6 +270,13 @@ def _no_run(folder: Path) -> BadInput:
         legal="a folder written by `pyopbench run`",
         hint=f"name the folder that contains {RUN_FILE}",
     )
+
+
+def _seal(folder: Path) -> Seal:
+    try:
+        return integrity.seal_of(open_file.read_bytes(folder / RUN_FILE, open_file.RUN))
+    except (FileNotFoundError, NotADirectoryError):
+        return Seal("changed")
 
 
 def changes(folder: Path) -> list[Changed]:
@@ -249,21 +314,28 @@ def read_lines(folder: Path) -> tuple[list[AnyLine], list[UnfinishedLine | Chang
         BadInput: a line other than the last is no JSON, or any line is not of the schema, or a pass of a group of
             a launch is there twice; names file and line.
     """
+    lines, warnings, _ = _read_lines(folder, _seal(folder))
+    return lines, warnings
+
+
+def _read_lines(folder: Path, seal: Seal) -> tuple[list[AnyLine], list[UnfinishedLine | Changed], int]:
+    """Return the lines, the warnings, and how many bytes the finished lines have."""
     path = folder / SAMPLES_FILE
     warnings: list[UnfinishedLine | Changed] = []
     parsed: list[AnyLine] = []
     changed: list[int] = []
-    checker = LineChecker(_seal(folder))
+    checker, size = LineChecker(seal), 0
     with suppress(FileNotFoundError, NotADirectoryError):
         for number, line in enumerate(open_file.read_lines(path, open_file.SAMPLES), start=1):
             if line.endswith(b"\n"):
                 state, content = checker.check(line[:-1])
                 parsed.append(decode_line(content, f"{path}:{number}"))
                 changed += [number] if state == "changed" else []
+                size += len(line)
             else:
                 warnings.append(UnfinishedLine(str(path), number))
     _require_once([line for line in parsed if isinstance(line, GroupLine)], path)
-    return parsed, warnings + ([Changed(str(path), tuple(changed))] if changed else [])
+    return parsed, warnings + ([Changed(str(path), tuple(changed))] if changed else []), size
 
 
 def _require_once(groups: Sequence[GroupLine], path: Path) -> None:

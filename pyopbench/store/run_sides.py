@@ -10,19 +10,22 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from pyopbench.model.errors import BadInput
+from pyopbench.model.paths import real_path
 from pyopbench.model.side import Environment, read_packages
 from pyopbench.model.write_file import write_atomically
 from pyopbench.store import integrity, run_folder
 from pyopbench.store.content import RunRevision
 from pyopbench.store.open_file import RUN, SIDES, read_bytes
+from pyopbench.store.run_folder import OpenSide
 from pyopbench.store.strict_json import convert, corrupt, parse
 from pyopbench.store.warnings import Changed
 
@@ -113,6 +116,94 @@ class Content(Struct, frozen=True):
     """The content of `sides.json`."""
 
     sides: list[Side]
+
+
+@dataclass(frozen=True, eq=False)
+class OpenRun:
+    """A run in memory, with its append-only folder behind it.
+
+    Whoever has measured it judges this, and reads nothing of what it has written.
+
+    Attributes:
+        folder: of the run.
+        measured: each of its sides that is measured, in order: what was planned for it and what has been measured.
+        sides: what they differ in, those too of which nothing could be planned; none where the run has one side, whose
+            folder is that of the run.
+        warnings: what is to be said of the file that names the sides.
+    """
+
+    folder: Path
+    measured: tuple[OpenSide, ...]
+    sides: tuple[Side, ...] = ()
+    warnings: tuple[Changed, ...] = ()
+
+    @property
+    def has_several_sides(self) -> bool:
+        """Whether its sides have folders."""
+        return bool(self.sides)
+
+    @property
+    def has_revisions(self) -> bool:
+        """Whether a side is a revision."""
+        return any(side.revision is not None for side in self.sides)
+
+    @property
+    def measured_sides(self) -> list[Side]:
+        """What the sides that are measured differ in, in the order of `measured`."""
+        return [side for side in self.sides if side.problem is None]
+
+    def alone(self, folder: Path) -> OpenRun:
+        """Return the run on one side, by the folder of that, as if there were no others."""
+        return OpenRun(folder, tuple(side for side in self.measured if side.folder == folder))
+
+
+Source: TypeAlias = Path | OpenRun
+"""Where results are: in a folder or a file, or in memory with whoever has measured them."""
+
+
+def open_sources(sources: Sequence[Source]) -> list[Source]:
+    """Return sources as `open_source` does, each folder once.
+
+    Raises:
+        BadInput: a run cannot be read.
+    """
+    unique: dict[object, Source] = {}
+    for source in sources:
+        unique.setdefault(real_path(source) if isinstance(source, Path) else source, source)
+    return list(map(open_source, unique.values()))
+
+
+def open_source(source: Source) -> Source:
+    """Return a source with the run open where it is one of pyopbench's own; a file of another tool stays a path.
+
+    Raises:
+        BadInput: a run cannot be read.
+    """
+    if isinstance(source, OpenRun):
+        return source
+    is_own = source.is_dir() and (is_here(source) or (source / run_folder.RUN_FILE).exists())
+    return open_run(source) if is_own else source
+
+
+def are_own(sources: Sequence[Source]) -> bool:
+    """Whether all are runs of pyopbench on one side, and not results of another tool."""
+    return all(isinstance(source, OpenRun) and not source.has_several_sides for source in sources)
+
+
+def open_run(source: Source) -> OpenRun:
+    """Return a run as it is on the disk, or as it is in memory where it is open.
+
+    Raises:
+        BadInput: a file is missing or corrupt.
+    """
+    if isinstance(source, OpenRun):
+        return source
+    folder = source
+    if not is_here(folder):
+        return OpenRun(folder, (run_folder.open_side(folder),))
+    sides = read_all(folder)
+    measured = tuple(run_folder.open_side(side.folder) for side in sides if side.problem is None)
+    return OpenRun(folder, measured, tuple(sides), tuple(changes(folder)))
 
 
 def is_here(folder: Path) -> bool:

@@ -34,6 +34,7 @@ from pyopbench.judge.findings import (
 from pyopbench.model.case import BASELINE as TODAY
 from pyopbench.report import decisions_json
 from pyopbench.store.content import UNKNOWN_OP, Catalogue, Settings
+from pyopbench.store.run_sides import open_run
 
 COLUMNS = 80
 MINE = ("mine.py:f", "--input", "np.ones((2, 3))")
@@ -111,7 +112,7 @@ def test_an_own_op_is_tried_with_its_inputs_by_a_command_of_its_own(results):
     run = SimpleNamespace(own=own, counted_copies=None)
     judgement = SimpleNamespace(decisions=decisions, run=run, requires=("savedmodel", "xla", "gpu"))
     tried = ["--probe", "xla,savedmodel", "--variant", "traced,njit", "--out", str(results / "probes.json")]
-    commands = [shlex.split(one) for one in retry_commands(judgement, [results])]
+    commands = [shlex.split(one) for one in retry_commands(judgement, [open_run(results)])]
     assert commands == [
         ["pyopbench", "probe", "--op", "sinh", "--op", "mine.py", *tried],
         ["pyopbench", "probe", "--op", *own["f"], *tried],
@@ -119,7 +120,8 @@ def test_an_own_op_is_tried_with_its_inputs_by_a_command_of_its_own(results):
         ["pyopbench", "report", str(results), "--require", "savedmodel,xla,gpu"],
     ]
     judgement.run.counted_copies = {}  # which a command would write over
-    assert [one[1] for one in map(shlex.split, retry_commands(judgement, [results]))] == ["probe", "probe", "report"]
+    commands = [shlex.split(one) for one in retry_commands(judgement, [open_run(results)])]
+    assert [words[1] for words in commands] == ["probe", "probe", "report"]
 
 
 SAVES = MeasuredGain("native", 0.05, -0.02, 0.12, 4)
@@ -164,7 +166,7 @@ def test_every_undecided_answer_comes_with_one_command(results, reason, words):
     catalogue = Catalogue(ops={"f": UNKNOWN_OP}, variants={}, gradients={})
     run = SimpleNamespace(own={"f": MINE}, catalogue=catalogue, cases=(), settings=settings)
     made = decision("f", action="undecided", choice=None, baseline=TODAY, reason=reason)
-    command = shlex.split(next_command(made, SimpleNamespace(run=run), [results]))
+    command = shlex.split(next_command(made, SimpleNamespace(run=run), [open_run(results)]))
     assert command == ["pyopbench", *(str(results) if word == "RUN" else word for word in words)]
     if words[0] in ("run", "report"):
         parsed = typer.main.get_command(app.make_app())
@@ -177,7 +179,7 @@ def test_a_callback_that_noise_swallows_in_a_graph_is_measured_by_calls(results)
     run = SimpleNamespace(own={"f": MINE}, catalogue=catalogue, cases=(), settings=settings)
     reason = BaselineTooNoisy(TODAY, 1, -1e-5, None, None, 3)
     made = decision("f", action="undecided", choice=None, baseline=TODAY, reason=reason, mode="node")
-    command = shlex.split(next_command(made, SimpleNamespace(run=run), [results]))
+    command = shlex.split(next_command(made, SimpleNamespace(run=run), [open_run(results)]))
     assert command == ["pyopbench", "run", *MINE, "--mode", "call", "--baseline", TODAY]
 
 

@@ -17,6 +17,7 @@ from places import FAKE_WORKER_COMMAND
 from pyopbench.cli import resume
 from pyopbench.engine import measure, probe, stored_run, worker_process
 from pyopbench.judge import judge
+from pyopbench.store import run_sides
 
 
 @pytest.mark.usefixtures("_no_worker")
@@ -141,7 +142,7 @@ import sys
 from pyopbench.cli import app
 from pyopbench.engine import stored_run, worker_process
 worker_process.COMMAND = {FAKE_WORKER_COMMAND!r}
-stored_run.require_resumable = lambda folder: None  # the fake worker's variants are in no folder
+stored_run.require_resumable = lambda *_: None  # the fake worker's variants are in no folder
 app.main()
 """
 
@@ -163,7 +164,7 @@ def test_a_killed_run_keeps_what_is_finished_and_is_completed_by_resuming(
 
     monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
     monkeypatch.setenv("FAKE_WORKER_HEALED", "1")
-    measure.measure(folder, judge.Judging("well", 0.03), measure.Listener())
+    measure.measure(run_sides.open_run(folder), judge.Judging("well", 0.03), measure.Listener())
     # What comes before the group that hangs may have been finished by then; the rest is done by a launch after that.
     assert sorted(group for _, group in groups(folder)) == sorted(2 * [stored.group(size=size) for size in sizes])
     assert len(set(groups(folder))) == 6

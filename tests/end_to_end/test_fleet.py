@@ -19,7 +19,7 @@ from places import ROOT
 from pyopbench.judge.judge import Judging, judge
 from pyopbench.store import run_folder
 from pyopbench.store.check import check
-from pyopbench.store.own_runs import read_runs
+from pyopbench.store.read import read_one
 from workflow_steps import BASH, install, run_shell
 
 yaml = pytest.importorskip("yaml", reason="the workflow is read with PyYAML, which the extra `docs` brings")
@@ -82,7 +82,7 @@ def test_the_workflow_measures_on_each_machine_and_merges(place: Path, probes: s
         assert done.returncode == 0, done.stderr
     done = shell(place, [*BASH, step("Merge", "merge")["run"]])
     assert done.returncode == 0, done.stderr
-    merged = read_runs([place / "merged"])
+    merged = read_one([place / "merged"])
     assert sorted(merged.cases) == sorted(key for key in sharded.CASES if key.startswith(OPS))
     hosts = merged.frame.assign(host=merged.frame["launch"].map(merged.hosts)).groupby("op")["host"].nunique()
     assert dict(hosts) == {"cube": 2, "sinh": 2}
@@ -110,7 +110,7 @@ def test_an_array_of_slurm_measures_a_plan(place: Path) -> None:
         assert done.returncode == 0, done.stderr
     done = shell(place, ["pyopbench", "merge", "shards/shard-1", "shards/shard-2", "--out", "merged"])
     assert done.returncode == 0, done.stderr
-    assert set(read_runs([place / "merged"]).hosts.values()) == {"node-1", "node-2"}
+    assert set(read_one([place / "merged"]).hosts.values()) == {"node-1", "node-2"}
 
 
 def test_a_task_that_slurm_starts_again_goes_on(place: Path) -> None:
@@ -122,8 +122,8 @@ def test_a_task_that_slurm_starts_again_goes_on(place: Path) -> None:
     samples.write_bytes(b"".join(lines[: len(lines) // 2])[:-5])  # as a node leaves it that loses its power
     done = slurm(place, 1, *words)
     assert done.returncode == 0, done.stderr
-    assert len(read_runs([samples.parent]).frame) == len(read_runs([samples.parent]).frame.drop_duplicates())
-    assert read_runs([samples.parent]).ended is not None
+    assert len(read_one([samples.parent]).frame) == len(read_one([samples.parent]).frame.drop_duplicates())
+    assert read_one([samples.parent]).ended is not None
 
 
 def test_an_array_without_the_number_of_shards_is_refused(place: Path) -> None:

@@ -44,6 +44,7 @@ from pyopbench.model.discover import CONTROLS, PATH_VARIABLE
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.store.certificate import GivenAnswer, Loss, Overhead, find, read_certificate
 from pyopbench.store.promises import MOST_FALSE_BOUND
+from pyopbench.store.run_folder import OpenSide
 from pyopbench.worker.plan import directions_of, modes_of
 
 SMALL = Extent(
@@ -104,7 +105,7 @@ def certified(tmp_path_factory: pytest.TempPathFactory) -> Certified:
     found = Certified(tmp_path_factory.mktemp("certified") / "out")
     begin = planning.begin
 
-    def record(folder: Path, request: planning.Request) -> planning.PlannedRun:
+    def record(folder: Path, request: planning.Request) -> OpenSide:
         found.asked.append((request, os.environ[PATH_VARIABLE]))
         return begin(folder, request)
 

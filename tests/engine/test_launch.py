@@ -26,6 +26,7 @@ from pyopbench.engine.settings import Settings
 from pyopbench.engine.warming import Warming
 from pyopbench.engine.worker_process import CaseLost
 from pyopbench.model.case import Failure
+from pyopbench.store import run_folder
 
 KEYS = [
     f"double/{variant}/custom_gradient/{direction}/call/float32/1/cpu"
@@ -134,7 +135,7 @@ def warm(folder: Path, *, cores: int, free: float, patch: pytest.MonkeyPatch, la
     stored.write(folder, stored.run([stored.case("well", size=size) for size in (1, 2, 3)]), [])
     chosen = {name: stored.SETTINGS[name] for name in Settings.__dataclass_fields__}
     settings = Settings(**{**chosen, "launches": launches, "memory_limit_bytes": None})
-    work = remaining_work(folder, settings, None)
+    work = remaining_work(run_folder.open_side(folder), settings, None)
     told: list[Progress] = []
     with ExitStack() as stack:
         found = Warming([work], Budget(None, time.monotonic()), told.append, stack)

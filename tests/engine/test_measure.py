@@ -27,11 +27,14 @@ from pyopbench.engine import settings as usual
 from pyopbench.engine.budget import Progress, Tell
 from pyopbench.engine.measure import Listener
 from pyopbench.engine.settings import Settings
-from pyopbench.judge.judge import Judging
+from pyopbench.judge.judge import Judging, judge
 from pyopbench.judge.stopping import Look
 from pyopbench.model.case import Axes, Case
 from pyopbench.model.errors import BadInput, PyopbenchError
 from pyopbench.store import run_folder, run_sides
+from pyopbench.store.lines import GroupLine
+from pyopbench.store.run_folder import open_side
+from pyopbench.store.run_sides import OpenRun, open_run
 
 __all__ = ["planned"]
 ENDS_AT_ONCE = (sys.executable, "-c", "raise SystemExit(3)")
@@ -65,8 +68,8 @@ class Told(Listener):
 
 
 @pytest.fixture
-def begun(planned: Callable[..., None], tmp_path: Path) -> Callable[..., tuple[Path, Told]]:
-    def begin(**settings: Any) -> tuple[Path, Told]:
+def begun(planned: Callable[..., None], tmp_path: Path) -> Callable[..., tuple[OpenRun, Told]]:
+    def begin(**settings: Any) -> tuple[OpenRun, Told]:
         planned("native")
         told = Told()
         request = planning.Request(
@@ -80,11 +83,11 @@ def begun(planned: Callable[..., None], tmp_path: Path) -> Callable[..., tuple[P
     return begin
 
 
-def test_a_run_is_planned_and_measured_and_its_listener_told(begun: Callable[..., tuple[Path, Told]]) -> None:
-    folder, told = begun(until="end")
+def test_a_run_is_planned_and_measured_and_its_listener_told(begun: Callable[..., tuple[OpenRun, Told]]) -> None:
+    run, told = begun(until="end")
     assert told.busy_with[0].startswith("planning")
-    assert told.sentences == [f"2 cases, 1 not supported; results in {folder}"]
-    ended = measure.measure(folder, JUDGING, told)
+    assert told.sentences == [f"2 cases, 1 not supported; results in {run.folder}"]
+    ended = measure.measure(run, JUDGING, told)
     assert ended is not None
     assert (ended.launches, ended.by) == (2, "launches")
     assert told.steps[-1].doing == "sampling"
@@ -92,10 +95,38 @@ def test_a_run_is_planned_and_measured_and_its_listener_told(begun: Callable[...
     assert told.problems == []
 
 
-def test_looks_and_the_end_of_the_budget_are_told(
-    begun: Callable[..., tuple[Path, Told]], monkeypatch: pytest.MonkeyPatch
+OPENED: list[str] | None = None
+"""The files that this process opens to read, while it is a list."""
+
+
+def _note_opened(event: str, arguments: tuple[Any, ...]) -> None:
+    if OPENED is not None and event == "open" and not (arguments[2] or 0) & (os.O_WRONLY | os.O_RDWR):
+        OPENED.append(os.path.basename(os.fsdecode(arguments[0])) if not isinstance(arguments[0], int) else "")
+
+
+def test_what_was_written_is_held_and_never_read_by_who_has_written_it(
+    begun: Callable[..., tuple[OpenRun, Told]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, told = begun(budget_seconds=3.0)
+    """But for the lock, which opens run.json and reads nothing of it."""
+    monkeypatch.setattr(sys.modules[__name__], "OPENED", [])
+    sys.addaudithook(_note_opened)  # it stays, and notes nothing later
+    run, told = begun(until="end")
+    measure.measure(run, JUDGING, told)
+    judge([run], JUDGING)
+    assert OPENED is not None
+    assert OPENED.count(run_folder.RUN_FILE) == 1
+    assert OPENED.count(run_folder.SAMPLES_FILE) == 0
+    again = open_run(run.folder)
+    assert OPENED.count(run_folder.SAMPLES_FILE) == 1, "a reader is noticed"
+    (held,), (stored_side,) = run.measured, again.measured
+    assert (held.content, held.lines, held.size) == (stored_side.content, stored_side.lines, stored_side.size)
+    assert sum(isinstance(line, GroupLine) for line in held.lines) > 1
+
+
+def test_looks_and_the_end_of_the_budget_are_told(
+    begun: Callable[..., tuple[OpenRun, Told]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, told = begun(budget_seconds=3.0)
     whole = measure.measure_runs
 
     def spend(tasks: Any, tell: Tell, look: Any = None) -> Any:
@@ -104,38 +135,38 @@ def test_looks_and_the_end_of_the_budget_are_told(
 
     monkeypatch.setattr(measure, "measure_runs", spend)
     monkeypatch.setattr(measure.judge, "look", lambda folder, options, launches, most: LOOK)
-    measure.measure(folder, JUDGING, told)
+    measure.measure(run, JUDGING, told)
     assert LOOK.text() in told.sentences
     assert told.sentences[-1] == "the budget of 3 s is spent after 2 of at most 2 launches"
 
 
 def test_a_worker_that_does_not_start_is_told_with_the_way_on(
-    begun: Callable[..., tuple[Path, Told]], monkeypatch: pytest.MonkeyPatch
+    begun: Callable[..., tuple[OpenRun, Told]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, told = begun()
+    run, told = begun()
     monkeypatch.setattr(worker_process, "COMMAND", ENDS_AT_ONCE)
-    assert measure.measure(folder, JUDGING, told) is None
+    assert measure.measure(run, JUDGING, told) is None
     assert [what for what, _ in told.problems] == [""]
-    assert told.sentences[-1] == f"  resume: pyopbench resume {folder}"
-    assert not any(line.get("samples") for line in stored.read_lines(folder))
+    assert told.sentences[-1] == f"  resume: pyopbench resume {run.folder}"
+    assert not any(line.get("samples") for line in stored.read_lines(run.folder))
 
 
 def test_a_run_is_worth_having_without_probes(
-    begun: Callable[..., tuple[Path, Told]], monkeypatch: pytest.MonkeyPatch
+    begun: Callable[..., tuple[OpenRun, Told]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, told = begun()
+    run, told = begun()
 
     def fail(*_: object) -> None:
         raise BadInput("no", received="this", legal="that", hint="do")
 
     monkeypatch.setattr(probe, "keep_beside", fail)
-    measure.probe_beside(folder, JUDGING, told)
+    measure.probe_beside(run, JUDGING, told)
     assert told.problems == [("probing failed", "no")]
 
 
-def test_nobody_need_listen(begun: Callable[..., tuple[Path, Told]]) -> None:
-    folder, _ = begun(until="end")
-    assert measure.measure(folder, JUDGING, Listener()) is not None
+def test_nobody_need_listen(begun: Callable[..., tuple[OpenRun, Told]]) -> None:
+    run, _ = begun(until="end")
+    assert measure.measure(run, JUDGING, Listener()) is not None
 
 
 def test_a_run_on_one_version_has_one_part(tmp_path: Path) -> None:
@@ -222,7 +253,7 @@ def failures(folder: Path) -> list[tuple[str, str]]:
 
 def test_every_group_is_sampled_by_every_launch_once_in_a_sweep(folder: Path) -> None:
     plan(folder, "well", "well_too")
-    ended = measure.measure_run(folder, settings(launches=3), ignore, never)
+    ended = measure.measure_run(open_side(folder), settings(launches=3), ignore, never)
     assert (ended.launches, ended.by, ended.looks) == (3, "launches", 0)
     assert sorted(measured(folder)) == all_of(3)
     assert sorted(line["launch"] for line in lines_of(folder, "launch")) == [0, 1, 2]
@@ -232,7 +263,7 @@ def test_every_group_is_sampled_by_every_launch_once_in_a_sweep(folder: Path) ->
 
 def test_launches_take_turns_within_each_group_in_random_order(folder: Path) -> None:
     plan(folder, "well", sizes=tuple(range(1, 13)))
-    measure.measure_run(folder, settings(launches=3), ignore, never)
+    measure.measure_run(open_side(folder), settings(launches=3), ignore, never)
     turns = [[launch for launch, _ in several] for _, several in groupby(measured(folder), lambda one: one[1])]
     assert len(turns) == 12, "all launches sample a group before the next one's turn"
     assert {tuple(sorted(turn)) for turn in turns} == {(0, 1, 2)}
@@ -241,7 +272,7 @@ def test_launches_take_turns_within_each_group_in_random_order(folder: Path) -> 
 
 def test_further_sweeps_go_on_with_the_rounds_of_the_first(folder: Path) -> None:
     plan(folder, "well", sizes=(1, 2))
-    measure.measure_run(folder, settings(rounds=23, group_seconds=60.0), ignore, never)
+    measure.measure_run(open_side(folder), settings(rounds=23, group_seconds=60.0), ignore, never)
     lines = lines_of(folder, "group")
     for launch, group in all_of(2, (1, 2)):
         passes = [line for line in lines if (line["launch"], line["group"]) == (launch, group)]
@@ -257,7 +288,7 @@ def test_further_sweeps_go_on_with_the_rounds_of_the_first(folder: Path) -> None
 def test_the_worker_is_told_what_to_do(folder: Path, log: Path, graphs: dict[str, bool]) -> None:
     plan(folder, "well", sizes=(1,))
     chosen = settings(seed=5, rounds=3, first_rounds=3, block_seconds=0.25, group_seconds=0.75, **graphs)
-    measure.measure_run(folder, chosen, ignore, never)
+    measure.measure_run(open_side(folder), chosen, ignore, never)
     same = {"cases": [stored.case("well")], "seed": 5}
     prepared = sorted(requests_in(log, "prepare"), key=lambda one: int(one["launch"]))
     checks = [bool(one.pop("finite_differences")) for one in prepared]
@@ -275,7 +306,7 @@ def test_finite_differences_are_taken_by_one_launch_for_all_groups_of_an_op(fold
     ops = ("sinh", "cube", "relu")
     cases = [stored.case("well", op=op, size=size) for op in ops for size in SIZES]
     stored.write(folder, stored.run(cases), [])
-    measure.measure_run(folder, settings(), ignore, never)
+    measure.measure_run(open_side(folder), settings(), ignore, never)
     prepared = requests_in(log, "prepare")
     checked = {op: {one["launch"] for one in prepared if one["finite_differences"] and op in str(one)} for op in ops}
     assert all(len(launches) == 1 for launches in checked.values())
@@ -288,7 +319,7 @@ def test_what_is_refused_forward_is_not_tried_with_a_gradient(folder: Path, log:
     forward = {variant: stored.case(variant) for variant in ("well", "impossible", "wrong")}
     backward = {variant: stored.case(variant, **with_gradient) for variant in forward}
     stored.write(folder, stored.run([*backward.values(), *forward.values()]), [])
-    measure.measure_run(folder, settings(), ignore, never)
+    measure.measure_run(open_side(folder), settings(), ignore, never)
     asked = Counter(case for one in requests_in(log, "prepare") for case in one["cases"])
     assert asked[backward["well"]] == 2
     assert asked[backward["wrong"]] >= 1, "that is an error of the variant, and not a refusal"
@@ -304,7 +335,7 @@ def test_forward_groups_are_prepared_before_those_with_gradients(folder: Path, l
     directions = [("forward", "none"), ("forward_backward", "autodiff")]
     cases = [stored.case("well", size=size, gradient=way, direction=name) for size in SIZES for name, way in directions]
     stored.write(folder, stored.run(cases), [])
-    measure.measure_run(folder, settings(seed=seed), ignore, never)
+    measure.measure_run(open_side(folder), settings(seed=seed), ignore, never)
     for launch in (0, 1):
         keys = [Case.from_id(one["cases"][0]) for one in requests_in(log, "prepare") if one["launch"] == launch]
         assert len(keys) == 2 * len(SIZES)
@@ -314,7 +345,7 @@ def test_forward_groups_are_prepared_before_those_with_gradients(folder: Path, l
 
 def orders(folder: Path, seed: int) -> list[tuple[int, str]]:
     plan(folder, "well", sizes=tuple(range(1, 9)))
-    measure.measure_run(folder, settings(seed=seed), ignore, never)
+    measure.measure_run(open_side(folder), settings(seed=seed), ignore, never)
     return measured(folder)
 
 
@@ -334,7 +365,7 @@ def test_while_a_worker_samples_all_others_sleep(folder: Path, tmp_path: Path, m
     monkeypatch.setenv("FAKE_WORKER_TIMES", str(tmp_path / "times"))
     monkeypatch.setattr(warming, "usable_cores", lambda: frozenset({0, 1}))
     plan(folder, "lasting", "late_crashing", "well", sizes=(1, 2, 3, 4))
-    measure.measure_run(folder, settings(launches=4, rounds=6), ignore, never)
+    measure.measure_run(open_side(folder), settings(launches=4, rounds=6), ignore, never)
     requests = busy(tmp_path / "times")
     alone = [one for one in requests if one[1] in ("sample", "limits")]
     assert len(alone) > 20
@@ -350,7 +381,7 @@ def test_runs_measured_together_take_turns(tmp_path: Path) -> None:
     tasks, steps = [], []
     for name, many, sizes in runs:
         plan(tmp_path / name, f"well_{name}", sizes=sizes)
-        tasks.append(measure.Task(tmp_path / name, settings(launches=many), never))
+        tasks.append(measure.Task(open_side(tmp_path / name), settings(launches=many), never))
     ended = measure.measure_runs(tasks, steps.append)
     assert [one.launches for one in ended] == [5, 5, 2]
     for name, many, sizes in runs:
@@ -361,7 +392,7 @@ def test_runs_measured_together_take_turns(tmp_path: Path) -> None:
 def test_samples_of_runs_measured_together_are_interleaved(tmp_path: Path, log: Path) -> None:
     for name in ("one", "two"):
         plan(tmp_path / name, f"well_{name}", sizes=tuple(range(1, 9)))
-    tasks = [measure.Task(tmp_path / name, settings(), never) for name in ("one", "two")]
+    tasks = [measure.Task(open_side(tmp_path / name), settings(), never) for name in ("one", "two")]
     measure.measure_runs(tasks, ignore)
     asked = [Case.from_id(request["cases"][0]) for request in requests_in(log, "sample")]
     turns = [[case.variant for case in several] for _, several in groupby(asked, lambda case: case.size)]
@@ -374,7 +405,7 @@ def test_launches_that_are_compared_sample_right_after_one_another(tmp_path: Pat
     tasks = []
     for name in ("one", "two", "three"):
         plan(tmp_path / name, f"well_{name}", sizes=tuple(range(1, 9)))
-        tasks.append(measure.Task(tmp_path / name, settings(launches=3), never))
+        tasks.append(measure.Task(open_side(tmp_path / name), settings(launches=3), never))
     measure.measure_runs(tasks, ignore)
     asked = [(request["launch"], request["cases"][0]) for request in requests_in(log, "sample")]
     blocks = [asked[start : start + 3] for start in range(0, len(asked), 3)]
@@ -388,10 +419,10 @@ def test_a_group_that_goes_apart_in_one_run_does_so_in_all(tmp_path: Path, log: 
     tasks = []
     for name, variant in (("one", "leaving"), ("two", "well")):
         stored.write(tmp_path / name, stored.run([stored.case(variant, size=1), stored.case("well", size=2)]), [])
-        tasks.append(measure.Task(tmp_path / name, settings(rounds=40), never))
+        tasks.append(measure.Task(open_side(tmp_path / name), settings(rounds=40), never))
     measure.measure_runs(tasks, ignore)
     for task in tasks:
-        sweeps_of = Counter(launch for launch, group in measured(task.folder) if group.split("/")[4] == "1")
+        sweeps_of = Counter(launch for launch, group in measured(task.side.folder) if group.split("/")[4] == "1")
         assert sweeps_of == {0: 1, 1: 1}
 
 
@@ -411,7 +442,7 @@ def test_a_group_that_goes_apart_in_one_run_does_so_in_all(tmp_path: Path, log: 
 )
 def test_a_case_that_fails_is_a_row_and_the_others_are_measured(folder: Path, variant: str, status: str) -> None:
     plan(folder, "well", variant, "well_too", sizes=(1, 2))
-    measure.measure_run(folder, settings(launches=4, rounds=6), ignore, never)
+    measure.measure_run(open_side(folder), settings(launches=4, rounds=6), ignore, never)
     assert sorted(failures(folder)) == [(stored.case(variant, size=size), status) for size in (1, 2)]
     rounds = rounds_of(folder)
     for case in (stored.case(name, size=size) for name in ("well", "well_too") for size in (1, 2)):
@@ -421,7 +452,7 @@ def test_a_case_that_fails_is_a_row_and_the_others_are_measured(folder: Path, va
 
 def test_a_worker_that_is_lost_while_it_samples_is_replaced_by_a_new_launch(folder: Path) -> None:
     plan(folder, "well", "late_crashing", sizes=(1, 2, 3))
-    measure.measure_run(folder, settings(launches=8, rounds=4, budget_seconds=None), ignore, never)
+    measure.measure_run(open_side(folder), settings(launches=8, rounds=4, budget_seconds=None), ignore, never)
     lost = {line["launch"] for line in lines_of(folder, "lost")}
     assert len(lost) == 2, "a variant of an op that has cost two workers costs no third"
     launches = [line["launch"] for line in lines_of(folder, "launch")]
@@ -432,7 +463,7 @@ def test_a_worker_that_is_lost_while_it_samples_is_replaced_by_a_new_launch(fold
 
 def test_a_case_that_hangs_is_a_row_and_the_others_are_measured(folder: Path) -> None:
     plan(folder, "hanging", "well", sizes=(1,))
-    measure.measure_run(folder, settings(case_timeout_seconds=1.0), ignore, never)
+    measure.measure_run(open_side(folder), settings(case_timeout_seconds=1.0), ignore, never)
     assert sorted(measured(folder)) == all_of(2, (1,))
     assert set(failures(folder)) == {(stored.case("hanging"), "timeout")}
     reasons = {failure["reason"] for line in lines_of(folder, "lost") for failure in line["failures"]}
@@ -446,7 +477,7 @@ def test_what_is_timed_in_one_pass_with_a_lost_case_is_lost_with_it(folder: Path
         for direction in ("backward", "forward_backward")
     ]
     stored.write(folder, stored.run(keys), [])
-    measure.measure_run(folder, settings(), ignore, never)
+    measure.measure_run(open_side(folder), settings(), ignore, never)
     assert set(failures(folder)) == {(key, "crashed") for key in keys[:2]}
     assert {key for line in lines_of(folder, "group") for key in line["samples"]} == set(keys[2:])
 
@@ -459,7 +490,7 @@ def test_the_floor_of_a_lost_variant_is_given_up_with_it_in_every_group(
     floor = [stored.case("crashing_floor", size=2), stored.case("crashing", op="floor_produce", size=10_000)]
     others = [stored.case("well"), stored.case("well", op="floor_produce", size=10_000)]
     stored.write(folder, stored.run([crashing, *floor, *others]), [])
-    measure.measure_run(folder, settings(seed=0), ignore, never)
+    measure.measure_run(open_side(folder), settings(seed=0), ignore, never)
     assert {key for key, _ in failures(folder)} == {crashing, *floor}
     assert {key for line in lines_of(folder, "group") for key in line["samples"]} == set(others)
 
@@ -467,7 +498,7 @@ def test_the_floor_of_a_lost_variant_is_given_up_with_it_in_every_group(
 def test_a_variant_that_has_cost_two_workers_costs_no_third(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(warming, "usable_cores", lambda: frozenset({0}))
     plan(folder, "crashing", "well")
-    measure.measure_run(folder, settings(), ignore, never)
+    measure.measure_run(open_side(folder), settings(), ignore, never)
     assert len(lines_of(folder, "lost")) == 2
     assert sorted(failures(folder)) == [(stored.case("crashing", size=size), "crashed") for size in SIZES]
     assert sorted(measured(folder)) == all_of(2)
@@ -478,7 +509,7 @@ def test_a_worker_that_somebody_kills_is_blamed_on_nobody_the_first_time(
 ) -> None:
     monkeypatch.setattr(warming, "usable_cores", lambda: frozenset({0}))
     plan(folder, "killed", "well", sizes=(1,))
-    measure.measure_run(folder, settings(), ignore, never)
+    measure.measure_run(open_side(folder), settings(), ignore, never)
     assert [len(line["failures"]) for line in lines_of(folder, "lost")] == [0, 1]
     assert failures(folder) == [(stored.case("killed"), "crashed")]
     assert sorted(measured(folder)) == all_of(2, (1,))
@@ -489,7 +520,7 @@ def test_a_group_that_loses_its_worker_before_any_case_is_given_up_the_second_ti
 ) -> None:
     monkeypatch.setattr(warming, "usable_cores", lambda: frozenset({0}))
     plan(folder, "silent", sizes=(1,))
-    measure.measure_run(folder, settings(case_timeout_seconds=1.0), ignore, never)
+    measure.measure_run(open_side(folder), settings(case_timeout_seconds=1.0), ignore, never)
     assert [len(line["failures"]) for line in lines_of(folder, "lost")] == [0, 1]
     assert failures(folder) == [(stored.case("silent"), "timeout")]
     assert measured(folder) == []
@@ -497,7 +528,7 @@ def test_a_group_that_loses_its_worker_before_any_case_is_given_up_the_second_ti
 
 def test_what_failed_once_is_not_tried_again(folder: Path, log: Path) -> None:
     plan(folder, "raising", sizes=(1, 2))
-    measure.measure_run(folder, settings(launches=4), ignore, never)
+    measure.measure_run(open_side(folder), settings(launches=4), ignore, never)
     assert len(requests_in(log, "prepare")) <= 4, "by the two workers that prepare at the same time"
     assert requests_in(log, "sample") == []
 
@@ -507,7 +538,7 @@ def test_what_does_not_go_with_others_in_one_process_is_measured_by_one_of_its_o
     """Nothing is left working beside what is sampled, and no group fails for want of what others hold."""
     cases = [stored.case("well", size=size) for size in (1, 2, 3)] + [stored.case(variant, size=9)]
     stored.write(folder, stored.run(cases), [])
-    measure.measure_run(folder, settings(), ignore, never)
+    measure.measure_run(open_side(folder), settings(), ignore, never)
     assert failures(folder) == []
     assert sorted(set(measured(folder))) == sorted(all_of(2, (1, 2, 3, 9)))
     assert len(lines_of(folder, "launch")) > 2
@@ -515,7 +546,7 @@ def test_what_does_not_go_with_others_in_one_process_is_measured_by_one_of_its_o
 
 def test_a_worker_in_which_something_only_waits_is_kept(folder: Path) -> None:
     plan(folder, "waiting", sizes=(1, 2))
-    measure.measure_run(folder, settings(), ignore, never)
+    measure.measure_run(open_side(folder), settings(), ignore, never)
     assert {line["left_behind"]["threads"] for line in lines_of(folder, "prepared")} == {1}
     assert len(lines_of(folder, "launch")) == 2
 
@@ -532,7 +563,7 @@ def test_the_worker_is_given_its_memory_limit(folder: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(launches, "Worker", worker)
     plan(folder, "well", sizes=(1,))
-    measure.measure_run(folder, settings(memory_limit_bytes=1 << 31), ignore, never)
+    measure.measure_run(open_side(folder), settings(memory_limit_bytes=1 << 31), ignore, never)
     assert given == 2 * [1 << 31]
 
 
@@ -555,10 +586,10 @@ def test_an_interrupted_run_is_continued_by_new_launches_and_nothing_is_lost(fol
     plan(folder, "well", "raising")
     steps = interrupt_at(step)
     with pytest.raises(Interrupted):
-        measure.measure_run(folder, settings(), lambda progress: next(steps), never)
+        measure.measure_run(open_side(folder), settings(), lambda progress: next(steps), never)
     lines = stored.read_lines(folder)
     begun = {launch for launch, _ in measured(folder)}
-    measure.measure_run(folder, settings(), ignore, never)
+    measure.measure_run(open_side(folder), settings(), ignore, never)
     after = stored.read_lines(folder)
     assert after[: len(lines)] == lines
     assert not begun & {line["launch"] for line in after[len(lines) :] if line["kind"] == "launch"}
@@ -568,21 +599,21 @@ def test_an_interrupted_run_is_continued_by_new_launches_and_nothing_is_lost(fol
 
 def test_a_torn_line_is_cut_off_and_measured_again(folder: Path) -> None:
     plan(folder, "well")
-    measure.measure_run(folder, settings(), ignore, never)
+    measure.measure_run(open_side(folder), settings(), ignore, never)
     path = folder / run_folder.SAMPLES_FILE
     whole = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(whole[:-2]) + whole[-2][:-10])  # the last is that it has ended
-    measure.measure_run(folder, settings(), ignore, never)
+    measure.measure_run(open_side(folder), settings(), ignore, never)
     assert Counter(group for _, group in measured(folder)) == {stored.group(size=size): 2 for size in SIZES}
     assert run_folder.read_lines(folder)[1] == []
 
 
 def test_a_run_that_is_complete_starts_no_worker(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan(folder, "well")
-    measure.measure_run(folder, settings(), ignore, never)
+    measure.measure_run(open_side(folder), settings(), ignore, never)
     lines = stored.read_lines(folder)
     monkeypatch.setattr(worker_process, "COMMAND", ("false",))
-    ended = measure.measure_run(folder, settings(), ignore, never)
+    ended = measure.measure_run(open_side(folder), settings(), ignore, never)
     assert (ended.launches, ended.by) == (2, "launches")
     assert stored.read_lines(folder) == lines
 
@@ -592,7 +623,7 @@ def test_a_run_is_not_continued_in_another_environment(folder: Path, key: str, m
     plan(folder, "well")
     monkeypatch.setenv("FAKE_WORKER_VERSIONS", json.dumps({key: "another"}))
     with pytest.raises(BadInput) as caught:
-        measure.measure_run(folder, settings(), ignore, never)
+        measure.measure_run(open_side(folder), settings(), ignore, never)
     assert caught.value.received == f"another now, {stored.ENVIRONMENT[key]} in run.json"
     assert run_folder.read_lines(folder) == ([], [])
 
@@ -610,7 +641,7 @@ def test_a_group_is_on_the_disk_before_the_next_is_begun(folder: Path, monkeypat
         events.append(step.doing)
 
     monkeypatch.setattr(os, "fsync", spy)
-    measure.measure_run(folder, settings(), show, never)
+    measure.measure_run(open_side(folder), settings(), show, never)
     sampled = events[events.index("sampling") :]
     groups = range(1, 2 * len(SIZES) + 1)
     assert sampled == [*(event for group in groups for event in ("sampling", group)), 10], "on disk, the end at last"
@@ -621,7 +652,7 @@ def test_a_group_is_on_the_disk_before_the_next_is_begun(folder: Path, monkeypat
 
 def test_the_limits_are_asked_for_once_in_each_launch_before_anything_is_sampled(folder: Path, log: Path) -> None:
     plan(folder, "well", sizes=(1, 2))
-    measure.measure_run(folder, settings(), ignore, never)
+    measure.measure_run(open_side(folder), settings(), ignore, never)
     asked = [request["do"] for request in requests_in(log, "limits", "sample")]
     assert asked == 2 * ["limits"] + 4 * ["sample"]
     assert lines_of(folder, "limits") == [{"kind": "limits", "launch": launch, **LIMITS} for launch in (0, 1)]
@@ -631,7 +662,7 @@ def test_limits_that_bound_no_case_are_not_asked_for(folder: Path, log: Path) ->
     """Only a forward call on the CPU has a bound."""
     cases = [stored.case("well").replace("/call/", "/node/"), stored.case("well", direction="backward")]
     stored.write(folder, stored.run(cases), [])
-    measure.measure_run(folder, settings(), ignore, never)
+    measure.measure_run(open_side(folder), settings(), ignore, never)
     assert len(requests_in(log, "sample")) == 4
     assert requests_in(log, "limits") == []
     assert lines_of(folder, "limits") == []
@@ -650,7 +681,7 @@ def test_limits_that_cannot_be_measured_cost_nothing_else_and_are_not_tried_agai
 ) -> None:
     monkeypatch.setenv("FAKE_WORKER_LIMITS", behaviour)
     plan(folder, "well")
-    ended = measure.measure_run(folder, settings(case_timeout_seconds=1.0), ignore, never)
+    ended = measure.measure_run(open_side(folder), settings(case_timeout_seconds=1.0), ignore, never)
     assert (ended.launches, ended.by) == (2, "launches")
     assert lines_of(folder, "limits") == [stored.limits_line(0, reason)]
     assert len(lines_of(folder, "launch")) == workers
@@ -687,14 +718,14 @@ def looking(**changes: Any) -> Settings:
 def test_a_run_whose_first_look_leaves_nothing_open_ends_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan(folder, "well", "well_too")
     looks = Looks([])
-    ended = measure.measure_run(folder, looking(), ignore, looks)
+    ended = measure.measure_run(open_side(folder), looking(), ignore, looks)
     assert (ended.launches, ended.by, ended.looks) == (3, "look", 1)
     assert set(rounds_of(folder).values()) == {4}
     (line,) = lines_of(folder, "ended")
     assert (line["by"], line["looks"], line["launch"]) == ("look", 1, 3)
     assert 0 < line["sampling_seconds"] < line["seconds"]
     monkeypatch.setattr(worker_process, "COMMAND", ("false",))
-    again = measure.measure_run(folder, looking(), ignore, never)
+    again = measure.measure_run(open_side(folder), looking(), ignore, never)
     assert (again.launches, again.by) == (3, "look"), "and stays ended"
 
 
@@ -704,7 +735,7 @@ def test_after_a_look_the_same_workers_go_on_with_what_is_open_and_prepare_nothi
     plan(folder, "well", "well_too", "third", sizes=(1, 2, 3))
     kept, last = of("well", "third", sizes=(1, 3)), of("well", sizes=(3,))
     looks = Looks(kept, last, last, last, last)
-    ended = measure.measure_run(folder, looking(), ignore, looks)
+    ended = measure.measure_run(open_side(folder), looking(), ignore, looks)
     assert ended.by == "launches"
     assert set(looks.asked) == {3}
     assert ended.looks == len(looks.asked) <= 4, "and none once there is nothing to decide"
@@ -725,13 +756,13 @@ def test_what_comes_from_the_same_pass_is_measured_along(folder: Path) -> None:
         for direction in ("backward", "forward_backward")
     ]
     stored.write(folder, stored.run(keys), [])
-    measure.measure_run(folder, looking(rounds=8), ignore, Looks(keys[3:]))
+    measure.measure_run(open_side(folder), looking(rounds=8), ignore, Looks(keys[3:]))
     assert {tuple(line["samples"]) for line in lines_of(folder, "group") if line.get("pass", 0)} == {tuple(keys[2:])}
 
 
 def test_measured_to_the_end_nothing_is_looked_at(folder: Path) -> None:
     plan(folder, "well", "well_too")
-    measure.measure_run(folder, looking(until="end"), ignore, never)
+    measure.measure_run(open_side(folder), looking(until="end"), ignore, never)
     assert set(rounds_of(folder).values()) == {40}
 
 
@@ -739,7 +770,7 @@ def test_further_launches_come_once_those_that_are_warm_have_all_their_rounds(fo
     """They measure what is open by then; a look that leaves nothing ends it."""
     plan(folder, "well", "well_too", sizes=(1, 2))
     kept = of("well", sizes=(2,))
-    ended = measure.measure_run(folder, looking(launches=5, rounds=6), ignore, Looks(kept, kept, kept, kept))
+    ended = measure.measure_run(open_side(folder), looking(launches=5, rounds=6), ignore, Looks(kept, kept, kept, kept))
     assert (ended.launches, ended.by) == (5, "launches")
     rounds = rounds_of(folder)
     assert {launch for launch, _ in rounds} == set(range(5))
@@ -751,9 +782,11 @@ def test_a_resumed_run_goes_on_with_what_the_last_look_left_open(folder: Path) -
     kept = of("well", sizes=(2,))
     steps = interrupt_at(20)
     with pytest.raises(Interrupted):
-        measure.measure_run(folder, looking(launches=6), lambda progress: next(steps), Looks(kept, kept, kept, kept))
+        measure.measure_run(
+            open_side(folder), looking(launches=6), lambda progress: next(steps), Looks(kept, kept, kept, kept)
+        )
     before = len(lines_of(folder, "group"))
-    measure.measure_run(folder, looking(launches=6), ignore, Looks(kept, kept, kept, kept))
+    measure.measure_run(open_side(folder), looking(launches=6), ignore, Looks(kept, kept, kept, kept))
     assert {case for line in lines_of(folder, "group")[before:] for case in line["samples"]} == set(kept)
 
 
@@ -785,7 +818,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def test_two_launches_sample_everything_once_whatever_the_budget(folder: Path, clock: Clock) -> None:
     plan(folder, "well")
-    ended = measure.measure_run(folder, looking(launches=6, budget_seconds=1.0), ignore, never)
+    ended = measure.measure_run(open_side(folder), looking(launches=6, budget_seconds=1.0), ignore, never)
     assert (ended.launches, ended.by) == (2, "budget")
     assert sorted(measured(folder)) == all_of(2)
 
@@ -796,9 +829,9 @@ def test_versions_take_short_turns_until_the_budget_is_used(tmp_path: Path, cloc
     for name in ("one", "two"):
         plan(tmp_path / name, "well", sizes=(1,))
         chosen = settings(launches=10**6, rounds=10**6, first_rounds=12, group_seconds=60.0, budget_seconds=6000.0)
-        tasks.append(measure.Task(tmp_path / name, chosen, never))
+        tasks.append(measure.Task(open_side(tmp_path / name), chosen, never))
     ended = measure.measure_runs(
-        tasks, ignore, lambda launches: {one.folder: frozenset(of("well", sizes=(1,))) for one in tasks}
+        tasks, ignore, lambda launches: {task.side.folder: frozenset(of("well", sizes=(1,))) for task in tasks}
     )
     assert {one.by for one in ended} == {"budget"}
     assert 5000.0 <= clock.seconds <= 6000.0
@@ -816,11 +849,11 @@ def test_one_pair_at_a_time_leaves_most_of_the_budget_to_others(
     for name in ("one", "two"):
         plan(tmp_path / name, "well", sizes=(1,))
         chosen = settings(launches=10**6, rounds=10**6, group_seconds=60.0, budget_seconds=6000.0)
-        tasks.append(measure.Task(tmp_path / name, chosen, never))
+        tasks.append(measure.Task(open_side(tmp_path / name), chosen, never))
     measure.measure_runs(
-        tasks, ignore, lambda launches: {one.folder: frozenset(of("well", sizes=(1,))) for one in tasks}
+        tasks, ignore, lambda launches: {task.side.folder: frozenset(of("well", sizes=(1,))) for task in tasks}
     )
-    first = [line for line in lines_of(tasks[0].folder, "group") if line["launch"] == 0]
+    first = [line for line in lines_of(tasks[0].side.folder, "group") if line["launch"] == 0]
     assert len(first) * 120.0 < 1000.0
 
 
@@ -829,7 +862,7 @@ def test_the_budget_is_used_and_not_passed(folder: Path, clock: Clock, minutes: 
     """Less than the shortest turn of all launches in a group is left: three minutes here."""
     plan(folder, "well")
     chosen = looking(until="end", rounds=10_000, budget_seconds=60.0 * minutes)
-    ended = measure.measure_run(folder, chosen, ignore, never)
+    ended = measure.measure_run(open_side(folder), chosen, ignore, never)
     assert ended.by == "budget"
     assert minutes - 5.0 <= clock.seconds / 60.0 <= minutes
 
@@ -841,7 +874,7 @@ def test_a_third_worker_has_to_leave_most_of_the_budget(folder: Path, clock: Clo
         part = folder / str(minutes)
         plan(part, "well", sizes=tuple(range(1, 12)))
         chosen = looking(until="end", budget_seconds=60.0 * minutes)
-        measure.measure_run(part, chosen, ignore, never)
+        measure.measure_run(open_side(part), chosen, ignore, never)
         (line,) = lines_of(part, "workers")
         launches.append((len(line["launches"]), line["limited_by"]))
         clock.seconds = 0.0

@@ -149,7 +149,8 @@ def test_the_mechanisms_that_may_be_named_are_the_ones_there_are() -> None:
 
 def test_a_run_is_recorded_before_anything_is_measured(tmp_path: Path) -> None:
     begun = plan.begin(tmp_path / "run", request())
-    assert (begun.folder, begun.cases, begun.skips) == (tmp_path / "run", 2, 1)
+    assert (begun.folder, len(begun.content.cases), len(begun.content.skips)) == (tmp_path / "run", 2, 1)
+    assert begun.content == run_folder.read_run(begun.folder), "it is held as it is read back"
     content = stored.read_run(begun.folder)
     assert content["run"] == "run"
     assert content["command"] == ["pyopbench", "run", "double"]
@@ -177,7 +178,7 @@ def test_a_run_carries_the_certificate_of_its_machine(tmp_path: Path, monkeypatc
 def test_pairs_are_stored_with_the_settings(tmp_path: Path) -> None:
     begun = plan.begin(tmp_path / "run", replace(request(), pairs={"native": "numpy_function"}))
     assert stored.read_run(begun.folder)["settings"]["pairs"] == {"native": "numpy_function"}
-    assert stored_run.settings_of(begun.folder) == usual.QUICK
+    assert stored_run.settings_of(run_folder.open_side(begun.folder)) == usual.QUICK
 
 
 def test_a_run_without_a_folder_is_named_by_date_and_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,8 +192,9 @@ def test_a_run_without_a_folder_is_named_by_date_and_time(tmp_path: Path, monkey
 def test_settings_and_baseline_are_read_back(tmp_path: Path) -> None:
     settings = replace(usual.FULL, seed=3, budget_seconds=12.5)
     folder = plan.begin(tmp_path / "run", replace(request(), settings=settings)).folder
-    assert stored_run.settings_of(folder) == settings
-    assert stored_run.baseline_of(folder) == "numpy_function"
+    side = run_folder.open_side(folder)
+    assert stored_run.settings_of(side) == settings
+    assert side.content.settings.baseline == "numpy_function"
 
 
 @pytest.mark.parametrize("name", ["until", "linearity"])
@@ -200,7 +202,7 @@ def test_a_run_without_a_setting_that_it_is_continued_with_is_refused(tmp_path: 
     settings = {key: value for key, value in stored.SETTINGS.items() if key != name}
     folder = stored.write(tmp_path / "run", stored.run(CASES, settings=settings), [])
     with pytest.raises(BadInput) as refused:
-        stored_run.settings_of(folder)
+        stored_run.settings_of(run_folder.open_side(folder))
     assert refused.value.received == f"{folder / run_folder.RUN_FILE}: settings: missing {name}"
 
 
@@ -259,7 +261,8 @@ def test_an_installed_package_is_of_no_commit_of_the_repository_that_its_environ
 
 
 def test_a_run_with_a_sample_is_measured(tmp_path: Path) -> None:
-    stored_run.require_measured(stored.write(tmp_path / "run", stored.run(CASES), [stored.group_line(0, CASES)]))
+    folder = stored.write(tmp_path / "run", stored.run(CASES), [stored.group_line(0, CASES)])
+    stored_run.require_measured(run_folder.open_side(folder))
 
 
 @pytest.mark.parametrize(
@@ -275,7 +278,7 @@ def test_a_run_with_a_sample_is_measured(tmp_path: Path) -> None:
 def test_a_run_without_a_sample_is_nothing_measured(tmp_path: Path, lines: list[dict[str, Any]], why: str) -> None:
     folder = stored.write(tmp_path / "run", stored.run(CASES), lines)
     with pytest.raises(NothingMeasured) as caught:
-        stored_run.require_measured(folder)
+        stored_run.require_measured(run_folder.open_side(folder))
     assert caught.value.received == f"{folder}: {why}"
 
 
@@ -294,7 +297,7 @@ def test_a_run_whose_op_has_gone_is_not_resumed(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     stored.write(folder, stored.run([stored.case("native", op="my_op")]), [])
     with pytest.raises(BadInput) as raised:
-        stored_run.require_resumable(folder)
+        stored_run.require_resumable(run_folder.open_side(folder))
     assert raised.value.received == "'my_op'"
     assert "my_op" in str(raised.value)
 
@@ -309,15 +312,15 @@ def test_a_run_with_an_own_op_is_continued_by_naming_it_again(tmp_path: Path, mo
     folder = tmp_path / "run"
     stored.write(folder, {**stored.run([stored.case("native", op="body")]), "own": told}, [])
     with pytest.raises(BadInput) as refused:
-        stored_run.require_resumable(folder)
+        stored_run.require_resumable(run_folder.open_side(folder))
     assert refused.value.received == f"body, from {file}:body"
     assert refused.value.hint == f"pyopbench resume {folder} {file}:body --input 'np.ones(3)'"
     own_target.bring([own])
     assert stored_run.resume_command(folder) == refused.value.hint
-    stored_run.require_resumable(folder)
+    stored_run.require_resumable(run_folder.open_side(folder))
     file.write_text("def body(x):\n    return 2 * x\n", encoding="utf-8")
     with pytest.raises(BadInput) as refused:
-        stored_run.require_resumable(folder)
+        stored_run.require_resumable(run_folder.open_side(folder))
     assert refused.value.received == f"body, from {file}:body"
 
 
@@ -326,7 +329,7 @@ def test_a_run_of_another_commit_is_not_resumed(tmp_path: Path) -> None:
     environment = {**stored.ENVIRONMENT, "commit": "0" * 40}
     stored.write(folder, stored.run([stored.case("native")], environment=environment), [])
     with pytest.raises(BadInput) as refused:
-        stored_run.require_resumable(folder)
+        stored_run.require_resumable(run_folder.open_side(folder))
     assert refused.value.received == f"{git.commit_of_package()['commit']} now, {'0' * 40} in run.json"
 
 
@@ -362,11 +365,11 @@ def on(*versions: str) -> AskedSides:
 
 
 def test_each_version_has_a_run_of_its_own(tmp_path: Path, asked: Callable[[], list[str]]) -> None:
-    folder, begun = sides.begin(tmp_path / "run", REQUEST, on("2.16.2", "2.21.0", "2.21.0"))
+    begun = sides.begin(tmp_path / "run", REQUEST, on("2.16.2", "2.21.0", "2.21.0"))
     assert asked() == ["2.16.2", "2.21.0"], "the same environment is planned for once"
-    found = run_sides.read(folder)
-    assert [one.folder for one in found] == [one.folder for one in begun]
-    assert [stored_run.environment_of(one.folder).tf for one in found] == ["2.16.2", "2.21.0", "2.21.0"]
+    assert begun.sides == tuple(run_sides.read_all(begun.folder)), "they are held as they are read back"
+    assert [side.folder for side in begun.sides] == [side.folder for side in begun.measured]
+    assert [side.content.settings.tf for side in begun.measured] == ["2.16.2", "2.21.0", "2.21.0"]
 
 
 @pytest.mark.parametrize("until", UNTIL)
@@ -374,8 +377,8 @@ def test_versions_are_measured_as_they_were_asked_for(
     tmp_path: Path, asked: Callable[[], list[str]], until: Until
 ) -> None:
     request = replace(REQUEST, settings=replace(settings.QUICK, until=until))
-    folder, _ = sides.begin(tmp_path / "run", request, on("2.21.0"))
-    assert stored_run.settings_of(run_sides.read(folder)[0].folder) == request.settings
+    begun = sides.begin(tmp_path / "run", request, on("2.21.0"))
+    assert stored_run.settings_of(run_folder.open_side(begun.measured[0].folder)) == request.settings
 
 
 def test_a_version_that_is_not_there_leaves_nothing_behind(tmp_path: Path, asked: Callable[[], list[str]]) -> None:
@@ -407,7 +410,7 @@ def test_a_worker_with_another_tensorflow_is_refused_and_nothing_is_begun(
 
 def test_a_run_says_itself(tmp_path: Path) -> None:
     results = noisy_results(tmp_path / "run")
-    assert find_target([results]) == ("py_function_numpy", results)
+    assert find_target([run_sides.open_run(results)]) == ("py_function_numpy", results)
 
 
 def test_nothing_is_put_beside_results_of_another_tool(tmp_path: Path) -> None:

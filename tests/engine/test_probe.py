@@ -18,6 +18,7 @@ from pyopbench.engine.probe import Attempt, ProbeOptions
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import VARIABLE, Target, bring
 from pyopbench.store import probes
+from pyopbench.store.run_folder import open_side
 
 OPTIONS = ProbeOptions(timeout_seconds=1.0)
 TODAY = stored.run([stored.case("native")])["settings"]["baseline"]
@@ -88,7 +89,7 @@ def test_a_run_gets_what_its_baseline_blocks_and_no_second_one_tries_it_again(tm
     cases = [stored.case("numpy_function"), stored.case("native")]
     for name in ("first", "second"):
         stored.write(tmp_path / name, stored.run(cases, environment=software()), [])
-        probe_module.keep_beside(tmp_path / name, (), lambda done, total: None)
+        probe_module.keep_beside(open_side(tmp_path / name), (), lambda done, total: None)
     made = probes.read(tmp_path / "second" / probes.FILE)
     baseline = TODAY
     assert {(one.probe, one.label) for one in probes.rows_of(made)} == {(name, baseline) for name in REQUIRED}
@@ -98,7 +99,7 @@ def test_a_run_gets_what_its_baseline_blocks_and_no_second_one_tries_it_again(tm
 def test_what_is_required_is_tried_with_every_variant_of_the_run(tmp_path: Path, log: Path) -> None:
     cases = [stored.case("numpy_function"), stored.case("native")]
     stored.write(tmp_path / "run", stored.run(cases, environment=software()), [])
-    probe_module.keep_beside(tmp_path / "run", ("xla", "gpu"), lambda done, total: None)
+    probe_module.keep_beside(open_side(tmp_path / "run"), ("xla", "gpu"), lambda done, total: None)
     assert {(probe_module, variant) for probe_module, variant, _ in tried(log) if variant == "native"} == {
         ("xla", "native")
     }
@@ -117,12 +118,12 @@ def test_what_was_tried_with_an_op_is_not_tried_again_until_its_file_is_another(
     own.write_text("OP = 1\n", encoding="utf-8")
     bring([Target("mine", str(own))])
     for name in ("first", "second"):
-        probe_module.keep_beside(begin(tmp_path / name, "native", op="mine"), ("xla",), tell)
+        probe_module.keep_beside(open_side(begin(tmp_path / name, "native", op="mine")), ("xla",), tell)
     assert tried_with(log).count(("mine", "native")) == 1
     found = probes.rows_of(probes.read(tmp_path / "second" / probes.FILE))
     assert [row.status for row in found if row.key == ("mine", "xla", "native")] == ["works"]
     own.write_text("OP = 2\n", encoding="utf-8")
-    probe_module.keep_beside(begin(tmp_path / "third", "native", op="mine"), ("xla",), tell)
+    probe_module.keep_beside(open_side(begin(tmp_path / "third", "native", op="mine")), ("xla",), tell)
     assert tried_with(log).count(("mine", "native")) == 2
 
 
@@ -141,7 +142,7 @@ def test_an_op_of_a_module_is_tried_each_time(tmp_path: Path, log: Path) -> None
     bring([Target("mine", "package.module", "function", ("1",))])
     assert probe_module.path_for(software(), "mine") is None
     for name in ("first", "second"):
-        probe_module.keep_beside(begin(tmp_path / name, "native", op="mine"), ("xla",), tell)
+        probe_module.keep_beside(open_side(begin(tmp_path / name, "native", op="mine")), ("xla",), tell)
     assert tried_with(log).count(("mine", "native")) == 2
 
 
@@ -151,7 +152,7 @@ def test_a_worker_that_is_lost_with_an_op_costs_that_row_alone(
     monkeypatch.setenv("FAKE_WORKER_PROBED", json.dumps({"double": "crashing"}))
     cases = [stored.case("native"), stored.case("native", op="log")]
     stored.write(tmp_path / "run", stored.run(cases, environment=software()), [])
-    probe_module.keep_beside(tmp_path / "run", ("xla",), tell)
+    probe_module.keep_beside(open_side(tmp_path / "run"), ("xla",), tell)
     rows = {row.key: row for row in probes.rows_of(probes.read(tmp_path / "run" / probes.FILE))}
     lost = rows["double", "xla", "native"]
     assert (lost.status, lost.told) == ("fails", CRASHED)
@@ -163,11 +164,11 @@ def test_what_cannot_be_tried_with_an_op_is_seen_with_the_cube(
     tmp_path: Path, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAKE_WORKER_PROBED", json.dumps({"double": "inapplicable"}))
-    probe_module.keep_beside(begin(tmp_path / "run", "native"), ("xla",), tell)
+    probe_module.keep_beside(open_side(begin(tmp_path / "run", "native")), ("xla",), tell)
     assert [one for one in tried_with(log) if one[1] == "native"] == [("double", "native"), (None, "native")]
     rows = probes.rows_of(probes.read(tmp_path / "run" / probes.FILE))
     assert {row.op: row.status for row in rows if row.label == "native"} == {"double": "does not apply", None: "works"}
-    probe_module.keep_beside(begin(tmp_path / "again", "native"), ("xla",), tell)
+    probe_module.keep_beside(open_side(begin(tmp_path / "again", "native")), ("xla",), tell)
     assert len([one for one in tried_with(log) if one[1] == "native"]) == 2
 
 
@@ -177,7 +178,7 @@ def test_a_gradient_is_tried_only_for_what_depends_on_it(tmp_path: Path, log: Pa
     native = run["catalogue"]["variants"]["native"]
     run["catalogue"]["variants"] = {"native": {**native, "gradients": ["custom_gradient", "override_map"]}}
     stored.write(tmp_path / "run", run, [])
-    probe_module.keep_beside(tmp_path / "run", ("xla", "second_order"), tell)
+    probe_module.keep_beside(open_side(tmp_path / "run"), ("xla", "second_order"), tell)
     assert [one for one in tried(log) if one[1] == "native"] == [
         ("xla", "native", "custom_gradient"),
         ("second_order", "native", "override_map"),
@@ -185,7 +186,7 @@ def test_a_gradient_is_tried_only_for_what_depends_on_it(tmp_path: Path, log: Pa
 
 
 def test_one_worker_tries_all(tmp_path: Path, log: Path) -> None:
-    probe_module.keep_beside(begin(tmp_path / "run", "native"), ("xla",), tell)
+    probe_module.keep_beside(open_side(begin(tmp_path / "run", "native")), ("xla",), tell)
     assert [one["do"] for one in requests_of(log)].count("probes") == 1
 
 
@@ -206,7 +207,7 @@ def test_parts_of_callbacks_are_no_candidates_and_are_not_tried(tmp_path: Path, 
     for part in ("native_floor", "numpy_alone"):
         run["catalogue"]["variants"].pop(part, None)
     stored.write(tmp_path / "run", run, [])
-    probe_module.keep_beside(tmp_path / "run", ("savedmodel",), lambda done, total: None)
+    probe_module.keep_beside(open_side(tmp_path / "run"), ("savedmodel",), lambda done, total: None)
     rows = probes.rows_of(probes.read(tmp_path / "run" / probes.FILE))
     assert {row.label for row in rows if row.probe == "savedmodel"} == {
         *("numpy_function", "native"),
@@ -218,7 +219,7 @@ def test_what_was_found_on_other_software_is_tried_again(tmp_path: Path, log: Pa
     stored.write(tmp_path / "run", stored.run([stored.case("native")], environment=software()), [])
     path = tmp_path / "run" / probes.FILE
     probes.write(path, document(row("xla", "native", "fails", "no"), tensorflow="2.16.2"))
-    probe_module.keep_beside(tmp_path / "run", ("xla",), lambda done, total: None)
+    probe_module.keep_beside(open_side(tmp_path / "run"), ("xla",), lambda done, total: None)
     found = probes.read(path)
     assert found["tensorflow"] == "2.21.0"
     assert [row.status for row in probes.rows_of(found) if row.label == "native"] == ["works"]

@@ -17,7 +17,7 @@ SETTINGS = Settings(**{name: stored.SETTINGS[name] for name in Settings.__datacl
 
 def work_of(folder: Path, *lines: dict[str, Any]) -> RemainingWork:
     stored.write(folder, stored.run([FIRST, OTHER, SECOND]), lines)
-    return remaining_work(folder, SETTINGS, None)
+    return remaining_work(run_folder.open_side(folder), SETTINGS, None)
 
 
 def test_of_a_new_run_everything_is_left_by_groups(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_a_line_that_was_not_finished_is_dropped(tmp_path: Path) -> None:
     work_of(folder, stored.launch_line(0))
     whole = (folder / run_folder.SAMPLES_FILE).read_bytes()
     (folder / run_folder.SAMPLES_FILE).write_bytes(whole + b'{"kind": "group", "lau')
-    assert remaining_work(folder, SETTINGS, None).launches == 0
+    assert remaining_work(run_folder.open_side(folder), SETTINGS, None).launches == 0
     assert (folder / run_folder.SAMPLES_FILE).read_bytes() == whole
 
 
@@ -75,5 +75,5 @@ def test_a_look_leaves_what_is_open_with_what_is_timed_in_the_same_pass_and_is_k
     work.narrow(lambda launches: asked.append(launches) or frozenset([OTHER]))  # type: ignore[func-returns-value]
     assert asked == [1]
     assert work.groups == {stored.group(): [OTHER]}
-    again = remaining_work(tmp_path / "run", SETTINGS, None)
+    again = remaining_work(run_folder.open_side(tmp_path / "run"), SETTINGS, None)
     assert (again.groups, again.looks) == (work.groups, 1)

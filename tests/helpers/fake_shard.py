@@ -83,22 +83,22 @@ def begin(folder: Path, index: int, of: int, replicates: int) -> None:
 
 def measure(folder: Path, words: list[str]) -> int:
     """Measure what is not there yet of a shard, a line for each pair of cases."""
-    run = run_folder.read_run(folder)
-    run_folder.drop_torn_line(folder)
-    lines, _ = run_folder.read_lines(folder)
+    side = run_folder.open_side(folder)
+    side.prepare_to_append()
+    run, lines = side.content, side.lines
     done = {case for line in lines if isinstance(line, GroupLine) for case in line.samples}
     made = template()
     if not lines:
-        run_folder.append(folder, LaunchLine(launch=0, environment={"pid": os.getpid(), "host": host_name()}))
+        side.append(LaunchLine(launch=0, environment={"pid": os.getpid(), "host": host_name()}))
     seconds = float(os.environ.get("FAKE_SHARD_SECONDS", "0"))
     for first in range(0, len(run.cases), 2):
         pair = run.cases[first : first + 2]
         if done & set(pair):
             continue
         began, ended = sample(2 * seconds)
-        run_folder.append(folder, line_of(group_of(made["group"], pair, words), "here"))
+        side.append(line_of(group_of(made["group"], pair, words), "here"))
         note(run.shard.index, began, ended)
-    run_folder.append(folder, line_of(made["ended"], "here"))
+    side.append(line_of(made["ended"], "here"))
     if "--torn" in words:
         samples = folder / run_folder.SAMPLES_FILE
         samples.write_bytes(samples.read_bytes().replace(b"0.5", b"0.6", 1))

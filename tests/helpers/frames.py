@@ -217,7 +217,7 @@ class Bench:
 
 
 def run_of(*benches: Bench, failures: Sequence[Failure] = (), cases: Sequence[str] = ()) -> SimpleNamespace:
-    """Return what `own_runs.read_runs` would for a run of all these, with more failures and planned cases if given."""
+    """Return what `read.read_one` would for a run of all these, with more failures and planned cases if given."""
     planned = [pair for bench in benches for pair in bench.cases()]
     timeouts = [Failure(case.id, "timeout", "no answer in 60 s", 0) for case, seconds in planned if math.isnan(seconds)]
     ids = list(dict.fromkeys([*(case.id for case, _ in planned), *cases]))

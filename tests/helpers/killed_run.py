@@ -15,12 +15,13 @@ from pyopbench.engine import measure, worker_process
 from pyopbench.engine.stored_run import settings_of
 from pyopbench.store import run_folder
 from pyopbench.store.lines import AnyLine, LaunchLine
+from pyopbench.store.run_folder import OpenSide
 
-append = run_folder.append
+append = OpenSide.append
 
 
-def append_and_tell(folder: Path, line: AnyLine) -> None:
-    append(folder, line)
+def append_and_tell(side: OpenSide, line: AnyLine) -> None:
+    append(side, line)
     what = line.environment["pid"] if isinstance(line, LaunchLine) else getattr(line, "group", "")
     os.write(1, f"{line.__struct_config__.tag} {line.launch} {what}\n".encode())
 
@@ -30,12 +31,13 @@ def never(launches: int) -> frozenset[str]:
 
 
 def go_on(folder: Path) -> None:
-    measure.measure_run(folder, settings_of(folder), lambda step: None, never)
+    side = run_folder.open_side(folder)
+    measure.measure_run(side, settings_of(side), lambda step: None, never)
 
 
 def main() -> None:
     worker_process.COMMAND = FAKE_WORKER_COMMAND
-    run_folder.append = append_and_tell
+    OpenSide.append = append_and_tell  # type: ignore[method-assign]
     for line in iter(sys.stdin.readline, ""):
         process = os.fork()
         if process == 0:

@@ -26,7 +26,6 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 MINIMUM_EFFECT = 0.05 / 3
 """Of a gate that is to fail on slowdowns by 5%."""
-"""Settings of a run that looks at its data."""
 ROUNDS = 0.03
 """Standard deviation of a launch's number after the first sweep, of what rounds add."""
 SWEEPS = (1, 3, 9)

@@ -22,7 +22,7 @@ from pyopbench.model.case import GPU
 from pyopbench.stats.launch_model import MachinesEstimate
 from pyopbench.store import merge
 from pyopbench.store.lines import LaunchLine
-from pyopbench.store.own_runs import read_runs
+from pyopbench.store.read import read_one
 from pyopbench.store.run import Run
 
 FAST, SLOW = "fast processor", "slow processor"
@@ -167,7 +167,7 @@ def test_shards_on_one_machine_each_decide_as_one_run_of_all(tmp_path: Path) -> 
     merge.merge(shards, tmp_path / "merged")
     lines = [line for index in (1,) for line in sharded.lines_of(sharded.CASES, index)]
     whole = stored.write(tmp_path / "whole", sharded.plan(), [*lines, sharded.ENDED])
-    merged, one = (judge_run(read_runs([path]), BASELINE) for path in (tmp_path / "merged", whole))
+    merged, one = (judge_run(read_one([path]), BASELINE) for path in (tmp_path / "merged", whole))
     assert [decision.answer for decision in merged.decisions] == [decision.answer for decision in one.decisions]
     assert [decision.op for decision in merged.decisions] == [decision.op for decision in one.decisions]
     assert len(merged.verdicts) == len(one.verdicts)

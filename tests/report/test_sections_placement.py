@@ -25,7 +25,7 @@ from pyopbench.report.sections.placement import SECTION as PLACEMENT
 from pyopbench.report.sections.placement import SIMULATED_INTRO
 from pyopbench.report.wording.counted_copies import place_text
 from pyopbench.report.write import render
-from pyopbench.store import copy_costs, counted_copies, own_runs
+from pyopbench.store import copy_costs, counted_copies, read
 from pyopbench.store.counted_copies import copies_at_places, rows_of
 from pyopbench.store.warnings import UnreadableFile
 
@@ -98,7 +98,7 @@ def test_files_beside_a_run_are_read_and_a_broken_one_is_a_warning(tmp_path: Pat
     folder = stored.write(tmp_path / "run", stored.run(cases), [])
     counted_copies.write(folder / counted_copies.FILE, document())
     (folder / copy_costs.FILE).write_text("broken", encoding="utf-8")
-    run = own_runs.read_runs([folder])
+    run = read.read_one([folder])
     assert run.counted_copies == document()
     assert run.copy_costs is None
     (warning,) = run.warnings

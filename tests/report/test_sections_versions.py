@@ -40,7 +40,9 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Shown:
 def shown(folder: Path, **unmeasured: str) -> Shown:
     """Return what the report of the last version is made of."""
     every = run_sides.read(folder)
-    found, across = write.report_versions(folder, every, judge.Judging(VARIANTS[0], 0.03), unmeasured)
+    found, across = write.report_versions(
+        run_sides.open_run(folder), every, judge.Judging(VARIANTS[0], 0.03), unmeasured
+    )
     return found[-1], replace(across, shown=every[-1].label)
 
 

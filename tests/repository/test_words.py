@@ -13,12 +13,12 @@ from typer.testing import CliRunner
 
 from places import ROOT
 from pyopbench.cli import app
-from pyopbench.engine import stored_run
 from pyopbench.judge import judge
 from pyopbench.judge.judge import Judgement
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.report import write
 from pyopbench.report.sections import Bullets, Paragraph, discover
+from pyopbench.store import run_folder
 
 MOST_HELP_CHARACTERS = 100
 MOST_PARAGRAPH_WORDS = 90
@@ -93,7 +93,7 @@ def test_a_long_paragraph_is_found() -> None:
 
 @pytest.fixture(scope="module")
 def reference() -> Judgement:
-    baseline = stored_run.baseline_of(REFERENCE)
+    baseline = run_folder.read_run(REFERENCE).settings.baseline
     return judge.judge([REFERENCE], judge.Judging(baseline, MINIMUM_EFFECT))
 
 

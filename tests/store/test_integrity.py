@@ -13,7 +13,7 @@ import pytest
 import stored
 from places import ROOT
 from pyopbench.model.errors import BadInput
-from pyopbench.store import integrity, own_runs, run_folder
+from pyopbench.store import integrity, read, run_folder
 from pyopbench.store.check import check_folder
 from pyopbench.store.integrity import LineChecker, seal_of
 from pyopbench.store.warnings import Changed
@@ -96,9 +96,9 @@ def test_changed_results_are_read_only_where_that_is_allowed(
     path = folder / name
     path.write_bytes(path.read_bytes().replace(b"0.5", b"0.4", 1))
     with pytest.raises(BadInput):
-        own_runs.read_runs([folder])
+        read.read_one([folder])
     monkeypatch.setattr(integrity.allowance, "changed", True)
-    assert [type(one) for one in own_runs.read_runs([folder]).warnings] == [Changed]
+    assert [type(one) for one in read.read_one([folder]).warnings] == [Changed]
 
 
 def test_a_run_without_a_checksum_is_changed(folder: Path) -> None:

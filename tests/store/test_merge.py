@@ -15,7 +15,7 @@ import stored
 from pyopbench.model.errors import BadInput, CannotStore, NothingMeasured
 from pyopbench.store import integrity, merge, probes, run_folder, run_sides
 from pyopbench.store.check import check_folder
-from pyopbench.store.own_runs import read_runs
+from pyopbench.store.read import read_one
 
 
 @pytest.fixture(autouse=True)
@@ -37,12 +37,12 @@ def refused(folders: list[Path], out: Path, *, allow_missing: bool = False) -> B
 
 def test_every_sample_is_there_once_and_as_it_was_measured(shards: list[Path], tmp_path: Path) -> None:
     merge.merge(shards, tmp_path / "merged")
-    whole = read_runs([tmp_path / "merged"])
+    whole = read_one([tmp_path / "merged"])
     assert sorted(whole.cases) == sorted(sharded.CASES)
     columns = ["case", "round", "order", "calls", "seconds", "timer_seconds"]
 
     def rows(folder: Path) -> list[tuple[Any, ...]]:
-        return list(read_runs([folder]).frame[columns].itertuples(index=False, name=None))
+        return list(read_one([folder]).frame[columns].itertuples(index=False, name=None))
 
     assert sorted(rows(tmp_path / "merged")) == sorted(row for shard in shards for row in rows(shard))
 
@@ -50,12 +50,12 @@ def test_every_sample_is_there_once_and_as_it_was_measured(shards: list[Path], t
 def test_launches_are_numbered_anew_and_know_their_machine(shards: list[Path], tmp_path: Path) -> None:
     found = merge.merge(shards, tmp_path / "merged")
     assert (found.hosts, found.shards, found.of) == (("host-1", "host-2", "host-3", "host-4"), 4, 4)
-    whole = read_runs([tmp_path / "merged"])
+    whole = read_one([tmp_path / "merged"])
     assert whole.hosts == {launch: f"host-{launch // 2 + 1}" for launch in range(8)}
     stored_shards = stored.read_run(tmp_path / "merged")["merged"]["shards"]
     assert [one["launches"] for one in stored_shards] == [[0, 2], [2, 4], [4, 6], [6, 8]]
     for place, shard in enumerate(shards):
-        cases = set(read_runs([shard]).cases)
+        cases = set(read_one([shard]).cases)
         of_shard = whole.frame[whole.frame["launch"].isin([2 * place, 2 * place + 1])]
         assert set(of_shard["case"]) == cases
 
@@ -67,7 +67,7 @@ def test_a_merged_run_is_whole_and_has_ended(shards: list[Path], tmp_path: Path)
     contents = checked.contents
     assert contents is not None
     assert (contents.launches, contents.cases, contents.ended) == (8, len(sharded.CASES), True)
-    ended = read_runs([tmp_path / "merged"]).ended
+    ended = read_one([tmp_path / "merged"]).ended
     assert ended is not None
     assert (ended.by, ended.seconds, ended.sampling_seconds) == ("launches", 32.0, 24.0)
 
@@ -91,13 +91,13 @@ def test_failures_and_workers_name_the_launches_of_the_whole(tmp_path: Path) -> 
     key = sharded.CASES[0]
     for index in range(1, 3):
         folder = sharded.write_shard(tmp_path / f"shard-{index}", index, 2)
-        case = read_runs([folder]).cases[0]
+        case = read_one([folder]).cases[0]
         workers = {"launches": [0, 1], "at_once": 2, "limited_by": "", "worker_bytes": None, "available_bytes": None}
         stored.append(folder, {"kind": "workers", "launch": 0, "seconds": 1.0, **workers})
         lost = {"kind": "lost", "launch": 1, "group": stored.group(), "failures": [stored.failure(case, launch=1)]}
         stored.append(folder, lost)
     merge.merge(sorted(tmp_path.glob("shard-*")), tmp_path / "merged")
-    whole = read_runs([tmp_path / "merged"])
+    whole = read_one([tmp_path / "merged"])
     assert key in whole.cases
     assert [one.launches for one in whole.workers] == [[0, 1], [2, 3]]
     assert [one.launch for one in whole.failures] == [1, 3]
@@ -109,13 +109,13 @@ def test_looks_of_the_shard_that_held_most_are_kept(shards: list[Path], tmp_path
         for _ in range(many):
             stored.append(folder, {"kind": "look", "launch": 2, "open": []})
     merge.merge(shards, tmp_path / "merged")
-    assert len(read_runs([tmp_path / "merged"]).looks) == 3
+    assert len(read_one([tmp_path / "merged"]).looks) == 3
 
 
 def test_replicates_are_launches_of_the_same_cases_on_more_machines(tmp_path: Path) -> None:
     shards = sharded.write_shards(tmp_path, of=6, replicates=3)
     merge.merge(shards, tmp_path / "merged")
-    whole = read_runs([tmp_path / "merged"])
+    whole = read_one([tmp_path / "merged"])
     assert sorted(whole.cases) == sorted(sharded.CASES)
     hosts = whole.frame.assign(host=whole.frame["launch"].map(whole.hosts)).groupby("case")["host"].nunique()
     assert set(hosts) == {3}
@@ -128,7 +128,7 @@ def test_versions_are_merged_each_by_itself(tmp_path: Path) -> None:
     parts = run_sides.read(tmp_path / "merged")
     assert [part.tf for part in parts] == asked
     for part in parts:
-        assert sorted(read_runs([part.folder]).cases) == sorted(sharded.CASES)
+        assert sorted(read_one([part.folder]).cases) == sorted(sharded.CASES)
         assert run_folder.read_run(part.folder).settings.tf == part.tf
 
 
@@ -137,10 +137,10 @@ def test_launches_of_one_number_stay_so_over_versions(tmp_path: Path) -> None:
     shards = [sharded.write_versions(tmp_path / f"shard-{index}", index, 2, ["2.16.2", "2.21.0"]) for index in (1, 2)]
     stored.append(shards[0] / "tf-2.21.0", stored.launch_line(2))
     merge.merge(shards, tmp_path / "merged")
-    hosts = [read_runs([part.folder]).hosts for part in run_sides.read(tmp_path / "merged")]
+    hosts = [read_one([part.folder]).hosts for part in run_sides.read(tmp_path / "merged")]
     assert hosts[0] == {0: "host-1", 1: "host-1", 2: "host-1", 3: "host-2", 4: "host-2"}
     assert hosts[1] == hosts[0]
-    launches = [set(read_runs([part.folder]).frame["launch"]) for part in run_sides.read(tmp_path / "merged")]
+    launches = [set(read_one([part.folder]).frame["launch"]) for part in run_sides.read(tmp_path / "merged")]
     assert launches == [{0, 1, 3, 4}] * 2
 
 
@@ -273,7 +273,7 @@ def test_holes_are_reported_where_they_are_allowed(
     ]
     assert found.lacking == (tuple(units) if spoil is drop else ())
     assert stored.read_run(tmp_path / "merged")["merged"]["missing"] == ([2] if spoil is drop else [])
-    assert (read_runs([tmp_path / "merged"]).ended is None) == (spoil is not drop)
+    assert (read_one([tmp_path / "merged"]).ended is None) == (spoil is not drop)
 
 
 def test_what_cannot_be_read_is_a_hole_where_that_is_allowed(shards: list[Path], tmp_path: Path) -> None:

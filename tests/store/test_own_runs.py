@@ -17,7 +17,8 @@ from pyopbench.model.case import Case, Change, Failure
 from pyopbench.model.errors import BadInput
 from pyopbench.store import lines as stored_lines
 from pyopbench.store import run_folder
-from pyopbench.store.own_runs import POOLED_ENVIRONMENT, read_runs
+from pyopbench.store.own_runs import POOLED_ENVIRONMENT
+from pyopbench.store.read import read_one
 from pyopbench.store.run import CASE_COLUMNS, COLUMNS, NOISE_COLUMNS
 from pyopbench.store.warnings import UnfinishedLine
 
@@ -38,7 +39,7 @@ def make(folder: Path, name: str = "first", lines: list[dict[str, Any]] = LINES,
 
 
 def test_every_block_is_a_row(tmp_path: Path) -> None:
-    frame = read_runs([make(tmp_path)]).frame
+    frame = read_one([make(tmp_path)]).frame
     assert tuple(frame.columns) == COLUMNS
     assert len(frame) == 6
     row = frame[(frame["case"] == SLOW) & (frame["round"] == 1)].to_dict("records")
@@ -66,27 +67,27 @@ def test_every_block_is_a_row(tmp_path: Path) -> None:
 
 
 def test_seconds_stay_with_their_launch(tmp_path: Path) -> None:
-    frame = read_runs([make(tmp_path)]).frame
+    frame = read_one([make(tmp_path)]).frame
     assert frame[frame["case"] == WELL].groupby("launch")["seconds"].sum().to_dict() == {0: 0.5, 1: 1.5}
 
 
 def test_a_pooled_run_has_the_certificate_of_the_first(tmp_path: Path) -> None:
     certified = certificate()
     first, second = make(tmp_path, "first", certificate=as_stored(certified)), make(tmp_path, "second")
-    assert read_runs([first]).certificate == certified
-    assert read_runs([first, second]).certificate == certified
-    assert read_runs([second, first]).certificate is None
+    assert read_one([first]).certificate == certified
+    assert read_one([first, second]).certificate == certified
+    assert read_one([second, first]).certificate is None
 
 
 def test_own_ops_are_known_by_what_names_them_on_a_command_line(tmp_path: Path) -> None:
     words = ["mine.py:body", "--input", "rng.random(3)"]
     with_own = make(tmp_path, "first", own={"mine": {"words": words, "fingerprint": "0"}})
-    assert read_runs([with_own]).own == {"mine": tuple(words)}
-    assert read_runs([make(tmp_path, "second"), with_own]).own == {"mine": tuple(words)}
+    assert read_one([with_own]).own == {"mine": tuple(words)}
+    assert read_one([make(tmp_path, "second"), with_own]).own == {"mine": tuple(words)}
 
 
 def test_all_else_is_kept(tmp_path: Path) -> None:
-    run = read_runs([make(tmp_path)])
+    run = read_one([make(tmp_path)])
     assert run.name == "first"
     assert run.command == ("pyopbench", "run")
     assert run.created == "2026-01-02T03:04:05+00:00"
@@ -98,7 +99,7 @@ def test_all_else_is_kept(tmp_path: Path) -> None:
 
 
 def test_skips_and_failures_come_in_the_order_of_the_files(tmp_path: Path) -> None:
-    assert read_runs([make(tmp_path)]).failures == (
+    assert read_one([make(tmp_path)]).failures == (
         Failure(SKIP["case"], "unsupported", "it did not work", None),
         Failure(FAILED, "raised", "it did not work", 0),
         Failure(SLOW, "crashed", "it did not work", 1),
@@ -111,14 +112,14 @@ def test_the_change_that_gets_a_port_past_its_obstacle_is_kept(tmp_path: Path) -
     none = {**stored.failure(SLOW, "crashed", 1), "change": None}
     lost = {"kind": "lost", "launch": 1, "group": stored.group(), "failures": [none]}
     lines = [stored.launch_line(0), stored.group_line(0, [WELL], [failed]), lost]
-    assert [one.change for one in read_runs([make(tmp_path, lines=lines)]).failures] == [None, change, None]
+    assert [one.change for one in read_one([make(tmp_path, lines=lines)]).failures] == [None, change, None]
 
 
 def test_a_torn_last_line_is_a_warning(tmp_path: Path) -> None:
     folder = make(tmp_path)
     with (folder / run_folder.SAMPLES_FILE).open("ab") as stream:
         stream.write(b'{"kind": "gro')
-    run = read_runs([folder])
+    run = read_one([folder])
     assert len(run.frame) == 6
     assert run.warnings == (UnfinishedLine(str(folder.resolve() / run_folder.SAMPLES_FILE), 6),)
 
@@ -128,7 +129,7 @@ def test_a_corrupt_line_gives_no_frame_at_all(tmp_path: Path) -> None:
     content = (folder / run_folder.SAMPLES_FILE).read_bytes().splitlines(keepends=True)
     (folder / run_folder.SAMPLES_FILE).write_bytes(b"".join([content[0], b"{}\n", *content[1:]]))
     with pytest.raises(BadInput) as refused:
-        read_runs([folder])
+        read_one([folder])
     assert (
         refused.value.received == f"{folder}/samples.jsonl:2: kind is None, not one of {', '.join(stored_lines.KINDS)}"
     )
@@ -136,7 +137,7 @@ def test_a_corrupt_line_gives_no_frame_at_all(tmp_path: Path) -> None:
 
 def test_runs_of_one_environment_are_pooled_as_launches(tmp_path: Path) -> None:
     first, second = make(tmp_path, "first"), make(tmp_path, "second", LINES[:2])
-    run = read_runs([first, second])
+    run = read_one([first, second])
     assert run.name == "first + second"
     assert sorted(set(run.frame["launch"])) == [0, 1, 2]
     assert set(run.frame[run.frame["run"] == "second"]["launch"]) == {2}
@@ -152,25 +153,25 @@ def test_runs_of_one_environment_are_pooled_as_launches(tmp_path: Path) -> None:
 
 def test_noise_is_read_by_group_and_launch_and_pooled_with_it(tmp_path: Path) -> None:
     without = [{key: value for key, value in line.items() if key != "noise"} for line in LINES]
-    noise = read_runs([make(tmp_path, "first"), make(tmp_path, "second", LINES[:2])]).noise
+    noise = read_one([make(tmp_path, "first"), make(tmp_path, "second", LINES[:2])]).noise
     assert tuple(noise.columns) == NOISE_COLUMNS
     assert noise[["run", "launch"]].to_numpy().tolist() == [["first", 0], ["first", 1], ["second", 2]]
     assert set(noise["group"]) == {stored.group()}
     assert set(noise["steal_seconds"]) == {0.25}
     assert noise["mhz_low"].isna().all()
-    assert read_runs([make(tmp_path, "older", without)]).noise.empty
+    assert read_one([make(tmp_path, "older", without)]).noise.empty
 
 
 def test_limits_are_read_and_pooled_by_launch(tmp_path: Path) -> None:
     limits = [stored.limits_line(0), stored.limits_line(1, "OSError: no memory")]
     first, second = make(tmp_path, "first", [*LINES, *limits]), make(tmp_path, "second", [*LINES, *limits])
-    assert read_runs([first]).limits == tuple(map(stored.typed_line, limits))
-    pooled = read_runs([first, second]).limits
+    assert read_one([first]).limits == tuple(map(stored.typed_line, limits))
+    pooled = read_one([first, second]).limits
     assert [(line.launch, line.reason) for line in pooled] == [
         *((launch, line["reason"]) for launch, line in enumerate(limits)),
         *((launch, line["reason"]) for launch, line in enumerate(limits, start=2)),
     ]
-    assert read_runs([make(tmp_path, "older")]).limits == ()
+    assert read_one([make(tmp_path, "older")]).limits == ()
 
 
 def test_of_pooled_runs_the_first_tells_by_how_much_a_case_was_off_its_reference(tmp_path: Path) -> None:
@@ -181,22 +182,22 @@ def test_of_pooled_runs_the_first_tells_by_how_much_a_case_was_off_its_reference
 
     first = checked("first", well={"values": 1e-7})
     second = checked("second", well={"values": 1e-3}, slow={"values": 1e-5})
-    assert read_runs([first, second]).checked == {WELL: {"values": 1e-7}, SLOW: {"values": 1e-5}}
-    assert read_runs([make(tmp_path, "older")]).checked == {}
+    assert read_one([first, second]).checked == {WELL: {"values": 1e-7}, SLOW: {"values": 1e-5}}
+    assert read_one([make(tmp_path, "older")]).checked == {}
 
 
 def test_catalogues_are_joined(tmp_path: Path) -> None:
     other = stored.write(
         tmp_path / "cube", stored.run([stored.case("native", "cube")]), [stored.group_line(0, [WELL, SLOW])]
     )
-    run = read_runs([make(tmp_path), other])
+    run = read_one([make(tmp_path), other])
     assert set(run.catalogue.ops) == {"double", "cube"}
     assert set(run.catalogue.variants) == {"well", "slow", "raising", "native"}
 
 
 def test_the_same_folder_twice_is_one_run(tmp_path: Path) -> None:
     folder = make(tmp_path)
-    assert len(read_runs([folder, folder / "." / ".." / folder.name]).frame) == 6
+    assert len(read_one([folder, folder / "." / ".." / folder.name]).frame) == 6
 
 
 @pytest.mark.parametrize("key", POOLED_ENVIRONMENT)
@@ -204,7 +205,7 @@ def test_runs_of_different_environments_are_refused_with_both(tmp_path: Path, ke
     changed = {**stored.ENVIRONMENT, key: {"cores": 64, "dirty": True}.get(key, "another")}
     first, second = make(tmp_path, "first"), make(tmp_path, "second", environment=changed)
     with pytest.raises(BadInput) as caught:
-        read_runs([first, second])
+        read_one([first, second])
     assert caught.value.received == f"first: {stored.ENVIRONMENT[key]!r}, second: {changed[key]!r}"
 
 
@@ -218,7 +219,7 @@ def test_a_run_with_anything_anywhere_is_read_or_refused(tmp_path: Path, place: 
     stored.seal(tmp_path / run_folder.RUN_FILE, stored.put(RUN, place, new))
     for line in LINES:
         stored.append(tmp_path, line)
-    received = stored.refusal(lambda: read_runs([tmp_path]))
+    received = stored.refusal(lambda: read_one([tmp_path]))
     assert received is None or received.startswith(str(tmp_path))
 
 
@@ -239,7 +240,7 @@ def test_what_explains_callbacks_is_kept_apart_from_what_is_judged(tmp_path: Pat
             stored.group_line(0, [], [stored.failure(floor)]),
         ]
         folders.append(stored.write(tmp_path / name, {**content, "run": name, "catalogue": catalogue}, lines))
-    pooled = read_runs(folders)
+    pooled = read_one(folders)
     assert pooled.cases == (well,)
     assert pooled.failures == ()
     assert set(pooled.frame["case"]) == {well}
@@ -275,7 +276,7 @@ def test_the_empty_function_stands_beside_every_graph_of_copies_that_was_timed_i
     other = {**line, "launch": 1, "samples": {well: [[0, 0, 2, 10.0, 8]], empty: [[0, 1, 1, 7.0, 0]]}}
     parts["numpy_alone"] = {**parts["numpy_alone"], "role": "body_alone"}
     content["catalogue"] = {**content["catalogue"], "variants": variants, "parts": parts}
-    run = read_runs([stored.write(tmp_path / "node", content, [{**line, "samples": samples}, other])])
+    run = read_one([stored.write(tmp_path / "node", content, [{**line, "samples": samples}, other])])
     told = ["launch", "round", "copies", "floor_seconds"]
     assert run.cases == (well,)
     assert set(run.frame["variant"]) == {"well"}
@@ -294,6 +295,6 @@ def test_the_empty_function_stands_beside_every_graph_of_copies_that_was_timed_i
 def test_a_run_without_the_empty_function_has_no_floor(tmp_path: Path) -> None:
     well = in_graph("well")
     line = {**stored.group_line(0, [well]), "samples": {well: [[0, 0, 1, 1.0, 1], [0, 1, 1, 3.0, 4]]}}
-    frame = read_runs([stored.write(tmp_path / "old", stored.run([well]), [line])]).frame
+    frame = read_one([stored.write(tmp_path / "old", stored.run([well]), [line])]).frame
     assert frame["floor_seconds"].isna().all()
     assert frame["copies"].tolist() == [1, 4]

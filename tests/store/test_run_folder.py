@@ -59,9 +59,9 @@ def test_what_was_written_is_read_back(folder: Path) -> None:
 
 
 def test_what_is_read_is_written_again_as_it_was(folder: Path, tmp_path: Path) -> None:
-    run_folder.create(tmp_path / "again", run_folder.read_run(folder))
+    again = run_folder.create(tmp_path / "again", run_folder.read_run(folder))
     for line in run_folder.read_lines(folder)[0]:
-        run_folder.append(tmp_path / "again", line)
+        again.append(line)
     assert stored.read_run(tmp_path / "again") == stored.read_run(folder)
     assert stored.read_lines(tmp_path / "again") == stored.read_lines(folder)
 
@@ -80,7 +80,7 @@ def test_a_line_is_on_the_disk_when_append_returns(folder: Path, monkeypatch: py
         fsync(descriptor)
 
     monkeypatch.setattr(os, "fsync", spy)
-    run_folder.append(folder, LaunchLine(environment={"pid": 1}, launch=5))
+    run_folder.open_side(folder).append(LaunchLine(environment={"pid": 1}, launch=5))
     assert sizes_when_synced == [(folder / SAMPLES_FILE).stat().st_size]
 
 
@@ -140,12 +140,24 @@ def test_a_torn_last_line_is_dropped_with_a_warning_wherever_it_is_torn(folder: 
 @pytest.mark.parametrize("kept", [0, 1, len(ENCODED[-1]) - 1, len(ENCODED[-1])])
 def test_what_is_appended_after_a_torn_line_stands_on_its_own(folder: Path, kept: int) -> None:
     write_lines(folder, b"".join(ENCODED[:-1]) + ENCODED[-1][:kept])
-    run_folder.drop_torn_line(folder)
-    run_folder.append(folder, LaunchLine(environment={"pid": 1}, launch=7))
+    side = run_folder.open_side(folder)
+    side.prepare_to_append()
+    side.append(LaunchLine(environment={"pid": 1}, launch=7))
     lines, warnings = run_folder.read_lines(folder)
     whole = TYPED if kept == len(ENCODED[-1]) else TYPED[:-1]
     assert lines == [*whole, LaunchLine(environment={"pid": 1}, launch=7)]
     assert warnings == []
+    assert (side.lines, side.warnings, side.size) == (lines, [], (folder / SAMPLES_FILE).stat().st_size)
+
+
+def test_a_side_that_somebody_else_has_measured_meanwhile_is_not_appended_to(folder: Path) -> None:
+    """Two resume a run: the second read it before the first was done, and would measure the same again."""
+    first, second = run_folder.open_side(folder), run_folder.open_side(folder)
+    first.append(LaunchLine(environment={"pid": 1}, launch=7))
+    with pytest.raises(BadInput) as refused:
+        second.prepare_to_append()
+    assert refused.value.received == folder
+    first.prepare_to_append()
 
 
 def test_a_torn_only_line_leaves_an_empty_file(folder: Path) -> None:
@@ -471,17 +483,18 @@ def test_a_line_that_finds_no_room_costs_nothing_that_was_stored(tmp_path: Path)
     """A limit on the size of files stands for a full disk: half of the line is written, and taken back."""
     folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [stored.launch_line(0)])
     path = folder / run_folder.SAMPLES_FILE
-    before = path.read_bytes()
+    before, side = path.read_bytes(), run_folder.open_side(folder)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 10, hard))
     try:
         with pytest.raises(CannotStore) as caught:
-            run_folder.append(folder, LaunchLine(environment={"pid": 1}, launch=1))
+            side.append(LaunchLine(environment={"pid": 1}, launch=1))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert caught.value.received.errno == errno.EFBIG  # type: ignore[attr-defined]
     assert path.read_bytes() == before
-    run_folder.append(folder, LaunchLine(environment={"pid": 1}, launch=1))
+    side.append(LaunchLine(environment={"pid": 1}, launch=1))
+    assert [line.launch for line in side.lines] == [0, 1], "what found no room is not held either"
     assert [line.launch for line in run_folder.read_lines(folder)[0]] == [0, 1]
 
 
@@ -559,15 +572,15 @@ def test_a_lock_that_is_kept_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("leads_to", ["a file", "nothing"])
 def test_samples_are_not_appended_through_a_link(tmp_path: Path, leads_to: str) -> None:
     folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
-    victim = tmp_path / "victim"
+    victim, side = tmp_path / "victim", run_folder.open_side(folder)
     if leads_to == "a file":
         victim.write_bytes(b"keep me")
     (folder / SAMPLES_FILE).unlink()
     (folder / SAMPLES_FILE).symlink_to(victim)
     with pytest.raises(CannotStore):
-        run_folder.append(folder, LaunchLine(environment={"pid": 1}, launch=0))
+        side.append(LaunchLine(environment={"pid": 1}, launch=0))
     with pytest.raises(BadInput):
-        run_folder.drop_torn_line(folder)
+        side.prepare_to_append()
     assert not victim.exists() if leads_to == "nothing" else victim.read_bytes() == b"keep me"
 
 

@@ -11,7 +11,7 @@ from msgspec import structs
 
 import stored
 from pyopbench.store.lines import GroupLine, LeftBehind, PreparedLine
-from pyopbench.store.own_runs import read_runs
+from pyopbench.store.read import read_one
 from pyopbench.store.warnings import (
     BUSY_CORES,
     MANY_LEFT,
@@ -54,7 +54,7 @@ def test_the_warning_is_in_what_is_read_of_a_run(tmp_path: Path) -> None:
     folder = stored.write(
         tmp_path / "run", stored.run([stored.case("well")]), [stored.launch_line(0), msgspec.to_builtins(line)]
     )
-    assert read_runs([folder]).warnings == (LeftRunning("double", groups=1, threads=3, processes=0, cores=1.0),)
+    assert read_one([folder]).warnings == (LeftRunning("double", groups=1, threads=3, processes=0, cores=1.0),)
 
 
 def test_a_worker_is_spoilt_by_what_works_on_and_by_very_many() -> None:

@@ -15,9 +15,10 @@ import tensorflow as tf
 
 from extra_cases import case, ignore
 from places import EXTRAS
+from pyopbench.engine.launch import line_of_answer
 from pyopbench.model.case import Case
 from pyopbench.model.discover import PATH_VARIABLE
-from pyopbench.store.lines import decode_line
+from pyopbench.store.lines import GroupLine
 from pyopbench.worker import measure as measuring
 from pyopbench.worker.measure import PreparedGroup
 from pyopbench.worker.prepare import node_graph, prepare
@@ -71,8 +72,7 @@ def test_every_case_has_a_sample_for_each_round() -> None:
 
 def test_what_else_went_on_is_told_in_the_shape_that_is_stored() -> None:
     answer = measure(case("native"))
-    line = {"kind": "group", "launch": 0, "group": Case.from_id(case("native")).group, **answer}
-    decode_line(json.dumps(line).encode(), "here")
+    line_of_answer(GroupLine, answer, launch=0, group=Case.from_id(case("native")).group)
     noise = answer["noise"]
     blocks = [seconds for rows in answer["samples"].values() for _, _, _, seconds in rows]
     assert noise["wall_seconds"] >= sum(blocks) > 0
@@ -122,8 +122,7 @@ def test_a_case_of_mode_node_has_a_sample_for_each_number_of_copies_in_each_roun
     for number in range(4):
         places = sorted(row[1] for row in rows if row[0] == number)
         assert places == list(range(len(places))), "all copies of all variants take turns in one order"
-    line = {"kind": "group", "launch": 0, "group": Case.from_id(keys[0]).group, **answer}
-    decode_line(json.dumps(line).encode(), "here")
+    line_of_answer(GroupLine, answer, launch=0, group=Case.from_id(keys[0]).group)
 
 
 def test_forward_and_backward_of_mode_node_are_one_graph() -> None:

@@ -43,6 +43,7 @@ from pyopbench.store import run_sides
 from pyopbench.store.limitations import Limitation, OnlyOneLaunch
 from pyopbench.store.read import read_source
 from pyopbench.store.run import Run
+from pyopbench.store.run_sides import OpenRun
 from pyopbench.store.run_sides import Side as RunSide
 
 OUTCOMES = ("slower", "unresolved", "equivalent", "faster")
@@ -466,22 +467,22 @@ class ComparedLook:
     resolved: int
 
 
-def look(folder: Path, minimum_effect: float) -> ComparedLook:
+def look(run: OpenRun, minimum_effect: float) -> ComparedLook:
     """Compare every version with the first and return what is open, in both of a pair.
 
     Of a control, which is the first version again, what is open there is: its pairs need both.
 
     Args:
-        folder: of all versions.
+        run: on all versions.
         minimum_effect: a relative difference that is worth acting on.
     """
-    parts = run_sides.read(folder)
+    parts = run.measured_sides
     axis = run_sides.axis_of(parts)
-    runs = read_source(folder)
+    runs = read_source(run)
     first, others = parts[0], [one for one in parts[1:] if not _is_twin(one)]
     found: dict[Path, set[str]] = {one.folder: set() for one in parts}
     compared = resolved = 0
-    sides_of = partial(_sides, axis, runs, first, str(folder))
+    sides_of = partial(_sides, axis, runs, first, str(run.folder))
     usual = usual_over([sides_of(other) for other in others]) if axis == "commit" else None
     for other in others:
         planned = {case for run, one in zip(runs, parts, strict=True) if one in (first, other) for case in run.cases}

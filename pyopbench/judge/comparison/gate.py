@@ -18,7 +18,7 @@ from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.store import run_sides
 from pyopbench.store.read import read_source
-from pyopbench.store.run_sides import Revision, Side, ValueDifference, short_hash
+from pyopbench.store.run_sides import OpenRun, Revision, Side, ValueDifference, short_hash
 
 NO_VALUES = "No values were compared."
 KINDS = {
@@ -237,26 +237,27 @@ def gate_of(comparison: Comparison, fail_on: float | None) -> Gate:
     return Gate(first, (second,), {second.label: comparison}, {}, None, fail_on)
 
 
-def read_gate(folder: Path, minimum_effect: float = MINIMUM_EFFECT, fail_on: float | None = None) -> Gate:
+def read_gate(source: Path | OpenRun, minimum_effect: float = MINIMUM_EFFECT, fail_on: float | None = None) -> Gate:
     """Compare the revisions of a run with the first that was measured.
 
     Args:
-        folder: of all revisions.
+        source: the run, or its folder.
         minimum_effect: a relative difference that is worth acting on.
         fail_on: the slowdown that fails, as a share; None if none does.
 
     Raises:
         BadInput: a file is not as it was written.
     """
-    every = run_sides.read_all(folder)
+    opened = run_sides.open_run(source)
+    every = opened.sides
     usable = [one for one in every if one.problem is None]
     first, twin = usable[0], next((one for one in usable if one.is_control), None)
     others = tuple(one for one in every if one not in (first, twin))
     measured = [one for one in others if one in usable]
-    runs = read_source(folder)
+    runs = read_source(opened)
 
     def sides_of(other: Side) -> Sides:
-        return sides_along(run_sides.axis_of(every), runs, [first.label, other.label], str(folder))
+        return sides_along(run_sides.axis_of(every), runs, [first.label, other.label], str(opened.folder))
 
     usual = usual_over([sides_of(one) for one in measured])
 

@@ -7,21 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from pyopbench.judge.comparison.diff import Comparison, compare_sides
-from pyopbench.judge.comparison.sides import read_sides
+from pyopbench.judge.comparison.sides import sides_along
 from pyopbench.judge.decision import Decision
 from pyopbench.judge.judge import judge
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.store import run_sides
+from pyopbench.store.read import read_source
 
 if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement, Judging
-    from pyopbench.store.run_sides import Side
+    from pyopbench.store.run_sides import OpenRun, Side
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,29 +66,36 @@ class VersionComparison:
         return tuple(one.label for one in self.versions)
 
 
-def compare_versions(folder: Path, versions: Sequence[VersionResult], minimum_effect: float) -> VersionComparison:
+def compare_versions(run: OpenRun, versions: Sequence[VersionResult], minimum_effect: float) -> VersionComparison:
     """Compare the versions of a run with the first of them, which is the one that is shown.
 
     Args:
-        folder: of all versions.
+        run: on all versions.
         versions: at least one.
         minimum_effect: a relative difference that is worth acting on.
     """
     first, *others = (one.label for one in versions)
-    axis = run_sides.axis_of(run_sides.read(folder))
-    found = {label: _compare(folder, axis, first, label, minimum_effect) for label in others}
+    axis, runs = run_sides.axis_of(run.measured_sides), read_source(run)
+
+    def compare(label: str) -> Comparison | NothingMeasured:
+        try:
+            return compare_sides(sides_along(axis, runs, [first, label], str(run.folder)), minimum_effect)
+        except NothingMeasured as error:
+            return error
+
+    found = {label: compare(label) for label in others}
     comparisons = {label: one for label, one in found.items() if isinstance(one, Comparison)}
     unmatched = {label: one for label, one in found.items() if isinstance(one, NothingMeasured)}
     return VersionComparison(first, tuple(versions), comparisons, unmatched)
 
 
 def judge_versions(
-    folder: Path, versions: Sequence[Side], judging: Judging, unmeasured: Mapping[str, str]
+    run: OpenRun, versions: Sequence[Side], judging: Judging, unmeasured: Mapping[str, str]
 ) -> tuple[dict[Side, Judgement], VersionComparison]:
     """Judge every version of a run, and compare the others with the first.
 
     Args:
-        folder: of the run on several versions.
+        run: on several versions.
         versions: those that have a sample, at least one.
         judging: how to judge.
         unmeasured: label -> why a version has no sample.
@@ -96,16 +103,9 @@ def judge_versions(
     Raises:
         BadInput: as `judge.judge.judge`.
     """
-    found = {version: judge([version.folder], judging) for version in versions}
+    found = {version: judge([run.alone(version.folder)], judging) for version in versions}
     each = [
         VersionResult(version.label, str(one.run.environment.get("numpy") or ""), one.decisions, one.latencies)
         for version, one in found.items()
     ]
-    return found, replace(compare_versions(folder, each, judging.minimum_effect), unmeasured=unmeasured)
-
-
-def _compare(folder: Path, axis: str, first: str, other: str, minimum_effect: float) -> Comparison | NothingMeasured:
-    try:
-        return compare_sides(read_sides([str(folder), first, other], axis), minimum_effect)
-    except NothingMeasured as error:
-        return error
+    return found, replace(compare_versions(run, each, judging.minimum_effect), unmeasured=unmeasured)

@@ -21,7 +21,9 @@ NEW = {"2.21.0": {"factors": {SLOWER: 2.0}}}
 
 def of(folder: Path) -> tuple[list[Judgement], VersionComparison]:
     """Return a judgement for each version, with reports of them written, and what is compared."""
-    return write.report_versions(folder, run_sides.read(folder), judge.Judging(VARIANTS[0], 0.03), {})
+    return write.report_versions(
+        run_sides.open_run(folder), run_sides.read(folder), judge.Judging(VARIANTS[0], 0.03), {}
+    )
 
 
 def test_versions_are_compared_with_the_first_in_pairs(tmp_path: Path) -> None:

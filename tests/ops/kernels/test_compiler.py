@@ -194,7 +194,10 @@ def test_a_cache_that_others_write_to_is_refused(source: Path, cache: Path) -> N
         == "other users can write to the folder for compiled kernels, and pyopbench runs what is in it"
     )
     assert caught.value.received == cache
-    assert f"chmod go-w {cache}, if it is yours, or set XDG_CACHE_HOME" in caught.value.hint
+    assert caught.value.hint == (
+        "it has to be a folder (not a link) that only you can write to, inside folders of yours or of root; "
+        f"chmod go-w {cache}, if it is yours, or set XDG_CACHE_HOME"
+    )
 
 
 def test_a_cache_that_cannot_be_made_is_told(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
