@@ -169,7 +169,7 @@ def open_sources(sources: Sequence[Source]) -> list[Source]:
     """
     unique: dict[object, Source] = {}
     for source in sources:
-        unique.setdefault(real_path(source) if isinstance(source, Path) else source, source)
+        unique.setdefault(real_path(source) if isinstance(source, Path) and _is_own(source) else source, source)
     return list(map(open_source, unique.values()))
 
 
@@ -181,8 +181,11 @@ def open_source(source: Source) -> Source:
     """
     if isinstance(source, OpenRun):
         return source
-    is_own = source.is_dir() and (is_here(source) or (source / run_folder.RUN_FILE).exists())
-    return open_run(source) if is_own else source
+    return open_run(source) if _is_own(source) else source
+
+
+def _is_own(path: Path) -> bool:
+    return path.is_dir() and (is_here(path) or (path / run_folder.RUN_FILE).exists())
 
 
 def are_own(sources: Sequence[Source]) -> bool:

@@ -109,7 +109,7 @@ def test_a_bug_is_neither_a_slowdown_nor_bad_input_nor_a_traceback(
         raise ZeroDivisionError("by nothing")
 
     folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
-    monkeypatch.setattr(run_folder, "read_run", stumble)
+    monkeypatch.setattr(run_folder, "open_side", stumble)
     code, _, err = call("report", str(folder))
     assert code == InternalError.exit_code
     assert err == told(

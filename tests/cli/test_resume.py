@@ -176,7 +176,7 @@ def test_no_version_is_installed_because_a_file_names_it(
 ) -> None:
     """Nobody is asked where nobody can answer; --yes is the answer of a script."""
     monkeypatch.setattr("platformdirs.user_cache_dir", lambda name, appauthor: str(tmp_path / "cache"))
-    monkeypatch.setattr(stored_run, "require_resumable", lambda folder: None)
+    monkeypatch.setattr(stored_run, "require_resumable", lambda *_: None)
     asked: list[Path] = []
     monkeypatch.setattr(resume, "measure_and_report", lambda folder, *options, **more: asked.append(folder) or 0)
     content = stored.run([stored.case("well")])

@@ -78,7 +78,7 @@ def test_a_finished_run_is_resumed_and_reported_again(
     call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned("well")
-    monkeypatch.setattr(stored_run, "require_resumable", lambda folder: None)  # these variants are in no folder
+    monkeypatch.setattr(stored_run, "require_resumable", lambda *_: None)  # these variants are in no folder
     first = run(call, tmp_path / "run")
     for words in (["resume", "--yes"], ["report"]):
         again = call(*words, tmp_path / "run")

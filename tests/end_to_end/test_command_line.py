@@ -217,8 +217,8 @@ def test_a_full_disk_ends_a_run_with_what_was_finished(
         told(
             "cannot store what was just measured; what was stored before is kept",
             received="[Errno 28] No space left on device",
-            legal="a disk with free space, and a writable folder whose files are not links",
-            hint="free some space or fix the permissions, then: pyopbench resume DIR",
+            hint="free some space or fix the permissions of the folder, whose files must not be links; "
+            "then: pyopbench resume DIR",
         )
     )
     _, warnings = run_folder.read_lines(tmp_path / "run")
