@@ -178,7 +178,7 @@ def test_no_version_is_installed_because_a_file_names_it(
     monkeypatch.setattr("platformdirs.user_cache_dir", lambda name, appauthor: str(tmp_path / "cache"))
     monkeypatch.setattr(stored_run, "require_resumable", lambda *_: None)
     asked: list[Path] = []
-    monkeypatch.setattr(resume, "measure_and_report", lambda folder, *options, **more: asked.append(folder) or 0)
+    monkeypatch.setattr(resume, "measure_and_report", lambda run, *options, **more: asked.append(run.folder) or 0)
     content = stored.run([stored.case("well")])
     folder = stored.write(tmp_path / "run", {**content, "settings": {**content["settings"], "tf": "2.21.0"}}, [])
     assert call("resume", folder).code == 2
