@@ -161,16 +161,18 @@ def _look_together(
     found = diff.look(run, options.minimum_effect)
     open_ = dict(found.open)
     if not run.has_revisions:
-        for side in run.measured:
+        for label, side in zip((side.label for side in run.measured_sides), run.measured, strict=True):
             most = stored_run.settings_of(side).launches
-            open_[side.folder] |= _look(run.alone(side.folder), options, listener, most, launches)
+            open_[side.folder] |= _look(run.alone(side.folder), options, listener, most, launches, f"on {label}, ")
     listener.say(wording.compared_text(launches, found.resolved, found.compared))
     return open_
 
 
-def _look(run: OpenRun, options: judge.Judging, listener: Listener, most: int, launches: int) -> frozenset[str]:
+def _look(  # noqa: PLR0913 - each is known where it is made
+    run: OpenRun, options: judge.Judging, listener: Listener, most: int, launches: int, where: str = ""
+) -> frozenset[str]:
     found = judge.look(run, options, launches, most)
-    listener.say(found.text())
+    listener.say(f"{where}{found.text()}")
     return found.open
 
 
