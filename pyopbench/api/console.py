@@ -23,8 +23,11 @@ class PrintableConsole(Console):
         super().print(*(printable(one) if isinstance(one, str) else one for one in objects), **options)
 
     def print_json(self, json: str | None = None, **options: Any) -> None:
-        """Print JSON, in ASCII, so that it is the same for programs and harmless for terminals."""
-        super().print_json(json, **{"ensure_ascii": True, **options})
+        """Print JSON, in ASCII, so that it is the same for programs and harmless for terminals.
+
+        Where no colour is shown none is looked for, which takes longer than all the rest of a report.
+        """
+        super().print_json(json, **{"ensure_ascii": True, "highlight": self.color_system is not None, **options})
 
 
 # A name such as `:x:` is no emoji.
