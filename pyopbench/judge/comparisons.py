@@ -119,6 +119,7 @@ class Compared:
         comparisons: of each setting that there is to decide in, ops in the order of the catalogue.
         rulebook: what all decisions have in common.
         model: what launches were seen to differ by.
+        rounds: what each case costs in each round, as `costs.round_costs`; without cases that were found wrong.
     """
 
     run: Run
@@ -131,6 +132,7 @@ class Compared:
     comparisons: tuple[Comparison, ...]
     rulebook: Rulebook
     model: LaunchModel
+    rounds: pd.DataFrame
 
     @cached_property
     def choices(self) -> tuple[tuple[Comparison, tuple[Choice, Mix] | None], ...]:
@@ -195,6 +197,7 @@ def compared(  # noqa: PLR0913 - as `decide.judge`
         comparisons=comparisons,
         rulebook=rulebook_of(comparisons, Rules(minimum_effect, looks=looks), mix),
         model=model,
+        rounds=found,
     )
 
 
