@@ -5,10 +5,12 @@ Results go to `out`, which is stdout; progress, notes and errors to `err`, which
 
 from __future__ import annotations
 
+from json import dumps, loads
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
+from rich.segment import Segment, Segments
 from rich.text import Text
 
 from pyopbench.model.errors import PyopbenchError
@@ -25,9 +27,12 @@ class PrintableConsole(Console):
     def print_json(self, json: str | None = None, **options: Any) -> None:
         """Print JSON, in ASCII, so that it is the same for programs and harmless for terminals.
 
-        Where no colour is shown none is looked for, which takes longer than all the rest of a report.
+        Where no colour is shown, `rich` is not asked to look for what to colour in each line.
         """
-        super().print_json(json, **{"ensure_ascii": True, "highlight": self.color_system is not None, **options})
+        if json is None or options or self.color_system is not None:
+            super().print_json(json, **{"ensure_ascii": True, **options})
+            return
+        self.print(Segments([Segment(dumps(loads(json), indent=2)), Segment.line()]), soft_wrap=True)
 
 
 # A name such as `:x:` is no emoji.
