@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -138,6 +138,14 @@ class Compared:
     def choices(self) -> tuple[tuple[Comparison, tuple[Choice, Mix] | None], ...]:
         """Each comparison with its choice over the mix, as `choose_over_mix` makes it."""
         return tuple((comparison, choose_over_mix(comparison, self.rulebook)) for comparison in self.comparisons)
+
+    @cached_property
+    def rows_by_op(self) -> dict[str, list[dict[str, Any]]]:
+        """The rows of `latencies` of each op, ops in the same order, each row with its columns by name."""
+        found: dict[str, list[dict[str, Any]]] = {}
+        for row in self.latencies.to_dict("records"):
+            found.setdefault(str(row["op"]), []).append({str(key): value for key, value in row.items()})
+        return found
 
     @property
     def level(self) -> float:
