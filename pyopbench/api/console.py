@@ -5,10 +5,10 @@ Results go to `out`, which is stdout; progress, notes and errors to `err`, which
 
 from __future__ import annotations
 
-from json import dumps, loads
 from typing import Any
 
 from rich.console import Console
+from rich.json import JSON
 from rich.markup import escape
 from rich.segment import Segment, Segments
 from rich.text import Text
@@ -32,7 +32,8 @@ class PrintableConsole(Console):
         if json is None or options or self.color_system is not None:
             super().print_json(json, **{"ensure_ascii": True, **options})
             return
-        self.print(Segments([Segment(dumps(loads(json), indent=2)), Segment.line()]), soft_wrap=True)
+        plain = JSON(json, highlight=False, ensure_ascii=True).text.plain
+        self.print(Segments([Segment(plain), Segment.line()]), soft_wrap=True)
 
 
 # A name such as `:x:` is no emoji.
