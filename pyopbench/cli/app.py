@@ -6,6 +6,7 @@ Only what Typer needs is imported here. The module of a command is imported when
 
 from __future__ import annotations
 
+import gc
 import inspect
 import os
 import sys
@@ -38,6 +39,9 @@ MEASURE, JUDGE, LOOK, TRUST = "Measure", "Judge results", "Find and understand c
 WORDS_OF_A_PROGRAM = {"allow_interspersed_args": False, "ignore_unknown_options": False}
 """What comes after the name of a program is the program's, options too."""
 WORDS_OF_RUN = {"allow_extra_args": True, "ignore_unknown_options": True}
+ALLOCATIONS_BETWEEN_COLLECTIONS = 200_000
+"""Many times Python's own number, for commands that keep what they import and read until the end, so that looking
+through it for garbage again and again finds nothing."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,7 @@ class Command:
         epilog: what stands below the options in --help: exit codes, and what is worth a sentence more.
         settings: of Click, on how words are read.
         needs_context: is the handler called with the context of Click, for words that are another command's?
+        keeps_what_it_reads: does it keep all that it reads until the end, so that there is little garbage to collect?
     """
 
     name: str
@@ -63,6 +68,7 @@ class Command:
     epilog: str | None = None
     settings: dict[str, Any] = field(default_factory=dict)
     needs_context: bool = False
+    keeps_what_it_reads: bool = False
 
 
 FLEET_CODES = (
@@ -169,6 +175,7 @@ COMMANDS = (
         JUDGE,
         "Write the decision report of stored results; of a run with --rev, the report of what changed.",
         options.REPORT,
+        keeps_what_it_reads=True,
     ),
     Command(
         "compare",
@@ -179,6 +186,7 @@ COMMANDS = (
         "With --axis commit, tf, side or variant, name one result and two labels of that axis: "
         "`pyopbench compare RESULTS A B --axis tf`. Exit codes: 0 nothing is slower; 1 something is slower; 2 bad "
         "usage; 3 nothing to compare.",
+        keeps_what_it_reads=True,
     ),
     Command(
         "history",
@@ -188,6 +196,7 @@ COMMANDS = (
         options.HISTORY,
         "A suspected change is confirmed by measuring both sides again, interleaved (--confirm). Exit codes: 0 done; "
         "1 --confirm found a slowdown; 2 bad usage; 3 nothing was timed.",
+        keeps_what_it_reads=True,
     ),
     Command(
         "check",
@@ -333,8 +342,10 @@ def _run(command: Command, context: typer.Context, given: Mapping[str, Any]) -> 
     allowance.changed = values.get("allow_changed", False)
     open_file.limit.most_bytes = dict(values.get("settings", {})).get("file_limit")
     module, _, function = command.handler.partition(":")
-    handler = getattr(import_module(f"pyopbench.cli.{module}"), function)
     with ExitStack() as stack:
+        if command.keeps_what_it_reads:
+            stack.enter_context(_few_collections())
+        handler = getattr(import_module(f"pyopbench.cli.{module}"), function)
         if "inputs" in values or command.needs_context:
             from pyopbench.model.own_target import restore_own_ops  # which `version` does not need
 
@@ -348,6 +359,17 @@ def _print_traceback(error: Exception) -> None:
     from pyopbench.api.console import err
 
     err.print("".join(traceback.format_exception(error)), markup=False, soft_wrap=True)
+
+
+@contextmanager
+def _few_collections() -> Iterator[None]:
+    """Let Python's garbage collector run less often."""
+    before = gc.get_threshold()
+    gc.set_threshold(ALLOCATIONS_BETWEEN_COLLECTIONS, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 @contextmanager

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import itertools
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -29,9 +27,6 @@ if TYPE_CHECKING:
 EXIT_SLOWER = 1
 RERUNS = "reruns"
 """The folder, in that of the history, for what is measured again; what is there already is not measured twice."""
-ALLOCATIONS_BETWEEN_COLLECTIONS = 200_000
-"""Many times Python's own number: what a history reads is kept until the end, so that looking through it for garbage
-again and again finds nothing."""
 MOST_ROWS = 30
 RERUN_AXES = ("tf", "commit")
 """Along which axes this pyopbench can measure two moments interleaved."""
@@ -52,32 +47,6 @@ def history(
     """Plot results over commits, TensorFlow versions or dates, and find where they changed."""
     options = _options(by, minimum_effect, run_spread, alarm_rate)
     require_own(out_path)
-    with _few_collections():
-        return _read_and_report(
-            results, out_path, options, confirm=confirm, budget_seconds=budget_seconds, as_json=as_json
-        )
-
-
-@contextmanager
-def _few_collections() -> Iterator[None]:
-    """Let Python's garbage collector run less often."""
-    before = gc.get_threshold()
-    gc.set_threshold(ALLOCATIONS_BETWEEN_COLLECTIONS, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-
-
-def _read_and_report(
-    results: Sequence[Path],
-    out_path: Path,
-    options: Options,
-    *,
-    confirm: bool,
-    budget_seconds: float | None,
-    as_json: bool,
-) -> int:
     # pandas and SciPy cost a second, which a mistake in the options need not pay.
     from pyopbench.judge.comparison.history import read_history
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -119,6 +119,7 @@ class Compared:
         comparisons: of each setting that there is to decide in, ops in the order of the catalogue.
         rulebook: what all decisions have in common.
         model: what launches were seen to differ by.
+        rounds: what each case costs in each round, as `costs.round_costs`; without cases that were found wrong.
     """
 
     run: Run
@@ -131,11 +132,20 @@ class Compared:
     comparisons: tuple[Comparison, ...]
     rulebook: Rulebook
     model: LaunchModel
+    rounds: pd.DataFrame
 
     @cached_property
     def choices(self) -> tuple[tuple[Comparison, tuple[Choice, Mix] | None], ...]:
         """Each comparison with its choice over the mix, as `choose_over_mix` makes it."""
         return tuple((comparison, choose_over_mix(comparison, self.rulebook)) for comparison in self.comparisons)
+
+    @cached_property
+    def rows_by_op(self) -> dict[str, list[dict[str, Any]]]:
+        """The rows of `latencies` of each op, ops in the same order, each row with its columns by name."""
+        found: dict[str, list[dict[str, Any]]] = {}
+        for row in self.latencies.to_dict("records"):
+            found.setdefault(str(row["op"]), []).append({str(key): value for key, value in row.items()})
+        return found
 
     @property
     def level(self) -> float:
@@ -195,6 +205,7 @@ def compared(  # noqa: PLR0913 - as `decide.judge`
         comparisons=comparisons,
         rulebook=rulebook_of(comparisons, Rules(minimum_effect, looks=looks), mix),
         model=model,
+        rounds=found,
     )
 
 

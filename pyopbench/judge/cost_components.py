@@ -325,6 +325,8 @@ def splits_of(run: Run) -> tuple[Split, ...]:
         for case in cases
         if run.catalogue.variant(case.variant).kind == "callback" and (case.mode, case.direction) == ("call", "forward")
     ]
+    if not wanted:
+        return ()
     launches = _launches(pd.concat([frame, _right(run)], ignore_index=True), run.costs.crossings)
     return tuple(_split(run, case, launches) for case in wanted)
 

@@ -39,7 +39,6 @@ from pyopbench.judge.findings import (
     Reason,
     finite,
 )
-from pyopbench.judge.latencies import checked_frame
 from pyopbench.judge.machines import MachineAnswers, Place, kind_answer, kinds_in, machine_answers, place_of, run_on
 from pyopbench.judge.noise import Disturbance, disturbance_of
 from pyopbench.judge.program import Mix, Step, Worth, even_mix, worth_of
@@ -47,7 +46,6 @@ from pyopbench.judge.roofline import Bound, Limits, bounds_of, limits_of
 from pyopbench.judge.verdicts import NO_TWINS, Twins, twins_of
 from pyopbench.model.case import BASELINE, MINIMUM_EFFECT
 from pyopbench.model.errors import BadInput
-from pyopbench.stats import costs, estimate
 from pyopbench.stats.corrections import ALL_LOOKS
 from pyopbench.store import counted_copies
 from pyopbench.store.mix_file import Calls
@@ -90,10 +88,9 @@ class Judgement(Compared):
         bodies = body_costs(self.run)
         if bodies.empty:
             return ()
-        callbacks = costs.round_costs(checked_frame(self.run), estimate.UNIT)
         made = [(comparison, one) for comparison, one in self.choices if one is not None]
         pairs = [pair for comparison, (_, mix) in made for pair in body_pairs(comparison, mix, self.run.catalogue)]
-        shares = shares_of_bodies(bodies, callbacks, dict(pairs))
+        shares = shares_of_bodies(bodies, self.rounds, dict(pairs))
         found = (body_share_of(comparison, one, self.run.catalogue, shares) for comparison, one in made)
         return tuple(share for share in found if share is not None)
 

@@ -20,7 +20,7 @@ import pandas as pd
 
 from pyopbench.stats import costs
 from pyopbench.stats.costs import MODE
-from pyopbench.stats.estimate import Estimate, usual_spread
+from pyopbench.stats.estimate import Estimate, Floats, usual_spread
 
 LEAST_POINTS = 3
 """Numbers of copies from which a line says more than the two points that it was drawn through."""
@@ -86,7 +86,7 @@ def surcharges(frame: pd.DataFrame, unit: Sequence[str]) -> dict[str, Surcharge]
         frame: one row per timed block, in any order, as `results.Run.frame`.
         unit: the columns that make one launch.
     """
-    found = {case: (Estimate.of(rows["first"]), Estimate.of(rows["further"])) for case, rows in _launches(frame, unit)}
+    found = {case: (Estimate.of(first), Estimate.of(further)) for case, first, further in _launches(frame, unit)}
     scaled = {
         case: (first.mean, replace(further, scale=first.mean**2) if first.mean > 0 else further)
         for case, (first, further) in found.items()
@@ -100,8 +100,8 @@ def surcharges(frame: pd.DataFrame, unit: Sequence[str]) -> dict[str, Surcharge]
     return made
 
 
-def _launches(frame: pd.DataFrame, unit: Sequence[str]) -> list[tuple[str, pd.DataFrame]]:
-    """Return by case and launch the medians over rounds: columns first and further."""
+def _launches(frame: pd.DataFrame, unit: Sequence[str]) -> list[tuple[str, Floats, Floats]]:
+    """Return for each case, in the order of their ids, what the first costs in each launch, and each further one."""
     nodes = frame[(frame["mode"] == MODE) & frame["floor_seconds"].notna() & (frame["copies"] > 0)]
     nodes = nodes.assign(y=nodes["seconds"] / nodes["calls"])
     keys = ["case", *unit]
@@ -114,4 +114,6 @@ def _launches(frame: pd.DataFrame, unit: Sequence[str]) -> list[tuple[str, pd.Da
         first=both["one"] - both["floor_seconds"], further=(both["y"] - both["one"]) / (both["copies"] - 1)
     )
     medians = both.groupby(keys, observed=True)[["first", "further"]].median().reset_index()
-    return [(str(case), rows) for case, rows in medians.groupby("case", observed=True)]
+    first, further = (medians[column].to_numpy(dtype=np.float64) for column in ("first", "further"))
+    of_case = medians.groupby("case", observed=True).indices
+    return [(str(case), first[places], further[places]) for case, places in sorted(of_case.items())]

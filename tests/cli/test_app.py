@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import subprocess
 import sys
+from dataclasses import replace
 from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -85,6 +88,28 @@ def test_the_handler_of_a_command_takes_its_options(command: app.Command) -> Non
     names |= {"context"} if command.needs_context else set()
     assert accepts(handler, names)
     assert not names or any(not accepts(handler, names - {one}) for one in names)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_seldom"), [("report", True), ("compare", True), ("history", True), ("run", False)]
+)
+def test_what_keeps_all_that_it_reads_seldom_collects_garbage(
+    monkeypatch: pytest.MonkeyPatch, name: str, is_seldom: bool
+) -> None:
+    """Only as long as the command runs, and while its module is imported."""
+    seen: list[int] = []
+    handler = SimpleNamespace(handler=lambda: seen.append(gc.get_threshold()[0]))
+
+    def import_handler(_: str) -> SimpleNamespace:
+        seen.append(gc.get_threshold()[0])
+        return handler
+
+    (command,) = (one for one in app.COMMANDS if one.name == name)
+    monkeypatch.setattr(app, "import_module", import_handler)
+    before = gc.get_threshold()
+    app._run(replace(command, handler="any:handler", options=()), None, {})  # type: ignore[arg-type]
+    assert gc.get_threshold() == before
+    assert seen == [app.ALLOCATIONS_BETWEEN_COLLECTIONS if is_seldom else before[0]] * 2
 
 
 def test_a_command_has_all_of_its_options_where_it_is_named_and_in_the_whole() -> None:

@@ -69,7 +69,7 @@ def varying_in(judged: Iterable[tuple[pd.DataFrame, Sequence[Decision]]]) -> Pla
 
 def records(judgement: Judgement, op: str) -> list[dict[str, Any]]:
     """Return the rows of `judgement.latencies` for an op, as dictionaries with text for keys."""
-    return records_in(judgement.latencies, op)
+    return judgement.rows_by_op.get(op, [])
 
 
 def records_in(table: pd.DataFrame, op: str) -> list[dict[str, Any]]:
@@ -79,7 +79,7 @@ def records_in(table: pd.DataFrame, op: str) -> list[dict[str, Any]]:
 
 def ops_of(judgement: Judgement) -> list[str]:
     """Return the measured ops in the order of the latencies."""
-    return [str(op) for op in dict.fromkeys(judgement.latencies["op"])]
+    return [*judgement.rows_by_op]
 
 
 def unit_of(judgement: Judgement, op: str) -> str:

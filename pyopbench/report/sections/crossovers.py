@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyopbench.model import formatting
 from pyopbench.report.sections import Block, Cell, Heading, Paragraph, Section, Table, Tone, _cells
-from pyopbench.report.sections._places import places_of, unit_of
+from pyopbench.report.sections._places import Places, places_of, unit_of
 from pyopbench.report.sections.decisions import cells_of
 
 if TYPE_CHECKING:
@@ -28,11 +28,11 @@ def build(judgement: Judgement) -> Sequence[Block]:
         "needs a clear difference on both sides; the last column is where the 95% interval includes 0."
     )
     ops = dict.fromkeys(decision.op for decision in judgement.decisions if decision.size_trends)
-    return (intro, *(block for op in ops for block in _op(judgement, op)))
-
-
-def _op(judgement: Judgement, op: str) -> Sequence[Block]:
     places = places_of(judgement)
+    return (intro, *(block for op in ops for block in _op(judgement, op, places)))
+
+
+def _op(judgement: Judgement, op: str, places: Places) -> Sequence[Block]:
     rows = tuple(
         (decision.use, *cells_of(decision, places), *row)
         for decision in judgement.decisions
