@@ -157,9 +157,11 @@ class WarmLaunch:
             _require_same(self.work.environment, self.worker.environment)
             environment = {**self.worker.environment, "host": host_name()}
             self.work.append(LaunchLine(launch=self.launch, environment=environment))
+            self.work.start_seconds = time.monotonic() - self._began
             return True
         group = self.todo.pop(0)
-        seconds = time.monotonic() - self._asked
+        seconds, cases = time.monotonic() - self._asked, len(self.work.cases(group))
+        self.work.case_seconds[group] = seconds / max(cases, 1)
         line = line_of_answer(PreparedLine, answer, launch=self.launch, group=group, seconds=seconds)
         self.work.append(line)
         if line.checked is not None:

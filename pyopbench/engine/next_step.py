@@ -35,6 +35,7 @@ class NextStep:
         self._works, self._budget = works, budget
         self.rounds = 0.0
         self._batch_seconds = -math.inf  # the first batch begins whatever time is left
+        self._prepared_seconds = 0.0
         self._ended: list[allocation.Made] = []
 
     def note_begin(self) -> None:
@@ -42,8 +43,12 @@ class NextStep:
         self._batch_seconds = max(self._batch_seconds, 0.0)
 
     def note_first_sweep(self, seconds: float) -> None:
-        """Note what seconds it took a batch to begin and to sample everything once: another one takes as long."""
+        """Note what seconds it took a batch to begin and to sample everything once.
+
+        Another one takes as long for what is open by now, and less for what is left open later.
+        """
         self._batch_seconds = seconds
+        self._prepared_seconds = self._preparing_seconds()
 
     def note_end(self, sweeps: Sweeps) -> None:
         """Note what a batch has made."""
@@ -87,7 +92,7 @@ class NextStep:
             preparing_seconds: what it took to prepare them.
         """
         needed = max((work.most_needed for work in works_of(sweeps.launches)), default=0)
-        variances, made, costs = sweeps.variances(), sweeps.made, sweeps.costs(preparing_seconds)
+        variances, made, costs = sweeps.variances(), sweeps.made, sweeps.costs(preparing_seconds * self._share_open())
         if not needed or not self._has_time_for_batch():
             return False
         if variances is None or variances.within == 0:
@@ -109,7 +114,14 @@ class NextStep:
         return has_room and self._budget.left >= 2 * lost.seconds
 
     def _has_time_for_batch(self) -> bool:
-        return self._batch_seconds < self._budget.left
+        return self._batch_seconds * self._share_open() < self._budget.left
+
+    def _preparing_seconds(self) -> float:
+        return sum(work.preparing_seconds() for work in self._works)
+
+    def _share_open(self) -> float:
+        """Return how long preparing takes for what is open now, as a share of what it took the last batch."""
+        return self._preparing_seconds() / self._prepared_seconds if self._prepared_seconds else 1.0
 
     def _shows_usual_spread(self) -> bool:
         """Whether cases are enough to show how much launches usually differ, however few of these there are."""

@@ -44,6 +44,8 @@ class RemainingWork:
         retried: groups that have cost a worker of which nobody is to blame.
         apart: groups that do not go with others in one process: they leave something running, or want much memory.
         losses: workers that variants of ops have cost since the run was begun or resumed.
+        start_seconds: what the last worker took to start.
+        case_seconds: what a case of a group took to prepare, the last time.
     """
 
     side: OpenSide
@@ -63,6 +65,8 @@ class RemainingWork:
     apart: set[str] = field(default_factory=set)
     checking: dict[str, int] = field(default_factory=dict)
     losses: Counter[tuple[str, str]] = field(default_factory=Counter)
+    start_seconds: float = 0.0
+    case_seconds: dict[str, float] = field(default_factory=dict)
 
     @property
     def folder(self) -> Path:
@@ -100,6 +104,11 @@ class RemainingWork:
     def next_launch(self) -> int:
         """The number of the next launch: above all that have samples."""
         return 1 + max((launch for launches in self.sampled.values() for launch in launches), default=-1)
+
+    def preparing_seconds(self) -> float:
+        """Return about how long a worker takes to start and to prepare what is open, by what the last ones took."""
+        open_ = (self.case_seconds.get(group, 0.0) * len(self.cases(group)) for group in self.groups)
+        return self.start_seconds + sum(open_)
 
     def is_to_check(self, group: str, launch: int) -> bool:
         """Whether a launch is to check a group against finite differences, which one launch does for each op.

@@ -38,8 +38,9 @@ def now(monkeypatch: pytest.MonkeyPatch) -> Now:
 
 
 def work(launches: int = 0, needed: int = 5, *, cases: int = 3, is_revision: bool = False, apart: int = 0) -> Any:
-    """Stands for what is still to be done of a run."""
+    """Stands for what is still to be done of a run: everything takes ten seconds to prepare."""
     return SimpleNamespace(
+        preparing_seconds=lambda: 10.0,
         launches=launches,
         most_needed=needed,
         unfailed=lambda: range(cases),
@@ -100,6 +101,32 @@ def test_the_last_batch_tells_what_another_one_takes(now: Now) -> None:
     assert not step.may_begin()
     step.note_first_sweep(50.0)
     assert step.may_begin()
+
+
+def test_another_batch_prepares_only_what_is_left_open(now: Now) -> None:
+    """A batch that has taken 40 of 60 seconds can be followed by one of a quarter of its groups."""
+    of = work(launches=LEAST_LAUNCHES)
+    step = NextStep([of], Budget(60.0, now.seconds))
+    step.note_begin()
+    step.note_first_sweep(40.0)
+    now.seconds += 45.0
+    assert not step.may_begin()
+    of.preparing_seconds = lambda: 2.5
+    assert step.may_begin()
+
+
+def test_what_another_launch_costs_is_what_is_open_costs(now: Now) -> None:
+    of = work(launches=2)
+    step = NextStep([of], Budget(60.0, now.seconds))
+    step.note_begin()
+    step.note_first_sweep(40.0)
+    asked: list[float] = []
+    found = sweeps([warm(of)], LAUNCHES_DIFFER)
+    found.costs = lambda seconds: asked.append(seconds) or Costs(seconds, 1.0)
+    for share in (1.0, 0.25):
+        of.preparing_seconds = lambda share=share: 10.0 * share
+        is_another_better(step, found)
+    assert asked == [10.0, 2.5]
 
 
 def test_a_run_that_needs_no_launch_keeps_no_other_going(now: Now) -> None:

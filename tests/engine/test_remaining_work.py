@@ -56,6 +56,14 @@ def test_several_passes_are_one_launch(tmp_path: Path) -> None:
     assert work.next_launch == 4
 
 
+def test_preparing_takes_less_for_what_is_left_open(tmp_path: Path) -> None:
+    work = work_of(tmp_path / "run")
+    work.start_seconds, work.case_seconds = 4.0, {stored.group(): 1.5, stored.group(size=10): 2.0}
+    assert work.preparing_seconds() == 4.0 + 2 * 1.5 + 2.0
+    work.narrow_to(frozenset({OTHER}))
+    assert work.preparing_seconds() == 4.0 + 1.5
+
+
 def test_what_was_checked_against_finite_differences_need_not_be_again(tmp_path: Path) -> None:
     checked = {FIRST: {"values": 0.0}}
     line = {
