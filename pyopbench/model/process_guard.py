@@ -12,8 +12,10 @@ import shutil
 import signal
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 END = """
 read -r group
@@ -22,6 +24,11 @@ read -r _
 [ -z "$1" ] || rm -rf -- "$1"
 """
 """The first line is written as soon as there is a group, the second never."""
+
+
+ENTER = 'echo "$$" >&0 && exec "$@" < /dev/null'
+"""What a process begins with that is watched over from the start: it says its group to the guard, whose pipe is its
+input until then, and becomes the command."""
 
 
 def end_group(group: int) -> None:
@@ -52,6 +59,18 @@ class Guard:
         assert self._process.stdin is not None
         with suppress(BrokenPipeError):  # somebody has ended the guard
             self._process.stdin.write(f"{group}\n".encode())
+
+    def start(self, command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
+        """Start a command without input, in a group of its own that is watched over, the only one.
+
+        A process that was watched only once it had been started would be left if this one were killed in between.
+
+        Args:
+            command: a program by its path, and its arguments.
+            options: of `subprocess.Popen`, but for the input and the session.
+        """
+        words = ("/bin/sh", "-c", ENTER, "pyopbench-guarded", *command)
+        return subprocess.Popen(words, stdin=self._process.stdin, start_new_session=True, **options)
 
     def close(self) -> None:
         """Watch no longer. May be called twice."""

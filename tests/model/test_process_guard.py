@@ -42,6 +42,24 @@ def test_a_whole_group_ends_with_a_parent_that_is_killed() -> None:
     assert all(has_ended(pid) for pid in end_parent("watches"))
 
 
+STARTED = """
+import os, sys
+from pyopbench.model.process_guard import Guard
+here, there = os.pipe()
+print(os.getpid(), file=sys.stderr)
+Guard().start(["/bin/sh", "-c", "echo $$; read line || echo no input >&2; sleep 600"], stdout=there)
+print(os.read(here, 100).decode(), flush=True)
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_what_a_guard_starts_is_watched_before_it_does_anything() -> None:
+    """It is killed in its first instruction; with nobody who watches over it by its id."""
+    done = subprocess.run([sys.executable, "-c", STARTED], capture_output=True, text=True, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert has_ended(int(done.stdout))
+
+
 def test_a_guard_that_is_closed_ends_nothing() -> None:
     leader, inner = end_parent("closes")
     assert not has_ended(inner, 0.0)

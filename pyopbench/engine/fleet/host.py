@@ -224,18 +224,16 @@ class _Shard:
         """Run a command to its end, or stop it; it and what it starts end with this process, however that ends."""
         command = os.environ.get(COMMAND_VARIABLE)
         variables = {VARIABLE: self.host, **host_lock.handed_down(self.lock)}
+        guard = Guard()
         with (self.folder / LOG).open("wb") as log:
-            process = subprocess.Popen(
+            process = guard.start(
                 [*(shlex.split(command) if command else COMMAND), *words],
-                stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, **variables},
                 pass_fds=(self.lock,),
-                start_new_session=True,  # what it starts can be ended with it
                 cwd=self.folder,
             )
-        guard = Guard(process.pid)
         try:
             code = self._wait(process)
         finally:
