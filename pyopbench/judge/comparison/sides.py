@@ -256,8 +256,8 @@ def _require_one_machine(found: Sequence[Sequence[Run]], paths: Sequence[Path]) 
         machines = {host for run in runs for host in run.hosts.values()}
         if len(machines) > 1:
             raise BadInput(
-                "two runs that were not interleaved are not compared over several machines: what each machine was off "
-                "by in either run is not known",
+                "two runs that were not interleaved are not compared over several machines: each machine's shift "
+                "between the runs is unknown",
                 received=f"{path}: {formatting.count(len(machines), 'machine')}",
                 legal="runs of one machine, or one run on several versions",
                 hint="compare shard with shard of the same machine, or measure both together: "
