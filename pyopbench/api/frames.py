@@ -106,13 +106,13 @@ COMPARED = _columns(
     ("reason", "text", "why it is unresolved, in words; missing where it is not"),
 )
 UNMATCHED = _columns(
-    ("case", "text", "what one side alone has a number for"),
+    ("case", "text", "case that has a number on one side only"),
     ("side", "text", "the side that has it: `A` or `B`"),
     ("kind", "text", "`failed`, `not_reached` or `not_measured` on the other side"),
     ("reason", "text", "the same in words"),
 )
 ARRANGEMENTS = _columns(
-    ("arrangement", "text", "how the op stands in the pipeline, such as `map parallel=AUTOTUNE`"),
+    ("arrangement", "text", "how the op is arranged in the pipeline, such as `map parallel=AUTOTUNE`"),
     (
         "action",
         "text",

@@ -160,7 +160,7 @@ COMMANDS = (
         "fleet doctor",
         "fleet:examine_fleet",
         MEASURE,
-        "Describe the hosts: what each one is, what it lacks, and which are alike.",
+        "Describe the hosts, list missing software, and show which hosts are alike.",
         options.FLEET_DOCTOR,
     ),
     Command(

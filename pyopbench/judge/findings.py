@@ -103,7 +103,7 @@ class SecondLaunch:
 
     def text(self) -> str:
         """Return what would change a decision."""
-        return "a second launch is made: one gives no interval"
+        return "a second launch is run: one gives no interval"
 
 
 @dataclass(frozen=True)

@@ -393,7 +393,7 @@ UNTIL = Option(
 )
 BUDGET = Option(
     "budget_seconds",
-    "Stop measuring after this time, e.g. 5m; at least two launches are made.",
+    "Stop measuring after this time, e.g. 5m; at least two launches are run.",
     "TIME",
     LENGTH,
     flags=("--budget",),
@@ -940,7 +940,7 @@ CERTIFY = (
 )
 NEW_OP = (
     Option("path", "The new file, e.g. my_op.py.", "FILE", is_argument=True, is_required=True, read=Path),
-    Option("kernel", "Also write a C++ kernel beside it.", type=bool, default=False),
+    Option("kernel", "Also write a C++ kernel next to it.", type=bool, default=False),
 )
 
 # A fleet.

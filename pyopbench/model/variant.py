@@ -23,7 +23,7 @@ ROLES: dict[str, str] = {
     "attempt": "made automatically from another body (XLA of the TF body, NumPy rebound) and measured in every run: if "
     "it fails or differs, it is `unsupported` with that reason",
     "own_attempt": "an attempt for own ops, and for others only if you name it",
-    "named_attempt": "an attempt that is made only if you name it",
+    "named_attempt": "an attempt that is measured only if you name it",
     "by_name": "measured only if you name it",
     "control": "another variant under a second name, as it is or slowed down, to check what pyopbench finds",
     "body_alone": "the body of a callback without the callback",

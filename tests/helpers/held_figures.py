@@ -213,7 +213,7 @@ def claims() -> dict[str, tuple[str, ...]]:
             f"worth at most {estimate.MOST_DEGREES:g} degrees of freedom",
             f"in fewer than one case in {in_words(1 / estimate.RARE)}",
             f"times {student_over_normal():.1f}, the ratio of the {percent((1 + estimate.LEVEL) / 2)} quantiles",
-            f"at most {in_words(WITHIN_RUN)}, and continues with what is open",
+            f"at most {in_words(WITHIN_RUN)}, and continues with the cases that are open",
             f"all {looks} possible analyses are charged",
             f"p at most a / {MOST_LOOKS} at some analysis",
             f"one that takes at most {PARTS[pipeline.ALIKE]} longer than the best is as good",

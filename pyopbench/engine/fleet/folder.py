@@ -89,7 +89,7 @@ def require_new(folder: Path) -> None:
     """
     if (folder / FLEET_FILE).exists():
         raise BadInput(
-            "the output folder holds a fleet already",
+            "the output folder already contains a fleet",
             received=folder,
             hint=f"choose another --out, or continue it: pyopbench fleet resume {folder} --scheduler ADDRESS",
         )
@@ -116,7 +116,7 @@ def read_plan(folder: Path) -> FleetPlan:
         plan = convert(parse(content), FleetPlan, str(path))
     except (FileNotFoundError, NotADirectoryError) as error:
         raise BadInput(
-            f"not a folder of a fleet: it holds no {FLEET_FILE}",
+            f"not a folder of a fleet: it has no {FLEET_FILE}",
             received=folder,
             hint="name the folder of `pyopbench fleet run`; a run on one machine is continued by: pyopbench resume DIR",
         ) from error

@@ -29,7 +29,7 @@ AXES = ("run", "commit", "tf", "side", "variant")
 SYNTAX = "compare A B, or compare RESULTS LABEL LABEL --axis commit, tf, side or variant"
 SHORTEST_HASH = 4
 """Fewer digits of a commit name too many of them."""
-OTHERS = "name a result that holds two, or two results"
+OTHERS = "name a result that contains two, or two results"
 APART: Mapping[str, tuple[str, ...]] = {
     "run": ("environment",),
     "commit": ("machine", "environment"),

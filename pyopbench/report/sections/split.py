@@ -50,7 +50,7 @@ def _verdict(found: Sequence[Split]) -> Paragraph:
     told = [split for split in found if split.predicted is not None]
     good = sum(split.is_explained for split in told)
     rest = len(found) - len(told)
-    missing = f" For {formatting.count(rest, 'more case')} a component has no number." if rest else ""
+    missing = f" For {formatting.count(rest, 'more case')} a cost component has no number." if rest else ""
     return Paragraph(
         f"The components predict the measured total within {formatting.percent(CLOSE)} in {good} of "
         f"{formatting.count(len(told), 'case')}.{missing}"
