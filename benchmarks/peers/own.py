@@ -44,13 +44,13 @@ VARIANT = replace(
 '''
 
 TWINS_NOTE = (
-    "pyopbench, twins: both copies of a case are in one session, so that one run is the whole comparison; the estimate "
-    "is the ratio paired by round, the interval its 95% interval over launches (of this one verdict, not corrected for "
-    "many), the verdict `faster` or `slower` by more than 3%, corrected for all of the session; the cases of both "
-    "sessions are counted."
+    "pyopbench, A/A controls: both copies of a case are in one session, so that one run is the whole comparison; the "
+    "estimate is the ratio paired by round, the interval its 95% interval over launches (of this one verdict, not "
+    "corrected for many), the verdict `faster` or `slower` by more than 3%, corrected for all of "
+    "the session; the cases of both sessions are counted."
 )
 SESSIONS_NOTE = (
-    "pyopbench, ratios and latencies: how far the ratios to the twin, and the latencies as such, moved from one "
+    "pyopbench, ratios and latencies: how far the ratios to the A/A control, and the latencies as such, moved from one "
     "session to the next; it gives no verdict on either."
 )
 

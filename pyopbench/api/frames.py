@@ -60,7 +60,7 @@ DECISIONS = _columns(
     ("saved_low", "share", "lower end of its 95% interval"),
     ("saved_high", "share", "upper end of its 95% interval"),
     ("loss", "share", "of the current time that the answer may cost at most against the best candidate"),
-    ("is_provisional", "bool", "whether that is much"),
+    ("is_provisional", "bool", "whether `loss` is large"),
     ("launches", "count", "worker processes that `saved` comes from"),
     ("answer", "text", "the answer in words"),
     ("reason", "text", "why, in words"),
@@ -72,7 +72,7 @@ VERDICTS = _columns(
     ("low", "ratio", "lower end of its 95% interval"),
     ("high", "ratio", "upper end of its 95% interval"),
     ("launches", "count", "worker processes"),
-    ("p", "probability", "corrected for all verdicts of the run and for looks at its data"),
+    ("p", "probability", "corrected for all verdicts of the run and for interim analyses"),
     ("outcome", "text", "`faster`, `slower`, `equivalent` or `unresolved`"),
     ("needed", "count", "launches in all that would resolve it; missing where that is not known"),
     ("reason", "text", "why it is unresolved, in words; missing where it is not"),
@@ -97,7 +97,7 @@ COMPARED = _columns(
     ("low", "ratio", "lower end of the interval that the outcome goes by"),
     ("high", "ratio", "upper end of that interval"),
     ("level", "probability", "of that interval"),
-    ("p", "probability", "corrected for all cases and for looks at the data"),
+    ("p", "probability", "corrected for all cases and for interim analyses"),
     ("outcome", "text", "`slower`, `faster`, `equivalent` or `unresolved`, for B"),
     ("seconds_a", "s", "per call on side A, geometric mean over launches"),
     ("seconds_b", "s", "per call on side B"),
@@ -106,13 +106,13 @@ COMPARED = _columns(
     ("reason", "text", "why it is unresolved, in words; missing where it is not"),
 )
 UNMATCHED = _columns(
-    ("case", "text", "what one side alone has a number for"),
+    ("case", "text", "case that has a number on one side only"),
     ("side", "text", "the side that has it: `A` or `B`"),
     ("kind", "text", "`failed`, `not_reached` or `not_measured` on the other side"),
     ("reason", "text", "the same in words"),
 )
 ARRANGEMENTS = _columns(
-    ("arrangement", "text", "how the op stands in the pipeline, such as `map parallel=AUTOTUNE`"),
+    ("arrangement", "text", "how the op is arranged in the pipeline, such as `map parallel=AUTOTUNE`"),
     (
         "action",
         "text",

@@ -89,7 +89,7 @@ class RunResult:
         place = Path(folder)
         if len(self.sources) > 1:
             raise BadInput(
-                "these results were pooled from several folders, and one folder holds one run",
+                "these results were pooled from several folders, and a folder can contain only one run",
                 received=formatting.listing([str(one) for one in self.sources]),
                 hint="result.report(folder) writes the report of all of them",
             )

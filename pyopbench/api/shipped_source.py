@@ -71,7 +71,7 @@ class _Parts:
     def _add_global(self, name: str, value: object, user: FunctionType) -> None:
         if name in self._seen:
             if self._seen[name] is not value:
-                raise _cannot_travel(name, value, user, "and another function means another thing by that name")
+                raise _cannot_travel(name, value, user, "and another function uses that name for something else")
             return
         self._seen[name] = value
         if isinstance(value, ModuleType) and value.__name__ != "__main__":
@@ -150,19 +150,19 @@ def _plain(function: Callable[..., Any]) -> FunctionType:
         )
     if definition_name(function) == "<lambda>":
         raise BadInput(
-            "a lambda has no source of its own: its line holds other things too",
+            "the source of a lambda cannot be separated from the rest of its line",
             received=f"a lambda of {', '.join(function.__code__.co_varnames[: function.__code__.co_argcount])}",
             hint="give it a name: def body(x): return ...",
         )
     if function.__code__.co_freevars:
         raise BadInput(
-            f"{function.__name__} is a closure, and what it closes over cannot travel to another process",
+            f"{function.__name__} is a closure, and the variables that it captures cannot be sent to another process",
             received=", ".join(function.__code__.co_freevars),
             hint="make them arguments with an example each, or constants of the notebook or script",
         )
     if hasattr(function, "__wrapped__"):
         raise BadInput(
-            f"{function.__name__} is wrapped by a decorator, whose source does not come along",
+            f"{function.__name__} is wrapped by a decorator, whose source is not sent with it",
             received=f"{function.__name__}, wrapped in {type(function).__name__}",
             hint=f"measure {function.__name__}.__wrapped__, or {WAY_OUT}",
         )
@@ -194,7 +194,7 @@ def _names_before_the_body(source: str) -> Iterator[str]:
 def _cannot_travel(name: str, value: object, user: FunctionType, what: str) -> BadInput:
     shown = repr(value)
     return BadInput(
-        f"{user.__name__} uses a global that cannot travel to another process: {name}, {what}",
+        f"{user.__name__} uses a global that cannot be sent to another process: {name}, {what}",
         received=f"{name} = {shown if len(shown) <= 80 else f'{shown[:77]}...'}",
         hint="modules, functions, classes of modules, numbers, texts, and lists or dicts of these; "
         f"take {name} as an argument with an example, make it within {user.__name__}, or {WAY_OUT}",

@@ -92,8 +92,8 @@ COMMANDS = (
         MEASURE,
         "Continue an interrupted run as it was planned, and write the decision report.",
         options.RESUME,
-        "The run says what to measure. How to judge it (--mix, --min-effect, --require and so on) is up to you again; "
-        "name your own op files as you did before.",
+        "What to measure is stored with the run. Give the options for judging it (--mix, --min-effect, --require and "
+        "so on) again, and name your own op files as before.",
     ),
     Command(
         "merge",
@@ -158,7 +158,7 @@ COMMANDS = (
         "fleet resume",
         "fleet:resume_fleet",
         MEASURE,
-        "Measure what is missing of an interrupted fleet run.",
+        "Continue an interrupted fleet run.",
         options.FLEET_RESUME,
         FLEET_CODES,
     ),
@@ -166,7 +166,7 @@ COMMANDS = (
         "fleet doctor",
         "fleet:examine_fleet",
         MEASURE,
-        "Show what each host is, which hosts are alike, and what each lacks.",
+        "Describe the hosts, list missing software, and show which hosts are alike.",
         options.FLEET_DOCTOR,
     ),
     Command(

@@ -149,7 +149,7 @@ def _go_on(folder: Path, files: Any, connection: Any, without: list[str], patien
             rules = Rules(_tell, show, tuple(without), patience_seconds)
             result = measure_fleet(folder, files, connection, rules)
     except KeyboardInterrupt:
-        err.print(f"interrupted; hosts keep what they have finished, and what came is in {escape(name)}")
+        err.print(f"interrupted; hosts keep finished shards, and those that arrived are in {escape(name)}")
         err.print(f"  resume: {escape(again)}", soft_wrap=True)
         return EXIT_INTERRUPTED
     except WorkerLost as lost:  # what came before is kept
@@ -158,7 +158,7 @@ def _go_on(folder: Path, files: Any, connection: Any, without: list[str], patien
         return lost.exit_code
     for odd in result.odd:
         say(f"[yellow]warning:[/] {escape(printable(odd_text(odd)))}")
-        say(escape(printable(f"measured again by others: {again} --without-host {odd.host}")), mark="  ")
+        say(escape(printable(f"to measure it again on other hosts: {again} --without-host {odd.host}")), mark="  ")
     if result.missing:
         shards = formatting.listing([str(shard) for shard in result.missing])
         say(f"[yellow]missing:[/] shard {shards}; resume: {escape(again)}")
@@ -216,7 +216,7 @@ def _row(one: Any) -> tuple[Any, ...]:
 REPORTED = "leave it out, and give it to: pyopbench report DIR/merged"
 NO_REPOSITORY = "leave it out: hosts have no repository of yours"
 NOT_FOR_HOSTS = {
-    "shard": "leave it out: each host is given shards of --shards N",
+    "shard": "leave it out: --shards N divides the plan among the hosts",
     "rev": NO_REPOSITORY,
     "every": NO_REPOSITORY,
     "fail_on": NO_REPOSITORY,
@@ -241,7 +241,7 @@ def parameters_of_run(context: typer.Context) -> dict[str, Any]:
         if source is not None and source.name == "COMMANDLINE":
             option = next(one for one in command.params if one.name == name).opts[0]
             raise BadInput(
-                "an option that the hosts of a fleet are not given",
+                "the hosts of a fleet do not take this option",
                 received=option,
                 hint=instead,
             )

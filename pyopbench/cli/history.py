@@ -108,7 +108,7 @@ def _measure_again(found: History, folder: Path, seconds: float | None) -> int:
         _rerun(one, folder / RERUNS, seconds)
     unsettled = [one for one in reruns_of(found, "open") if one.tool == "pyopbench"]
     for one in unsettled:
-        say(f"going on with what is not settled: {escape(one.text())}", err)
+        say(f"still unsettled, so measured again: {escape(one.text())}", err)
         _rerun(one, folder / RERUNS, seconds)
     return len(able) + len(unsettled)
 

@@ -75,7 +75,7 @@ def _ask_for_revisions(run: OpenRun, *, yes: bool) -> None:
         "the run needs revisions that are not checked out, and their code runs only if you agree",
         received=f"{formatting.listing(missing)} of {repository}",
         legal="an answer of yes, or --yes",
-        hint="pyopbench resume --yes DIR OP_FILE, if you trust who made the folder",
+        hint="pyopbench resume --yes DIR OP_FILE, if you trust the author of the folder",
     )
 
 
@@ -102,7 +102,7 @@ def _ask_to_install(run: OpenRun, *, yes: bool) -> None:
     raise BadInput(
         what,
         received=received,
-        hint="pyopbench resume --yes DIR, if you trust who made the folder",
+        hint="pyopbench resume --yes DIR, if you trust the author of the folder",
     )
 
 

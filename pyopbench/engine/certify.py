@@ -125,9 +125,9 @@ def _control_run(one: Measured) -> ControlRun:
 def _require_pairs(certificate: Certificate, folder: Path) -> None:
     if not certificate.identical.pairs:
         raise NothingMeasured(
-            "cannot certify: no identical pair was measured in two launches",
+            "cannot certify: no A/A control was measured in two launches",
             received=f"{folder}: {formatting.count(len(certificate.controls), 'run')} of controls",
-            legal="at least one variant and its twin, each with two launches",
+            legal="at least one variant and its A/A control, each with two launches",
             hint=f"pyopbench report {folder}/controls-1 shows what failed; then certify again",
         )
 

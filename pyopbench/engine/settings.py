@@ -107,10 +107,10 @@ def settings_for(  # noqa: PLR0913 - an option of the command line each, and eac
     """
     if until is not None and until not in UNTIL:
         raise BadInput(
-            "a run cannot stop at that",
+            "there is no such point to stop at",
             received=option_text("until", until),
             legal=f"one of {', '.join(UNTIL)}",
-            hint="leave it out for the usual",
+            hint="leave it out for the default",
         )
     usual = QUICK if axes.quick else FULL
     budget = _usual_budget(axes, usual) if budget_seconds is None else budget_seconds

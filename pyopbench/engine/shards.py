@@ -28,7 +28,7 @@ class ShardChoice:
     def __post_init__(self) -> None:
         if self.of % self.replicates:
             raise BadInput(
-                "the shards are no multiple of the replicates, so that parts would be measured unequally often",
+                "the number of shards is not a multiple of the replicates, so some units would be measured more often",
                 received=f"{self.of} shards with --settings replicates={self.replicates}",
                 legal="as many shards as replicates, or a multiple of that",
                 hint=f"for example --shard {self.index}/{self.of * self.replicates} "
@@ -58,9 +58,9 @@ def narrowed(contents: Sequence[RunContent], choice: ShardChoice | None) -> list
     measured = sum(cost > 0 for cost in costs.values())
     if choice.parts > measured:
         raise BadInput(
-            "more shards than the plan has to give out: an op in one mode, dtype and placement stays together, because "
-            "its sizes and variants are compared on one machine",
-            received=f"{choice.of} shards with {choice.replicates} for each part, {measured} such units",
+            "more shards than the plan can be divided into: an op in one mode, dtype and placement stays together, "
+            "because its sizes and variants are compared on one machine",
+            received=f"{choice.of} shards with {choice.replicates} for each unit, {measured} such units",
             legal=f"at most {measured * choice.replicates} shards",
             hint=f"--settings replicates=N measures each unit on several machines: --shard {choice.index}/"
             f"{measured * _enough(choice, measured)} --settings replicates={_enough(choice, measured)}",

@@ -201,7 +201,7 @@ class BodyNotAlone:
 
 @dataclass(frozen=True)
 class PartMissing:
-    """There is no prediction, because no launch has a number for a part.
+    """There is no prediction, because no launch has a number for a cost component.
 
     Attributes:
         part: the id of a case, or an op of the floor.

@@ -103,7 +103,7 @@ class SecondLaunch:
 
     def text(self) -> str:
         """Return what would change a decision."""
-        return "a second launch is made: one gives no interval"
+        return "a second launch is run: one gives no interval"
 
 
 @dataclass(frozen=True)
@@ -232,7 +232,7 @@ class NoCandidate:
     def text(self) -> str:
         """Return why a decision is what it is."""
         able = " that supports what you require" if self.required else ""
-        return f"no variant{able} was measured beside {self.baseline} at all sizes of the mix"
+        return f"no variant{able} was measured alongside {self.baseline} at all sizes of the mix"
 
 
 @dataclass(frozen=True)
@@ -338,7 +338,7 @@ class BaselineBarred:
 
     def text(self) -> str:
         """Return what goes with a reason."""
-        return f"{self.baseline} does not support what you require, so it has to go"
+        return f"{self.baseline} does not support what you require, so it must be replaced"
 
 
 @dataclass(frozen=True)
@@ -566,7 +566,7 @@ def standing_text(decisions: int, *, undecided: int, by_size: int, provisional: 
 def _bound_text(loss: float) -> str:
     if round(loss, NO_LOSS_DIGITS) <= 0:
         return "no other variant is better"
-    return f"at most {formatting.points(loss)} of that time worse than the best variant"
+    return f"another variant could save up to {formatting.points(loss)} more of that time"
 
 
 def open_text(reason: Reason) -> str:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 BORDERS = (
-    (0.25, "machines agree, as far as launches can tell"),
+    (0.25, "machines agree, as far as launches can show"),
     (0.50, "machines differ a little"),
     (0.75, "machines differ moderately"),
 )

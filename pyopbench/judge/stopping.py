@@ -62,6 +62,8 @@ class Look:
 
     def text(self) -> str:
         """Return what a look at the data shows, and whether it is measured on."""
+        if self.unneeded and not self.open and self.resolved + self.unneeded == self.verdicts:
+            return f"done after {formatting.count(self.launches, 'launch', 'launches')}: the answers are clear"
         further = f"measuring {formatting.count(len(self.open), 'case')} further" if self.open else "done"
         return f"{self.progress_text()}; {further}"
 

@@ -330,10 +330,8 @@ class Twins:
         effect = formatting.percent(self.minimum_effect)
         apart, equal, many = len(self.told_apart), len(self.equal), len(self.pairs)
         found = f"{apart:,} found different, {equal:,} equal within {effect}, {many - apart - equal:,} unresolved"
-        measured = f"{formatting.count(many, 'callback')} measured twice, under two names"
-        return (
-            f"Identical code in this run ({measured}): {found}; largest difference {formatting.points(self.farthest)}."
-        )
+        measured = f"{formatting.count(many, 'callback')} measured twice under two names"
+        return f"A/A controls in this run ({measured}): {found}; largest difference {formatting.points(self.farthest)}."
 
 
 NO_TWINS = Twins((), 0.0)

@@ -329,7 +329,7 @@ TF = Option(
     WHAT,
     is_repeated=True,
     python='versions of TensorFlow to compare, such as `["2.16.2", "2.21.0"]`; each is installed into an '
-    "environment of its own if it is missing. The one beside this Python if empty.",
+    "environment of its own if it is missing. The one installed for this Python if empty.",
 )
 ONE_TF = replace(TF, help="TensorFlow version to use, installed into its own environment.", is_repeated=False)
 WITH = Option(
@@ -369,7 +369,7 @@ EVERY = Option(
     least=1,
     python="take every so many-th commit of a range.",
 )
-SHARD = Option("shard", "Measure only part I of N of the plan; `merge` puts the parts together.", "I/N", WHAT)
+SHARD = Option("shard", "Measure only shard I of N of the plan; `merge` combines the shards.", "I/N", WHAT)
 
 # How long to measure.
 
@@ -393,7 +393,7 @@ UNTIL = Option(
 )
 BUDGET = Option(
     "budget_seconds",
-    "Stop measuring after this time, e.g. 5m; at least two launches are made.",
+    "Stop measuring after this time, e.g. 5m; at least two launches are run.",
     "TIME",
     LENGTH,
     flags=("--budget",),
@@ -414,7 +414,7 @@ MEMORY_LIMIT = Option(
 
 PARTS = Option(
     "parts",
-    "Split a callback's time into its parts. Default: yes, except with --rev.",
+    "Split a callback's time into cost components. Default: yes, except with --rev.",
     panel=EXTRA,
     type=bool,
     flags=("--parts/--no-parts",),
@@ -940,7 +940,7 @@ CERTIFY = (
 )
 NEW_OP = (
     Option("path", "The new file, e.g. my_op.py.", "FILE", is_argument=True, is_required=True, read=Path),
-    Option("kernel", "Also write a C++ kernel beside it.", type=bool, default=False),
+    Option("kernel", "Also write a C++ kernel next to it.", type=bool, default=False),
 )
 
 # A fleet.
@@ -963,7 +963,7 @@ PATIENCE = Option(
 )
 FLEET_RUN = (
     SCHEDULER,
-    Option("shards", "Number of parts of the plan. Default: one per host.", "N", type=int, least=1),
+    Option("shards", "Number of shards of the plan. Default: one per host.", "N", type=int, least=1),
     Option("send", "Send this op file or input to the hosts. Repeat for several.", "FILE", is_repeated=True),
     *ACCESS,
     WITHOUT_HOST,

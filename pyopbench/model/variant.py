@@ -23,13 +23,13 @@ ROLES: dict[str, str] = {
     "attempt": "made automatically from another body (XLA of the TF body, NumPy rebound) and measured in every run: if "
     "it fails or differs, it is `unsupported` with that reason",
     "own_attempt": "an attempt for own ops, and for others only if you name it",
-    "named_attempt": "an attempt that is made only if you name it",
+    "named_attempt": "an attempt that is measured only if you name it",
     "by_name": "measured only if you name it",
     "control": "another variant under a second name, as it is or slowed down, to check what pyopbench finds",
     "body_alone": "the body of a callback without the callback",
-    "floor": "a variant with nothing to do",
+    "floor": "a bridge baseline: a variant with nothing to do",
     "empty": "a graph that does nothing, to compare graphs of copies with",
-    "twin": "a variant a second time, in a few groups of every run, to see the noise",
+    "twin": "an A/A control: a variant measured a second time, in a few groups of every run, to see the noise",
 }
 """What a variant is measured for."""
 
@@ -82,9 +82,14 @@ class Variant:
         """Refuse a value that no question below would answer."""
         _require(self, "kind", self.kind in KINDS, " or ".join(KINDS))
         _require(self, "role", self.role in ROLES, ", ".join(ROLES))
-        _require(self, "op", (self.op is not None) == self.is_floor, "an op for a floor, and None for anything else")
+        _require(
+            self,
+            "op",
+            (self.op is not None) == self.is_floor,
+            "an op for a bridge baseline, and None for anything else",
+        )
         may_wait = self.role in ("control", "floor")
-        _require(self, "stretch", not self.stretch or may_wait, "0, except for a control and the floor of one")
+        _require(self, "stretch", not self.stretch or may_wait, "0, except for a control and its bridge baseline")
 
     @property
     def is_callback(self) -> bool:

@@ -21,7 +21,7 @@ from pyopbench.ops.builtin import elementwise
 SIZES = (10_000, 100_000, 1_000_000)
 """Elements: from what fits the caches (40 kB, 400 kB) to what does not (4 MB); one element is the floor of a bridge."""
 
-SOURCE = "measured beside each callback, to tell its bridge from its body"
+SOURCE = "measured alongside each callback, to separate the cost of its bridge from that of its body"
 
 baseline_op = partial(
     Op,

@@ -11,7 +11,7 @@ from pyopbench.model import formatting
 def _correction(reason: AcrossBorder) -> str:
     """Return what the level of the interval is corrected for."""
     verdicts = formatting.count(reason.verdicts, "verdict")
-    return f"{verdicts} at {reason.looks} looks" if reason.looks > 1 else verdicts
+    return f"{verdicts} at {reason.looks} analyses of the data" if reason.looks > 1 else verdicts
 
 
 @dataclass(frozen=True)

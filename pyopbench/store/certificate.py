@@ -229,7 +229,7 @@ def check_certificate(certificate: Certificate, place: str) -> None:
     """
     convert(certificate.environment, Environment, f"{place}: environment")
     if certificate.identical.pairs < 1:
-        raise corrupt(place, "a certificate without identical pairs")
+        raise corrupt(place, "a certificate without A/A controls")
     durations = [certificate.seconds, *(one.known_seconds for one in certificate.overheads)]
     if min(durations) <= 0:
         raise corrupt(place, f"durations that are not above 0: {durations}")

@@ -247,7 +247,7 @@ class Division(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             BadInput: the numbers do not fit each other; names `place`.
         """
         if self.of != self.replicates * len(self.parts):
-            raise corrupt(place, f"{self.of} shards are not {self.replicates} for each of {len(self.parts)} parts")
+            raise corrupt(place, f"{self.of} shards are not {self.replicates} for each of {len(self.parts)} units")
 
 
 class Shard(Division, frozen=True, kw_only=True, forbid_unknown_fields=True):

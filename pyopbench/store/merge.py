@@ -64,7 +64,7 @@ def merge(folders: Sequence[Path], out: Path, *, allow_missing: bool = False) ->
     Raises:
         BadInput: shards are missing, doubled, torn, unreadable, changed, foreign or contradict each other, or `out`
             holds a run.
-        NothingMeasured: no folder holds a shard.
+        NothingMeasured: no folder contains a shard.
     """
     _require_new(out)
     read, foreign = shard_folders.read(folders)
@@ -105,7 +105,7 @@ def _require_new(out: Path) -> None:
     run_folder.require_new(out)
     if run_sides.is_here(out):
         raise BadInput(
-            "the output folder holds a run of several versions already",
+            "the output folder already contains a run of several versions",
             received=out,
             legal="an empty or new folder",
             hint="choose another --out",
@@ -114,7 +114,7 @@ def _require_new(out: Path) -> None:
 
 def _nothing(foreign: Sequence[Problem]) -> NothingMeasured:
     return NothingMeasured(
-        "no folder holds a shard",
+        "no folder contains a shard",
         received="; ".join(f"{one.folder}: {one.told}" for one in foreign[:MOST_SHOWN]) or "no folder",
         legal="folders written by `pyopbench run --shard I/N`",
         hint="name the folders of the shards, for example pyopbench merge shards/* --out merged",

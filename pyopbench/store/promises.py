@@ -59,9 +59,7 @@ class NotShownEquivalent:
 
     def text(self) -> str:
         """Return what was found, and what is promised."""
-        found = (
-            f"{self.pairs.equivalent} of {formatting.count(self.pairs.pairs, 'identical pair')} were found equivalent"
-        )
+        found = f"{self.pairs.equivalent} of {formatting.count(self.pairs.pairs, 'A/A control')} were found equivalent"
         return f"{found}, {formatting.percent(self.pairs.equivalent_share)}; {_at_least(self.least)}"
 
 
@@ -214,7 +212,7 @@ def loss_text(decisions: Decisions) -> str:
 
 
 def _told_apart(pairs: Pairs) -> str:
-    return f"{pairs.hits} of {formatting.count(pairs.pairs, 'identical pair')} were found different"
+    return f"{pairs.hits} of {formatting.count(pairs.pairs, 'A/A control')} were found different"
 
 
 def _at_most(most: float) -> str:

@@ -203,7 +203,7 @@ def check(found: Sequence[ShardFolder]) -> tuple[list[ShardFolder], list[Problem
     for one in (one for one in found if one.shard.plan == plan):
         before = kept.setdefault(one.shard.index, one)
         if before is not one:
-            what = "the same results as" if before.seal == one.seal else "measured a second time, beside"
+            what = "the same results as" if before.seal == one.seal else "measured a second time, in addition to"
             problems.append(Problem("doubled", one.shard.index, one.folder, f"{what} {before.folder}"))
     whole = list(kept.values())
     problems += _missing(whole) + _incomplete(whole) + _contradicting(whole)

@@ -74,7 +74,7 @@ def looks() -> Iterator[str]:
 
 
 def power() -> Iterator[str]:
-    yield "| slowdown | spread of a launch | looks after | found | launches taken |"
+    yield "| slowdown | spread of a launch | analyses after | found | launches taken |"
     for schedule in (simulate.FEW_LOOKS, (8,), simulate.MANY_LOOKS):
         for spread in (0.01, 0.02):
             for ratio in (1.05, 1.10):

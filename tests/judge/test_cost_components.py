@@ -247,8 +247,8 @@ def judged(made: Any) -> Any:
 
 def test_the_section_counts_what_is_predicted_and_lists_what_is_not() -> None:
     blocks = section.build(judged(run(extra=15e-6)))
-    assert blocks[1] == Paragraph("The parts predict the measured total within 15% in 2 of 3 cases.")
-    caption = "Cases that the parts do not predict"
+    assert blocks[1] == Paragraph("The components predict the measured total within 15% in 2 of 3 cases.")
+    caption = "Cases that the components do not predict"
     (off,) = (block for block in blocks if isinstance(block, Table) and block.caption == caption)
     assert [[str(cell) for cell in row[:3]] for row in off.rows] == [["sinh", "numpy_function", "1k"]]
     assert [str(row[-2]) for row in off.rows] == ["15.0 µs"]
@@ -261,8 +261,8 @@ def test_the_section_draws_every_part_as_a_share_of_the_total() -> None:
     for size in SIZES:
         assert sum(row["share"] for row in rows if row["size"] == size) == pytest.approx(1.0)
     assert chart.alt == (
-        "Parts of a call of sinh as shares of the measured time. The largest is body for numpy_function at 1k, bytes "
-        "in for numpy_function at 2M."
+        "Cost components of a call of sinh as shares of the measured time. The largest is body for numpy_function at "
+        "1k, bytes in for numpy_function at 2M."
     )
 
 

@@ -242,8 +242,8 @@ def answers(i_squared: float | None, between: float | None = 0.02, machines: int
 @pytest.mark.parametrize(
     ("i_squared", "words"),
     [
-        (0.0, "machines agree, as far as launches can tell"),
-        (0.24, "machines agree, as far as launches can tell"),
+        (0.0, "machines agree, as far as launches can show"),
+        (0.24, "machines agree, as far as launches can show"),
         (0.25, "machines differ a little"),
         (0.5, "machines differ moderately"),
         (0.75, "machines differ much"),

@@ -300,6 +300,14 @@ def test_progress(verdicts: int, resolved: int, reachable: int, unneeded: int, w
     assert look.progress_text() == words
 
 
+def test_a_look_that_leaves_nothing_but_what_no_answer_needs_says_that_answers_are_clear() -> None:
+    settled = Look(frozenset(), 2, verdicts=2, resolved=0, reachable=0, unneeded=2, most=8)
+    assert settled.text() == "done after 2 launches: the answers are clear"
+    assert replace(settled, open=frozenset({"a"})).text() == (
+        "after 2 launches: 0 of 2 verdicts resolved, 2 not needed for an answer; measuring 1 case further"
+    )
+
+
 def test_launches_that_only_a_budget_limits_have_no_number() -> None:
     look = Look(frozenset(), 4, verdicts=4, resolved=0, reachable=1, unneeded=0, most=UNLIMITED)
     assert look.progress_text() == "after 4 launches: 0 of 4 verdicts resolved, 1 open, 3 would need too many launches"

@@ -475,7 +475,7 @@ def pair(ratio: float, outcome: Outcome) -> Verdict:
         (
             Twins((pair(1.01, "equivalent"), pair(0.88, "faster"), pair(1.06, "unresolved")), 0.03),
             (
-                "Identical code in this run (3 callbacks measured twice, under two names): 1 found different, "
+                "A/A controls in this run (3 callbacks measured twice under two names): 1 found different, "
                 "1 equal within 3%, 1 unresolved; largest difference 12%."
             ),
         ),
@@ -507,8 +507,8 @@ def test_twins(twins: Twins, said: str) -> None:
         (
             AcrossBorder(0.95, 1.2, border=1.03, verdicts=1, looks=5, remedy=MoreLaunchesOfBothRuns()),
             (
-                "the interval (corrected for 1 verdict at 5 looks) is 0.950× to 1.20× and includes 1.03×; more "
-                "launches in both runs would narrow it"
+                "the interval (corrected for 1 verdict at 5 analyses of the data) is 0.950× to 1.20× and includes "
+                "1.03×; more launches in both runs would narrow it"
             ),
         ),
     ],

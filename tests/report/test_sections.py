@@ -644,7 +644,7 @@ def judged_texts(verdicts: int, mix: str) -> tuple[str, ...]:
         "from run to run."
     )
     corrected = (
-        f"{verdicts} verdicts against py_function_numpy are corrected together (Holm), and for 1 look at the data "
+        f"{verdicts} verdicts against py_function_numpy are corrected together (Holm), and for 1 analysis of the data "
         "(Bonferroni): the chance of any false verdict is at most 5%. Faster or slower means a difference of clearly "
         "more than 3%, equivalent clearly less; anything else is unresolved."
     )
@@ -696,7 +696,7 @@ def test_the_floor_is_the_op_that_only_crosses_the_bridges(judged):
     assert "1k elements" in table.caption
     without = replace(judged, latencies=judged.latencies[judged.latencies["op"] != "identity"])
     assert method.build(without)[-1] == Paragraph(
-        "The cost of an empty callback was not measured; add the op `identity` to see it."
+        "The bridge baseline was not measured; add the op `identity` to see what an empty callback costs."
     )
 
 
@@ -825,11 +825,11 @@ def test_the_figures_of_the_certificate_are_shown(judged):
     blocks = certified(judged, certificate())
     (table,) = tables(blocks)
     rows = {row[0]: row[1:] for row in texts(table)}
-    assert rows["identical, found different"] == [
+    assert rows["A/A controls, found different"] == [
         "1 of 1,080 (0.0926%, at most 0.44%)",
         "at most 0.1% (upper bound: at most 5%)",
     ]
-    assert rows["identical, found equivalent"] == ["1,070 of 1,080 (99.1%, at least 98.5%)", "at least 95%"]
+    assert rows["A/A controls, found equivalent"] == ["1,070 of 1,080 (99.1%, at least 98.5%)", "at least 95%"]
     assert rows["slowed by 5%, found"] == ["118 of 120 (98.3%, at least 95%)", "at least 95%"]
     assert rows["run effect"][0] == effect_text(certificate().run_effect)
     assert rows["decisions that changed"] == ["1 of 24, made 3 times", "at most 8.33%"]

@@ -66,7 +66,7 @@ def test_a_certificate_without_identical_pairs_is_none_and_is_refused() -> None:
     path = keep(certificate(identical=none).as_json())
     with pytest.raises(BadInput) as refused:
         find(ENVIRONMENT)
-    assert refused.value.received == f"{path}: a certificate without identical pairs"
+    assert refused.value.received == f"{path}: a certificate without A/A controls"
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", certificate().as_json().replace("identical", "alike")])

@@ -251,7 +251,7 @@ def test_a_shard_that_is_there_twice_is_refused(shards: list[Path], tmp_path: Pa
         told = f"the same results as {second}"  # by name it comes before the shard
     else:
         sharded.write_shard(second, 2, 4, host="elsewhere")
-        told = f"measured a second time, beside {second}"
+        told = f"measured a second time, in addition to {second}"
     error = refused([*shards, second], tmp_path / "merged")
     assert told in str(error.received)
     assert str(shards[1]) in error.hint

@@ -402,7 +402,7 @@ def test_a_certificate_that_is_none_is_refused(folder: Path) -> None:
     durations = [0.0, *(one.known_seconds for one in certificate().overheads)]
     wrong: dict[str, dict[str, Any]] = {
         "certificate.identical: missing bound": {"identical": lacking},
-        "certificate: a certificate without identical pairs": {"identical": {**made["identical"], "pairs": 0}},
+        "certificate: a certificate without A/A controls": {"identical": {**made["identical"], "pairs": 0}},
         f"certificate: durations that are not above 0: {durations}": {"seconds": 0},
     }
     for told, change in wrong.items():

@@ -100,11 +100,13 @@ def shards_of(scheduler: Scheduler, shards: int | None, replicates: int) -> int:
     if shards is None:
         hosts = len(scheduler.hosts())
         if not hosts:
-            raise no_host(scheduler.refused(), "no worker with the resource measure=1; with --shards N hosts may come")
+            raise no_host(
+                scheduler.refused(), "no worker with the resource measure=1; with --shards N, hosts may join later"
+            )
         shards = -(-hosts // replicates) * replicates
     if shards % replicates:
         raise BadInput(
-            "the shards are no multiple of the replicates, so that parts would be measured unequally often",
+            "the number of shards is not a multiple of the replicates, so some units would be measured more often",
             received=f"--shards {shards} with --settings replicates={replicates}",
             hint=f"for example --shards {shards * replicates}",
         )

@@ -89,7 +89,7 @@ def require_new(folder: Path) -> None:
     """
     if (folder / FLEET_FILE).exists():
         raise BadInput(
-            "the output folder holds a fleet already",
+            "the output folder already contains a fleet",
             received=folder,
             hint=f"choose another --out, or continue it: pyopbench fleet resume {folder} --scheduler ADDRESS",
         )
@@ -116,7 +116,7 @@ def read_plan(folder: Path) -> FleetPlan:
         plan = convert(parse(content), FleetPlan, str(path))
     except (FileNotFoundError, NotADirectoryError) as error:
         raise BadInput(
-            f"not a folder of a fleet: it holds no {FLEET_FILE}",
+            f"not a folder of a fleet: it has no {FLEET_FILE}",
             received=folder,
             hint="name the folder of `pyopbench fleet run`; a run on one machine is continued by: pyopbench resume DIR",
         ) from error
@@ -125,7 +125,7 @@ def read_plan(folder: Path) -> FleetPlan:
     if plan.shards % plan.replicates:
         raise BadInput(
             "not the plan of a fleet",
-            received=f"{path}: {plan.shards} shards, {plan.replicates} for each part",
+            received=f"{path}: {plan.shards} shards, {plan.replicates} for each unit",
             hint="restore the file",
         )
     integrity.require_whole(path, content, "restore the file, or begin another fleet with another --out")
@@ -178,7 +178,7 @@ def _host_of(results: Path, number: int) -> str:
         ) from error
     if shard is None or shard.index != number:
         raise BadInput(
-            "other results than those of the shard that was asked for",
+            "these are not the results of the requested shard",
             received=f"shard {shard and shard.index} for shard {number}",
             hint="install the same pyopbench everywhere: pyopbench fleet doctor",
         )
@@ -203,7 +203,7 @@ def take_in(folder: Path, shard: int, files: Mapping[str, bytes]) -> bool:
     strange = [name for name in files if not RESULT_FILE.fullmatch(name)]
     if strange or sum(map(len, files.values())) > MOST_RETURNED_BYTES:
         raise BadInput(
-            "a host sent what no shard has",
+            "a host sent files that no shard has",
             received=f"files named {', '.join(map(repr, strange))}"
             if strange
             else f"over {MOST_RETURNED_BYTES:,} bytes",
@@ -241,7 +241,7 @@ def _check(results: Path, shard: int) -> None:
         raise BadInput(
             "a host sent a shard that is not measured to the end",
             received=f"shard {shard}, {len(lines):,} lines",
-            hint="look into what that host lacks: pyopbench fleet doctor",
+            hint="pyopbench fleet doctor shows what that host lacks",
         )
 
 
@@ -275,7 +275,7 @@ def read_sent(paths: Sequence[str], planned: Sequence[PlannedFile] = ()) -> list
     for then, now in zip(planned, files, strict=bool(planned)):
         if then.sha256 != now.sha256:
             raise BadInput(
-                "a file that the fleet sends is another one now",
+                "a file that the fleet sends has changed",
                 received=then.text,
                 hint="restore it, or start a new fleet",
             )

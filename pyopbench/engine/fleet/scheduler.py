@@ -97,7 +97,7 @@ class Access:
         host = match["six"] or match["host"]
         if not (self.is_over_tls or is_loopback(host) or host in self.allowed):
             raise BadInput(
-                "without TLS everybody on the way can read what is sent, change it, and so have programs run on every "
+                "without TLS, anyone on the network can read and change what is sent, and so run programs on every "
                 "host",
                 received=self.address,
                 hint="start the scheduler and the hosts with --tls-ca-file, --tls-cert and --tls-key; "

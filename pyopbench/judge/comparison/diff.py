@@ -370,7 +370,7 @@ class SteppedDown:
         """Return what a reader has to know before the table."""
         shared = ["All cases"]
         shared += [f"{self.comparisons} comparisons of this run"] if self.comparisons > 1 else []
-        shared += [f"{self.looks} looks at the data"] if self.looks > 1 else []
+        shared += [f"{self.looks} analyses of the data"] if self.looks > 1 else []
         return (
             f"{formatting.listing(shared)} are corrected together (Holm), so that the chance of any false verdict is "
             f"at most {formatting.percent(self.error)}."

@@ -198,14 +198,14 @@ class Gate:
     def control_text(self) -> str:
         """Return what became of the identical pairs."""
         if self.twins is None or not self.twins.cases:
-            return "No identical pair was measured, so the effect of noise alone is unknown."
+            return "No A/A control was measured, so the effect of noise alone is unknown."
         counts, many = self.twins.counts(), len(self.twins.cases)
         apart = counts["slower"] + counts["faster"]
         farthest = max(abs(case.verdict.ratio - 1) for case in self.twins.cases)
         warning = " Noise alone causes differences of this size here." if apart else ""
         return (
-            f"Control: {self.first.label} against itself, {formatting.count(many, 'pair')}: {apart:,} found different, "
-            f"{counts['equivalent']:,} equivalent, {counts['unresolved']:,} unresolved; largest difference "
+            f"A/A control: {self.first.label} against itself, {formatting.count(many, 'pair')}: {apart:,} found "
+            f"different, {counts['equivalent']:,} equivalent, {counts['unresolved']:,} unresolved; largest difference "
             f"{formatting.points(farthest)}.{warning}"
         )
 

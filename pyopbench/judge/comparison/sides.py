@@ -29,7 +29,7 @@ AXES = ("run", "commit", "tf", "side", "variant")
 SYNTAX = "compare A B, or compare RESULTS LABEL LABEL --axis commit, tf, side or variant"
 SHORTEST_HASH = 4
 """Fewer digits of a commit name too many of them."""
-OTHERS = "name a result that holds two, or two results"
+OTHERS = "name a result that contains two, or two results"
 APART: Mapping[str, tuple[str, ...]] = {
     "run": ("environment",),
     "commit": ("machine", "environment"),
@@ -256,8 +256,8 @@ def _require_one_machine(found: Sequence[Sequence[Run]], paths: Sequence[Path]) 
         machines = {host for run in runs for host in run.hosts.values()}
         if len(machines) > 1:
             raise BadInput(
-                "two runs that were not interleaved are not compared over several machines: what each machine was off "
-                "by in either run is not known",
+                "two runs that were not interleaved are not compared over several machines: each machine's shift "
+                "between the runs is unknown",
                 received=f"{path}: {formatting.count(len(machines), 'machine')}",
                 legal="runs of one machine, or one run on several versions",
                 hint="compare shard with shard of the same machine, or measure both together: "

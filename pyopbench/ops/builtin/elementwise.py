@@ -141,7 +141,7 @@ OPS = {
     ),
     "identity": elementwise_op(
         name="identity",
-        summary="x: the floor, what a bridge costs with nothing to do",
+        summary="x: the bridge baseline, what a callback costs with nothing to do",
         source="https://www.tensorflow.org/api_docs/python/tf/identity",
         make_inputs=uniform(-1.0, 1.0),
         numpy=identity,

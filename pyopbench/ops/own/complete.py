@@ -312,7 +312,7 @@ def _kernel_of(own: OwnOp, folder: Path) -> Path | None:
         return None
     path = folder / own.kernel
     if not path.is_file():
-        raise wrong("there is no such kernel", path, "a C++ file beside the file of the op")
+        raise wrong("there is no such kernel", path, "a C++ file next to the file of the op")
     return path
 
 

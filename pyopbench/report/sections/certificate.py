@@ -84,12 +84,12 @@ def rows_of(certificate: Certificate) -> tuple[Row, ...]:
     equivalent = f"{_of(identical.equivalent, identical)} ({shown}, at least "
     return (
         (
-            "identical, found equivalent",
+            "A/A controls, found equivalent",
             f"{equivalent}{formatting.percent(identical.equivalent_bound)})",
             f"at least {formatting.percent(LEAST_EQUIVALENT)}",
         ),
         (
-            "identical, found different",
+            "A/A controls, found different",
             _share(identical, "at most"),
             f"at most {formatting.percent(MOST_FALSE)}{bound}",
         ),

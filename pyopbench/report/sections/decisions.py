@@ -60,7 +60,7 @@ def _head(judgement: Judgement) -> tuple[Block, ...]:
     warnings = tuple(Paragraph(f"Warning: {warning.text()}", "warn") for warning in judgement.run.warnings)
     if not judgement.decisions:
         return (
-            Paragraph("There is no decision, because no variant was measured beside the callback.", "warn"),
+            Paragraph("There is no decision, because no variant was measured alongside the callback.", "warn"),
             *warnings,
         )
     what = blocked(judgement)

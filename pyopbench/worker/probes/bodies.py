@@ -53,7 +53,7 @@ def breakpoints(subject: Subject) -> Seen:
     usual, sys.breakpointhook = sys.breakpointhook, stop
     try:
         function = subject.function(body, NO_GRADIENT)
-        require_equal("what it computes", function(subject.x), subject.expected)
+        require_equal("the result", function(subject.x), subject.expected)
         before = len(stops)
         for _ in range(BREAKPOINT_CALLS):
             function(subject.x)
@@ -62,7 +62,7 @@ def breakpoints(subject: Subject) -> Seen:
     later = len(stops) - before
     if later < BREAKPOINT_CALLS:
         raise Fails(f"stops while it is traced: {before}; in {BREAKPOINT_CALLS} calls after that: {later}")
-    require_equal("what the breakpoint sees", np.asarray(stops[-1]), subject.numbers)
+    require_equal("the value at the breakpoint", np.asarray(stops[-1]), subject.numbers)
     return Seen("in every call, with values")
 
 
@@ -117,7 +117,7 @@ def concurrent_calls(subject: Subject) -> Seen:
 def _call_once(function: Any, subject: Subject, place: int) -> None:
     factor = 1 + place / THREADED_CALLS
     x, numbers = subject.x * factor, np.array(VALUES) * factor
-    require_equal(f"what call {place} computes", function(x), numbers**3)
+    require_equal(f"the result of call {place}", function(x), numbers**3)
     require_equal(f"the gradient of call {place}", gradient_of(function, x), first_derivative(numbers))
 
 

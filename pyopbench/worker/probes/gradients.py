@@ -43,7 +43,7 @@ def closure_variable(subject: Subject) -> Seen:
     function, x = subject.function(body), subject.x
     with tf.GradientTape() as tape:
         y = function(x) + 2 * variable * x
-    require_equal("what it computes", y, 1.5 * np.array(VALUES) ** 3 + 3 * np.array(VALUES))
+    require_equal("the result", y, 1.5 * np.array(VALUES) ** 3 + 3 * np.array(VALUES))
     expected = np.sum(np.array(VALUES) ** 3 + 2 * np.array(VALUES))
     require_equal("the gradient by the variable", tape.gradient(y, variable), expected)
     return Seen()
@@ -88,7 +88,7 @@ def mirrored(subject: Subject) -> Seen:
     values, gradients = map(strategy.experimental_local_results, found)
     for place, (value, gradient) in enumerate(zip(values, gradients, strict=True)):
         x = (1 + place) * np.array(VALUES)
-        require_equal(f"what replica {place} computes", value, x**3)
+        require_equal(f"the result of replica {place}", value, x**3)
         require_equal(f"the gradient in replica {place}", gradient, first_derivative(x))
     return Seen()
 
@@ -130,6 +130,6 @@ def while_loop(subject: Subject) -> Seen:
     y, slope = np.array(VALUES), np.ones(len(VALUES))
     for _ in range(ROUNDS):
         slope, y = slope * 3 * y**2 / 2, y**3 / 2
-    require_equal("what the loop computes", loop(subject.x), y)
+    require_equal("the result of the loop", loop(subject.x), y)
     require_equal("the gradient of loop(x) + x**2", gradient_of(loop, subject.x), slope + 2 * np.array(VALUES))
     return Seen()

@@ -54,7 +54,7 @@ def graphdef(subject: Subject) -> Seen:
     """Take the GraphDef of a v1 graph here, and run it in a new process."""
     serialized = graph_of(subject).as_graph_def().SerializeToString()
     found = subject.elsewhere(import_and_run, serialized, *subject.arrays)
-    subject.require_values("what the graph computes", found)
+    subject.require_values("the result of the graph", found)
     return Seen("with the library of the op loaded before" if subject.libraries else "")
 
 
@@ -77,7 +77,7 @@ def save(subject: Subject) -> str:
 def savedmodel(subject: Subject) -> Seen:
     """Save here, load and call in a new process."""
     found = subject.elsewhere(load, save(subject), *subject.arrays)
-    subject.require_values("what the loaded model computes", found)
+    subject.require_values("the result of the loaded model", found)
     return Seen("with the library of the op loaded before" if subject.libraries else "")
 
 
@@ -108,7 +108,7 @@ def savedmodel_beside_callbacks(subject: Subject) -> Seen:
     """
     kind = "EagerPyFunc" if "EagerPyFunc" in str(graph_of(subject).as_graph_def()) else "PyFunc"
     found = subject.elsewhere(load_beside, kind, save(subject), *subject.arrays, peer=f"with callbacks: {kind}")
-    subject.require_values("what the loaded model computes", found)
+    subject.require_values("the result of the loaded model", found)
     return Seen()
 
 
@@ -121,7 +121,7 @@ def start_server() -> tf.distribute.Server:
 def server_same_process(subject: Subject) -> Seen:
     """Run a v1 graph by a `tf.distribute.Server` of this process."""
     found = run_graph(graph_of(subject), start_server().target, subject.arrays)
-    subject.require_values("what the server computes", found)
+    subject.require_values("the result of the server", found)
     return Seen()
 
 
@@ -133,7 +133,7 @@ def target() -> str:
 def server_other_process(subject: Subject) -> Seen:
     """Run a v1 graph by a `tf.distribute.Server` of another process."""
     found = run_graph(graph_of(subject), subject.elsewhere(target), subject.arrays)
-    subject.require_values("what the server computes", found)
+    subject.require_values("the result of the server", found)
     return Seen("with the library of the op loaded there" if subject.libraries else "")
 
 
@@ -153,7 +153,7 @@ def tflite(subject: Subject) -> Seen:
     converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS, tf.lite.OpsSet.SELECT_TF_OPS]
     model = tf.lite.Interpreter(model_content=converter.convert())
     names = [spec.name for spec in concrete.structured_input_signature[0]]
-    subject.require_values("what TFLite computes", _call_model(model, names, subject.arrays))
+    subject.require_values("the result of TFLite", _call_model(model, names, subject.arrays))
     return Seen()
 
 
@@ -189,5 +189,5 @@ def _place_of_output(name: str) -> int:
 
 def xla(subject: Subject) -> Seen:
     """Call it under `tf.function(jit_compile=True)`."""
-    subject.require_values("what XLA computes", subject.function(jit_compile=True)(*subject.tensors))
+    subject.require_values("the result of XLA", subject.function(jit_compile=True)(*subject.tensors))
     return Seen()

@@ -91,7 +91,7 @@ def data_service(subject: Subject) -> Seen:
     distributed = tf.data.experimental.service.distribute(SERVICE_MODE, subject.elsewhere(target))
     data = tf.data.Dataset.from_tensors(subject.x).repeat(SERVICE_ELEMENTS).map(subject.build(gradient=NO_GRADIENT))
     for found in data.apply(distributed):
-        subject.require_values("what the service computes", found)
+        subject.require_values("the result of the service", found)
     return Seen("with the library of the op loaded there" if subject.libraries else "")
 
 
@@ -124,7 +124,7 @@ def read_maps(variant: str) -> None:
     for threads, calls in ((1, None), (1, 4), (4, 4)):
         data = tf.data.Dataset.from_tensors(subject.x).repeat(FUNCTION_ELEMENTS).map(function, num_parallel_calls=calls)
         for found in data.with_options(few_threads(threads)):
-            subject.require_values("what the body gives", found)
+            subject.require_values("the result of the body", found)
 
 
 WARM_ELEMENTS = 1_000
@@ -273,7 +273,7 @@ def mirrored_input(subject: Subject) -> Seen:
     found = []
     for batch in strategy.experimental_distribute_dataset(batches):
         found += [part.numpy() for part in strategy.experimental_local_results(batch)]
-    require_equal("what the replicas were given", np.concatenate(found), inputs.astype(np.float64) ** 3)
+    require_equal("the input of the replicas", np.concatenate(found), inputs.astype(np.float64) ** 3)
     return Seen()
 
 

@@ -23,9 +23,11 @@ PROBES = {
     "map_function": Probe("a tf.function inside the body, in tf.data maps", pipelines.map_function),
     "map_memory": Probe("memory after 10,000 calls in tf.data maps", pipelines.map_memory),
     "map_order": Probe("a deterministic parallel map calls the body in order", pipelines.map_order),
-    "map_python_loop": Probe("tf.data parallel map of a Python loop: two calls beside one", pipelines.map_python_loop),
+    "map_python_loop": Probe(
+        "tf.data parallel map of a Python loop: two calls at once against one", pipelines.map_python_loop
+    ),
     "map_released": Probe(
-        "tf.data parallel map of a body that releases the GIL: two calls beside one", pipelines.map_released
+        "tf.data parallel map of a body that releases the GIL: two calls at once against one", pipelines.map_released
     ),
     "memory_growth": Probe("memory after thousands of calls", bodies.memory_growth),
     "mirrored": Probe("MirroredStrategy over two logical CPUs, with its gradient", gradients.mirrored),

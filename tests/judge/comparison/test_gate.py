@@ -184,7 +184,7 @@ def test_the_control_says_what_noise_alone_did(tmp_path: Path) -> None:
     assert gate.twins is not None
     farthest = formatting.points(max(abs(case.verdict.ratio - 1) for case in gate.twins.cases))
     found = (
-        "Control: r0 against itself, 2 pairs: 0 found different, 2 equivalent, 0 unresolved; largest difference "
+        "A/A control: r0 against itself, 2 pairs: 0 found different, 2 equivalent, 0 unresolved; largest difference "
         f"{farthest}."
     )
     assert gate.control_text() == found
@@ -192,11 +192,11 @@ def test_the_control_says_what_noise_alone_did(tmp_path: Path) -> None:
     assert apart.twins is not None
     farthest = formatting.points(max(abs(case.verdict.ratio - 1) for case in apart.twins.cases))
     assert apart.control_text() == (
-        "Control: r0 against itself, 2 pairs: 1 found different, 1 equivalent, 0 unresolved; largest difference "
+        "A/A control: r0 against itself, 2 pairs: 1 found different, 1 equivalent, 0 unresolved; largest difference "
         f"{farthest}. Noise alone causes differences of this size here."
     )
     without = replace(gate, twins=None)
-    assert without.control_text() == ("No identical pair was measured, so the effect of noise alone is unknown.")
+    assert without.control_text() == ("No A/A control was measured, so the effect of noise alone is unknown.")
 
 
 def test_values_are_the_same_or_differ(tmp_path: Path) -> None:
