@@ -23,9 +23,7 @@ import pyopbench
 from pyopbench.cli.errors import run_command
 from pyopbench.model import options
 from pyopbench.model.options import Option
-from pyopbench.model.ownership import trust
-from pyopbench.store import open_file
-from pyopbench.store.integrity import allowance
+from pyopbench.model.read_policy import ReadPolicy, reading_by
 
 EPILOG = (
     "**Exit codes**: 0 success; 1 a wrong result, a slowdown, changed values or a failed certificate; 2 bad usage or "
@@ -338,11 +336,14 @@ def _caller(command: Command) -> Callable[..., None]:
 def _run(command: Command, context: typer.Context, given: Mapping[str, Any]) -> int:
     values = {one.name: one.value_of(given[one.name]) for one in command.options}
     own = {one.name: values[one.name] for one in command.options if one not in options.OF_THE_COMMAND_LINE}
-    trust.everybody = values.get("trust_folder", False)
-    allowance.changed = values.get("allow_changed", False)
-    open_file.limit.most_bytes = dict(values.get("settings", {})).get("file_limit")
+    policy = ReadPolicy(
+        takes_changed=values.get("allow_changed", False),
+        trusts_everybody=values.get("trust_folder", False),
+        most_bytes=dict(values.get("settings", {})).get("file_limit"),
+    )
     module, _, function = command.handler.partition(":")
     with ExitStack() as stack:
+        stack.enter_context(reading_by(policy))
         if command.keeps_what_it_reads:
             stack.enter_context(_few_collections())
         handler = getattr(import_module(f"pyopbench.cli.{module}"), function)

@@ -12,7 +12,7 @@ from pyopbench.find.call_sites import CallSite, find_sites
 from pyopbench.find.graphs import GraphSite, find_nodes, find_nodes_in_text
 from pyopbench.model.errors import BadInput
 from pyopbench.model.paths import real_path
-from pyopbench.store.open_file import GRAPH, SOURCE, Kind, limit, read_bytes
+from pyopbench.store.open_file import GRAPH, SOURCE, Kind, most_bytes_of, read_bytes
 
 SOURCES = {".py", ".pyi", ".pyw"}
 BINARY_GRAPHS = {".pb"}
@@ -114,7 +114,7 @@ def _scan_file(path: Path, found: Scan, seen: set[tuple[int, int]]) -> None:
     name = str(path)
     try:
         status = path.stat()
-        most = limit.of(_kind_of(path))
+        most = most_bytes_of(_kind_of(path))
         if not stat.S_ISREG(status.st_mode):  # a pipe would be waited for
             found.broken.append(Broken(name, "neither a file nor a folder"))
         elif status.st_size > most:

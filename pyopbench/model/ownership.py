@@ -7,23 +7,13 @@ question before it takes settings from a folder (`safe.directory`).
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from pyopbench.model.errors import BadInput
+from pyopbench.model.read_policy import policy
 
 SUDO_USER = "SUDO_UID"
 """Holds, under sudo, the user who asked; their folders are not somebody else's."""
-
-
-@dataclass
-class Trust:
-    """Whether folders of other users are written into; `--trust-folder` says so."""
-
-    everybody: bool = False
-
-
-trust = Trust()
 
 
 def require_own(folder: Path) -> None:
@@ -42,7 +32,7 @@ def require_own(folder: Path) -> None:
             received=repr(str(folder)),
             hint="a path without null characters, in characters that the file system can store; choose another folder",
         ) from error
-    if trust.everybody or owner in _own_ids():
+    if policy().trusts_everybody or owner in _own_ids():
         return
     raise BadInput(
         "the folder belongs to another user, so pyopbench does not write into it",

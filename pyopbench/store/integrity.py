@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pyopbench.model.errors import BadInput
+from pyopbench.model.read_policy import policy
 
 KEY = "crc32"
 END = re.compile(rb',\n "crc32": "([0-9a-f]{8})"\n\}\n\Z')
@@ -24,16 +25,6 @@ LINE_END = re.compile(rb',"crc32":"([0-9a-f]{8})"\}\Z')
 LINE_END_BYTES = 20
 
 State = Literal["whole", "changed"]
-
-
-@dataclass
-class Allowance:
-    """Whether results are read that were changed after they were written; `--allow-changed` says so."""
-
-    changed: bool = False
-
-
-allowance = Allowance()
 
 
 @dataclass(frozen=True)
@@ -70,7 +61,7 @@ def require_whole(path: object, content: bytes, hint: str) -> None:
     Raises:
         BadInput: it was.
     """
-    if seal_of(content).state == "changed" and not allowance.changed:
+    if seal_of(content).state == "changed" and not policy().takes_changed:
         raise refusal(f"{path}: its checksum does not match its content", hint)
 
 

@@ -19,11 +19,12 @@ from typing import IO
 import msgspec
 
 from pyopbench.model.errors import BadInput, CannotStore
+from pyopbench.model.read_policy import policy
 from pyopbench.model.write_file import open_to_change, opened_folder, sync_folder
 from pyopbench.model.write_file import write_atomically as write_atomically  # noqa: PLC0414 - for who stores
 from pyopbench.store import integrity, open_file
 from pyopbench.store.content import RunContent
-from pyopbench.store.integrity import LineChecker, Seal, allowance
+from pyopbench.store.integrity import LineChecker, Seal
 from pyopbench.store.lines import AnyLine, GroupLine, decode_line
 from pyopbench.store.strict_json import convert, corrupt, parse_at, storable
 from pyopbench.store.warnings import Changed, UnfinishedLine
@@ -296,7 +297,7 @@ def require_unchanged(warnings: Iterable[object]) -> None:
         BadInput: something was; names the file and the first lines.
     """
     found = [one for one in warnings if isinstance(one, Changed)]
-    if not found or allowance.changed:
+    if not found or policy().takes_changed:
         return
     first = found[0]
     lines = ", ".join(f"{line:,}" for line in first.lines[:MOST_SHOWN])

@@ -29,11 +29,8 @@ STARTING = {
     "pyopbench.model.errors",
     "pyopbench.model.formatting",
     "pyopbench.model.options",
-    "pyopbench.model.ownership",
     "pyopbench.model.parse",
-    "pyopbench.store",
-    "pyopbench.store.integrity",
-    "pyopbench.store.open_file",
+    "pyopbench.model.read_policy",
 }
 """What `pyopbench --help` and `version` import of pyopbench."""
 HEAVY = {"altair", "dask", "jinja2", "msgspec", "numpy", "pandas", "platformdirs", "scipy", "tensorflow"}

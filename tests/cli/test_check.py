@@ -12,7 +12,7 @@ import stored
 from commands import require_whole
 from pyopbench.cli.app import make_app
 from pyopbench.model.errors import BadInput
-from pyopbench.store import integrity, run_folder
+from pyopbench.store import run_folder
 
 CASE = stored.case("well")
 
@@ -23,8 +23,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def _changed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(integrity.allowance, "changed", False)
+def _changed(folder: Path) -> None:
     path = folder / run_folder.SAMPLES_FILE
     path.write_bytes(path.read_bytes().replace(b"0.5", b"0.4", 1))
 

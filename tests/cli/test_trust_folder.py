@@ -13,7 +13,6 @@ import placement_files
 import probe_files
 from commands import Call, told
 from pyopbench.engine import copies, probe
-from pyopbench.model.ownership import trust
 
 STRANGER = 54321
 
@@ -31,7 +30,6 @@ def measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     put(probe, "try_all", probe_files.document(probe_files.row("xla", "native")))
     monkeypatch.setattr(probe, "all_attempts", lambda *wanted: [])
     monkeypatch.setattr("platformdirs.user_data_dir", lambda name, appauthor: str(tmp_path / "data"))
-    monkeypatch.setattr(trust, "everybody", False)
     return seen
 
 

@@ -10,6 +10,7 @@ import pytest
 from pyopbench.model import ownership
 from pyopbench.model.errors import BadInput
 from pyopbench.model.ownership import require_own
+from pyopbench.model.read_policy import ReadPolicy, reading_by
 
 OTHER = 54321
 
@@ -38,9 +39,9 @@ def test_a_folder_of_another_user_is_refused(foreign: Path) -> None:
         require_own(foreign)
 
 
-def test_it_is_written_into_where_that_is_asked_for(foreign: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ownership.trust, "everybody", True)
-    require_own(foreign)
+def test_it_is_written_into_where_that_is_asked_for(foreign: Path) -> None:
+    with reading_by(ReadPolicy(trusts_everybody=True)):
+        require_own(foreign)
 
 
 def test_under_sudo_the_folders_of_who_asked_are_no_other_users(

@@ -37,6 +37,7 @@ from pyopbench.judge.pipeline import TrainingStep
 from pyopbench.judge.pipeline import judge as judge_pipeline
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import BadInput
+from pyopbench.model.read_policy import ReadPolicy, reading_by
 from pyopbench.report import gate as gate_report
 from pyopbench.report import write as report_files
 from pyopbench.report import write_pipeline
@@ -274,7 +275,6 @@ KINDS: dict[str, tuple[Callable[[Path], Path], list[str]]] = {
 @pytest.fixture(autouse=True)
 def _own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("platformdirs.user_data_dir", lambda name, appauthor: str(tmp_path / "data"))
-    monkeypatch.setattr(integrity.allowance, "changed", False)
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -440,8 +440,8 @@ def test_a_changed_file_beside_a_run_is_left_out_with_a_warning(tmp_path: Path) 
     judgement = judge([folder], Judging("well", 0.03))
     assert judgement.run.probes is None
     assert [one.kind for one in judgement.run.warnings] == ["unreadable_file"]
-    integrity.allowance.changed = True
-    allowed = judge([folder], Judging("well", 0.03))
+    with reading_by(ReadPolicy(takes_changed=True)):
+        allowed = judge([folder], Judging("well", 0.03))
     assert allowed.run.probes is not None
     assert [one.kind for one in allowed.run.warnings] == ["changed"]
 

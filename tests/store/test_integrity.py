@@ -13,6 +13,7 @@ import pytest
 import stored
 from places import ROOT
 from pyopbench.model.errors import BadInput
+from pyopbench.model.read_policy import ReadPolicy, reading_by
 from pyopbench.store import integrity, read, run_folder
 from pyopbench.store.check import check_folder
 from pyopbench.store.integrity import LineChecker, seal_of
@@ -90,15 +91,13 @@ def test_a_run_that_is_written_anew_with_the_same_values_is_changed(folder: Path
 
 
 @pytest.mark.parametrize("name", [run_folder.RUN_FILE, run_folder.SAMPLES_FILE])
-def test_changed_results_are_read_only_where_that_is_allowed(
-    folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_changed_results_are_read_only_where_that_is_allowed(folder: Path, name: str) -> None:
     path = folder / name
     path.write_bytes(path.read_bytes().replace(b"0.5", b"0.4", 1))
     with pytest.raises(BadInput):
         read.read_one([folder])
-    monkeypatch.setattr(integrity.allowance, "changed", True)
-    assert [type(one) for one in read.read_one([folder]).warnings] == [Changed]
+    with reading_by(ReadPolicy(takes_changed=True)):
+        assert [type(one) for one in read.read_one([folder]).warnings] == [Changed]
 
 
 def test_a_run_without_a_checksum_is_changed(folder: Path) -> None:

@@ -13,14 +13,10 @@ import probe_files
 import sharded
 import stored
 from pyopbench.model.errors import BadInput, CannotStore, NothingMeasured
-from pyopbench.store import integrity, merge, probes, run_folder, run_sides
+from pyopbench.model.read_policy import ReadPolicy, reading_by
+from pyopbench.store import merge, probes, run_folder, run_sides
 from pyopbench.store.check import check_folder
 from pyopbench.store.read import read_one
-
-
-@pytest.fixture(autouse=True)
-def _usual(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(integrity.allowance, "changed", False)
 
 
 @pytest.fixture
@@ -291,12 +287,10 @@ def test_what_contradicts_is_no_hole(shards: list[Path], tmp_path: Path, spoil: 
     refused(shards, tmp_path / "merged", allow_missing=True)
 
 
-def test_what_was_changed_is_taken_where_that_is_allowed(
-    shards: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_changed_is_taken_where_that_is_allowed(shards: list[Path], tmp_path: Path) -> None:
     change(shards[1])
-    monkeypatch.setattr(integrity.allowance, "changed", True)
-    assert merge.merge(shards, tmp_path / "merged").holes == ()
+    with reading_by(ReadPolicy(takes_changed=True)):
+        assert merge.merge(shards, tmp_path / "merged").holes == ()
 
 
 def test_several_problems_are_named_at_once_and_the_rest_counted(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 import stored
 from pyopbench.model.errors import BadInput
+from pyopbench.model.read_policy import ReadPolicy, reading_by
 from pyopbench.store import (
     certificate,
     copy_costs,
@@ -23,7 +24,7 @@ from pyopbench.store import (
     threads_file,
 )
 from pyopbench.store.foreign import common
-from pyopbench.store.open_file import LONGEST_LINE_BYTES, MIX, SAMPLES, Limit
+from pyopbench.store.open_file import LONGEST_LINE_BYTES, MIX, SAMPLES
 
 
 def link(path: Path) -> None:
@@ -104,14 +105,15 @@ def test_what_may_not_be_read_is_refused_with_the_reason(tmp_path: Path, monkeyp
     assert stored.refusal(lambda: open_file.read_bytes(path, MIX)) == f"{path}: Permission denied"
 
 
-def test_the_limit_can_be_raised_and_not_lowered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limit_can_be_raised_and_not_lowered(tmp_path: Path) -> None:
     path = tmp_path / "mix.csv"
     path.write_bytes(b"x" * (MIX.most_bytes + 1))
     told = f"{path}: {MIX.most_bytes + 1:,} bytes, of at most {MIX.most_bytes:,}"
     assert stored.refusal(lambda: open_file.read_bytes(path, MIX)) == told
-    monkeypatch.setattr(open_file, "limit", Limit(MIX.most_bytes + 1))
-    assert len(open_file.read_bytes(path, MIX)) == MIX.most_bytes + 1
-    assert Limit(1).of(MIX) == MIX.most_bytes
+    with reading_by(ReadPolicy(most_bytes=MIX.most_bytes + 1)):
+        assert len(open_file.read_bytes(path, MIX)) == MIX.most_bytes + 1
+    with reading_by(ReadPolicy(most_bytes=1)):
+        assert open_file.most_bytes_of(MIX) == MIX.most_bytes
 
 
 def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
