@@ -45,8 +45,9 @@ def test_each_revision_is_planned_and_computed_in_its_own_worktree(project: Path
     names = bring_own(["my_op.py"], [])
     axes = Axes(ops=tuple(names), variants=("py_function_numpy", "numpy_function"), parts=False, quick=True)
     request = plan.Request(axes, settings.QUICK, "py_function_numpy", ("pyopbench", "run"))
-    folder, begun = sides.begin(tmp_path / "run", request, AskedSides(revisions=("HEAD~2", "HEAD~1", "HEAD")))
-    first, second, broken, twin = run_sides.read_all(folder)
+    begun = sides.begin(tmp_path / "run", request, AskedSides(revisions=("HEAD~2", "HEAD~1", "HEAD")))
+    first, second, broken, twin = begun.sides
+    assert begun.sides == tuple(run_sides.read_all(begun.folder)), "they are held as they are read back"
     (difference,) = second.values.differences
     assert (second.values.compared, difference.kind) == (1, "outputs")
     assert difference.reason == (
@@ -54,5 +55,5 @@ def test_each_revision_is_planned_and_computed_in_its_own_worktree(project: Path
     )
     assert broken.problem is not None
     assert "no_such_module" in broken.problem
-    assert [one.folder for one in begun] == [first.folder, second.folder, twin.folder]
+    assert [side.folder for side in begun.measured] == [first.folder, second.folder, twin.folder]
     assert stored.read_run(first.folder)["cases"] == stored.read_run(second.folder)["cases"]
