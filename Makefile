@@ -1,12 +1,14 @@
 # make decide    measure the built-in ops and write the decision report
 # make test      run the tests; make test ARGS='-k sinh' some of them
+# make test-all  run the slow tests too: whole runs, browsers, fuzzing, and
+#                every kernel and documented command
 # make lint      check style and types, and workflows where actionlint is installed
 # make fuzz      commands over 20,000 tampered results (make fuzz COUNT=2000)
 # make fuzz-forever
 #                the same until Ctrl-C, or for make fuzz-forever SECONDS=3600;
 #                what fails is kept in .fuzz/
 # make docs      build the pages of docs/ into .site/, strictly
-# make lock      recompile requirements/*.txt and pyopbench/run/locks/*.txt
+# make lock      recompile requirements/*.txt and pyopbench/engine/locks/*.txt
 # make asv       measure this commit with asv on several TensorFlow versions
 #                and write its pages (a quarter of an hour)
 # make peers     measure identical code with asv, pytest-benchmark, pyperf and
@@ -25,7 +27,7 @@ SHELL := /bin/sh
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .SUFFIXES:
-.PHONY: help decide test fuzz fuzz-forever lint versions lock lock-versions peers asv docs clean
+.PHONY: help decide test test-all fuzz fuzz-forever lint versions lock lock-versions peers asv docs clean
 
 VENV_PYTHON := .venv/bin/python
 UV := .venv/bin/uv
@@ -45,18 +47,20 @@ help:
 decide: .venv/.run
 	@.venv/bin/pyopbench run --quick
 
-# What measures runs alone, afterwards, collected from the files that the first part has found to have any. Exit code 5
-# of pytest is that ARGS has chosen nothing of one of the two; without ARGS it is a part that has lost its tests.
-MEASURING := .venv/measuring
+# The parts of the suite are those of tests/conftest.py. What measures runs alone. Exit code 5 of pytest means that ARGS
+# chose nothing of a part; without ARGS, that the part has lost its tests.
+PARTS = status=0; chosen=no; run() { part=$$1; shift; echo "== tests: $$part"; \
+	$(VENV_PYTHON) -m pytest --part=$$part "$$@" $(ARGS); \
+	case $$?$(if $(ARGS),,-all) in 0*) chosen=yes ;; 5) ;; *) chosen=yes; status=1 ;; esac; }; \
+	run quick $(TEST_PROCESSES); run quick-alone
+SUMMARY = [ $$chosen = yes ] || { echo "== no test is chosen"; exit 1; }; \
+	[ $$status = 0 ] && echo "== all tests passed" || { echo "== tests failed"; exit 1; }
 
 test: .venv/.dev
-	@rm -f $(MEASURING); status=0; chosen=no; \
-	run() { echo "== tests $$1"; shift; $(VENV_PYTHON) -m pytest --measuring-files=$(MEASURING) "$$@" $(ARGS); \
-	case $$?$(if $(ARGS),,-all) in 0*) chosen=yes ;; 5) ;; *) chosen=yes; status=1 ;; esac; }; \
-	run "that measure nothing, in several processes" -m "not measures" $(TEST_PROCESSES); \
-	run "that measure, one after another" -m measures; \
-	[ $$chosen = yes ] || { echo "== no test is chosen"; exit 1; }; \
-	[ $$status = 0 ] && echo "== all tests passed" || { echo "== tests failed"; exit 1; }
+	@$(PARTS); $(SUMMARY)
+
+test-all: .venv/.dev
+	@$(PARTS); run slow $(TEST_PROCESSES); run slow-alone; $(SUMMARY)
 
 COUNT ?= 20000
 
@@ -90,15 +94,15 @@ lock: .venv/.uv lock-versions
 # them, on Windows only.
 lock-versions: .venv/.uv
 	@echo "tensorflow-intel ; sys_platform == 'never'" > .venv/overrides.in
-	@for lock in pyopbench/run/locks/*.txt; do version=$$(basename "$$lock" .txt); echo "$$version"; \
+	@for lock in pyopbench/engine/locks/*.txt; do version=$$(basename "$$lock" .txt); echo "$$version"; \
 	printf "%s\n" "tensorflow-cpu==$$version ; sys_platform == 'linux' and platform_machine != 'aarch64'" \
 	"tensorflow==$$version ; sys_platform == 'darwin' or (sys_platform == 'linux' and platform_machine == 'aarch64')" \
 	> .venv/version.in; \
-	$(COMPILE) --no-annotate --override .venv/overrides.in pyopbench/run/locks/requirements.in .venv/version.in -o "$$lock" || exit; done
+	$(COMPILE) --no-annotate --override .venv/overrides.in pyopbench/engine/locks/requirements.in .venv/version.in -o "$$lock" || exit; done
 
 # Exit code 2 is a TensorFlow that has no wheels for this Python.
 versions: .venv/.dev
-	@status=0; for lock in pyopbench/run/locks/*.txt; do version=$$(basename "$$lock" .txt); echo "== TensorFlow $$version"; \
+	@status=0; for lock in pyopbench/engine/locks/*.txt; do version=$$(basename "$$lock" .txt); echo "== TensorFlow $$version"; \
 	.venv/bin/pyopbench verify --tf "$$version" || [ $$? -eq 2 ] || status=1; done; \
 	PYOPBENCH_EVERY_VERSION=1 $(VENV_PYTHON) -m pytest tests/worker/test_count_copies.py || status=1; exit $$status
 

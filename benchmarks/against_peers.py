@@ -3,9 +3,9 @@
     python benchmarks/against_peers.py --out results/against-peers --json peers.json
     python benchmarks/against_peers.py --tools asv,pyopbench --cases 6
 
-Every tool times the callables that `pyopbench.prepare.prepare.prepare` returns; one tool runs after the other. The
-table goes to stdout, progress to stderr. Exit codes: 0 done, 1 a tool failed, 2 bad usage. docs/against-peers.md says
-what it means.
+Every tool times the callables that `pyopbench.worker.prepare.prepare.prepare` returns; one tool runs after the other.
+The table goes to stdout, progress to stderr. Exit codes: 0 done, 1 a tool failed, 2 bad usage. docs/against-peers.md
+says what it means.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from peers import asv, own, pyperf, pytest_benchmark, table
 from peers.cases import cases, environment_of
 from peers.figures import Row
 from peers.processes import PeerFailed, Task
-from pyopbench.core.errors import PyopbenchError
-from pyopbench.core.model import Case
+from pyopbench.model.case import Case
+from pyopbench.model.errors import PyopbenchError
 
 TOOLS = ("pyopbench", "pytest-benchmark", "asv", "pyperf")
 """The quick ones first: what is done is in the JSON file, also if the rest is interrupted."""

@@ -30,8 +30,8 @@ from typing import Any
 import stored_document
 from bodies import find, tables
 from bodies.find import BLOCKS, SEEDS
-from pyopbench.core.errors import BadInput
-from pyopbench.core.parse import parse_duration
+from pyopbench.model.errors import BadInput
+from pyopbench.model.parse import parse_duration
 
 EXAMINE = Path(find.__file__).with_name("examine.py")
 STORED = Path(__file__).resolve().parents[1] / "results" / "corpus.json"

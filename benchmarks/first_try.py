@@ -23,7 +23,7 @@ from typing import Any
 
 import first_try_tables as tables
 import stored_document
-from pyopbench.core.errors import BadInput
+from pyopbench.model.errors import BadInput
 
 FILES = Path(__file__).with_name("libraries")
 STORED = Path(__file__).resolve().parents[1] / "results" / "first_try.json"

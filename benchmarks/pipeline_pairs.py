@@ -28,7 +28,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyopbench.core.arrangement import Arrangement
+from pyopbench.model.arrangement import Arrangement
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -65,12 +65,12 @@ def measure_launch(launch: int, pairs: int, share: float, warm: int | None) -> d
     """
     import tensorflow as tf
 
-    from pyopbench.core.discover import bring_own
-    from pyopbench.core.model import BASELINE
-    from pyopbench.run.pipeline import BLOCK_SECONDS
+    from pyopbench.engine.pipeline import BLOCK_SECONDS
+    from pyopbench.model.case import BASELINE
+    from pyopbench.model.discover import bring_own
     from pyopbench.worker.pipeline.elements import make_elements
     from pyopbench.worker.pipeline.form import PipelineContext, PipelineSettings
-    from pyopbench.worker.pipeline.running import RunningPipeline
+    from pyopbench.worker.pipeline.measure import RunningPipeline
 
     tf.config.set_visible_devices([], "GPU")
     (op,) = bring_own([str(BODY)], [])

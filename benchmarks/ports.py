@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from bodies import find
-from pyopbench.core.errors import BadInput, PyopbenchError, WrongResult
-from pyopbench.core.own_target import bring, read_target
-from pyopbench.core.portable import PORTABLE
-from pyopbench.run.port import TOOLS, which_ruff, write_port
+from pyopbench.engine.port import TOOLS, which_ruff, write_port
+from pyopbench.model.errors import BadInput, PyopbenchError, WrongResult
+from pyopbench.model.own_target import bring, read_target
+from pyopbench.model.portable import PORTABLE
 
 TEST_SECONDS = 300.0
 
@@ -76,9 +76,9 @@ def _port(path: Path, variant: str, out: Path) -> tuple[str, str]:
     try:
         written = write_port(target, variant, out, TEST_SECONDS, replace(TOOLS, ask=_answer))
     except WrongResult as error:
-        return "failed", f"{error.what}: {error.received}"[:300].replace("\n", " ")
+        return "failed", f"{error.message}: {error.received}"[:300].replace("\n", " ")
     except PyopbenchError as error:
-        return "refused", f"{error.what}, {error.received}"
+        return "refused", f"{error.message}, {error.received}"
     # What is said of the body's own file stands in the port too, as all does that is not of NumPy.
     of_body = _findings(path.parent, [one.name for one in path.parent.glob("*.py")])
     findings = _findings(out.parent, [written.port.name, written.test.name]) - of_body
@@ -97,7 +97,7 @@ def _findings(folder: Path, names: Sequence[str]) -> set[str]:
 
 def _answer(request: dict[str, Any]) -> dict[str, Any]:
     """Answer in this process, which has TensorFlow already, instead of by a worker for each."""
-    from pyopbench.worker.port import write_port as answer
+    from pyopbench.worker.requests import write_port as answer
 
     return answer(request, lambda event: None)
 

@@ -26,11 +26,11 @@ import tensorflow as tf
 
 from bodies import find
 from bodies.random_inputs import Tally, draw_and_compare
-from pyopbench.catalogue.load import load_op, load_variants
-from pyopbench.catalogue.own.explain import explain
-from pyopbench.core.discover import bring_own
-from pyopbench.core.errors import BadInput
-from pyopbench.core.model import NO_GRADIENT, Case
+from pyopbench.model.case import NO_GRADIENT, Case
+from pyopbench.model.discover import bring_own
+from pyopbench.model.errors import BadInput
+from pyopbench.ops.load import load_op, load_variants
+from pyopbench.ops.own.explain import explain
 
 SHOWN = 3
 """How many inputs are printed for each body."""

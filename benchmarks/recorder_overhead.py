@@ -23,7 +23,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.ops import script_ops
 
-from pyopbench.callbacks.injected.recorder import Recorder
+from pyopbench.find.injected.recorder import Recorder
 
 CALLS = 20
 ROUNDS = 1000

@@ -10,8 +10,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from pyopbench.core.cores import usable_cores
-from pyopbench.core.errors import BadInput
+from pyopbench.model.cores import usable_cores
+from pyopbench.model.errors import BadInput
 
 MADE_WITH = ("version", "environment", "settings")
 """Keys that have to be equal for a run to go on with what another one stored."""
@@ -60,7 +60,7 @@ def read_to_go_on(path: Path, begun: Mapping[str, Any]) -> dict[str, Any]:
             "there is nothing to go on with",
             received=str(path),
             legal="a file that this script wrote",
-            next_step="leave out --resume",
+            hint="leave out --resume",
         )
     stored: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     for what in MADE_WITH:
@@ -69,7 +69,7 @@ def read_to_go_on(path: Path, begun: Mapping[str, Any]) -> dict[str, Any]:
                 f"{path} was made with another {what}, so this run cannot go on with it",
                 received=json.dumps(stored.get(what)),
                 legal=json.dumps(begun[what]),
-                next_step="leave out --resume to begin again, or name another file with --json",
+                hint="leave out --resume to begin again, or name another file with --json",
             )
     return stored
 

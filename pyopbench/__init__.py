@@ -1,35 +1,31 @@
 """pyopbench: should this Python op inside a TensorFlow graph be ported, to what, and what is it worth?
 
 What files of ops and variants are written in comes from here: `from pyopbench import OwnOp`. So do the functions that
-measure and judge from Python: `pyopbench.run(function, inputs)`. Nothing here imports TensorFlow or pandas before it is
-called.
+measure and judge from Python: `pyopbench.run(function, inputs)`. Nothing is imported before it is asked for, so that
+`pyopbench --help` answers at once.
 """
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from pyopbench.core.errors import (
-    BadInput,
-    CannotStore,
-    Interrupted,
-    NothingMeasured,
-    PyopbenchError,
-    WorkerLost,
-    WrongResult,
-)
-from pyopbench.core.model import Case
-from pyopbench.core.op import Op
-from pyopbench.core.own_op import OwnOp
-from pyopbench.core.variant import Variant
-
 if TYPE_CHECKING:
-    from pyopbench.api.measure import resume, run
-    from pyopbench.api.measure_pipeline import pipeline
+    from pyopbench.api.measure import pipeline, resume, run
     from pyopbench.api.stored import compare, read
+    from pyopbench.model.case import Case
+    from pyopbench.model.errors import (
+        BadInput,
+        CannotStore,
+        Interrupted,
+        NothingMeasured,
+        PyopbenchError,
+        WorkerLost,
+        WrongResult,
+    )
+    from pyopbench.model.op import Op
+    from pyopbench.model.own_op import OwnOp
+    from pyopbench.model.variant import Variant
 
 __all__ = [
     "BadInput",
@@ -52,36 +48,29 @@ __all__ = [
 __version__ = "0.1.0"
 
 
-class _LoadedWhenCalledFor:
-    """A function of this package, whose module is imported when somebody asks for it.
-
-    `run` and `compare` are names of folders of this package, too. Importing a module of such a folder makes Python put
-    the folder under its name here; the function keeps the name, and `from pyopbench.run import start` works as ever.
-    """
-
-    def __init__(self, module: str) -> None:
-        self._module = module
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, package: object, owner: type | None = None) -> Any:
-        return getattr(import_module(self._module), self._name)
-
-    def __set__(self, package: object, value: object) -> None:
-        if not isinstance(value, ModuleType):
-            raise AttributeError(f"{self._name} cannot be replaced")
+_MODULES = {
+    **dict.fromkeys(
+        ("BadInput", "CannotStore", "Interrupted", "NothingMeasured", "PyopbenchError", "WorkerLost", "WrongResult"),
+        "pyopbench.model.errors",
+    ),
+    "Case": "pyopbench.model.case",
+    "Op": "pyopbench.model.op",
+    "OwnOp": "pyopbench.model.own_op",
+    "Variant": "pyopbench.model.variant",
+    "compare": "pyopbench.api.stored",
+    "pipeline": "pyopbench.api.measure",
+    "read": "pyopbench.api.stored",
+    "resume": "pyopbench.api.measure",
+    "run": "pyopbench.api.measure",
+}
+"""Where each name is; its module is imported when somebody asks for it (PEP 562)."""
 
 
-class _Package(ModuleType):
-    compare = _LoadedWhenCalledFor("pyopbench.api.stored")
-    pipeline = _LoadedWhenCalledFor("pyopbench.api.measure_pipeline")
-    read = _LoadedWhenCalledFor("pyopbench.api.stored")
-    resume = _LoadedWhenCalledFor("pyopbench.api.measure")
-    run = _LoadedWhenCalledFor("pyopbench.api.measure")
-
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *__all__})
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'pyopbench' has no attribute {name!r}")
+    return getattr(import_module(_MODULES[name]), name)
 
 
-sys.modules[__name__].__class__ = _Package
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

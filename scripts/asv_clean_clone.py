@@ -27,9 +27,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from pyopbench.core import cache_folder
-from pyopbench.core.parse import parse_duration
-from pyopbench.core.write_file import write_atomically
+from pyopbench.model import cache_folder
+from pyopbench.model.parse import parse_duration
+from pyopbench.model.write_file import write_atomically
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 TENSORFLOWS = ("2.18.1", "2.21.0")

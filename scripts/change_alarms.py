@@ -28,15 +28,14 @@ import numpy.typing as npt
 from change_thresholds import DRAWN
 from gate_trials import at_most
 
-from pyopbench.compare.verdicts import verdicts_on
-from pyopbench.core.model import MINIMUM_EFFECT
-from pyopbench.core.parse import parse_duration
-from pyopbench.core.write_file import write_atomically
-from pyopbench.stats.change_points import segment
+from pyopbench.judge.verdicts import verdicts_on
+from pyopbench.model.case import MINIMUM_EFFECT
+from pyopbench.model.parse import parse_duration
+from pyopbench.model.write_file import write_atomically
+from pyopbench.stats.change_points import between_runs, segment
+from pyopbench.stats.corrections import ONE_LOOK
 from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.launch_model import RELATIVE
-from pyopbench.stats.looks import ONE_LOOK
-from pyopbench.stats.noise_scale import between_runs
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Method: TypeAlias = Callable[[Floats], list[int]]

@@ -1,4 +1,4 @@
-"""Print the table of `pyopbench/stats/change_thresholds.py`: how large the statistic gets without a change.
+"""Print the table of `pyopbench/stats/change_points.py`: how large the statistic gets without a change.
 
 python scripts/change_thresholds.py [SERIES]     series for each length and kind of noise; 20,000 if not said
 """
@@ -13,9 +13,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy import signal
 
-from pyopbench.stats.change_points import largest_statistics
-from pyopbench.stats.change_thresholds import ALARM_RATES, FEWEST_POINTS, LENGTHS, Noise
-from pyopbench.stats.noise_scale import MANY_POINTS, clipped, excess, scale
+from pyopbench.stats.change_points import (
+    ALARM_RATES,
+    FEWEST_POINTS,
+    LENGTHS,
+    MANY_POINTS,
+    Noise,
+    clipped,
+    excess,
+    largest_statistics,
+    scale,
+)
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 

@@ -26,20 +26,19 @@ from pathlib import Path
 
 from fleet_hosts import ROOT, Site, run_client
 
-from pyopbench.core import formatting
-from pyopbench.core.model import MINIMUM_EFFECT
 from pyopbench.judge.choice import Choice
-from pyopbench.judge.decide import Judgement
 from pyopbench.judge.decision import Decision
-from pyopbench.judge.judge import Judging, judge
-from pyopbench.results import store
+from pyopbench.judge.judge import Judgement, Judging, judge
+from pyopbench.model import formatting
+from pyopbench.model.case import MINIMUM_EFFECT
+from pyopbench.store import run_folder
 
 HOSTS = ("host1", "host2", "host3", "host4")
 BASELINE = "py_function_numpy"
 WORDS = (
     *("sinh", "cube", "relu", "log", "--mode", "call", "--direction", "forward", "--axis", "size=1e3,1e5"),
-    *("--variant", f"{BASELINE},numpy_function,native", "--no-parts", "--no-probes", "--seed", "1"),
-    *("--until", "end", "--launches", "6", "--rounds", "60"),
+    *("--variant", f"{BASELINE},numpy_function,native", "--no-parts", "--no-probes", "--settings", "seed=1"),
+    *("--until", "end", "--launches", "6", "--settings", "rounds=60"),
 )
 """One unit for each host, and launches in which everything is measured equally often: as many in all three ways."""
 
@@ -133,7 +132,7 @@ def measured(site: Site, name: str) -> Way:
     began = time.monotonic()
     judged = judge([measure(site)], Judging(BASELINE, MINIMUM_EFFECT))
     seconds = time.monotonic() - began
-    runs = [store.read_run(path.parent) for path in sorted(site.folder.glob(f"{pattern}/{store.RUN_FILE}"))]
+    runs = [run_folder.read_run(path.parent) for path in sorted(site.folder.glob(f"{pattern}/{run_folder.RUN_FILE}"))]
     plans = frozenset(run["shard"]["plan"] for run in runs if "shard" in run)
     return Way(name, plans, Counter(case for run in runs for case in run["cases"]), judged, seconds)
 

@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "helpers"))
 sys.path.insert(0, str(ROOT))
 from dask_hosts import FAKE_COMMAND, dask_hosts, write_template  # noqa: E402 - its folder was just added
-from pyopbench.run import host_lock  # noqa: E402 - likewise
+from pyopbench.engine import host_lock  # noqa: E402 - likewise
 
 __all__ = ["Kept", "Site", "client", "dask_hosts", "run_client", "samples_in"]
 

@@ -18,10 +18,9 @@ from pathlib import Path
 
 from fleet_hosts import Site, dask_hosts
 
-from pyopbench.run.fleet import plan_folder, whole
-from pyopbench.run.fleet.addresses import Access
-from pyopbench.run.fleet.connection import Connection
-from pyopbench.run.fleet.dispatch import Dispatch, Rules, Watch
+from pyopbench.engine.fleet import folder as fleet_folder
+from pyopbench.engine.fleet.dispatch import Dispatch, Rules
+from pyopbench.engine.fleet.scheduler import Access, Scheduler
 
 HOSTS = 40
 CASES = 10_000
@@ -39,20 +38,20 @@ def main() -> None:
     names = [f"host{number}" for number in range(hosts)]
     with dask_hosts(*names) as cluster:
         access = Access(cluster.scheduler_address)
-        with Connection(access, lambda event: None, 60.0) as connection:
-            while len(connection.hosts()) < hosts:
+        with Scheduler(access, lambda event: None, 60.0) as scheduler:
+            while len(scheduler.hosts()) < hosts:
                 time.sleep(0.1)
-            out = whole.begin(folder / "fleet", whole.FleetRequest((), (), 1, (), SHARDS), connection)
+            out = folder / "fleet"
+            fleet_folder.create(out, fleet_folder.FleetPlan(words=[], own_words=[], shards=SHARDS))
             began, cpu = time.monotonic(), time.process_time()
-            watch = Watch(lambda event: None, lambda snapshot: None)
-            end = Dispatch(out, [], connection, watch, Rules()).run()
+            missing = Dispatch(out, [], scheduler, Rules(lambda event: None)).run()
             took, cpu = time.monotonic() - began, time.process_time() - cpu
     measured = sum(ended - begun for times in site.intervals().values() for begun, ended in times)
-    delivered = len(plan_folder.arrivals(out))
+    delivered = len(fleet_folder.arrivals(out))
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(
         f"{delivered} of {SHARDS} shards ({of_shard} cases each) in {took:.1f} s on {hosts} hosts; "
-        f"{len(end.missing)} missing"
+        f"{len(missing)} missing"
     )
     print(
         f"{100 * measured / (hosts * took):.1f}% of the hosts' time was measuring, {site.overlaps()} at once on a host"

@@ -33,8 +33,8 @@ from gate_trials import (
 )
 from helpers import helper
 
-from pyopbench.core.parse import parse_duration
-from pyopbench.results import store, versions
+from pyopbench.model.parse import parse_duration
+from pyopbench.store import run_folder, run_sides
 
 OP = """import numpy as np
 
@@ -112,7 +112,7 @@ def trials_in(folder: Path, commits: Sequence[str], budget: str, repetitions: in
     """Return every pair of neighbours once, then the pair with the 5% again and again."""
 
     def trial(number: int, seed: int) -> Trial:
-        options = (*OPTIONS, "--budget", budget, "--seed", str(seed))
+        options = (*OPTIONS, "--budget", budget, "--settings", f"seed={seed}")
         pair = (commits[number - 1], commits[number])
         return Trial(folder / f"pair-{number:02}-{seed}", folder / "repository", (FILE,), pair, options)
 
@@ -126,7 +126,7 @@ def _differences(answer: Mapping[str, Any]) -> list[Any]:
 
 def measured_by(folder: Path) -> str | None:
     """Return the commit of pyopbench that measured a run; None where that is not known."""
-    commit: str | None = store.read_run(versions.read(folder)[0].folder)["environment"]["commit"]
+    commit: str | None = run_folder.read_run(run_sides.read(folder)[0].folder).environment["commit"]
     return commit
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from gate_trials import OUTCOMES, apart_of_same, at_least, at_most, found_slower
 
 from markdown_table import table
-from pyopbench.core import formatting
+from pyopbench.model import formatting
 
 CHANGES = {
     "slower": "5% slower",

@@ -22,10 +22,9 @@ from typing import Any
 import numpy as np
 from helpers import helper
 
-from pyopbench.compare.changes import Traced, changes_in, importance
-from pyopbench.compare.history import History, Options
-from pyopbench.compare.moments import Moment
-from pyopbench.compare.series import Series
+from pyopbench.judge.comparison.changes import Traced, changes_in, importance
+from pyopbench.judge.comparison.history import History, Options
+from pyopbench.judge.comparison.series import Moment, Series
 from pyopbench.report.history_page import html
 from pyopbench.stats.change_points import segment
 

@@ -30,7 +30,7 @@ from gate_trials import (
     told_apart,
 )
 
-from pyopbench.core.parse import parse_duration
+from pyopbench.model.parse import parse_duration
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 MOST_RUNS = 200
@@ -86,7 +86,13 @@ def main() -> None:
     summary = asked.kept or folder / "summary.json"
     options = ("--quick", "--budget", asked.budget)
     trials = [
-        Trial(folder / f"seed-{seed}", REPOSITORY, tuple(asked.ops), ("HEAD", "HEAD"), (*options, "--seed", str(seed)))
+        Trial(
+            folder / f"seed-{seed}",
+            REPOSITORY,
+            tuple(asked.ops),
+            ("HEAD", "HEAD"),
+            (*options, "--settings", f"seed={seed}"),
+        )
         for seed in range(MOST_RUNS)
     ]
     rows = kept_rows(summary)

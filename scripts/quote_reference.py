@@ -16,14 +16,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pyopbench.core import formatting
-from pyopbench.judge.answer import Answer
+from pyopbench.judge.findings import Answer
+from pyopbench.model import formatting
 from pyopbench.report.markdown import escape
 from pyopbench.report.sections.certificate import rows_of
-from pyopbench.report.wording.certificate import miss_text, renaming_text
-from pyopbench.report.wording.decisions import answer_text
-from pyopbench.results.certificate import Certificate, from_dict
-from pyopbench.results.promises import misses_of
+from pyopbench.report.wording.certificate import renaming_text
+from pyopbench.store import run_folder
+from pyopbench.store.certificate import Certificate
+from pyopbench.store.promises import misses_of
+from pyopbench.store.strict_json import convert
 
 ROOT = Path(__file__).parent.parent
 sys.path += [str(ROOT / folder) for folder in ("benchmarks", "scripts")]
@@ -75,8 +76,7 @@ def decided(reference: Path = REFERENCE) -> str:
 
 def trusted(reference: Path = REFERENCE) -> str:
     """Return the first rows of the certificate that a run carries, as Markdown."""
-    stored = _content(reference / "run.json").get("certificate")
-    certificate = None if stored is None else from_dict(stored)
+    certificate = run_folder.read_run(reference).certificate
     if certificate is None:
         return "(The run carries no certificate.)\n"
     held = [row for row in rows_of(certificate) if row[2] != formatting.MISSING][:PROMISES]
@@ -85,8 +85,8 @@ def trusted(reference: Path = REFERENCE) -> str:
 
 def certified(folder: Path = CERTIFICATES) -> str:
     """Return what each stored certificate found, which promises it missed, and which decisions changed, as Markdown."""
-    stored = [from_dict(_content(path)) for path in sorted(folder.glob("*.json"))]
-    certificates = {_made(one): one for one in stored if one is not None}
+    stored = [convert(_content(path), Certificate, str(path)) for path in sorted(folder.glob("*.json"))]
+    certificates = {_made(one): one for one in stored}
     columns = {made: _rows_by_name(one) for made, one in certificates.items()}
     promises = {what: promised for rows in columns.values() for what, (_, promised) in rows.items()}
     missing = (formatting.MISSING, "")
@@ -94,7 +94,7 @@ def certified(folder: Path = CERTIFICATES) -> str:
         tuple(map(escape, (what, promised, *(rows.get(what, missing)[0] for rows in columns.values()))))
         for what, promised in promises.items()
     ]
-    misses = {made: [miss_text(miss) for miss in misses_of(one)] for made, one in certificates.items()}
+    misses = {made: [miss.text() for miss in misses_of(one)] for made, one in certificates.items()}
     renamed = {
         made: [renaming_text(each) for each in one.decisions.renamed] if one.decisions else []
         for made, one in certificates.items()
@@ -186,7 +186,7 @@ def _cells(decision: dict[str, Any] | None) -> tuple[str, str]:
     saved = formatting.MISSING
     if decision["choice"] is not None:
         saved = formatting.saved_at_least(decision["saved"], decision["saved_low"])
-    answer = answer_text(Answer(decision["action"], decision["choice"]))
+    answer = Answer(decision["action"], decision["choice"]).text()
     return escape(answer), escape(saved)
 
 

@@ -10,11 +10,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from pyopbench.core import formatting
-from pyopbench.judge.decide import Judgement, judge
+from pyopbench.judge.judge import Judgement, judge_run
 from pyopbench.judge.repetition import Repetition, repetition_of, run_effect_of
-from pyopbench.report.wording.decisions import answer_text
-from pyopbench.results.read import read_one
+from pyopbench.model import formatting
+from pyopbench.store.read import read_one
 
 LEAST_RUNS = 2
 
@@ -42,7 +41,8 @@ def lines_of_all(found: Repetition) -> Iterator[str]:
     )
     for key, answers in found.renamed.items():
         losses = [f"{100 * one.loss:.1f}" for one in found.answers if one.key == key]
-        yield f"  {key[0]} {key[1]}: {formatting.listing(list(map(answer_text, answers)), 'then')}; {', '.join(losses)}"
+        each = formatting.listing([answer.text() for answer in answers], "then")
+        yield f"  {key[0]} {key[1]}: {each}; {', '.join(losses)}"
     for one in found.unbounded:
         yield f"  {one.key[0]} {one.key[1]}, run {one.run + 1}: {100 * one.loss:.2f} above {100 * (one.bound or 0):.2f}"
 
@@ -51,7 +51,7 @@ def main() -> None:
     """Read the runs that are named and print."""
     if len(sys.argv) <= LEAST_RUNS:
         sys.exit(__doc__)
-    judgements = [judge(read_one([Path(folder)])) for folder in sys.argv[1:]]
+    judgements = [judge_run(read_one([Path(folder)])) for folder in sys.argv[1:]]
     lines = [line for judgement in judgements for line in lines_of_run(judgement)]
     lines += lines_of_all(repetition_of(judgements))
     effect = run_effect_of(judgements)

@@ -65,7 +65,7 @@ def lines_of(content: dict[str, Any], host: int, rounds: int) -> Iterator[bytes]
     """Yield the lines that the workers of a shard would have stored."""
     import sharded
     import stored
-    from pyopbench.core.model import Case
+    from pyopbench.model.case import Case
 
     rng = np.random.default_rng(host)
     groups: dict[str, list[str]] = {}
@@ -90,11 +90,11 @@ def lines_of(content: dict[str, Any], host: int, rounds: int) -> Iterator[bytes]
 
 def write(folder: Path, content: dict[str, Any], lines: Iterator[bytes]) -> None:
     """Write a run as `store` does, but without waiting for the disk after each line."""
-    from pyopbench.results import integrity, store
+    from pyopbench.store import integrity, run_folder
 
-    store.create(folder, content)
-    before = integrity.seal_of((folder / store.RUN_FILE).read_bytes()).checksum or 0
-    with (folder / store.SAMPLES_FILE).open("wb") as stream:
+    run_folder.create(folder, content)
+    before = integrity.seal_of((folder / run_folder.RUN_FILE).read_bytes()).checksum or 0
+    with (folder / run_folder.SAMPLES_FILE).open("wb") as stream:
         for line in lines:
             sealed = integrity.sealed_line(line, before)
             before = integrity.checksum_of(sealed) or 0
@@ -103,15 +103,16 @@ def write(folder: Path, content: dict[str, Any], lines: Iterator[bytes]) -> None
 
 def make(folder: Path, given: argparse.Namespace) -> None:
     """Write the shards of all machines."""
-    from pyopbench.results import versions
-    from pyopbench.run.shards import ShardChoice, narrowed
+    from pyopbench.engine.shards import ShardChoice, narrowed
+    from pyopbench.store import run_sides
+    from pyopbench.store.run_sides import Side
 
     contents = plans(given.cases, given.versions)
     total = len(contents[0]["cases"]) * given.versions * REPLICATES * LAUNCHES
     rounds = max(round(given.samples / total), 1)
     for index in range(1, given.hosts + 1):
         place = folder / f"shard-{index}"
-        named = versions.named(place, [content["settings"]["tf"] for content in contents])
+        named = run_sides.name_sides(place, [Side("", content["settings"]["tf"]) for content in contents])
         for version, content in zip(
             named, narrowed(contents, ShardChoice(index, given.hosts, REPLICATES)), strict=True
         ):
@@ -119,7 +120,7 @@ def make(folder: Path, given: argparse.Namespace) -> None:
             shard = {**content["shard"], "host": f"host-{index}"}
             whole = {**content, "environment": {**content["environment"], **kind}, "shard": shard}
             write(version.folder, whole, lines_of(whole, index, rounds))
-        versions.write(place, named)
+        run_sides.write(place, named)
 
 
 def timed(command: list[str]) -> tuple[str, float, float]:

@@ -37,9 +37,9 @@ stored.write(folder, stored.run([key for keys in cases for key in keys]), [store
 READ = """
 import sys, time
 from pathlib import Path
-from pyopbench.results.own_runs import read_runs
+from pyopbench.store.read import read_one
 start = time.process_time()
-frame = read_runs([Path(sys.argv[1])]).frame
+frame = read_one([Path(sys.argv[1])]).frame
 print(time.process_time() - start, len(frame))
 """
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pyopbench.catalogue.traced import functions, methods, special_functions, ufuncs
-from pyopbench.catalogue.traced.creation import CREATION
-from pyopbench.catalogue.traced.scipy_functions import SCIPY
+from pyopbench.ports.traced import functions, methods, special_functions, ufuncs
+from pyopbench.ports.traced.creation import CREATION
+from pyopbench.ports.traced.scipy_functions import SCIPY
 
 PAGE = Path(__file__).parents[1] / "docs" / "tracing.md"
 MARK = "<!-- written by scripts/traced_functions.py -->\n"

@@ -1,7 +1,8 @@
 """How the suite runs: what its processes share, which tests begin first, and where those are that run alone.
 
-`make test` runs what is not marked `measures` in several processes, each module in one of them, because its tests share
-fixtures; and then what is marked, in one.
+`make test` runs the tests that are not marked `slow`, and `make test-all` runs the others after them. Either way those
+that are not marked `measures` come first, in several processes, each module in one of them because its tests share
+fixtures; the marked ones follow in one process.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import atexit
 import fcntl
 import gc
+import json
 import os
 import shutil
 import sys
@@ -41,6 +43,18 @@ def keep_bytecode() -> None:
         sys.pycache_prefix = os.environ.setdefault("PYTHONPYCACHEPREFIX", str(CACHE / "bytecode"))
 
 
+QUICK = "quick"
+PARTS = {
+    QUICK: set(),
+    "quick-alone": {"measures"},
+    "slow": {"slow"},
+    "slow-alone": {"slow", "measures"},
+}
+"""Part of the suite -> the marks that each of its tests has. Those that measure run alone, one after another."""
+
+COLLECTED = CACHE / "collected.json"
+"""The file with the parts that each file of tests has tests of."""
+
 OBJECTS_BETWEEN_COLLECTIONS = 20_000
 """With Python's own 700 a thirtieth of the processor time of the tests goes into looking for garbage."""
 
@@ -58,10 +72,9 @@ atexit.register(shutil.rmtree, os.environ["PYOPBENCH_LOCK_FOLDER"], ignore_error
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--measuring-files",
-        metavar="FILE",
-        help="written with -m 'not measures', read with -m measures: the files that have tests which measure, so that "
-        "others, with all that they import, are not collected again",
+        "--part",
+        choices=sorted(PARTS),
+        help="run only the tests of this part of the suite",
     )
 
 
@@ -78,28 +91,26 @@ def pytest_collection() -> Iterator[None]:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out files that have nothing to measure, where that is known and nobody has named files."""
-    named = config.getoption("--measuring-files")
-    if named is None or config.option.markexpr != "measures" or collection_path.suffix != ".py":
+    """Leave out files without tests of the part, where that is known and nobody has named files."""
+    part = config.getoption("--part")
+    if part in (None, QUICK) or collection_path.suffix != ".py" or not COLLECTED.exists():
         return None
-    if config.args_source is not pytest.Config.ArgsSource.TESTPATHS or not Path(named).exists():
+    if config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
         return None
-    return str(collection_path) not in Path(named).read_text(encoding="utf-8").splitlines() or None
+    parts = json.loads(COLLECTED.read_text(encoding="utf-8"))
+    return part not in parts.get(str(collection_path), PARTS) or None
 
 
-def _tell_measuring_files(config: pytest.Config, items: list[pytest.Item]) -> None:
-    named = config.getoption("--measuring-files")
-    if named is None or config.option.markexpr != "not measures":
-        return
-    found = sorted({str(item.path) for item in items if item.get_closest_marker("measures")})
-    with one_process_at_a_time("measuring"):  # every process of the suite collects the same
-        Path(named).write_text("\n".join(found), encoding="utf-8")
-
-
-@pytest.hookimpl(tryfirst=True)  # before those that -m leaves out are left out
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put the modules in order."""
-    _tell_measuring_files(config, items)
+    """Leave out the tests of other parts, and put the modules in order."""
+    part = config.getoption("--part")
+    parts = [_part_of(item) for item in items]
+    if part == QUICK and config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+        _keep_parts(items, parts)
+    if part is not None:
+        config.hook.pytest_deselected(items=[item for item, other in zip(items, parts, strict=True) if other != part])
+        items[:] = [item for item, other in zip(items, parts, strict=True) if other == part]
     # One module has the kernels compiled while others do what takes long; what needs kernels too comes after those, so
     # that no process waits for the compiler with nothing to do.
     compiled = dict.fromkeys(item.path for item in items if "kernels" in _fixtures_of(item))
@@ -109,12 +120,28 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: 0 if item.path == first else ranks[item.path])
 
 
+def _part_of(item: pytest.Item) -> str:
+    marks = {mark for mark in ("slow", "measures") if item.get_closest_marker(mark)}
+    marks |= {"slow"} if "kernels" in _fixtures_of(item) else set()
+    return next(part for part, those in PARTS.items() if those == marks)
+
+
+def _keep_parts(items: list[pytest.Item], parts: list[str]) -> None:
+    """Write which parts have tests in which file, so that later parts need not import the others."""
+    parts_of_file: dict[str, list[str]] = {}
+    for item, part in zip(items, parts, strict=True):
+        known = parts_of_file.setdefault(str(item.path), [])
+        known += [part] if part not in known else []
+    with one_process_at_a_time("collected"):  # every process of the suite collects the same
+        COLLECTED.write_text(json.dumps(parts_of_file), encoding="utf-8")
+
+
 def _fixtures_of(item: pytest.Item) -> tuple[str, ...]:
     return tuple(getattr(item, "fixturenames", ()))
 
 
 @pytest.fixture(scope="session")
-def simulated() -> Iterator[Process]:
+def simulated(kernels: None) -> Iterator[Process]:
     """The process with the simulated device. What copies it counts does not depend on what else the machine does."""
     process = Process()
     yield process
@@ -135,7 +162,7 @@ def forked_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     It is for tests of what workers answer. A limit that is set for the process from outside, or a signal to its group,
     only reaches the process that has asked for the fork.
     """
-    from pyopbench.run.worker_process import WORKER_VARIABLES
+    from pyopbench.engine.worker_process import WORKER_VARIABLES
 
     with ForkedPrograms("workers", WORKER_VARIABLES) as programs:
         yield programs.write_client(tmp_path_factory.mktemp("worker") / "worker.py", "pyopbench.worker")
@@ -154,20 +181,22 @@ def one_process_at_a_time(name: str) -> Iterator[None]:
 def kernels(tmp_path_factory: pytest.TempPathFactory) -> None:
     """The kernels of all ops and the simulated device, compiled by one process on all cores while the others wait.
 
+    Whatever uses it, or `simulated`, is slow.
+
     So is the kernel that `pyopbench new op my_kernel_start.py --kernel` writes: a library goes by the text.
     """
-    from pyopbench.catalogue.kernels.batch import compile_all
-    from pyopbench.catalogue.kernels.precompiled import with_precompiled_header
-    from pyopbench.catalogue.kernels.simulated_device import BORROWED_KERNELS, KERNEL_DEFINES, PLUG_IN
-    from pyopbench.cli.starting import start_op
-    from pyopbench.core.discover import KERNELS
+    from pyopbench.cli.sources import start_op
+    from pyopbench.model.discover import KERNELS
+    from pyopbench.ops.kernels.batch import compile_all
+    from pyopbench.ops.kernels.precompiled import with_precompiled_header
+    from pyopbench.ops.kernels.simulated_device import BORROWED_KERNELS, KERNEL_DEFINES, PLUG_IN
 
     _, start = start_op(tmp_path_factory.mktemp("start") / "my_kernel_start.py", kernel=True)
     sources = [PLUG_IN, BORROWED_KERNELS, start, *sorted(KERNELS.glob("*.cc"))]
     with one_process_at_a_time("kernels"), with_precompiled_header(sources) as library_of:
 
         def make(source: Path) -> Path:
-            if source.stem == "sinh":  # the one whose copies are counted
+            if source.stem == "elementwise_ops":  # those whose copies are counted
                 library_of(source, KERNEL_DEFINES)
             return library_of(source)
 

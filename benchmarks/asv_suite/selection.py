@@ -1,4 +1,4 @@
-"""What the suite measures: its parameters, read off the names of files, so that asv finds them without TensorFlow.
+"""What the suite measures: its parameters, read off the sources of ops, so that asv finds them without TensorFlow.
 
 The files are those beside this suite and not of the pyopbench that a commit installs: asv hands a process the number of
 a combination, which has to mean the same for every commit that is measured.
@@ -6,6 +6,7 @@ a combination, which has to mean the same for every commit that is measured.
 
 from __future__ import annotations
 
+import ast
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -62,7 +63,10 @@ ALL_BRIDGE_VARIANTS = (
 BRIDGE_SIZES = (100_000,)
 ALL_BRIDGE_SIZES = (10_000, 100_000, 1_000_000)
 
-_SOURCES = Path(__file__).resolve().parents[2] / "pyopbench" / "catalogue"
+_SOURCES = Path(__file__).resolve().parents[2] / "pyopbench" / "ops"
+_FOLDERS = {"ops": _SOURCES / "builtin", "variants": _SOURCES / "variants"}
+_TABLES = {"ops": "OPS", "variants": "VARIANTS"}
+"""What a file calls the table of several; a file without one defines what it is named after."""
 
 
 def ops() -> Parameters:
@@ -112,4 +116,16 @@ def _everything() -> bool:
 
 def _names(kind: str) -> tuple[str, ...]:
     others = [Path(part) for part in os.environ.get("PYOPBENCH_PATH", "").split(os.pathsep) if part]
-    return tuple(sorted(path.stem for root in (_SOURCES, *others) for path in (root / kind).glob("[!_]*.py")))
+    folders = [_FOLDERS[kind], *(root / kind for root in others)]
+    files = [path for folder in folders for path in folder.glob("[!_]*.py")]
+    return tuple(sorted(name for path in files for name in _names_in(path, _TABLES[kind])))
+
+
+def _names_in(path: Path, table: str) -> tuple[str, ...]:
+    """Return what a file defines, as `pyopbench.model.discover` finds it, which another commit may not have."""
+    for statement in ast.parse(path.read_bytes()).body:
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and isinstance(statement.value, ast.Dict):
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            if any(isinstance(target, ast.Name) and target.id == table for target in targets):
+                return tuple(str(ast.literal_eval(key)) for key in statement.value.keys if key is not None)
+    return (path.stem,)

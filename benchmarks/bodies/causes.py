@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 
-from pyopbench.catalogue.keras_ops.lacking import Lacking
-from pyopbench.catalogue.own.changes import SAID
-from pyopbench.catalogue.own.explain import NOT_IN_TNP, explain
-from pyopbench.catalogue.traced.refusal import Refused
-from pyopbench.core.op import Op
+from pyopbench.model.op import Op
+from pyopbench.ops.own.explain import NOT_IN_TNP, SAID, explain
+from pyopbench.ports.keras_ops.lacking import Lacking
+from pyopbench.ports.traced.refusal import Refused
 
 IN_WORDS = {
     "method": "a method of arrays, `.{}`",

@@ -26,21 +26,19 @@ from bodies.blocks import gain_of
 from bodies.causes import cause_of
 from bodies.find import SEEDS
 from bodies.in_batches import in_batches
-from pyopbench.catalogue.arrays import as_array
-from pyopbench.catalogue.gradients import as_tuple
-from pyopbench.catalogue.load import load_op, load_variants, make_inputs
-from pyopbench.catalogue.own.changes import change_for
-from pyopbench.catalogue.own.explain import explain, place_of
-from pyopbench.core.discover import bring_own
-from pyopbench.core.errors import WrongResult
-from pyopbench.core.model import NO_GRADIENT, Case
-from pyopbench.core.op import Op
-from pyopbench.core.variant import Variant
-from pyopbench.prepare.finite_differences import judge_at
-from pyopbench.prepare.prepare import prepare
-from pyopbench.prepare.reference import Reference, check_gradients, check_unchanged, check_values, make_reference
-from pyopbench.prepare.segments import constants, forward_and_backward, wrap
+from pyopbench.model.case import NO_GRADIENT, Case
+from pyopbench.model.discover import bring_own
+from pyopbench.model.errors import WrongResult
+from pyopbench.model.op import Op
+from pyopbench.model.variant import Variant
+from pyopbench.ops.load import load_op, load_variants, make_inputs
+from pyopbench.ops.own.explain import change_for, explain, place_of
+from pyopbench.ports.arrays import as_array, as_tuple
 from pyopbench.worker.plan import why_not
+from pyopbench.worker.prepare.checks import Reference, check_gradients, check_unchanged, check_values, make_reference
+from pyopbench.worker.prepare.gradient_check import judge_at
+from pyopbench.worker.prepare.prepare import prepare
+from pyopbench.worker.prepare.segments import constants, forward_and_backward, wrap
 
 CURRENT = "numpy_function"
 """The callback that gains are told against: the cheapest around the body as it stands, so that what a form gains is not
@@ -151,7 +149,7 @@ def _become(op: Op, variant: Variant, trials: Sequence[Trial], *, timed: bool) -
             at = trial.label
             _check(op, variant, function, trial)
     except WrongResult as error:
-        return {"became": "wrong", "at": at, "reason": error.what, "error": "WrongResult", "cause": ""}
+        return {"became": "wrong", "at": at, "reason": error.message, "error": "WrongResult", "cause": ""}
     except Exception as error:  # noqa: BLE001 - a body in a form that nobody wrote may raise anything
         failed = {"became": "failed", "at": at, "reason": explain(error, op), "error": type(error).__name__}
         change = change_for(error, place_of(error, op))

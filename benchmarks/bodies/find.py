@@ -7,7 +7,7 @@ import difflib
 from collections.abc import Sequence
 from pathlib import Path
 
-from pyopbench.core.errors import BadInput
+from pyopbench.model.errors import BadInput
 
 CORPUS = Path(__file__).resolve().parents[2] / "examples" / "corpus"
 
@@ -37,7 +37,7 @@ def paths(names: Sequence[str] = (), corpus: Path = CORPUS) -> list[Path]:
                 "no body and no family of the corpus has this name",
                 received=name,
                 legal=", ".join(sorted({path.parent.name for path in found})) + ", or a body of them",
-                next_step=f"did you mean {' or '.join(near)}?" if near else f"see {corpus}",
+                hint=f"did you mean {' or '.join(near)}?" if near else f"see {corpus}",
             )
     return [path for path in found if not names or {path.stem, path.parent.name} & set(names)]
 

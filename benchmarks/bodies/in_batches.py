@@ -9,11 +9,11 @@ import numpy as np
 import tensorflow as tf
 
 from bodies.blocks import gain_of
-from pyopbench.catalogue.batched.examples import examples_of
-from pyopbench.catalogue.batched.forms import LOOP, forms_of
-from pyopbench.core.op import Op
-from pyopbench.prepare.batched_forms import batched_form
-from pyopbench.prepare.segments import constants
+from pyopbench.model.op import Op
+from pyopbench.ops.batched.examples import examples_of
+from pyopbench.ops.batched.forms import LOOP, forms_of
+from pyopbench.worker.prepare.batched_forms import batched_form
+from pyopbench.worker.prepare.segments import constants
 
 TRIED = ("numpy_whole", "njit_loop", "traced_whole", "traced_map")
 """Of all batched forms, one of each kind: a body that broadcasts, Numba, and the port that most bodies have."""

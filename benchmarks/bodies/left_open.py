@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from pyopbench.core.errors import WrongResult
-from pyopbench.prepare.checks import require_equal
+from pyopbench.model.errors import WrongResult
+from pyopbench.worker.prepare.checks import require_equal
 
 Arrays: TypeAlias = Sequence[Any]
 

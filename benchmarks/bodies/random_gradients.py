@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 
 from bodies.left_open import Compared, are_open
-from pyopbench.catalogue.arrays import as_given
-from pyopbench.catalogue.gradients import as_tuple
-from pyopbench.core.errors import WrongResult
-from pyopbench.core.op import Op
-from pyopbench.prepare.checks import DIFFERENCE_STEP, central_differences
-from pyopbench.prepare.finite_differences import judge_at
-from pyopbench.prepare.reference import Reference, check_gradients, dense
-from pyopbench.prepare.segments import constants, forward_and_backward
+from pyopbench.model.errors import WrongResult
+from pyopbench.model.op import Op
+from pyopbench.ports.arrays import as_given, as_tuple
+from pyopbench.worker.prepare.checks import DIFFERENCE_STEP, Reference, central_differences, check_gradients, dense
+from pyopbench.worker.prepare.gradient_check import judge_at
+from pyopbench.worker.prepare.segments import constants, forward_and_backward
 
 MOST_ELEMENTS = 64
 """Inputs with more elements are not moved one by one: two calls for each."""
@@ -65,7 +63,7 @@ def _against_gradient(op: Op, function: Any, reference: Reference, dtype: str) -
         compared = Compared(arrays, expected, op.tolerance[dtype])
         # At 0 too: which side of a kink it is on is for nobody to say.
         is_open = are_open(lambda inputs: _by_hand(op, inputs, reference), reference.inputs, compared, whole_too=True)
-        return ("open" if is_open else "wrong"), error.what
+        return ("open" if is_open else "wrong"), error.message
     return "equal", ""
 
 
@@ -95,7 +93,7 @@ def _against_differences(op: Op, function: Any, reference: Reference, dtype: str
         judge_at(op, function, reference, dtype)
     except WrongResult as error:
         is_open = _jumps(op, function, reference)
-        return ("open" if is_open else "wrong"), error.what
+        return ("open" if is_open else "wrong"), error.message
     return "equal", ""
 
 

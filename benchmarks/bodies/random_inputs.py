@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 
 from bodies.left_open import Compared, are_open
 from bodies.random_gradients import gradient_outcome
-from pyopbench.catalogue.arrays import as_array, as_given
-from pyopbench.catalogue.gradients import as_tuple
-from pyopbench.catalogue.load import make_inputs
-from pyopbench.core.errors import WrongResult
-from pyopbench.core.op import Op
-from pyopbench.core.variant import Variant
-from pyopbench.prepare.reference import Reference, check_values, make_reference
-from pyopbench.prepare.segments import constants, wrap
+from pyopbench.model.errors import WrongResult
+from pyopbench.model.op import Op
+from pyopbench.model.variant import Variant
+from pyopbench.ops.load import make_inputs
+from pyopbench.ports.arrays import as_array, as_given, as_tuple
+from pyopbench.worker.prepare.checks import Reference, check_values, make_reference
+from pyopbench.worker.prepare.segments import constants, wrap
 
 SMALL = (0, 1, 2, 3)
 """Sizes that are drawn beside the least one of the body's own; each shape is traced once, which takes seconds."""
@@ -147,7 +146,7 @@ def _compare(op: Op, function: Any, reference: Reference, described: str, tally:
         check_values(op, found, reference, op.dtypes[0])
     except WrongResult as error:
         where = tally.left_open if _is_left_open(op, found, reference) else tally.wrong
-        where.append(f"{described}: {error.what}")
+        where.append(f"{described}: {error.message}")
     else:
         tally.equal += 1
         _compare_gradients(op, function, reference, described, tally)

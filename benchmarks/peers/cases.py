@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from pyopbench.core.model import NO_GRADIENT, Case
+from pyopbench.model.case import NO_GRADIENT, Case
 
 OPS = ("sinh", "relu", "log", "identity")
 SIZES = (1, 1_000, 100_000)

@@ -12,15 +12,17 @@ from pathlib import Path
 from peers.figures import LEVEL, Pair, Row, Stated, missing, ratio_of_stated
 from peers.processes import PeerFailed, Task
 from peers.table import OWN_TOOL
-from pyopbench.core.discover import CONTROLS, PATH_VARIABLE, find
-from pyopbench.core.model import MINIMUM_EFFECT, Axes, Case
+from pyopbench.engine import plan
+from pyopbench.engine import settings as usual
+from pyopbench.engine.measure import measure_run
+from pyopbench.engine.settings import Settings
 from pyopbench.judge import judge
 from pyopbench.judge.decision import Verdict
-from pyopbench.run import start
-from pyopbench.run.schedule import measure
-from pyopbench.run.settings import Settings
+from pyopbench.model.case import MINIMUM_EFFECT, Axes, Case
+from pyopbench.model.discover import CONTROLS, PATH_VARIABLE, find
+from pyopbench.store.run_sides import OpenRun
 
-SETTINGS: Settings = replace(start.QUICK, launches=8, rounds=450, until="resolved", budget_seconds=None)
+SETTINGS: Settings = replace(usual.QUICK, launches=8, rounds=450, until="resolved", budget_seconds=None)
 """How a session measures, in one place. Fewer launches or rounds take less time and resolve fewer pairs: four launches
 of at most 150 rounds resolved 88% in a quarter of the time of one asv run, and six of 120 rounds 88% in a third."""
 
@@ -34,7 +36,7 @@ _TWIN_SOURCE = '''"""{base} under a second name."""
 
 from dataclasses import replace
 
-from pyopbench.catalogue.load import load_variant
+from pyopbench.ops.load import load_variant
 
 VARIANT = replace(
     load_variant("{base}"), name="{base}{twin}", summary="{base} under a second name", role="control"
@@ -42,13 +44,13 @@ VARIANT = replace(
 '''
 
 TWINS_NOTE = (
-    "pyopbench, twins: both copies of a case are in one session, so that one run is the whole comparison; the estimate "
-    "is the ratio paired by round, the interval its 95% interval over launches (of this one verdict, not corrected for "
-    "many), the verdict `faster` or `slower` by more than 3%, corrected for all of the session; the cases of both "
-    "sessions are counted."
+    "pyopbench, A/A controls: both copies of a case are in one session, so that one run is the whole comparison; the "
+    "estimate is the ratio paired by round, the interval its 95% interval over launches (of this one verdict, not "
+    "corrected for many), the verdict `faster` or `slower` by more than 3%, corrected for all of "
+    "the session; the cases of both sessions are counted."
 )
 SESSIONS_NOTE = (
-    "pyopbench, ratios and latencies: how far the ratios to the twin, and the latencies as such, moved from one "
+    "pyopbench, ratios and latencies: how far the ratios to the A/A control, and the latencies as such, moved from one "
     "session to the next; it gives no verdict on either."
 )
 
@@ -105,14 +107,14 @@ def _twins(folder: Path, variants: Sequence[str]) -> Path:
 def hold(folder: Path, cases: Sequence[Case], settings: Settings) -> Session:
     """Measure and judge every case with its twin, along the path of `pyopbench run`."""
     began = time.monotonic()
-    start.begin(folder, _request(cases, settings))
-    how = _how(cases)
-    measure(folder, settings, lambda step: None, lambda made: judge.look(folder, how, made, settings.launches).open)
+    side = plan.begin(folder, _request(cases, settings))
+    run, how = OpenRun(folder, (side,)), _how(cases)
+    measure_run(side, settings, lambda step: None, lambda made: judge.look(run, how, made, settings.launches).open)
     verdicts, latencies = judged(folder, cases)
     return Session(time.monotonic() - began, verdicts, latencies)
 
 
-def _request(cases: Sequence[Case], settings: Settings) -> start.Request:
+def _request(cases: Sequence[Case], settings: Settings) -> plan.Request:
     bases = tuple(dict.fromkeys(case.variant for case in cases))
     axes = Axes(
         ops=tuple(dict.fromkeys(case.op for case in cases)),
@@ -122,7 +124,7 @@ def _request(cases: Sequence[Case], settings: Settings) -> start.Request:
         sizes=tuple(dict.fromkeys(case.size for case in cases)),
         parts=False,
     )
-    return start.Request(axes, settings, bases[0], ("against_peers",), {base + TWIN: base for base in bases})
+    return plan.Request(axes, settings, bases[0], ("against_peers",), {base + TWIN: base for base in bases})
 
 
 def _how(cases: Sequence[Case]) -> judge.Judging:

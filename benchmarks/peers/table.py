@@ -21,7 +21,7 @@ GOAL_MOVE = 0.05
 """No pair of identical code may be further apart."""
 GOAL_CASES = 12
 """Fewer cases show little: one of six is 17%."""
-OWN_TOOL = "pyopbench: twins"
+OWN_TOOL = "pyopbench: A/A controls"
 
 
 def table_of(rows: Sequence[Row]) -> Table:

@@ -2,10 +2,10 @@
 # A plan over the nodes of a cluster, a shard on each; the arguments are those of `pyopbench run`:
 #
 #   export SHARDS=12
-#   job=$(sbatch --parsable --exclusive --array=1-$SHARDS examples/fleet/slurm.sh --seed 1 --evenly)
+#   job=$(sbatch --parsable --exclusive --array=1-$SHARDS examples/fleet/slurm.sh --settings seed=1 --until end)
 #   sbatch --dependency=afterany:$job --wrap "pyopbench merge shards/* --out merged && pyopbench report merged"
 #
-# If merging names shards that are missing: sbatch --exclusive --array=3,7 examples/fleet/slurm.sh --seed 1 --evenly
+# If merging names shards that are missing: sbatch --exclusive --array=3,7 examples/fleet/slurm.sh --settings seed=1 --until end
 #SBATCH --exclusive
 #SBATCH --requeue
 #SBATCH --time=04:00:00

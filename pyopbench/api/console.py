@@ -8,11 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 from rich.console import Console
+from rich.json import JSON
 from rich.markup import escape
+from rich.segment import Segment, Segments
 from rich.text import Text
 
-from pyopbench.core.errors import PyopbenchError
-from pyopbench.core.printable import printable
+from pyopbench.model.errors import PyopbenchError
+from pyopbench.model.printable import printable
 
 
 class PrintableConsole(Console):
@@ -23,8 +25,15 @@ class PrintableConsole(Console):
         super().print(*(printable(one) if isinstance(one, str) else one for one in objects), **options)
 
     def print_json(self, json: str | None = None, **options: Any) -> None:
-        """Print JSON, in ASCII, so that it is the same for programs and harmless for terminals."""
-        super().print_json(json, **{"ensure_ascii": True, **options})
+        """Print JSON, in ASCII, so that it is the same for programs and harmless for terminals.
+
+        Where no colour is shown, `rich` is not asked to look for what to colour in each line.
+        """
+        if json is None or options or self.color_system is not None:
+            super().print_json(json, **{"ensure_ascii": True, **options})
+            return
+        plain = JSON(json, highlight=False, ensure_ascii=True).text.plain
+        self.print(Segments([Segment(plain), Segment.line()]), soft_wrap=True)
 
 
 # A name such as `:x:` is no emoji.
@@ -61,6 +70,6 @@ def say_error(error: PyopbenchError, what: str = "[bold red]error:[/]") -> None:
         error: which.
         what: markup of what stands before it.
     """
-    say(f"{what} {escape(error.what)}", err)
+    say(f"{what} {escape(error.message)}", err)
     for label, text in error.details:
         say(escape(text), err, mark=label)

@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pandas as pd
 
-from pyopbench.core.model import Case
 from pyopbench.judge.latencies import label_of
-from pyopbench.report.wording.comparison import unmatched_text
-from pyopbench.report.wording.decisions import answer_text, why
-from pyopbench.report.wording.verdicts import unresolved_text
+from pyopbench.model.case import Case
 
 if TYPE_CHECKING:
-    from pyopbench.compare.diff import Comparison
-    from pyopbench.compare.gate import Gate
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.comparison.diff import Comparison
+    from pyopbench.judge.comparison.gate import Gate
+    from pyopbench.judge.judge import Judgement
     from pyopbench.judge.pipeline import PipelineJudgement
     from pyopbench.stats.unresolved import Unresolved
 
@@ -63,7 +60,7 @@ DECISIONS = _columns(
     ("saved_low", "share", "lower end of its 95% interval"),
     ("saved_high", "share", "upper end of its 95% interval"),
     ("loss", "share", "of the current time that the answer may cost at most against the best candidate"),
-    ("is_provisional", "bool", "whether that is much"),
+    ("is_provisional", "bool", "whether `loss` is large"),
     ("launches", "count", "worker processes that `saved` comes from"),
     ("answer", "text", "the answer in words"),
     ("reason", "text", "why, in words"),
@@ -75,7 +72,7 @@ VERDICTS = _columns(
     ("low", "ratio", "lower end of its 95% interval"),
     ("high", "ratio", "upper end of its 95% interval"),
     ("launches", "count", "worker processes"),
-    ("p", "probability", "corrected for all verdicts of the run and for looks at its data"),
+    ("p", "probability", "corrected for all verdicts of the run and for interim analyses"),
     ("outcome", "text", "`faster`, `slower`, `equivalent` or `unresolved`"),
     ("needed", "count", "launches in all that would resolve it; missing where that is not known"),
     ("reason", "text", "why it is unresolved, in words; missing where it is not"),
@@ -100,7 +97,7 @@ COMPARED = _columns(
     ("low", "ratio", "lower end of the interval that the outcome goes by"),
     ("high", "ratio", "upper end of that interval"),
     ("level", "probability", "of that interval"),
-    ("p", "probability", "corrected for all cases and for looks at the data"),
+    ("p", "probability", "corrected for all cases and for interim analyses"),
     ("outcome", "text", "`slower`, `faster`, `equivalent` or `unresolved`, for B"),
     ("seconds_a", "s", "per call on side A, geometric mean over launches"),
     ("seconds_b", "s", "per call on side B"),
@@ -109,13 +106,13 @@ COMPARED = _columns(
     ("reason", "text", "why it is unresolved, in words; missing where it is not"),
 )
 UNMATCHED = _columns(
-    ("case", "text", "what one side alone has a number for"),
+    ("case", "text", "case that has a number on one side only"),
     ("side", "text", "the side that has it: `A` or `B`"),
     ("kind", "text", "`failed`, `not_reached` or `not_measured` on the other side"),
     ("reason", "text", "the same in words"),
 )
 ARRANGEMENTS = _columns(
-    ("arrangement", "text", "how the op stands in the pipeline, such as `map parallel=AUTOTUNE`"),
+    ("arrangement", "text", "how the op is arranged in the pipeline, such as `map parallel=AUTOTUNE`"),
     (
         "action",
         "text",
@@ -131,10 +128,10 @@ ARRANGEMENTS = _columns(
     ("pool_start_seconds", "s", "to start its processes; missing where it has none"),
     ("is_chosen", "bool", "whether it is the answer"),
 )
-_VERSION = ("version", "text", "label of the version of TensorFlow, or of the revision")
-CHANGES = (*_columns(_VERSION), *COMPARED)
+_SIDE = ("side", "text", "label of the side: of an environment or a revision")
+CHANGES = (*_columns(_SIDE), *COMPARED)
 VALUES = _columns(
-    _VERSION,
+    _SIDE,
     ("op", "text", "name of the op"),
     ("size", "count", "in the unit of the op"),
     ("dtype", "text", "of the inputs"),
@@ -149,8 +146,8 @@ FRAMES = {
     "ComparisonResult.verdicts": COMPARED,
     "ComparisonResult.unmatched": UNMATCHED,
     "PipelineResult.arrangements": ARRANGEMENTS,
-    "SeveralResults.changes": CHANGES,
-    "RevisionsResult.values": VALUES,
+    "SidesResult.changes": CHANGES,
+    "SidesResult.values": VALUES,
 }
 """What `docs/api.md` shows, by the property that returns the frame."""
 
@@ -161,7 +158,7 @@ TYPES: dict[str, Any] = {"count": "Int64", "bool": "bool", "text": "string"}
 def decisions(judgement: Judgement) -> pd.DataFrame:
     """Return a row for each op and use, with the columns `DECISIONS`."""
     made = judgement.decisions
-    texts = ({"answer": answer_text(one.answer), "reason": why(one)} for one in made)
+    texts = ({"answer": one.answer.text(), "reason": one.why()} for one in made)
     return _frame(DECISIONS, ({**vars(one), **words} for one, words in zip(made, texts, strict=True)))
 
 
@@ -209,7 +206,7 @@ def compared(comparison: Comparison) -> pd.DataFrame:
 def unmatched(comparison: Comparison) -> pd.DataFrame:
     """Return a row for each case of one side alone, with the columns `UNMATCHED`."""
     found = comparison.unmatched
-    rows = ({"case": str(one.key), "side": one.side, "kind": one.kind, "reason": unmatched_text(one)} for one in found)
+    rows = ({"case": str(one.key), "side": one.side, "kind": one.kind, "reason": one.text()} for one in found)
     return _frame(UNMATCHED, rows)
 
 
@@ -229,25 +226,25 @@ def arrangements(judgement: PipelineJudgement) -> pd.DataFrame:
     return _frame(ARRANGEMENTS, rows)
 
 
-def by_version(found: Mapping[str, pd.DataFrame], columns: Sequence[Column] = ()) -> pd.DataFrame:
-    """Return frames below each other, with a first column `version`.
+def by_side(found: Mapping[str, pd.DataFrame], columns: Sequence[Column] = ()) -> pd.DataFrame:
+    """Return frames below each other, with a first column `side`.
 
     Args:
-        found: label of the version -> its frame; all have the same columns.
-        columns: of a frame; they are needed where there is no version.
+        found: label of the side -> its frame; all have the same columns.
+        columns: of a frame; they are needed where there is no side.
     """
     if not found:
-        return _frame((*_columns(_VERSION), *columns), ())
+        return _frame((*_columns(_SIDE), *columns), ())
     labelled = []
     for label, frame in found.items():
         labelled.append(frame.copy())
-        labelled[-1].insert(0, "version", pd.Series(label, index=frame.index, dtype="string"))
+        labelled[-1].insert(0, "side", pd.Series(label, index=frame.index, dtype="string"))
     return pd.concat(labelled, ignore_index=True)
 
 
 def value_differences(gate: Gate) -> pd.DataFrame:
     """Return a row for each input on which a revision computes otherwise, with the columns `VALUES`."""
-    rows = ({"version": label, **msgspec.structs.asdict(one)} for label, one in gate.differences)
+    rows = ({"side": label, **msgspec.structs.asdict(one)} for label, one in gate.differences)
     return _frame(VALUES, rows)
 
 
@@ -257,7 +254,7 @@ def _case(key: str, judgement: Judgement) -> dict[str, Any]:
 
 
 def _reason(reason: Unresolved | None) -> str | None:
-    return None if reason is None else unresolved_text(reason)
+    return None if reason is None else reason.text()
 
 
 def _frame(columns: Sequence[Column], rows: Iterable[dict[Any, Any]]) -> pd.DataFrame:

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from pyopbench.core.errors import BadInput
-from pyopbench.core.model import MINIMUM_EFFECT
+from pyopbench.engine.sides import slowdown_of, usual_effect
 from pyopbench.judge import requirements
 from pyopbench.judge.judge import Judging
-from pyopbench.run.revision_request import slowdown_of, usual_effect
+from pyopbench.model.case import MINIMUM_EFFECT
+from pyopbench.model.errors import BadInput
 
 if TYPE_CHECKING:
-    from pyopbench.judge.step_savings import Step
-    from pyopbench.results.mix_file import Calls
+    from pyopbench.judge.program import Step
+    from pyopbench.store.mix_file import Calls
 
 Mix: TypeAlias = Mapping[int, float] | str | Path | None
 """size -> how often it is called, or the path of such a CSV file; None for an even mix."""
@@ -39,30 +39,20 @@ def judging_of(  # noqa: PLR0913 - each is an argument of `run` and `read`
             "the minimum effect is out of range",
             received=f"minimum_effect={minimum_effect!r}",
             legal="above 0 and below 1; 0.03 is 3%",
-            next_step="for example minimum_effect=0.03",
+            hint="for example minimum_effect=0.03",
         )
     required = requirements.check(tuple(requires))
     return Judging(baseline, minimum_effect, _calls(mix), _step(calls_per_step, step_seconds), required)
 
 
-def effect_of(minimum_effect: float | None, fail_on: str | None, *, is_over_revisions: bool) -> float:
+def effect_of(minimum_effect: float | None, fail_on: str | None) -> float:
     """Return the smallest difference that matters, where none is given the usual one.
 
     Raises:
-        BadInput: `fail_on` without revisions, or below that difference.
+        BadInput: `fail_on` is below that difference.
     """
-    effect = minimum_effect
-    if effect is None:
-        effect = usual_effect(fail_on) if is_over_revisions else MINIMUM_EFFECT
-    if not is_over_revisions and fail_on is not None:
-        raise BadInput(
-            "without revisions there is nothing to fail on",
-            received=f"fail_on={fail_on!r}",
-            legal="fail_on= together with rev=, or for the folder of such a run",
-            next_step='for example rev=["HEAD~1", "HEAD"]',
-        )
-    if is_over_revisions:
-        slowdown_of(fail_on, effect)
+    effect = usual_effect(fail_on) if minimum_effect is None else minimum_effect
+    slowdown_of(fail_on, effect)
     return effect
 
 
@@ -70,7 +60,7 @@ def _calls(mix: Mix) -> Calls | None:
     if mix is None:
         return None
     if isinstance(mix, (str, Path)):
-        from pyopbench.results.mix_file import read_mix
+        from pyopbench.store.mix_file import read_mix
 
         return read_mix(Path(mix))
     if not mix or not all(size >= 1 and 0 < weight < math.inf for size, weight in mix.items()):
@@ -78,7 +68,7 @@ def _calls(mix: Mix) -> Calls | None:
             "not a mix of sizes",
             received=f"mix={dict(mix)!r}",
             legal="size -> how often it is called: whole sizes from 1, and weights above 0",
-            next_step="for example mix={1000: 5, 1_000_000: 1}",
+            hint="for example mix={1000: 5, 1_000_000: 1}",
         )
     return dict(mix)
 
@@ -91,8 +81,8 @@ def _step(calls: float | None, seconds: float | None) -> Step | None:
             "not a step",
             received=f"calls_per_step={calls!r}, step_seconds={seconds!r}",
             legal="both of them, above 0",
-            next_step="for example calls_per_step=1, step_seconds=0.120",
+            hint="for example calls_per_step=1, step_seconds=0.120",
         )
-    from pyopbench.judge.step_savings import Step
+    from pyopbench.judge.program import Step
 
     return Step(calls, seconds)

@@ -1,4 +1,4 @@
-"""Who is told how a run goes: a terminal, a pipe, a notebook, or nobody."""
+"""Who listens to a run, a terminal, a pipe, a notebook or nobody, and for whom a command waits before it measures."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
 from pyopbench.api.console import err, say, say_error
-from pyopbench.core import formatting
-from pyopbench.core.errors import PyopbenchError
-from pyopbench.core.printable import printable
+from pyopbench.engine import host_lock
+from pyopbench.engine.budget import Progress as Step
+from pyopbench.engine.budget import Tell
+from pyopbench.engine.measure import Listener
+from pyopbench.engine.pipeline import PipelineProgress
+from pyopbench.model import formatting
+from pyopbench.model.errors import PyopbenchError
+from pyopbench.model.printable import printable
 from pyopbench.report.wording.measuring import stage_text, workers_text
-from pyopbench.run.budget import Progress as Step
-from pyopbench.run.budget import Tell
-from pyopbench.run.conduct import Listener
-from pyopbench.run.pipeline import PipelineProgress
 
 LONGEST_CASE = 26
 """Characters of what is being measured; with it the bar and the time left fit a terminal of 80 columns."""
@@ -175,3 +176,15 @@ def _left(step: Step) -> str:
 def _sweep_text(step: Step, stage: str, fewer: str) -> str:
     left = _left(step)
     return f"{stage}, {step.total:,} of {step.planned:,} groups{left and f', {left}'}{fewer and f'; {fewer}'}"
+
+
+@contextmanager
+def alone_on_this_machine() -> Iterator[None]:
+    """Hold the lock of this machine, and say for whom it is waited."""
+
+    def tell_of_waiting(process: int | None) -> None:
+        who = "another process" if process is None else f"process {process}"
+        say(f"{who} is measuring on this machine; waiting for it to end", err)
+
+    with host_lock.held(tell_of_waiting):
+        yield

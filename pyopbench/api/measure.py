@@ -1,31 +1,42 @@
-"""Measures ops from Python: `pyopbench.run` and `resume`."""
+"""Measures ops from Python: `pyopbench.run`, `resume` and `pipeline`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from pyopbench.api.alone import alone_on_this_machine
 from pyopbench.api.judging import Mix, effect_of, judging_of
-from pyopbench.api.listeners import listener_here
+from pyopbench.api.listeners import alone_on_this_machine, listener_here, pipeline_text
 from pyopbench.api.own_function import Inputs, Op, brought_op, forget_shipped
-from pyopbench.api.request_checks import require_launches, require_list, require_revisable
+from pyopbench.api.results import PipelineResult
 from pyopbench.api.several_results import AnyResult, result_of
-from pyopbench.core.errors import BadInput, Interrupted
-from pyopbench.core.model import BASELINE, MINIMUM_EFFECT, Axes, Until
-from pyopbench.core.option_text import asked_from_python
-from pyopbench.core.own_target import usual_baseline
-from pyopbench.core.ownership import require_own
+from pyopbench.api.shipped_source import home_of
+from pyopbench.engine import measure, memory, plan, sides, stored_run
+from pyopbench.engine import pipeline as pipelines
+from pyopbench.engine.settings import settings_for
 from pyopbench.judge.judge import Judging
-from pyopbench.results import store, versions
-from pyopbench.run import conduct, memory_limit, start
-from pyopbench.run.choose_settings import settings_for
-from pyopbench.run.revision_request import RevisionRequest, check_revisions
+from pyopbench.judge.pipeline import TrainingStep, judge
+from pyopbench.model.arrangement import STEP_ELEMENTS
+from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, Axes, Until
+from pyopbench.model.errors import BadInput, Interrupted
+from pyopbench.model.option_text import asked_from_python
+from pyopbench.model.options import PIPELINE, RESUME, RUN, describe_arguments, read_settings
+from pyopbench.model.own_target import usual_baseline
+from pyopbench.model.ownership import require_own
+from pyopbench.model.process_guard import TemporaryFolder
+from pyopbench.model.side import combine_environments
+from pyopbench.store import run_folder, run_sides
+from pyopbench.store.run_sides import OpenRun
+
+SETTINGS_OF_RUN = ("case_timeout", "linearity", "rounds", "seed")
+"""Keys of `settings`; the others of the command line are about shards and about reading."""
 
 
 @asked_from_python()
+@describe_arguments(RUN)
 def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
     op: Op,
     inputs: Inputs = None,
@@ -45,19 +56,19 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
     calls_per_step: float | None = None,
     step_seconds: float | None = None,
     tf: Sequence[str] = (),
+    packages: Sequence[str] = (),
+    python: Sequence[str] = (),
     rev: Sequence[str] = (),
     every: int = 1,
     fail_on: str | None = None,
     budget_seconds: float | None = None,
     launches: int | None = None,
-    rounds: int | None = None,
     until: Until | None = None,
-    case_timeout_seconds: float | None = None,
     memory_limit_bytes: int | None = None,
-    seed: int = 0,
     seed_with: str = "",
     parts: bool | None = None,
     probes: bool = True,
+    settings: Mapping[str, Any] | None = None,
     out: str | Path | None = None,
     progress: bool = True,
 ) -> AnyResult:
@@ -71,47 +82,15 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
             arrays. Or what the command line takes: a built-in name, `"my_op.py"`, `"my_module.py:function"`.
         inputs: an example of each argument of a function: a sequence by position, a mapping by name, or the only
             array. Any shape; any dtype without objects. None for an op that is named.
-        quick: few sizes and launches: an answer in a minute for one op.
-        variants: names; all if empty.
-        gradients: mechanisms, or `("all",)`; the usual one of each variant if empty.
-        directions: `forward`, `backward`, `forward_backward`; all that a mode has if empty.
-        modes: `node`, `call`, `eager`; `node` if empty, on a GPU `call`.
+        {options}
         dtypes: of the inputs of a built-in op.
         sizes: of a built-in op; its own if empty.
-        device: `cpu`, or `gpu` where TensorFlow sees one.
-        baseline: the variant that is the current callback; None for the one that the op's file names, else
-            `numpy_function`, and `py_function_numpy` for built-in ops.
-        minimum_effect: the smallest difference that matters, as a share; None for 0.03, which is 3%, or for a third of
-            what `fail_on` names.
-        mix: how often each size is called: size -> weight, or the path of a CSV file; None for an even mix.
-        requires: what a port has to be able to do: `savedmodel`, `xla`, `second_order`, ...
-        calls_per_step: how often a step of your program calls the op; with `step_seconds`.
-        step_seconds: how long such a step takes, in seconds.
-        tf: versions of TensorFlow to compare, such as `["2.16.2", "2.21.0"]`; each is installed into an environment of
-            its own if it is missing. The one beside this Python if empty.
-        rev: revisions of the git repository that the op is in: commits, a range `"A..B"` or `"WORKTREE"`. Not with
-            `tf`.
-        every: take every so many-th commit of a range.
-        fail_on: with `rev`, what fails: `slower`, `slower:5%` or `never`; None for `slower`.
-        budget_seconds: stop measuring after so many seconds; None for the usual.
-        launches: maximum number of launches (worker processes), at least 2; None for the usual.
-        rounds: maximum number of timed blocks of a case in a launch; None for the usual.
-        until: when to stop early: `"decided"` once no answer is open (the usual of a quick run), `"resolved"` once
-            every comparison with the baseline is resolved or out of reach too (the usual otherwise), `"end"` never.
-        case_timeout_seconds: give up on a case after so many seconds without a sign of life; None for the usual.
-        memory_limit_bytes: most memory of a worker; None for no limit. Linux only.
-        seed: of the random order of measurement.
-        seed_with: a statement that runs before each call of a body that draws random numbers, such as
-            `"np.random.seed({seed})"`.
-        parts: measure also where a callback's time goes; None for yes, except with `rev`.
-        probes: try also what the current callback blocks, once on a machine; never with `rev`, unless something is
-            required.
         out: a new folder for the results; None for `results/DATE`.
         progress: show how it goes, on stderr or in the output of the notebook's cell.
 
     Returns:
-        The decisions, verdicts and latencies, as frames and as a report: a `RunResult`; with `tf` a `VersionsResult`,
-        with `rev` a `RevisionsResult`. The samples are in its folder.
+        The decisions, verdicts and latencies, as frames and as a report: a `RunResult`; with `tf`, `packages`,
+        `python` or `rev` a `SidesResult`. The samples are in its folder.
 
     Raises:
         BadInput: something cannot be measured as it is; the message says what can.
@@ -120,17 +99,27 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
 
     >>> pyopbench.run(my_function, [np.zeros((100, 3), np.float32)], quick=True)  # doctest: +SKIP
     """
-    effect = effect_of(minimum_effect, fail_on, is_over_revisions=bool(rev))
+    rare = read_settings(SETTINGS_OF_RUN, settings or {})
+    effect = effect_of(minimum_effect, fail_on)
     judging = judging_of(baseline or BASELINE, effect, mix, requires, calls_per_step, step_seconds)
     require_list("rev", rev)
     require_list("tf", tf)
-    check_revisions(rev, tf, fail_on, every, effect)
+    require_list("packages", packages)
+    require_list("python", python)
+    asked = sides.AskedSides(
+        tuple(combine_environments(tf, packages, python)),
+        tuple(rev),
+        every,
+        has_control=fail_on is not None,
+        each_has_budget=budget_seconds is None,
+    )
+    sides.check_sides(asked, fail_on, effect)
     require_revisable(op, rev)
     require_launches(launches)
     if memory_limit_bytes is not None:
-        memory_limit.require_limitable(memory_limit_bytes)
-    folder = start.new_folder() if out is None else Path(out)
-    store.require_new(folder)
+        memory.require_limitable(memory_limit_bytes)
+    folder = plan.new_folder() if out is None else Path(out)
+    run_folder.require_new(folder)
     require_own(folder)
     listener = listener_here(progress=progress)
     with (
@@ -151,32 +140,32 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
             quick=quick,
             parts=not rev if parts is None else parts,
         )
-        settings = settings_for(
+        planned = settings_for(
             axes,
             launches=launches,
-            rounds=rounds,
+            rounds=rare.get("rounds"),
             until=until,
             budget_seconds=budget_seconds,
-            case_timeout_seconds=case_timeout_seconds,
+            case_timeout_seconds=rare.get("case_timeout"),
             memory_limit_bytes=memory_limit_bytes,
-            seed=seed,
-            versions=tf,
-            revisions=rev,
+            linearity=rare.get("linearity", False),
+            seed=rare.get("seed", 0),
+            compares=not asked.are_just_here,
         )
         judging = replace(judging, baseline=baseline or usual_baseline(axes.ops, axes.variants))
-        request = start.Request(axes, settings, judging.baseline, ("pyopbench.run", name))
-        revisions = RevisionRequest(tuple(rev), every, each_has_budget=budget_seconds is None) if rev else None
-        conduct.begin(folder, request, listener, tf=tf, revisions=revisions)
-        return _measured(folder, judging, listener, probes=bool(requires) or (probes and not rev), fail_on=fail_on)
+        request = plan.Request(axes, planned, judging.baseline, ("pyopbench.run", name))
+        begun = measure.begin(folder, request, listener, asked)
+        return _measured(begun, judging, listener, probes=bool(requires) or (probes and not rev), fail_on=fail_on)
 
 
+@describe_arguments(RESUME)
 def resume(  # noqa: PLR0913 - all but the folder have a default
     folder: str | Path,
     op: Op | None = None,
     inputs: Inputs = None,
     *,
     seed_with: str = "",
-    minimum_effect: float = MINIMUM_EFFECT,
+    minimum_effect: float | None = None,
     mix: Mix = None,
     requires: Sequence[str] = (),
     calls_per_step: float | None = None,
@@ -190,11 +179,7 @@ def resume(  # noqa: PLR0913 - all but the folder have a default
         op: the same function as when it was begun, because nothing that a folder holds is run; None for a built-in op.
         inputs: the same examples.
         seed_with: the same statement.
-        minimum_effect: how to judge is given anew, as for `run`.
-        mix: as for `run`.
-        requires: as for `run`.
-        calls_per_step: as for `run`.
-        step_seconds: as for `run`.
+        {options}
         progress: show how it goes.
 
     Returns:
@@ -207,27 +192,30 @@ def resume(  # noqa: PLR0913 - all but the folder have a default
     """
     place = Path(folder)
     require_own(place)
-    if versions.is_here(place):
+    if run_sides.is_here(place):
         raise BadInput(
             "a run on several versions or revisions is continued from the command line",
             received=place,
             legal="a run on one version",
-            next_step=f"pyopbench resume {place}",
+            hint=f"pyopbench resume {place}",
         )
-    judging = judging_of(start.baseline_of(place), minimum_effect, mix, requires, calls_per_step, step_seconds)
+    effect = effect_of(minimum_effect, None)
+    run = run_sides.open_run(place)
+    baseline = run.measured[0].content.settings.baseline
+    judging = judging_of(baseline, effect, mix, requires, calls_per_step, step_seconds)
     with _resumable(place, op, inputs), alone_on_this_machine(), _brought_again(op, inputs, place, seed_with):
-        start.require_resumable(place)
-        return _measured(place, judging, listener_here(progress=progress), probes=bool(requires))
+        stored_run.require_resumable(run.measured[0])
+        return _measured(run, judging, listener_here(progress=progress), probes=bool(requires))
 
 
 def _measured(
-    folder: Path, judging: Judging, listener: conduct.Listener, *, probes: bool, fail_on: str | None = None
+    run: OpenRun, judging: Judging, listener: measure.Listener, *, probes: bool, fail_on: str | None = None
 ) -> AnyResult:
     if probes:
-        conduct.probe_beside(folder, judging, listener)
-    conduct.measure(folder, judging, listener)
+        measure.probe_beside(run, judging, listener)
+    measure.measure(run, judging, listener)
     with listener.busy("judging"):
-        return result_of(folder, judging, fail_on)
+        return result_of(run, judging, fail_on)
 
 
 @contextmanager
@@ -262,12 +250,12 @@ def _resumable(folder: Path, op: Op | None, inputs: Inputs) -> Iterator[None]:
 
 
 def _is_begun(folder: Path) -> bool:
-    return (folder / store.RUN_FILE).exists() or versions.is_here(folder)
+    return (folder / run_folder.RUN_FILE).exists() or run_sides.is_here(folder)
 
 
 def _how_to_resume(folder: Path, op: Op | None, inputs: Inputs) -> str:
-    if versions.is_here(folder):
-        command = start.stored_resume_command(folder, conduct.parts_of(folder)[0])
+    if run_sides.is_here(folder):
+        command = stored_run.stored_resume_command(run_sides.open_run(folder))
         return f"{command} continues; pyopbench.read({str(folder)!r}) judges what there is"
     words = [repr(str(folder))]
     if callable(op):
@@ -276,3 +264,114 @@ def _how_to_resume(folder: Path, op: Op | None, inputs: Inputs) -> str:
         words += [repr(str(op))]
     words += ["inputs"] if inputs is not None else []
     return f"pyopbench.resume({', '.join(words)}) continues; pyopbench.read({words[0]}) judges what there is"
+
+
+@describe_arguments(PIPELINE)
+def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a default
+    op: Op,
+    inputs: Inputs = None,
+    *,
+    size: int | None = None,
+    dtype: str | None = None,
+    parallel: Sequence[int] = (),
+    batch: Sequence[int] = pipelines.BATCH,
+    deterministic: bool = True,
+    private_threads: int = 0,
+    baseline: str | None = None,
+    minimum_effect: float = MINIMUM_EFFECT,
+    step_seconds: float | None = None,
+    step_elements: int = STEP_ELEMENTS,
+    budget_seconds: float | None = None,
+    launches: int | None = None,
+    seed_with: str = "",
+    settings: Mapping[str, Any] | None = None,
+    progress: bool = True,
+) -> PipelineResult:
+    """Measure an op inside a `tf.data` pipeline, and find the best arrangement: `pyopbench pipeline` from Python.
+
+    Args:
+        op: a function of one element, as for `run`.
+        inputs: an example of each argument, as for `run`.
+        {options}
+        progress: show how it goes.
+
+    Returns:
+        The answer, and how many elements a second each arrangement delivers. Nothing is written before its `save`.
+
+    Raises:
+        BadInput: something cannot be measured as it is.
+        NothingMeasured: the body fails, or the current callback does.
+    """
+    rare = read_settings(("case_timeout", "seed"), settings or {})
+    judging_of(
+        baseline or BASELINE,
+        minimum_effect,
+        calls_per_step=step_elements if step_seconds else None,
+        step_seconds=step_seconds,
+    )
+    training = TrainingStep(step_elements, step_seconds)
+    with TemporaryFolder() as scratch, brought_op(op, inputs, scratch, seed_with) as name:
+        request = pipelines.PipelineRequest(
+            name,
+            size,
+            dtype,
+            parallel=tuple(parallel) or pipelines.usual_parallel(),
+            batch=tuple(batch),
+            deterministic=deterministic,
+            private_threads=private_threads,
+            baseline=baseline or usual_baseline([name]),
+            launches=launches,
+            budget_seconds=pipelines.BUDGET_SECONDS if budget_seconds is None else budget_seconds,
+            timeout_seconds=rare.get("case_timeout", pipelines.TIMEOUT_SECONDS),
+            seed=rare.get("seed", 0),
+            step_seconds=training.floor,
+            minimum_effect=minimum_effect,
+        )
+        with alone_on_this_machine(), listener_here(progress=progress).busy("starting") as show:
+            document = pipelines.measure(request, lambda step: show(pipeline_text(step)))
+    return PipelineResult(judge(document, minimum_effect, training))
+
+
+def require_launches(launches: int | None) -> None:
+    """Check that there are enough launches for an interval.
+
+    Raises:
+        BadInput: there is one, or none.
+    """
+    if launches is not None and launches < 2:
+        raise BadInput(
+            "one launch gives no interval",
+            received=f"launches={launches!r}",
+            legal="2 or more",
+            hint="for example launches=8",
+        )
+
+
+def require_list(option: str, given: Sequence[str]) -> None:
+    """Check that names are a list of them, and not one text.
+
+    Raises:
+        BadInput: they are a text.
+    """
+    if isinstance(given, str):
+        raise BadInput(
+            f"{option} is a list, because there are several to compare",
+            received=f"{option}={given!r}",
+            legal="a list of texts",
+            hint=f"{option}=[{given!r}, ...]",
+        )
+
+
+def require_revisable(op: Op, rev: Sequence[str]) -> None:
+    """Check that an op is a file of a repository, if revisions of it are asked for.
+
+    Raises:
+        BadInput: it is a function that stands in no module.
+    """
+    if rev and callable(op) and not home_of(op):
+        raise BadInput(
+            "a function of a notebook or a script has no revisions",
+            received=f"{getattr(op, '__name__', op)} with rev={list(rev)!r}",
+            legal="an op whose file is in a git repository",
+            hint='put it into a file of the repository, commit it, and name it: "my_module.py:function"',
+        )

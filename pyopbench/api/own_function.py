@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import inspect
 import io
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,11 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from pyopbench.api.shipped_source import definition_name, home_of, name_of, source_of
-from pyopbench.core.discover import bring_own
-from pyopbench.core.errors import BadInput
-from pyopbench.core.own_target import VARIABLE
-from pyopbench.core.paths import real_path
-from pyopbench.core.write_file import write_atomically
+from pyopbench.model.discover import bring_own
+from pyopbench.model.errors import BadInput
+from pyopbench.model.own_target import restore_own_ops
+from pyopbench.model.paths import real_path
+from pyopbench.model.write_file import write_atomically
 
 Op: TypeAlias = Callable[..., Any] | str | Path
 """A function, or what names an op on the command line."""
@@ -50,16 +49,10 @@ def brought_op(op: Op, inputs: Inputs, folder: Path, seed_with: str = "") -> Ite
     Raises:
         BadInput: it cannot be found by other processes, and cannot be shipped; or an argument cannot.
     """
-    before = os.environ.get(VARIABLE)
-    try:
+    with restore_own_ops():
         words = _inputs_in_words(inputs, folder / FOLDER)
         (name,) = bring_own([_op_in_words(op, folder / FOLDER)], words, seed_with)
         yield name
-    finally:
-        if before is None:
-            os.environ.pop(VARIABLE, None)
-        else:
-            os.environ[VARIABLE] = before
 
 
 def forget_shipped(folder: Path) -> None:
@@ -80,7 +73,7 @@ def _op_in_words(op: Any, folder: Path) -> str:
             "not an op",
             received=f"{op!r}, of type {type(op).__name__}",
             legal="a function, or a text: a built-in name, my_op.py, my_module.py:function or package.module:function",
-            next_step="for example pyopbench.run(my_function, [example_of_each_argument])",
+            hint="for example pyopbench.run(my_function, [example_of_each_argument])",
         )
     name, module = name_of(op), home_of(op)
     if not module:
@@ -116,8 +109,7 @@ def _value_in_words(value: Any, folder: Path, name: str) -> str:
     raise BadInput(
         f"{name} is no example that can be stored",
         received=f"{shown[:60]}{'...' if len(shown) > 60 else ''}, of type {type(value).__name__}",
-        legal="a NumPy array or an eager tensor without objects in it, a number, a text, or a short list of these",
-        next_step="convert it with np.asarray, or write an op file: pyopbench new op my_op.py",
+        hint="convert it with np.asarray, or write an op file: pyopbench new op my_op.py",
     )
 
 

@@ -11,19 +11,16 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from pyopbench.api import frames
-from pyopbench.core import formatting
-from pyopbench.core.errors import BadInput
-from pyopbench.core.ownership import require_own
-from pyopbench.core.write_file import write_atomically
+from pyopbench.model import formatting
+from pyopbench.model.errors import BadInput
+from pyopbench.model.ownership import require_own
+from pyopbench.model.write_file import write_atomically
 from pyopbench.report import notebook
-from pyopbench.report.wording.comparison import summary, title
-from pyopbench.report.wording.decisions import answer_text
-from pyopbench.report.wording.pipeline import answer_text as pipeline_answer_text
-from pyopbench.results import integrity, store
+from pyopbench.store import integrity, run_folder
 
 if TYPE_CHECKING:
-    from pyopbench.compare.diff import Comparison
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.comparison.diff import Comparison
+    from pyopbench.judge.judge import Judgement
     from pyopbench.judge.pipeline import PipelineJudgement
 
 SHOWN = 20
@@ -92,12 +89,11 @@ class RunResult:
         place = Path(folder)
         if len(self.sources) > 1:
             raise BadInput(
-                "these results were pooled from several folders, and one folder holds one run",
+                "these results were pooled from several folders, and a folder can contain only one run",
                 received=formatting.listing([str(one) for one in self.sources]),
-                legal="results of one folder or file",
-                next_step="result.report(folder) writes the report of all of them",
+                hint="result.report(folder) writes the report of all of them",
             )
-        store.require_new(place)
+        run_folder.require_new(place)
         require_own(place)
         (source,) = self.sources
         place.mkdir(parents=True, exist_ok=True)
@@ -110,9 +106,7 @@ class RunResult:
 
     def __repr__(self) -> str:
         made = self.judgement.decisions
-        lines = [
-            f"  {one.op} for {one.use}: {answer_text(one.answer)}{_saving(one.saved, one.saved_low)}" for one in made
-        ]
+        lines = [f"  {one.op} for {one.use}: {one.answer.text()}{_saving(one.saved, one.saved_low)}" for one in made]
         more = [f"  and {len(made) - SHOWN:,} more"] if len(made) > SHOWN else []
         where = formatting.listing([str(one) for one in self.sources])
         return "\n".join([f"RunResult of {where}: {formatting.count(len(made), 'decision')}", *lines[:SHOWN], *more])
@@ -173,7 +167,7 @@ class ComparisonResult:
         return place
 
     def __repr__(self) -> str:
-        return f"ComparisonResult: {title(self.comparison)}\n  {summary(self.comparison)}"
+        return f"ComparisonResult: {self.comparison.title()}\n  {self.comparison.summary()}"
 
     def _repr_html_(self) -> str:
         return notebook.comparison_html(self.comparison)
@@ -211,7 +205,7 @@ class PipelineResult:
 
     def __repr__(self) -> str:
         name = self.judgement.document["op"]["name"]
-        return f"PipelineResult of {name}\n  {pipeline_answer_text(self.judgement)}"
+        return f"PipelineResult of {name}\n  {self.judgement.answer_text()}"
 
     def _repr_html_(self) -> str:
         return self._html

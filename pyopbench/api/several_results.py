@@ -1,4 +1,4 @@
-"""What `pyopbench.run` and `read` return of a run on several versions of TensorFlow, or over several revisions."""
+"""What `pyopbench.run` and `read` return of a run on several sides: environments or revisions."""
 
 from __future__ import annotations
 
@@ -12,182 +12,121 @@ import pandas as pd
 
 from pyopbench.api import frames
 from pyopbench.api.results import ComparisonResult, RunResult, links_in
-from pyopbench.compare.gate import Gate, read_gate
-from pyopbench.compare.versions import VersionComparison, judge_versions
-from pyopbench.core.ownership import require_own
+from pyopbench.engine import plan, stored_run
+from pyopbench.engine.sides import failing_slowdown, find_measured
+from pyopbench.judge.comparison import gate as gate_wording
+from pyopbench.judge.comparison.gate import Gate, read_gate
+from pyopbench.judge.comparison.versions import VersionComparison, judge_versions
 from pyopbench.judge.judge import Judging, judge
+from pyopbench.model.ownership import require_own
 from pyopbench.report import notebook
-from pyopbench.report.wording import gate as gate_wording
-from pyopbench.report.wording.comparison import summary, title
-from pyopbench.results import store, versions
-from pyopbench.results.versions import Version
-from pyopbench.run import start, start_versions
-from pyopbench.run.revision_request import slowdown_of
+from pyopbench.store import run_sides
+from pyopbench.store.run_sides import OpenRun, Side
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
 
 
-def result_of(folder: Path, judging: Judging, fail_on: str | None = None) -> AnyResult:
-    """Judge the run in a folder, be it of one version or of several.
+def result_of(run: OpenRun, judging: Judging, fail_on: str | None = None) -> AnyResult:
+    """Judge a run, be it on one side or on several.
 
     Args:
-        folder: of the run.
+        run: as it is in memory.
         judging: how to judge.
-        fail_on: what a run over revisions fails on, as `--fail-on`.
+        fail_on: what a run on several sides fails on, as `--fail-on`.
 
     Raises:
         BadInput: a file is not as it was written.
         NothingMeasured: there is no sample.
     """
-    if versions.is_of_revisions(folder):
-        return RevisionsResult(folder, judging, fail_on)
-    if versions.is_here(folder):
-        return VersionsResult(folder, judging)
-    start.require_measured(folder)
-    return RunResult(judge([folder], judging), [folder], folder)
+    if run.has_several_sides:
+        return SidesResult(run, judging, fail_on)
+    stored_run.require_measured(run.measured[0])
+    return RunResult(judge([run], judging), [run.folder], run.folder)
 
 
-class SeveralResults:
-    """What was measured on several versions, each a run of its own, and how the others compare with the first.
+class SidesResult:
+    """What was measured on several sides, and how the others compare with the first: `run` with `tf`, `packages`, ...
 
-    The frames are those of a `RunResult`, with a first column `version`: the label of the version.
+    The frames are those of a `RunResult`, with a first column `side`: the label of the side.
 
     Attributes:
-        folder: of all; each version has a folder in it.
-        runs: label -> the result of that version alone.
-        comparisons: label -> what changed to that version from the first.
+        folder: of all; each side has a folder in it.
+        comparisons: label -> what changed to that side from the first.
+        gate: all that `comment.md`, `gate.json` and `junit.xml` are made of; its parts are not kept stable.
+        across: all that the reports of environments are made of, as little kept stable; None for revisions.
     """
 
-    folder: Path
-    runs: Mapping[str, RunResult]
-    comparisons: Mapping[str, ComparisonResult]
+    def __init__(self, run: OpenRun, judging: Judging, fail_on: str | None = None) -> None:
+        """Compare what was measured.
+
+        Args:
+            run: as it is in memory.
+            judging: how to judge.
+            fail_on: what fails, as `--fail-on`: `slower`, `slower:5%` or `never`; None for `slower` of revisions.
+
+        Raises:
+            NothingMeasured: no environment has a sample.
+        """
+        self.folder, self._run, self._judging, self._fail_on = run.folder, run, judging, fail_on
+        self._judgements: Mapping[Side, Judgement] = {}
+        self.across: VersionComparison | None = None
+        if not run.has_revisions:
+            found, unmeasured = find_measured(run)
+            self._judgements, self.across = judge_versions(run, found, judging, unmeasured)
+        slowdown = failing_slowdown(run, fail_on, judging.minimum_effect)
+        self.gate: Gate = read_gate(run, judging.minimum_effect, slowdown)
+        found_changes = self.gate.comparisons if self.across is None else self.across.comparisons
+        self.comparisons = {label: ComparisonResult(one) for label, one in found_changes.items()}
+
+    @cached_property
+    def runs(self) -> Mapping[str, RunResult]:
+        """Label -> the result of that side alone, of those that have a sample; the control is none of them."""
+        return {
+            side.label: RunResult(self._judgement_of(side), [side.folder], side.folder)
+            for side, measured in zip(self._run.measured_sides, self._run.measured, strict=True)
+            if not side.is_control and stored_run.why_nothing(measured) is None
+        }
+
+    def _judgement_of(self, side: Side) -> Judgement:
+        if side in self._judgements:
+            return self._judgements[side]
+        return judge([self._run.alone(side.folder)], self._judging)
 
     @cached_property
     def decisions(self) -> pd.DataFrame:
-        """What to do on each version: a row for each version, op and use."""
+        """What to do on each side: a row for each side, op and use."""
         return self._of_each(lambda run: run.decisions)
 
     @cached_property
     def verdicts(self) -> pd.DataFrame:
-        """How each variant compares with the current callback of its version."""
+        """How each variant compares with the current callback of its side."""
         return self._of_each(lambda run: run.verdicts)
 
     @cached_property
     def latencies(self) -> pd.DataFrame:
-        """How long a call takes on each version, in seconds."""
+        """How long a call takes on each side, in seconds."""
         return self._of_each(lambda run: run.latencies)
 
     @cached_property
     def failures(self) -> pd.DataFrame:
-        """What has no number on a version, and why."""
+        """What has no number on a side, and why."""
         return self._of_each(lambda run: run.failures)
 
     @cached_property
     def changes(self) -> pd.DataFrame:
-        """What became slower or faster from the first version (side A) to each other one (side B)."""
-        return frames.by_version({label: one.verdicts for label, one in self.comparisons.items()}, frames.COMPARED)
+        """What became slower or faster from the first side (A) to each other one (B)."""
+        return frames.by_side({label: one.verdicts for label, one in self.comparisons.items()}, frames.COMPARED)
 
     def slower(self, by: float | None = None) -> pd.DataFrame:
         """Return the rows of `changes` that are slower, and by at least a share; None for the minimum effect.
 
         An empty frame is what a gate passes on.
         """
-        return frames.by_version({label: one.slower(by) for label, one in self.comparisons.items()}, frames.COMPARED)
+        return frames.by_side({label: one.slower(by) for label, one in self.comparisons.items()}, frames.COMPARED)
 
     def _of_each(self, frame: Callable[[RunResult], pd.DataFrame]) -> pd.DataFrame:
-        return frames.by_version({label: frame(run) for label, run in self.runs.items()})
-
-    def _copy_to(self, folder: str | Path) -> Path:
-        place = Path(folder)
-        store.require_new(place)
-        start_versions.require_new(place)
-        require_own(place)
-        return Path(shutil.copytree(self.folder, place, ignore=links_in, dirs_exist_ok=True))
-
-
-class VersionsResult(SeveralResults):
-    """What was measured on several versions of TensorFlow: `pyopbench.run(..., tf=[...])`.
-
-    Attributes:
-        across: all that the report is made of; its parts are not kept stable.
-    """
-
-    def __init__(self, folder: Path, judging: Judging) -> None:
-        """Judge what is stored.
-
-        Raises:
-            NothingMeasured: no version has a sample.
-        """
-        self.folder, self._judging = folder, judging
-        found, unmeasured = start_versions.measured(folder)
-        self._judgements: Mapping[Version, Judgement]
-        self.across: VersionComparison
-        self._judgements, self.across = judge_versions(folder, found, judging, unmeasured)
-        self.runs = {
-            version.label: RunResult(judgement, [version.folder], version.folder)
-            for version, judgement in self._judgements.items()
-        }
-        self.comparisons = {label: ComparisonResult(one) for label, one in self.across.comparisons.items()}
-
-    def report(self) -> Path:
-        """Write a report into the folder of each version, and each comparison into that of all; return that folder."""
-        from pyopbench.report.write import write_versions  # half a second, which no frame needs
-
-        require_own(self.folder)
-        for version in self._judgements:
-            require_own(version.folder)
-        write_versions(self.folder, self._judgements, self.across)
-        return self.folder
-
-    def save(self, folder: str | Path) -> Path:
-        """Copy the stored results into a new folder, with their reports, and return the folder.
-
-        Raises:
-            BadInput: the folder holds a run, or is another user's.
-        """
-        return VersionsResult(self._copy_to(folder), self._judging).report()
-
-    def __repr__(self) -> str:
-        each = [f"  {title(one.comparison)}\n    {summary(one.comparison)}" for one in self.comparisons.values()]
-        return "\n".join([f"VersionsResult of {self.folder}: {', '.join(self.runs)}", *each])
-
-    def _repr_html_(self) -> str:
-        return self._html
-
-    @cached_property
-    def _html(self) -> str:
-        return notebook.versions_html(next(iter(self._judgements.values())), self.across)
-
-
-class RevisionsResult(SeveralResults):
-    """What was measured over revisions of your repository: `pyopbench.run(..., rev=[...])`.
-
-    Attributes:
-        gate: all that the outputs are made of; its parts are not kept stable.
-    """
-
-    def __init__(self, folder: Path, judging: Judging, fail_on: str | None = None) -> None:
-        """Compare what is stored.
-
-        Args:
-            folder: of the run.
-            judging: how to judge.
-            fail_on: what fails, as `--fail-on`: `slower`, `slower:5%` or `never`; None for `slower`.
-        """
-        self.folder, self._judging, self._fail_on = folder, judging, fail_on
-        self.gate: Gate = read_gate(folder, judging.minimum_effect, slowdown_of(fail_on, judging.minimum_effect))
-        self.comparisons = {label: ComparisonResult(one) for label, one in self.gate.comparisons.items()}
-
-    @cached_property
-    def runs(self) -> Mapping[str, RunResult]:  # type: ignore[override]
-        """Label -> the result of that revision alone, of those that have a sample; the control is none of them."""
-        found = [one for one in versions.read(self.folder) if one.revision is not None and not one.revision.twin]
-        return {
-            one.label: RunResult(judge([one.folder], self._judging), [one.folder], one.folder)
-            for one in found
-            if start.why_nothing(one.folder) is None
-        }
+        return frames.by_side({label: frame(run) for label, run in self.runs.items()})
 
     @property
     def outcome(self) -> str:
@@ -196,19 +135,24 @@ class RevisionsResult(SeveralResults):
 
     @cached_property
     def values(self) -> pd.DataFrame:
-        """What revisions compute otherwise than the first: a row for each op, size and dtype."""
+        """What sides compute otherwise than the first: a row for each op, size and dtype."""
         return frames.value_differences(self.gate)
 
     @cached_property
     def control(self) -> ComparisonResult | None:
-        """A part of the first revision, measured twice: what noise alone does; None where it has no number."""
+        """A part of the first side, measured twice: what noise alone does; None where it has no number."""
         return None if self.gate.twins is None else ComparisonResult(self.gate.twins)
 
     def report(self) -> Path:
-        """Write `comment.md`, `gate.json` and `junit.xml` into the folder, and return it."""
+        """Write `comment.md`, `gate.json` and `junit.xml`, and a report of each environment; return the folder."""
         from pyopbench.report.gate import write
+        from pyopbench.report.write import write_versions  # half a second, which no frame needs
 
         require_own(self.folder)
+        for side in self._judgements:
+            require_own(side.folder)
+        if self.across is not None:
+            write_versions(self.folder, self._judgements, self.across)
         write(self.gate, self.folder)
         return self.folder
 
@@ -218,19 +162,28 @@ class RevisionsResult(SeveralResults):
         Raises:
             BadInput: the folder holds a run, or is another user's.
         """
-        return RevisionsResult(self._copy_to(folder), self._judging, self._fail_on).report()
+        place = Path(folder)
+        plan.require_new_folder(place)
+        require_own(place)
+        copied = Path(shutil.copytree(self.folder, place, ignore=links_in, dirs_exist_ok=True))
+        return SidesResult(run_sides.open_run(copied), self._judging, self._fail_on).report()
 
     def __repr__(self) -> str:
-        names = [f"  {gate_wording.name_text(one)}" for one in (self.gate.first, *self.gate.others)]
-        return "\n".join([f"RevisionsResult of {self.folder}: {gate_wording.answer_text(self.gate)}", *names])
+        if self.across is None:
+            names = [f"  {gate_wording.name_text(one)}" for one in (self.gate.first, *self.gate.others)]
+            return "\n".join([f"SidesResult of {self.folder}: {self.gate.answer_text()}", *names])
+        each = [f"  {one.comparison.title()}\n    {one.comparison.summary()}" for one in self.comparisons.values()]
+        return "\n".join([f"SidesResult of {self.folder}: {', '.join(self.runs)}", *each])
 
     def _repr_html_(self) -> str:
         return self._html
 
     @cached_property
     def _html(self) -> str:
-        return notebook.gate_html(self.gate)
+        if self.across is None:
+            return notebook.gate_html(self.gate)
+        return notebook.versions_html(next(iter(self._judgements.values())), self.across)
 
 
-AnyResult: TypeAlias = RunResult | VersionsResult | RevisionsResult
-"""What a run comes to: of one version, of several versions of TensorFlow, or over revisions."""
+AnyResult: TypeAlias = RunResult | SidesResult
+"""What a run comes to: on one side, or on several."""

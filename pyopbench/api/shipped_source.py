@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import ast
 import builtins
-import dis
 import inspect
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from pyopbench.core.errors import BadInput
+from pyopbench.model.errors import BadInput
+from pyopbench.model.function_source import names_read
 
-GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME")
 CONSTANTS = (type(None), bool, int, complex, str, bytes)
 LONGEST_CONSTANT = 20_000
 """Characters; what is longer is data, and an input."""
@@ -58,22 +57,21 @@ class _Parts:
     def add(self, function: FunctionType) -> None:
         self._seen[definition_name(function)] = function
         source = _source(function)
-        for name in sorted({*_globals_of(function.__code__), *_names_before_the_body(source)}):
+        for name in sorted({*names_read(function.__code__), *_names_before_the_body(source)}):
             if name in function.__globals__:
                 self._add_global(name, function.__globals__[name], function)
             elif not hasattr(builtins, name):
                 raise BadInput(
                     f"{function.__name__} uses a name that is not there",
                     received=name,
-                    legal="names of builtins, modules, functions and constants that are there when it is measured",
-                    next_step=f"define or import {name} first, or take it as an argument",
+                    hint=f"define or import {name} first, or take it as an argument",
                 )
         self.functions.append(source.strip())
 
     def _add_global(self, name: str, value: object, user: FunctionType) -> None:
         if name in self._seen:
             if self._seen[name] is not value:
-                raise _cannot_travel(name, value, user, "and another function means another thing by that name")
+                raise _cannot_travel(name, value, user, "and another function uses that name for something else")
             return
         self._seen[name] = value
         if isinstance(value, ModuleType) and value.__name__ != "__main__":
@@ -148,29 +146,25 @@ def _plain(function: Callable[..., Any]) -> FunctionType:
         raise BadInput(
             "not a function whose source can be read",
             received=f"{function!r}, of type {type(function).__name__}",
-            legal="a function that is written with def, or the name of one: my_module.py:function",
-            next_step="write it with def: a function of the same arguments that calls this one",
+            hint="write it with def: a function of the same arguments that calls this one",
         )
     if definition_name(function) == "<lambda>":
         raise BadInput(
-            "a lambda has no source of its own: its line holds other things too",
+            "the source of a lambda cannot be separated from the rest of its line",
             received=f"a lambda of {', '.join(function.__code__.co_varnames[: function.__code__.co_argcount])}",
-            legal="a function that is written with def",
-            next_step="give it a name: def body(x): return ...",
+            hint="give it a name: def body(x): return ...",
         )
     if function.__code__.co_freevars:
         raise BadInput(
-            f"{function.__name__} is a closure, and what it closes over cannot travel to another process",
+            f"{function.__name__} is a closure, and the variables that it captures cannot be sent to another process",
             received=", ".join(function.__code__.co_freevars),
-            legal="a function that takes what it needs as arguments, or has it as globals",
-            next_step="make them arguments with an example each, or constants of the notebook or script",
+            hint="make them arguments with an example each, or constants of the notebook or script",
         )
     if hasattr(function, "__wrapped__"):
         raise BadInput(
-            f"{function.__name__} is wrapped by a decorator, whose source does not come along",
+            f"{function.__name__} is wrapped by a decorator, whose source is not sent with it",
             received=f"{function.__name__}, wrapped in {type(function).__name__}",
-            legal="a function without a decorator that wraps it",
-            next_step=f"measure {function.__name__}.__wrapped__, or {WAY_OUT}",
+            hint=f"measure {function.__name__}.__wrapped__, or {WAY_OUT}",
         )
     return function
 
@@ -183,20 +177,9 @@ def _source(function: FunctionType) -> str:
         raise BadInput(
             f"cannot find the source of {function.__name__}",
             received=f"{function.__name__}, defined in {function.__code__.co_filename}",
-            legal="a function of a file, or of a notebook's cell",
-            next_step=WAY_OUT,
+            hint=WAY_OUT,
         ) from error
     return source
-
-
-def _globals_of(code: CodeType) -> Iterator[str]:
-    """Give the names that a function looks up outside of it; those of functions within it, too."""
-    for instruction in dis.get_instructions(code):
-        if instruction.opname in GLOBAL:
-            yield str(instruction.argval)
-    for inner in code.co_consts:
-        if isinstance(inner, CodeType):
-            yield from _globals_of(inner)
 
 
 def _names_before_the_body(source: str) -> Iterator[str]:
@@ -211,8 +194,8 @@ def _names_before_the_body(source: str) -> Iterator[str]:
 def _cannot_travel(name: str, value: object, user: FunctionType, what: str) -> BadInput:
     shown = repr(value)
     return BadInput(
-        f"{user.__name__} uses a global that cannot travel to another process: {name}, {what}",
+        f"{user.__name__} uses a global that cannot be sent to another process: {name}, {what}",
         received=f"{name} = {shown if len(shown) <= 80 else f'{shown[:77]}...'}",
-        legal="modules, functions, classes of modules, numbers, texts, and lists or dicts of these",
-        next_step=f"take {name} as an argument with an example, make it within {user.__name__}, or {WAY_OUT}",
+        hint="modules, functions, classes of modules, numbers, texts, and lists or dicts of these; "
+        f"take {name} as an argument with an example, make it within {user.__name__}, or {WAY_OUT}",
     )

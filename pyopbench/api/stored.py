@@ -8,22 +8,23 @@ from typing import TypeAlias
 
 from pyopbench.api.judging import Mix, effect_of, judging_of
 from pyopbench.api.results import ComparisonResult, RunResult
-from pyopbench.api.several_results import AnyResult, SeveralResults, result_of
-from pyopbench.compare.diff import compare_sides
-from pyopbench.compare.select import read_sides
-from pyopbench.core.errors import BadInput
-from pyopbench.core.model import MINIMUM_EFFECT
+from pyopbench.api.several_results import AnyResult, SidesResult, result_of
+from pyopbench.engine.stored_run import find_target
+from pyopbench.judge.comparison.diff import compare_sides
+from pyopbench.judge.comparison.sides import read_sides
 from pyopbench.judge.judge import judge
-from pyopbench.results import versions
-from pyopbench.run import start
-from pyopbench.run.conduct import parts_of
-from pyopbench.run.report_target import usual_of
+from pyopbench.model.case import MINIMUM_EFFECT
+from pyopbench.model.errors import BadInput
+from pyopbench.model.options import REPORT, describe_arguments
 from pyopbench.stats.unpaired import RUN_SPREAD
+from pyopbench.store import run_sides
+from pyopbench.store.run_sides import OpenRun, open_sources
 
 Source: TypeAlias = str | Path
 """A folder of a run, a folder or file of asv, or a file of pytest-benchmark."""
 
 
+@describe_arguments(REPORT)
 def read(  # noqa: PLR0913 - all but the results have a default
     *results: Source,
     baseline: str | None = None,
@@ -39,13 +40,7 @@ def read(  # noqa: PLR0913 - all but the results have a default
     Args:
         results: a folder of a run, or several of one environment, which are pooled; or one file of asv or
             pytest-benchmark. A folder of a run with `tf` or `rev` is given by itself.
-        baseline: the variant that is the current callback; None for that of the run.
-        minimum_effect: the smallest difference that matters, as a share; None for 0.03, which is 3%, or for a third of
-            what `fail_on` names.
-        mix: how often each size is called: size -> weight, or the path of a CSV file; None for an even mix.
-        requires: what a port has to be able to do, as `--require`: `savedmodel`, `xla`, ...
-        calls_per_step: how often a step of your program calls the op; with `step_seconds`.
-        step_seconds: how long such a step takes, in seconds.
+        {options}
         fail_on: of a run over revisions, what fails: `slower`, `slower:5%` or `never`; None for `slower`.
 
     Returns:
@@ -64,20 +59,28 @@ def read(  # noqa: PLR0913 - all but the results have a default
             "no results are named",
             received="read()",
             legal="a folder of a run, or a file of asv or pytest-benchmark",
-            next_step='for example pyopbench.read("results/reference")',
+            hint='for example pyopbench.read("results/reference")',
         )
-    several = len(paths) == 1 and versions.is_here(paths[0])
-    is_over_revisions = several and versions.is_of_revisions(paths[0])
-    effect = effect_of(minimum_effect, fail_on, is_over_revisions=is_over_revisions)
-    usual, folder = (start.baseline_of(parts_of(paths[0])[0]), paths[0]) if several else usual_of(paths)
+    several = len(paths) == 1 and run_sides.is_here(paths[0])
+    if fail_on is not None and not several:
+        raise BadInput(
+            "one side alone cannot be compared with anything",
+            received=f"fail_on={fail_on!r}",
+            hint='name the folder of a run with rev=["HEAD~1", "HEAD"], for example',
+        )
+    effect = effect_of(minimum_effect, fail_on)
+    sources = open_sources(paths)
+    if several and isinstance(run := sources[0], OpenRun):
+        usual = run.measured[0].content.settings.baseline
+        judging = judging_of(baseline or usual, effect, mix, requires, calls_per_step, step_seconds)
+        return result_of(run, judging, fail_on)
+    usual, folder = find_target(sources)
     judging = judging_of(baseline or usual, effect, mix, requires, calls_per_step, step_seconds)
-    if several:
-        return result_of(folder, judging, fail_on)
-    return RunResult(judge(paths, judging), paths, folder)
+    return RunResult(judge(sources, judging), paths, folder)
 
 
 def compare(
-    *sides: Source | RunResult | SeveralResults,
+    *sides: Source | RunResult | SidesResult,
     axis: str = "run",
     minimum_effect: float = MINIMUM_EFFECT,
     run_spread: float = RUN_SPREAD,
@@ -86,8 +89,8 @@ def compare(
 
     Args:
         sides: two results, side A and side B, each a path or what `run` or `read` returned; or one result and two
-            labels of an axis: `compare("results/versions", "2.16.2", "2.21.0", axis="tf")`.
-        axis: what they differ in: `run`, `commit`, `tf` or `variant`.
+            labels of an axis: `compare("store/versions", "2.16.2", "2.21.0", axis="tf")`.
+        axis: what they differ in: `run`, `commit`, `tf`, `side` or `variant`.
         minimum_effect: the smallest difference that matters, as a share: 0.03 is 3%.
         run_spread: how much two separate runs of the same code differ at least, as a share, one standard deviation.
 
@@ -103,8 +106,8 @@ def compare(
     return ComparisonResult(compare_sides(read_sides(words, axis), minimum_effect, run_spread))
 
 
-def _word(side: Source | RunResult | SeveralResults) -> str:
-    if isinstance(side, SeveralResults):
+def _word(side: Source | RunResult | SidesResult) -> str:
+    if isinstance(side, SidesResult):
         return str(side.folder)
     if not isinstance(side, RunResult):
         return str(side)
@@ -113,6 +116,6 @@ def _word(side: Source | RunResult | SeveralResults) -> str:
             "a side of a comparison is one result, and this one was pooled from several",
             received=" ".join(map(str, side.sources)),
             legal="the folder of one run",
-            next_step="compare them one by one",
+            hint="compare them one by one",
         )
     return str(side.sources[0])

@@ -1,94 +1,29 @@
-"""The command line. Handlers parse, call one function and print; results go to stdout, progress to stderr."""
+"""The command line: its commands, each with its options, and the module that has what it does.
+
+Only what Typer needs is imported here. The module of a command is imported when it is called, so that --help and
+`version` answer at once.
+"""
 
 from __future__ import annotations
 
+import gc
+import inspect
+import os
 import sys
-from dataclasses import replace
-from pathlib import Path
-from typing import Annotated
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
 import pyopbench
-from pyopbench.api.alone import alone_on_this_machine
-from pyopbench.api.listeners import ConsoleListener
-from pyopbench.cli import epilogs
-from pyopbench.cli.build import build
-from pyopbench.cli.certify import certify
-from pyopbench.cli.check import check
-from pyopbench.cli.compare import compare
-from pyopbench.cli.copies import copies
-from pyopbench.cli.errors import Debug, FileLimit, run_command
-from pyopbench.cli.fleet import fleet
-from pyopbench.cli.history import history
-from pyopbench.cli.list import list_, verify
-from pyopbench.cli.merge import merge
-from pyopbench.cli.new import new
-from pyopbench.cli.options import (
-    JUDGING,
-    USUAL_EFFECT,
-    AllowChanged,
-    AsJson,
-    AxisTexts,
-    Baseline,
-    CallsPerStep,
-    Devices,
-    Directions,
-    Gradients,
-    Inputs,
-    MemoryLimit,
-    MinimumEffectOrUsual,
-    MixFile,
-    Modes,
-    Ops,
-    Quiet,
-    Replicates,
-    Requires,
-    SeedWith,
-    ShardText,
-    StepMilliseconds,
-    TensorFlows,
-    TrustFolder,
-    Variants,
-    out_option,
-)
-from pyopbench.cli.output import err, out
-from pyopbench.cli.pipeline import pipeline
-from pyopbench.cli.placement import placement
-from pyopbench.cli.port import port
-from pyopbench.cli.probe import probe
-from pyopbench.cli.read_options import read_axes, read_judging, read_memory_limit, read_shard
-from pyopbench.cli.record import CONTEXT, record
-from pyopbench.cli.report import schema, write_report
-from pyopbench.cli.resume import resume
-from pyopbench.cli.revisions import Every, FailOn, Revisions, report_revisions, usual_effect_text
-from pyopbench.cli.run import measure_and_report, refuse_json, telling_how_to_resume
-from pyopbench.cli.run_options import (
-    Budget,
-    CaseTimeoutOrUsual,
-    Launches,
-    Linearity,
-    Parts,
-    Probes,
-    Quick,
-    Rounds,
-    Seed,
-    WhenToStop,
-)
-from pyopbench.cli.scan import scan
-from pyopbench.cli.threads import Threads, measure_beside, read_threads
-from pyopbench.cli.versions import report_versions
-from pyopbench.core.errors import BadInput
-from pyopbench.core.model import BASELINE, Axes
-from pyopbench.core.own_target import usual_baseline
-from pyopbench.core.ownership import require_own
-from pyopbench.core.parse import parse_duration
-from pyopbench.results import versions
-from pyopbench.run import conduct, start
-from pyopbench.run.choose_settings import settings_for
-from pyopbench.run.conduct import parts_of
-from pyopbench.run.report_target import usual_of
-from pyopbench.run.revision_request import RevisionRequest, check_revisions
+from pyopbench.cli.errors import run_command
+from pyopbench.model import options
+from pyopbench.model.options import Option
+from pyopbench.model.read_policy import ReadPolicy, reading_by
 
 EPILOG = (
     "**Exit codes**: 0 success; 1 a wrong result, a slowdown, changed values or a failed certificate; 2 bad usage or "
@@ -99,181 +34,392 @@ EPILOG = (
     "**Completion**: `pyopbench --install-completion` sets it up for your shell."
 )
 MEASURE, JUDGE, LOOK, TRUST = "Measure", "Judge results", "Find and understand callbacks", "Tools"
+WORDS_OF_A_PROGRAM = {"allow_interspersed_args": False, "ignore_unknown_options": False}
+"""What comes after the name of a program is the program's, options too."""
+WORDS_OF_RUN = {"allow_extra_args": True, "ignore_unknown_options": True}
+ALLOCATIONS_BETWEEN_COLLECTIONS = 200_000
+"""Many times Python's own number, for commands that keep what they import and read until the end, so that looking
+through it for garbage again and again finds nothing."""
 
-app = typer.Typer(
-    name="pyopbench",
-    help="Should this Python op inside a TensorFlow graph be ported, to what, and what is it worth?",
-    epilog=EPILOG,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
+
+@dataclass(frozen=True)
+class Command:
+    """A command.
+
+    Attributes:
+        name: on the command line; of one in a group after that of the group.
+        handler: the module and function that it calls, with the values of the options.
+        panel: of --help.
+        help: a line of --help.
+        options: in the order of --help.
+        epilog: what stands below the options in --help: exit codes, and what is worth a sentence more.
+        settings: of Click, on how words are read.
+        needs_context: is the handler called with the context of Click, for words that are another command's?
+        keeps_what_it_reads: does it keep all that it reads until the end, so that there is little garbage to collect?
+    """
+
+    name: str
+    handler: str
+    panel: str
+    help: str
+    options: tuple[Option, ...] = ()
+    epilog: str | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+    needs_context: bool = False
+    keeps_what_it_reads: bool = False
+
+
+FLEET_CODES = (
+    "Exit codes: 0 all shards are here; 1 a variant is wrong; 2 bad input; 3 a shard is missing or nothing was "
+    "measured; 130 interrupted."
+)
+GROUPS = {"fleet": (MEASURE, "Measure on many machines, over Dask."), "new": (TRUST, "Write a file to start from.")}
+COMMANDS = (
+    Command(
+        "run",
+        "run:run",
+        MEASURE,
+        "Measure ops in all variants, store the samples and write the decision report.",
+        options.RUN,
+        "Measuring stops when more launches would change no answer, or at --budget. If you interrupt a run, pyopbench "
+        "prints the command that resumes it.",
+    ),
+    Command(
+        "resume",
+        "resume:resume",
+        MEASURE,
+        "Continue an interrupted run as it was planned, and write the decision report.",
+        options.RESUME,
+        "What to measure is stored with the run. Give the options for judging it (--mix, --min-effect, --require and "
+        "so on) again, and name your own op files as before.",
+    ),
+    Command(
+        "merge",
+        "stored:merge",
+        MEASURE,
+        "Merge the shards of a plan into one run, with the environment of each machine.",
+        options.MERGE,
+        "Exit codes: 0 done; 2 shards are missing, doubled, torn (cut off), changed or contradictory; 3 there are "
+        "none.",
+    ),
+    Command(
+        "list",
+        "verify:list_",
+        MEASURE,
+        "List ops, variants and cases, and why a case is not supported.",
+        options.LIST,
+    ),
+    Command(
+        "verify",
+        "verify:verify",
+        MEASURE,
+        "Check values against NumPy, and gradients against a reference and finite differences.",
+        options.VERIFY,
+    ),
+    Command(
+        "pipeline",
+        "pipeline:pipeline",
+        MEASURE,
+        "Measure an op inside tf.data, and find the best of threads, batches, processes and ports.",
+        options.PIPELINE,
+    ),
+    Command(
+        "build",
+        "sources:build",
+        MEASURE,
+        "Compile the C++ kernels ahead of a run, for the installed TensorFlow.",
+        options.BUILD,
+        "Kernels that were compiled before are kept. If TensorFlow has CUDA and nvcc is found, GPU kernels are "
+        "compiled too. Exit code 1: a kernel does not compile.",
+    ),
+    Command(
+        "port",
+        "sources:port",
+        MEASURE,
+        "Write a port of your op as source code, with a test against the old function.",
+        options.PORT,
+        "The test runs before anything is written, in a process that cannot import pyopbench. Exit codes: 0 written; "
+        "1 the test failed, nothing is written; 2 this function cannot be written as source. "
+        "With --to custom_op you write the loops of the C++ yourself, so the test does not run.",
+    ),
+    Command(
+        "fleet run",
+        "fleet:run_fleet",
+        MEASURE,
+        "Measure on the hosts of a Dask scheduler; ops and other options are as for pyopbench run.",
+        options.FLEET_RUN,
+        FLEET_CODES,
+        WORDS_OF_RUN,
+        needs_context=True,
+    ),
+    Command(
+        "fleet resume",
+        "fleet:resume_fleet",
+        MEASURE,
+        "Continue an interrupted fleet run.",
+        options.FLEET_RESUME,
+        FLEET_CODES,
+    ),
+    Command(
+        "fleet doctor",
+        "fleet:examine_fleet",
+        MEASURE,
+        "Describe the hosts, list missing software, and show which hosts are alike.",
+        options.FLEET_DOCTOR,
+    ),
+    Command(
+        "report",
+        "report:report",
+        JUDGE,
+        "Write the decision report of stored results; of a run with --rev, the report of what changed.",
+        options.REPORT,
+        keeps_what_it_reads=True,
+    ),
+    Command(
+        "compare",
+        "compare:compare",
+        JUDGE,
+        "Compare two results: folders of runs, results of asv, files of pytest-benchmark.",
+        options.COMPARE,
+        "With --axis commit, tf, side or variant, name one result and two labels of that axis: "
+        "`pyopbench compare RESULTS A B --axis tf`. Exit codes: 0 nothing is slower; 1 something is slower; 2 bad "
+        "usage; 3 nothing to compare.",
+        keeps_what_it_reads=True,
+    ),
+    Command(
+        "history",
+        "history:history",
+        JUDGE,
+        "Plot results over commits, TensorFlow versions or dates, and find where they changed.",
+        options.HISTORY,
+        "A suspected change is confirmed by measuring both sides again, interleaved (--confirm). Exit codes: 0 done; "
+        "1 --confirm found a slowdown; 2 bad usage; 3 nothing was timed.",
+        keeps_what_it_reads=True,
+    ),
+    Command(
+        "check",
+        "stored:check",
+        JUDGE,
+        "Check stored results against their checksums: which files and lines are unchanged?",
+        options.CHECK,
+        "Checksums find what a disk, a copy or an editor changed; they are not signatures. Exit codes: 0 nothing is "
+        "wrong; 1 something was changed, is torn (cut off), missing or there twice; 2 bad input.",
+    ),
+    Command(
+        "schema",
+        "report:schema",
+        JUDGE,
+        "Print the JSON Schema of decisions.json or of stored results.",
+        options.SCHEMA,
+    ),
+    Command(
+        "scan",
+        "find:scan",
+        LOOK,
+        "Find Python callbacks (py_function, numpy_function, py_func) in sources and SavedModels.",
+        options.SCAN,
+        "Sources are parsed, never run. Hidden folders and virtual environments are skipped unless you name them.",
+    ),
+    Command(
+        "record",
+        "find:record",
+        LOOK,
+        "Run your program, count its Python callbacks, and show which cost most of the run.",
+        options.RECORD,
+        "The program keeps its output and its exit code; pyopbench writes to stderr. If the program fails or is "
+        "interrupted, what was counted so far is kept.",
+        WORDS_OF_A_PROGRAM,
+    ),
+    Command(
+        "placement",
+        "placement:placement",
+        LOOK,
+        "Count copies between host and device per call, by variant, pinning and place of the data.",
+        options.PLACEMENT,
+        "Nothing is timed. The simulated device needs a C++ compiler and no GPU, and its counts are the same every "
+        "time. Exit code 1: a variant computed a wrong result.",
+    ),
+    Command(
+        "copies",
+        "placement:copies",
+        LOOK,
+        "Show which tensor-array conversions share memory, and what copying costs in the others.",
+        options.COPIES,
+        "With --device gpu, copies between host and GPU are timed too, by size and by kind of host memory.",
+    ),
+    Command(
+        "probe",
+        "probe:probe",
+        LOOK,
+        "Try what each variant supports on this TensorFlow: SavedModel, XLA, threads, ...",
+        options.PROBE,
+    ),
+    Command(
+        "certify",
+        "certify:certify",
+        TRUST,
+        "Measure how reliable pyopbench's verdicts and decisions are on this machine.",
+        options.CERTIFY,
+        "Variants are compared with copies of themselves and with slowed-down ones, and decisions are made several "
+        "times. Later runs on this machine use the figures. Exit code 1: not as good as promised "
+        "(docs/certification.md).",
+    ),
+    Command(
+        "new op",
+        "sources:new_op",
+        TRUST,
+        "Write a commented op file that runs as it is, for you to fill in.",
+        options.NEW_OP,
+    ),
+    Command("version", "app:version", TRUST, "Print the version of pyopbench."),
 )
 
 
 def main() -> None:
     """Run the command line; every error ends it with a message and an exit code."""
-    run_command(app)
+    completes = any(name.endswith("_COMPLETE") for name in os.environ)  # a shell that completes asks by a variable
+    run_command(make_app(None if completes else sys.argv[1:]))
 
 
-@app.callback()
-def _whole(debug: Debug = False, file_limit: FileLimit = None) -> None:
-    pass
+def make_app(words: Sequence[str] | None = None) -> typer.Typer:
+    """Return the command line as Typer has it.
 
-
-@app.command(rich_help_panel=MEASURE, epilog=epilogs.RUN)
-def run(
-    context: typer.Context,
-    ops: Ops = None,
-    inputs: Inputs = None,
-    seed_with: SeedWith = "",
-    quick: Quick = False,
-    variant: Variants = None,
-    gradient: Gradients = None,
-    direction: Directions = None,
-    mode: Modes = None,
-    device: Devices = None,
-    axis: AxisTexts = None,
-    baseline: Baseline = None,
-    mix: MixFile = None,
-    min_effect: MinimumEffectOrUsual = None,
-    calls_per_step: CallsPerStep = None,
-    step_ms: StepMilliseconds = None,
-    launches: Launches = None,
-    rounds: Rounds = None,
-    until: WhenToStop = None,
-    budget: Budget = None,
-    case_timeout: CaseTimeoutOrUsual = None,
-    memory_limit: MemoryLimit = None,
-    seed: Seed = 0,
-    parts: Parts = None,
-    linearity: Linearity = False,
-    threads: Threads = "",
-    require: Requires = None,
-    probes: Probes = True,
-    tf: TensorFlows = None,
-    rev: Revisions = None,
-    every: Every = 1,
-    fail_on: FailOn = None,
-    shard: ShardText = None,
-    replicates: Replicates = 1,
-    out_dir: Annotated[Path | None, out_option("DIR", "New folder for the results. Default: results/DATE.")] = None,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-) -> None:
-    """Measure ops in all variants, store the samples and write the decision report."""
-    effect = min_effect or (usual_effect_text(fail_on) if rev else USUAL_EFFECT)
-    options = read_judging(baseline or BASELINE, mix, effect, require, calls_per_step, step_ms)
-    others = {"--tf": tf, "--rev": rev, "--shard": shard}
-    numbers = read_threads(threads, [name for name, given in others.items() if given])
-    if tf:
-        refuse_json("--json with --tf", as_json=as_json)
-    check_revisions(rev or (), tf or (), fail_on, every, options.minimum_effect)
-    usual = Axes(quick=quick, parts=not rev if parts is None else parts)
-    axes = read_axes(usual, ops, variant, gradient, direction, mode, device, axis, inputs, seed_with)
-    options = replace(options, baseline=baseline or usual_baseline(axes.ops, axes.variants))
-    settings = settings_for(
-        axes,
-        launches=launches,
-        rounds=rounds,
-        until=until,
-        budget_seconds=None if budget is None else parse_duration(budget),
-        case_timeout_seconds=None if case_timeout is None else parse_duration(case_timeout),
-        memory_limit_bytes=read_memory_limit(memory_limit),
-        linearity=linearity,
-        seed=seed,
-        versions=tf or (),
-        revisions=rev or (),
+    Args:
+        words: of the process; a command that they do not name gets no options, because nobody will see them, and to
+            make those of all takes as long as all the rest. None for all options.
+    """
+    whole = typer.Typer(
+        name="pyopbench",
+        help="Should this Python op inside a TensorFlow graph be ported, to what, and what is it worth?",
+        epilog=EPILOG,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="markdown",
     )
-    request = start.Request(
-        axes, settings, options.baseline, ("pyopbench", *sys.argv[1:]), shard=read_shard(shard, replicates, rev)
+    whole.callback()(_taking((options.DEBUG,), lambda **_: None))
+    groups: dict[str, typer.Typer] = {}
+    for command in COMMANDS:
+        group, _, name = command.name.rpartition(" ")
+        if group and group not in groups:
+            panel, text = GROUPS[group]
+            groups[group] = typer.Typer(help=text, no_args_is_help=True)
+            groups[group].callback()(_taking((), lambda **_: None))
+            whole.add_typer(groups[group], name=group, rich_help_panel=panel)
+        (groups[group] if group else whole).command(
+            name,
+            help=command.help,
+            epilog=command.epilog,
+            rich_help_panel=None if group else command.panel,
+            context_settings=command.settings,
+        )(_taking((*command.options, options.DEBUG) if words is None or name in words else (), _caller(command)))
+    return whole
+
+
+def _caller(command: Command) -> Callable[..., None]:
+    """Return what Typer calls for a command: it reads the options, imports the handler and calls it."""
+
+    def call(context: typer.Context, **given: Any) -> None:
+        root = context.find_root().params
+        try:
+            code = _run(command, context, given)
+        except typer.Exit:
+            raise
+        except Exception as error:
+            if given["debug"] or root["debug"]:
+                _print_traceback(error)
+            raise
+        raise typer.Exit(code)
+
+    return call
+
+
+def _run(command: Command, context: typer.Context, given: Mapping[str, Any]) -> int:
+    values = {one.name: one.value_of(given[one.name]) for one in command.options}
+    own = {one.name: values[one.name] for one in command.options if one not in options.OF_THE_COMMAND_LINE}
+    policy = ReadPolicy(
+        takes_changed=values.get("allow_changed", False),
+        trusts_everybody=values.get("trust_folder", False),
+        most_bytes=dict(values.get("settings", {})).get("file_limit"),
     )
-    several = RevisionRequest(tuple(rev), every, each_has_budget=budget is None) if rev else None
-    folder = conduct.begin(out_dir, request, ConsoleListener(err), tf=tf or (), revisions=several)
-    is_probed = bool(require) or (probes and not rev)
-    if numbers:
-        with telling_how_to_resume(folder), alone_on_this_machine():
-            measure_beside(folder, axes, numbers, request.settings.case_timeout_seconds)
-    raise typer.Exit(measure_and_report(folder, options, probe=is_probed, as_json=as_json, fail_on=fail_on))
+    module, _, function = command.handler.partition(":")
+    with ExitStack() as stack:
+        stack.enter_context(reading_by(policy))
+        if command.keeps_what_it_reads:
+            stack.enter_context(_few_collections())
+        handler = getattr(import_module(f"pyopbench.cli.{module}"), function)
+        if "inputs" in values or command.needs_context:
+            from pyopbench.model.own_target import restore_own_ops  # which `version` does not need
+
+            stack.enter_context(restore_own_ops())
+        if values.get("quiet"):
+            stack.enter_context(_quiet())
+        return int(handler(**own, **({"context": context} if command.needs_context else {})) or 0)
 
 
-@app.command(rich_help_panel=JUDGE)
-def report(
-    results: Annotated[
-        list[Path],
-        typer.Argument(metavar="RESULTS", help="Folders of runs to pool, or one file of asv or pytest-benchmark."),
-    ],
-    baseline: Annotated[
-        str | None,
-        typer.Option(
-            "--baseline",
-            metavar="NAME",
-            help="The callback to compare with. Default: that of the run.",
-            rich_help_panel=JUDGING,
-        ),
-    ] = None,
-    mix: MixFile = None,
-    min_effect: MinimumEffectOrUsual = None,
-    calls_per_step: CallsPerStep = None,
-    step_ms: StepMilliseconds = None,
-    require: Requires = None,
-    out_dir: Annotated[
-        Path | None,
-        out_option("DIR", "Folder for the report. Default: the first folder, or results/report-NAME for a file."),
-    ] = None,
-    fail_on: FailOn = None,
-    trust_folder: TrustFolder = False,
-    allow_changed: AllowChanged = False,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-) -> None:
-    """Write the decision report of stored results; of a run with --rev, the report of what changed."""
-    if len(results) == 1 and versions.is_of_revisions(results[0]):
-        require_own(results[0])
-        options = read_judging(baseline or BASELINE, None, min_effect or usual_effect_text(fail_on))
-        raise typer.Exit(report_revisions(results[0], options, fail_on, as_json=as_json))
-    effect = min_effect or USUAL_EFFECT
-    if len(results) == 1 and versions.is_here(results[0]):
-        if as_json or out_dir:
-            raise BadInput(
-                "a run on several versions has one report per version",
-                received=f"{results[0]} with {'--json' if as_json else '--out'}",
-                legal="--json and --out with the folder of one version",
-                next_step=f"pyopbench report {parts_of(results[0])[0]}, or without these options",
-            )
-        for part in (results[0], *parts_of(results[0])):
-            require_own(part)
-        usual = start.baseline_of(parts_of(results[0])[0])
-        raise typer.Exit(
-            report_versions(results[0], read_judging(baseline or usual, mix, effect, require, calls_per_step, step_ms))
-        )
-    usual, folder = usual_of(results)
-    require_own(out_dir or folder)
-    options = read_judging(baseline or usual, mix, effect, require, calls_per_step, step_ms)
-    raise typer.Exit(write_report(results, out_dir or folder, options, as_json=as_json))
+def _print_traceback(error: Exception) -> None:
+    from pyopbench.api.console import err
+
+    err.print("".join(traceback.format_exception(error)), markup=False, soft_wrap=True)
 
 
-app.command(rich_help_panel=MEASURE, epilog=epilogs.RESUME)(resume)
-app.command(rich_help_panel=MEASURE, epilog=epilogs.MERGE)(merge)
-app.command("list", rich_help_panel=MEASURE)(list_)
-app.command(rich_help_panel=MEASURE)(verify)
-app.command(rich_help_panel=MEASURE)(pipeline)
-app.command(rich_help_panel=MEASURE, epilog=epilogs.BUILD)(build)
-app.command(rich_help_panel=MEASURE, epilog=epilogs.PORT)(port)
-app.add_typer(fleet, name="fleet", rich_help_panel=MEASURE)
-app.command(rich_help_panel=JUDGE, epilog=epilogs.COMPARE)(compare)
-app.command(rich_help_panel=JUDGE, epilog=epilogs.HISTORY)(history)
-app.command(rich_help_panel=JUDGE, epilog=epilogs.CHECK)(check)
-app.command(rich_help_panel=JUDGE)(schema)
-app.command(rich_help_panel=LOOK, epilog=epilogs.SCAN)(scan)
-app.command(rich_help_panel=LOOK, epilog=epilogs.RECORD, context_settings=CONTEXT)(record)
-app.command(rich_help_panel=LOOK, epilog=epilogs.PLACEMENT)(placement)
-app.command(rich_help_panel=LOOK, epilog=epilogs.COPIES)(copies)
-app.command(rich_help_panel=LOOK)(probe)
-app.command(rich_help_panel=TRUST, epilog=epilogs.CERTIFY)(certify)
-app.add_typer(new, name="new", rich_help_panel=TRUST)
+@contextmanager
+def _few_collections() -> Iterator[None]:
+    """Let Python's garbage collector run less often."""
+    before = gc.get_threshold()
+    gc.set_threshold(ALLOCATIONS_BETWEEN_COLLECTIONS, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
-@app.command(rich_help_panel=TRUST)
+@contextmanager
+def _quiet() -> Iterator[None]:
+    from pyopbench.api.console import err  # Rich, which is not needed for `version`
+
+    err.quiet = True
+    try:
+        yield
+    finally:
+        err.quiet = False
+
+
+def _taking(parameters: Sequence[Option], call: Callable[..., None]) -> Callable[..., None]:
+    """Give a function the parameters that Typer reads off it."""
+    made = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
+    made += [_parameter(one) for one in parameters]
+    call.__signature__ = inspect.Signature(made)  # type: ignore[attr-defined]
+    call.__annotations__ = {one.name: one.annotation for one in made}
+    return call
+
+
+def _parameter(option: Option) -> inspect.Parameter:
+    shown: dict[str, Any] = {"metavar": option.metavar, "help": option.help, "rich_help_panel": option.panel}
+    if option.least is not None:
+        shown["min"] = option.least
+    if option.completes:
+        shown["autocompletion"] = _names_of(option.completes)
+    if option.is_argument:
+        info = typer.Argument(**shown)
+    else:
+        info = typer.Option(*(option.flags or (f"--{option.name.replace('_', '-')}",)), **shown)
+    kind: Any = list.__class_getitem__(option.type) if option.is_repeated else option.type
+    default = inspect.Parameter.empty if option.is_required else option.default
+    annotation = Annotated.__class_getitem__((kind | None if default is None else kind, info))  # type: ignore[attr-defined]
+    return inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _names_of(kind: str) -> Callable[[str], list[str]]:
+    """Return what completes the names of ops or variants in a shell; nothing is imported for it."""
+
+    def complete(incomplete: str) -> list[str]:
+        from pyopbench.model.discover import find
+
+        return [name for name in find(kind) if name.startswith(incomplete)]
+
+    return complete
+
+
 def version() -> None:
     """Print the version of pyopbench."""
-    out.print(pyopbench.__version__)
+    typer.echo(pyopbench.__version__)

@@ -8,41 +8,33 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
 from rich.markup import escape
 
-from pyopbench.api.alone import alone_on_this_machine
-from pyopbench.cli.options import AsJson, out_option
+from pyopbench.api.listeners import alone_on_this_machine
 from pyopbench.cli.output import err, out, print_table, say
-from pyopbench.core import formatting
-from pyopbench.core.errors import detail_label
-from pyopbench.results.certificate import FILE, Certificate
-from pyopbench.results.open_file import CERTIFICATE, read_bytes
-from pyopbench.run import start
+from pyopbench.engine import plan
+from pyopbench.model import formatting
+from pyopbench.model.errors import detail_label
+from pyopbench.store.certificate import FILE, Certificate
+from pyopbench.store.open_file import CERTIFICATE, read_bytes
 
 if TYPE_CHECKING:
-    from pyopbench.run.certificate_runs import Stage
+    from pyopbench.engine.certify import Stage
 
 EXIT_MISSED = 1
 EXIT_INTERRUPTED = 130
 
 
-def certify(
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer pairs, and decisions on 3 ops only: 6 minutes instead of an hour.")
-    ] = False,
-    out_dir: Annotated[Path | None, out_option("DIR", "New folder for the results.")] = None,
-    as_json: AsJson = False,
-) -> None:
+def certify(*, quick: bool, out_path: Path | None, as_json: bool) -> int:
     """Measure how reliable pyopbench's verdicts and decisions are on this machine."""
     # pandas and SciPy cost a second, which other commands need not pay.
-    from pyopbench.run.certificate_extent import FULL, QUICK
-    from pyopbench.run.certify import certify as measure
+    from pyopbench.engine.certify import FULL, QUICK
+    from pyopbench.engine.certify import certify as measure
 
     created = datetime.now(timezone.utc)
-    folder = out_dir or start.RESULTS_FOLDER / f"certify-{created:%Y%m%d-%H%M%S}"
+    folder = out_path or plan.RESULTS_FOLDER / f"certify-{created:%Y%m%d-%H%M%S}"
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with alone_on_this_machine(), _progress() as tell:
@@ -52,20 +44,20 @@ def certify(
         name = escape(str(folder))
         err.print(f"interrupted; nothing was certified. What was measured is in {name}", soft_wrap=True)
         say("a certificate cannot be resumed, because its runs must follow one another: start again", err, mark="  ")
-        raise typer.Exit(EXIT_INTERRUPTED) from None
+        return EXIT_INTERRUPTED
     if as_json:
         out.print_json(read_bytes(folder / FILE, CERTIFICATE).decode())
     else:
         _print(certificate, folder)
-    from pyopbench.report.wording.certificate import AFTER_MISSES, miss_text
-    from pyopbench.results.promises import misses_of
+    from pyopbench.report.wording.certificate import AFTER_MISSES
+    from pyopbench.store.promises import misses_of
 
     misses = misses_of(certificate)
     for miss in misses:
-        say(f"[bold red]missed:[/] {escape(miss_text(miss))}", err)
+        say(f"[bold red]missed:[/] {escape(miss.text())}", err)
     if misses:
         say(AFTER_MISSES, err, mark=detail_label("next"))
-    raise typer.Exit(EXIT_MISSED if misses else 0)
+    return EXIT_MISSED if misses else 0
 
 
 @contextmanager

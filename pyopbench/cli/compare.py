@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
 from rich.markup import escape
 
-from pyopbench.cli.options import USUAL_EFFECT, AllowChanged, AsJson
 from pyopbench.cli.output import err, out, print_table, say
-from pyopbench.core import formatting
-from pyopbench.core.errors import BadInput
-from pyopbench.core.parse import parse_fail_on, parse_share
-from pyopbench.core.write_file import write_atomically
+from pyopbench.model import formatting
+from pyopbench.model.errors import BadInput
+from pyopbench.model.parse import parse_fail_on
+from pyopbench.model.write_file import write_atomically
 
 if TYPE_CHECKING:
-    from pyopbench.compare.diff import Comparison
+    from pyopbench.judge.comparison.diff import Comparison
 
 EXIT_SLOWER = 1
 EXIT_NOTHING = 3
@@ -27,66 +26,34 @@ STANDARD_OUTPUT = "-"
 RESULTS = (".json", ".jsonl")
 """How the names of files end that hold results."""
 
-Words = Annotated[list[str], typer.Argument(metavar="A B", help="Two results, or one result and two labels of --axis.")]
-Axis = Annotated[
-    str,
-    typer.Option("--axis", metavar="NAME", help="What A and B differ in: run, commit, tf or variant."),
-]
-FailOn = Annotated[
-    str,
-    typer.Option(
-        "--fail-on",
-        metavar="WHEN",
-        help="Which slowdown gives exit code 1: slower, slower:5% (by 5% or more) or never.",
-    ),
-]
-Effect = Annotated[
-    str,
-    typer.Option("--min-effect", metavar="SHARE", help="Smallest difference that matters."),
-]
-RunSpread = Annotated[
-    str,
-    typer.Option(
-        "--run-spread",
-        metavar="SHARE",
-        help="Least difference assumed between separate runs of the same code.",
-    ),
-]
-
 
 def compare(
-    words: Words,
-    axis: Axis = "run",
-    fail_on: FailOn = "slower",
-    minimum_effect: Effect = USUAL_EFFECT,
-    run_spread: RunSpread = "3%",
-    allow_changed: AllowChanged = False,
-    as_json: AsJson = False,
-    markdown: Annotated[
-        str | None, typer.Option("--markdown", metavar="FILE", help="Also write Markdown; - prints it.")
-    ] = None,
-    comment: Annotated[
-        Path | None, typer.Option("--comment", metavar="FILE", help="Also write a short comment for a pull request.")
-    ] = None,
-    junit: Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Also write JUnit XML.")] = None,
-) -> None:
+    *,
+    words: Sequence[str],
+    axis: str,
+    fail_on: str,
+    minimum_effect: float,
+    run_spread: float,
+    as_json: bool,
+    markdown: str | None,
+    comment: Path | None,
+    junit: Path | None,
+) -> int:
     """Compare two results: folders of runs, results of asv, files of pytest-benchmark."""
     _require_free(markdown, as_json=as_json)
     for option, path in (("--comment", comment), ("--junit", junit)):
         _require_no_results(option, None if path is None else str(path))
-    effect, spread = parse_share("--min-effect", minimum_effect), parse_share("--run-spread", run_spread)
-    slowdown = parse_fail_on(fail_on, effect)
+    slowdown = parse_fail_on(fail_on, minimum_effect)
     # pandas and SciPy cost a second, which a mistake in the options need not pay.
-    from pyopbench.compare.diff import compare_sides
-    from pyopbench.compare.select import read_sides
+    from pyopbench.judge.comparison.diff import compare_sides
+    from pyopbench.judge.comparison.sides import read_sides
     from pyopbench.report import comparison
-    from pyopbench.report.wording.warnings import warning_text
 
-    sides = read_sides(words, axis)
+    sides = read_sides(list(words), axis)
     for run in (*sides.first.runs, *sides.second.runs):
         for warning in run.warnings:
-            say(f"[yellow]warning:[/] {escape(warning_text(warning))}", err)
-    found = compare_sides(sides, effect, spread)
+            say(f"[yellow]warning:[/] {escape(warning.text())}", err)
+    found = compare_sides(sides, minimum_effect, run_spread)
     slower = () if slowdown is None else found.slower_by(slowdown)
     said = _said(slowdown, len(slower)) if found.smallest is not None else NOTHING_TOLD
     _write_short(found, slowdown, comment, junit)
@@ -95,12 +62,12 @@ def compare(
     if as_json:
         out.print_json(comparison.as_json(found, slowdown, failed=bool(slower)))
     elif markdown == STANDARD_OUTPUT:
-        typer.echo(comparison.markdown(found, said), nl=False)
+        out.file.write(comparison.markdown(found, said))
     else:
         print_comparison(found, said)
     if found.smallest is None:
-        raise typer.Exit(EXIT_NOTHING)
-    raise typer.Exit(EXIT_SLOWER if slower else 0)
+        return EXIT_NOTHING
+    return EXIT_SLOWER if slower else 0
 
 
 def _require_free(markdown: str | None, *, as_json: bool) -> None:
@@ -109,8 +76,7 @@ def _require_free(markdown: str | None, *, as_json: bool) -> None:
         raise BadInput(
             "JSON and Markdown cannot both be printed",
             received="--json with --markdown -",
-            legal="--json with --markdown FILE, or one of them",
-            next_step="leave one of them out, or give Markdown a file",
+            hint="leave one of them out, or give Markdown a file",
         )
     _require_no_results("--markdown", markdown)
 
@@ -120,14 +86,14 @@ def _require_no_results(option: str, path: str | None) -> None:
         raise BadInput(
             f"{'XML' if option == '--junit' else 'Markdown'} would overwrite a file of results",
             received=f"{option} {path}",
-            legal=f"a name that does not end with {formatting.listing(RESULTS, 'or')}",
-            next_step=f"for example {option} compare.{'xml' if option == '--junit' else 'md'}",
+            hint=f"choose a name that does not end with {formatting.listing(RESULTS, 'or')}; "
+            f"for example {option} compare.{'xml' if option == '--junit' else 'md'}",
         )
 
 
 def _write_short(found: Comparison, slowdown: float | None, comment: Path | None, junit: Path | None) -> None:
     """Write the comment and JUnit's XML, as far as they are asked for."""
-    from pyopbench.compare.gate import gate_of
+    from pyopbench.judge.comparison.gate import gate_of
     from pyopbench.report import gate as report
 
     gate = gate_of(found, slowdown)
@@ -150,14 +116,13 @@ def _said(slowdown: float | None, many: int) -> str:
 
 def print_comparison(found: Comparison, said: str) -> None:
     """Print a comparison for a terminal, and a last sentence."""
-    from pyopbench.compare.notes import notes_of
+    from pyopbench.judge.comparison.diff import heading_of, notes_of
     from pyopbench.report import comparison
-    from pyopbench.report.wording.comparison import note_text, summary, title
 
-    out.print(f"[bold]{escape(title(found))}[/]\n")
-    for note in map(note_text, notes_of(found)):
-        heading = f"[bold yellow]{escape(note.heading)}:[/] " if note.heading else ""
-        out.print(f"{heading}{escape(note.text)}")
+    out.print(f"[bold]{escape(found.title())}[/]\n")
+    for note in notes_of(found):
+        heading = f"[bold yellow]{escape(heading_of(note))}:[/] " if heading_of(note) else ""
+        out.print(f"{heading}{escape(note.text())}")
     out.print()
     if found.differences:
         print_table("What else differs", ("environment", "A", "B"), comparison.differences(found))
@@ -169,5 +134,5 @@ def print_comparison(found: Comparison, said: str) -> None:
         out.print(f"and {len(found.cases) - len(rows):,} more, in --markdown and --json\n")
     if found.unmatched:
         print_table("Measured on one side only", ("cases", "only in", "why"), comparison.unmatched(found))
-    out.print(escape(summary(found)))
+    out.print(escape(found.summary()))
     say(escape(said))

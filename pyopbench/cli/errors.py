@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 import difflib
 import sys
-import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Annotated, Any, NoReturn
+from typing import Any, NoReturn
 
 import typer
 
-from pyopbench.cli.output import err, say_error
-from pyopbench.core.errors import BadInput, InternalError, PyopbenchError
-from pyopbench.core.ownership import trust
-from pyopbench.core.parse import parse_bytes
-from pyopbench.results import open_file
-from pyopbench.results.integrity import allowance
+from pyopbench.model.errors import BadInput, InternalError, PyopbenchError
 
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """What Typer raises of a command line that it cannot read; it has no public name of its own in every version."""
@@ -26,67 +18,21 @@ NOTHING_GIVEN = "NoArgsIsHelpError"
 """The name of the usage error that stands for the help of a command that was given nothing."""
 
 
-@dataclass
-class Debugging:
-    """Whether errors are shown with their traceback."""
-
-    on: bool = False
-
-    def ask(self, wanted: bool) -> None:
-        """Show tracebacks from now on, if that is wanted."""
-        self.on = self.on or wanted
-
-
-debugging = Debugging()
-
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of errors.", callback=debugging.ask)]
-
-
-def _raise_limit(given: str | None) -> None:
-    if given is not None:  # else a command, which has the option too, would take back what stands before it
-        open_file.limit.most_bytes = parse_bytes(given)
-
-
-FileLimit = Annotated[
-    str | None,
-    typer.Option(
-        "--file-limit",
-        metavar="BYTES",
-        help="Read result files up to this size, e.g. 4G.",
-        callback=_raise_limit,
-    ),
-]
-
-
 def run_command(app: typer.Typer) -> NoReturn:
     """Run a command line and end the process; every error ends it with a message and an exit code."""
     sys.exit(end_of(command_of(app)))
 
 
 def command_of(app: typer.Typer) -> Any:
-    """Return the command line of an app, with the options that every command has."""
+    """Return the command line of an app."""
     command: Any = typer.main.get_command(app)
-    _offer_everywhere(command)
     _without_types_of_flags(command)
     return command
 
 
 def end_of(command: Any) -> int:
     """Run a command line with the arguments of the process, and return its exit code."""
-    debugging.on = False
-    open_file.limit.most_bytes = None
-    allowance.changed = False
-    trust.everybody = False
     return _code_of(lambda: command(prog_name="pyopbench", standalone_mode=False))
-
-
-def _offer_everywhere(group: Any) -> None:
-    """Let every command have the options of the group, because nobody remembers which go before the command."""
-    for name in ("debug", "file_limit"):
-        option = copy.copy(next(parameter for parameter in group.params if parameter.name == name))
-        option.expose_value = False
-        for command in group.commands.values():
-            command.params.append(option)
 
 
 def _without_types_of_flags(command: Any) -> None:
@@ -105,29 +51,27 @@ def _code_of(call: Callable[[], Any]) -> int:
         if type(error).__name__ == NOTHING_GIVEN:
             error.show()  # type: ignore[attr-defined]
             return 2
-        return _tell(error, as_bad_input(error))
+        return _show(as_bad_input(error))
     except PyopbenchError as error:
-        return _tell(error, error)
+        return _show(error)
     except OSError as error:
-        return _tell(error, _unusable(error))
+        return _show(_unusable(error))
     except Exception as error:  # noqa: BLE001 - a bug must not look like a slowdown, whose exit code is Python's own
-        return _tell(error, _unexpected(error))
+        return _show(_unexpected(error))
 
 
-def _tell(error: Exception, told: PyopbenchError) -> int:
-    if debugging.on:
-        err.print("".join(traceback.format_exception(error)), markup=False, soft_wrap=True)
-    err.quiet = False  # an error is told to those who want to hear nothing else, too
-    say_error(told)
-    return told.exit_code
+def _show(error: PyopbenchError) -> int:
+    from pyopbench.api.console import say_error
+
+    say_error(error)
+    return error.exit_code
 
 
 def _unusable(error: OSError) -> BadInput:
     return BadInput(
         "a file or folder cannot be read or written",
         received=error,
-        legal="paths that exist, with permission, on a disk with space",
-        next_step="fix it, or choose another path",
+        hint="fix it, or choose another path",
     )
 
 
@@ -135,8 +79,7 @@ def _unexpected(error: Exception) -> InternalError:
     return InternalError(
         "an internal error of pyopbench, or input that it does not handle",
         received=f"{type(error).__name__}: {error}",
-        legal="anything documented",
-        next_step="run the same command with --debug, and report what it shows",
+        hint="run the same command with --debug, and report what it shows",
     )
 
 
@@ -146,7 +89,7 @@ def as_bad_input(error: Any) -> BadInput:
     path = "pyopbench" if context is None else context.command_path
     received, legal, close = _received_and_legal(error, None if context is None else context.command, path)
     hint = f"did you mean {' or '.join(close)}? " if close else ""
-    return BadInput(_without_hints(error), received=received, legal=legal, next_step=f"{hint}{path} --help shows more")
+    return BadInput(_without_hints(error), received=received, legal=legal, hint=f"{hint}{path} --help shows more")
 
 
 def _received_and_legal(error: Any, command: Any, path: str) -> tuple[str, str, list[str]]:

@@ -5,184 +5,151 @@ from __future__ import annotations
 import json
 import shlex
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
-from pyopbench.cli import epilogs
-from pyopbench.cli.fleet_words import check_names, parameters_of_run
-from pyopbench.cli.options import AsJson, Quiet, out_option
 from pyopbench.cli.output import err, out, print_table, say, say_error
-from pyopbench.core import formatting
-from pyopbench.core.errors import WorkerLost
-from pyopbench.core.ownership import require_own
-from pyopbench.core.parse import parse_duration
-from pyopbench.core.printable import printable
+from pyopbench.cli.read_options import read_axes
+from pyopbench.model import formatting, options
+from pyopbench.model.case import Axes
+from pyopbench.model.discover import find, require_known
+from pyopbench.model.errors import BadInput, WorkerLost
+from pyopbench.model.ownership import require_own
+from pyopbench.model.printable import printable
+
+if TYPE_CHECKING:
+    from pyopbench.engine.fleet.scheduler import Access
+
 
 EXIT_WRONG = 1
 EXIT_MISSING = 3
 EXIT_INTERRUPTED = 130
 
-fleet = typer.Typer(help="Measure on many machines, over Dask.", no_args_is_help=True)
 
-Scheduler = Annotated[
-    str, typer.Option("--scheduler", metavar="ADDRESS", help="The Dask scheduler, e.g. tls://host:8786.")
-]
-AllowAddress = Annotated[
-    list[str] | None,
-    typer.Option("--allow-address", metavar="HOST", help="Allow this host without TLS. Repeat for several."),
-]
-CaFile = Annotated[
-    Path | None,
-    typer.Option("--tls-ca-file", metavar="FILE", help="CA certificates to check scheduler and hosts with."),
-]
-Certificate = Annotated[Path | None, typer.Option("--tls-cert", metavar="FILE", help="Certificate of this client.")]
-Key = Annotated[Path | None, typer.Option("--tls-key", metavar="FILE", help="Its key, if in a separate file.")]
-WithoutHost = Annotated[
-    list[str] | None, typer.Option("--without-host", metavar="HOST", help="Do not use this host. Repeat for several.")
-]
-Patience = Annotated[str, typer.Option(metavar="TIME", help="How long to wait for the scheduler or a host.")]
-
-
-@fleet.callback()
-def _fleet() -> None:
-    """Measure on many machines, over Dask."""
-
-
-@fleet.command("run", epilog=epilogs.FLEET, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def run_fleet(
     context: typer.Context,
-    scheduler: Scheduler,
-    shards: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Number of parts of the plan. Default: one per host.")
-    ] = None,
-    send: Annotated[
-        list[str] | None,
-        typer.Option("--send", metavar="FILE", help="Send this op file or input to the hosts. Repeat for several."),
-    ] = None,
-    allow_address: AllowAddress = None,
-    tls_ca_file: CaFile = None,
-    tls_cert: Certificate = None,
-    tls_key: Key = None,
-    without_host: WithoutHost = None,
-    patience: Patience = "60s",
-    out_dir: Annotated[Path | None, out_option("DIR", "New folder for the fleet.")] = None,
-    quiet: Quiet = False,
-) -> None:
+    *,
+    scheduler: str,
+    shards: int | None,
+    send: Sequence[str],
+    without_host: Sequence[str],
+    patience_seconds: float,
+    out_path: Path | None,
+    **access: Any,
+) -> int:
     """Measure on the hosts of a Dask scheduler; ops and other options are as for pyopbench run."""
-    from pyopbench.run.fleet import plan_folder, sent_files, whole
-    from pyopbench.run.fleet.addresses import Access
+    from pyopbench.engine.fleet import folder as fleet_folder
+    from pyopbench.engine.fleet.dispatch import shards_of
+    from pyopbench.engine.plan import new_folder
 
-    if out_dir is not None:
-        plan_folder.require_new(out_dir)
+    if out_path is not None:
+        fleet_folder.require_new(out_path)
     asked = parameters_of_run(context)
-    files = sent_files.read_sent(send or ())
-    ops, inputs = asked["ops"] or [], asked["inputs"] or []
-    sent_files.check_sent(ops, inputs, files)
+    files = fleet_folder.read_sent(send)
+    ops, inputs = asked["ops"], asked["inputs"]
+    fleet_folder.check_sent(ops, inputs, files)
     check_names(asked)
-    own = sent_files.own_words(ops, inputs, asked["seed_with"])
-    request = whole.FleetRequest(tuple(context.args), tuple(own), asked["replicates"], tuple(files), shards)
-    access = Access(scheduler, tuple(allow_address or ()), tls_ca_file, tls_cert, tls_key)
-    access.check()
-    with _connected(access, parse_duration(patience)) as connection:
-        folder = whole.begin(out_dir, request, connection)
-        raise typer.Exit(_go_on(folder, files, connection, without_host or [], parse_duration(patience)))
+    connected = _access(scheduler, **access)
+    with _connected(connected, patience_seconds) as connection:
+        replicates = dict(asked["settings"]).get("replicates", 1)
+        plan = fleet_folder.FleetPlan(
+            words=list(context.args),
+            own_words=fleet_folder.own_words(ops, inputs, asked["seed_with"]),
+            shards=shards_of(connection, shards, replicates),
+            replicates=replicates,
+            files=[fleet_folder.PlannedFile(text=file.text, sha256=file.sha256) for file in files],
+        )
+        folder = out_path or new_folder()
+        fleet_folder.create(folder, plan)
+        return _go_on(folder, files, connection, list(without_host), patience_seconds)
 
 
-@fleet.command("resume", epilog=epilogs.FLEET)
 def resume_fleet(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a fleet that was interrupted.")],
-    scheduler: Scheduler,
-    allow_address: AllowAddress = None,
-    tls_ca_file: CaFile = None,
-    tls_cert: Certificate = None,
-    tls_key: Key = None,
-    without_host: Annotated[
-        list[str] | None,
-        typer.Option("--without-host", metavar="HOST", help="Measure again what this host measured, on other hosts."),
-    ] = None,
-    patience: Patience = "60s",
-    quiet: Quiet = False,
-) -> None:
+    folder: Path, *, scheduler: str, without_host: Sequence[str], patience_seconds: float, **access: Any
+) -> int:
     """Measure what is missing of an interrupted fleet run."""
-    from pyopbench.run.fleet import plan_folder, whole
-    from pyopbench.run.fleet.addresses import Access
+    from pyopbench.engine.fleet import folder as fleet_folder
 
     require_own(folder)
-    files = whole.read_files(folder)
-    access = Access(scheduler, tuple(allow_address or ()), tls_ca_file, tls_cert, tls_key)
-    access.check()
-    with _connected(access, parse_duration(patience)) as connection:
+    planned = fleet_folder.read_plan(folder).files
+    files = fleet_folder.read_sent([file.text for file in planned], planned)
+    connected = _access(scheduler, **access)
+    with _connected(connected, patience_seconds) as connection:
         if without_host:
-            with plan_folder.locked(folder):
-                gone = plan_folder.leave_out(folder, without_host)
+            with fleet_folder.locked(folder):
+                gone = fleet_folder.leave_out(folder, without_host)
             say(f"left out: {formatting.count(len(gone), 'shard')} of {escape(formatting.listing(without_host))}", err)
-        raise typer.Exit(_go_on(folder, files, connection, without_host or [], parse_duration(patience)))
+        return _go_on(folder, files, connection, list(without_host), patience_seconds)
 
 
-@fleet.command("doctor")
-def examine_fleet(
-    scheduler: Scheduler,
-    allow_address: AllowAddress = None,
-    tls_ca_file: CaFile = None,
-    tls_cert: Certificate = None,
-    tls_key: Key = None,
-    patience: Patience = "10s",
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-) -> None:
+def examine_fleet(*, scheduler: str, patience_seconds: float, as_json: bool, **access: Any) -> int:
     """Show what each host is, which hosts are alike, and what each lacks."""
-    from pyopbench.run.fleet import doctor
-    from pyopbench.run.fleet.addresses import Access
+    import msgspec
 
-    access = Access(scheduler, tuple(allow_address or ()), tls_ca_file, tls_cert, tls_key)
-    access.check()
-    with _connected(access, parse_duration(patience), is_told=False) as connection:
-        examined, problems = doctor.examine(connection)
-        may_steal = connection.may_steal()
-    kinds = doctor.kinds_of(examined)
+    from pyopbench.engine.fleet.facts import kinds_of, problems_of
+
+    connected = _access(scheduler, **access)
+    with _connected(connected, patience_seconds, is_told=False) as connection:
+        hosts = connection.workers()
+    problems, kinds = [problem for host in hosts for problem in problems_of(host)], kinds_of(hosts)
     if as_json:
-        out.print_json(json.dumps(_as_json(examined, problems, kinds), default=str))
+        out.print_json(json.dumps(msgspec.to_builtins({"hosts": hosts, "problems": problems, "kinds": kinds})))
     else:
-        _print_hosts(examined, problems, kinds, may_steal=may_steal)
-    raise typer.Exit(0 if kinds else EXIT_MISSING)
+        _print_hosts(hosts, problems, kinds)
+    return 0 if kinds else EXIT_MISSING
+
+
+def _access(
+    scheduler: str,
+    *,
+    allow_address: Sequence[str],
+    tls_ca_file: Path | None,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+) -> Access:
+    from pyopbench.engine.fleet.scheduler import Access
+
+    access = Access(scheduler, tuple(allow_address), tls_ca_file, tls_cert, tls_key)
+    access.check()
+    return access
 
 
 @contextmanager
 def _connected(access: Any, patience_seconds: float, *, is_told: bool = True) -> Iterator[Any]:
-    from pyopbench.report.wording.fleet import event_text
-    from pyopbench.run.fleet.connection import Connection
-
-    def tell(event: Any) -> None:
-        if is_told:
-            say(escape(printable(event_text(event))), err)
+    from pyopbench.engine.fleet.scheduler import Scheduler
 
     with err.status(f"connecting to {escape(access.address)}"):
-        connection = Connection(access, tell, patience_seconds)
+        connection = Scheduler(access, _tell if is_told else lambda event: None, patience_seconds)
     with connection:
         yield connection
 
 
+def _tell(event: Any) -> None:
+    from pyopbench.report.wording.fleet import event_text
+
+    say(escape(printable(event_text(event))), err)
+
+
 def _go_on(folder: Path, files: Any, connection: Any, without: list[str], patience_seconds: float) -> int:
     """Run a fleet to its end, print what came of it, and return the exit code."""
-    from pyopbench.report.wording.fleet import event_text, odd_text
-    from pyopbench.run.fleet import whole
-    from pyopbench.run.fleet.dispatch import Rules, Watch
+    from pyopbench.engine.fleet.dispatch import Rules, measure_fleet
+    from pyopbench.report.wording.fleet import odd_text
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends it finds it as after Ctrl-C
     name = shlex.quote(str(folder))
     again = f"pyopbench fleet resume {name} --scheduler ADDRESS"
     try:
         with _progress() as show:
-            watch = Watch(lambda event: say(escape(printable(event_text(event))), err), show)
-            result = whole.go_on(folder, files, connection, watch, Rules(tuple(without), patience_seconds))
+            rules = Rules(_tell, show, tuple(without), patience_seconds)
+            result = measure_fleet(folder, files, connection, rules)
     except KeyboardInterrupt:
-        err.print(f"interrupted; hosts keep what they have finished, and what came is in {escape(name)}")
+        err.print(f"interrupted; hosts keep finished shards, and those that arrived are in {escape(name)}")
         err.print(f"  resume: {escape(again)}", soft_wrap=True)
         return EXIT_INTERRUPTED
     except WorkerLost as lost:  # what came before is kept
@@ -191,13 +158,13 @@ def _go_on(folder: Path, files: Any, connection: Any, without: list[str], patien
         return lost.exit_code
     for odd in result.odd:
         say(f"[yellow]warning:[/] {escape(printable(odd_text(odd)))}")
-        say(escape(printable(f"measured again by others: {again} --without-host {odd.host}")), mark="  ")
-    if result.end.missing:
-        shards = formatting.listing([str(shard) for shard in result.end.missing])
+        say(escape(printable(f"to measure it again on other hosts: {again} --without-host {odd.host}")), mark="  ")
+    if result.missing:
+        shards = formatting.listing([str(shard) for shard in result.missing])
         say(f"[yellow]missing:[/] shard {shards}; resume: {escape(again)}")
     out.print(f"merged: {escape(str(result.merged))}", soft_wrap=True)
     out.print(f"  report: {escape(f'pyopbench report {shlex.quote(str(result.merged))}')}", soft_wrap=True)
-    return EXIT_MISSING if result.end.missing else EXIT_WRONG if result.is_wrong else 0
+    return EXIT_MISSING if result.missing else EXIT_WRONG if result.is_wrong else 0
 
 
 @contextmanager
@@ -225,33 +192,65 @@ def _progress() -> Iterator[Any]:
         yield show
 
 
-def _print_hosts(examined: Any, problems: Any, kinds: Any, *, may_steal: bool | None) -> None:
+def _print_hosts(hosts: Any, problems: Any, kinds: Any) -> None:
     from pyopbench.report.wording.fleet import kinds_text, problem_text
 
-    rows = [_row(one) for one in examined if one.facts is not None]
+    rows = [_row(host) for host in hosts if host.facts is not None]
     columns = ("host", "processor", "cores", "memory", "governor", "TensorFlow", "compiler", "GPUs", "clock")
     print_table("Hosts", columns, rows)
     for line in kinds_text(kinds) if kinds else ["no host answers"]:
         say(escape(printable(line)))
     for problem in problems:
         say(escape(printable(f"{problem.host} {problem_text(problem)}")), mark="- ")
-    if may_steal:
-        say(
-            "the scheduler has work stealing on; it has nothing to steal, since each shard is given to one host by name"
-        )
 
 
 def _row(one: Any) -> tuple[Any, ...]:
     facts = one.facts
     tensorflow = ", ".join(filter(None, (facts.tensorflow, *(f"--tf {version}" for version in facts.environments))))
     memory = "" if facts.memory_bytes is None else formatting.byte_count(facts.memory_bytes)
-    clock = f"{one.offset_seconds:+.3f} s" if one.offset_seconds is not None else ""
+    clock = f"{one.offset_seconds:+.3f} s"
     machine = (facts.host, facts.cpu or "", facts.cores, memory, facts.governor or "")
     return (*machine, tensorflow, facts.compiler or "", ", ".join(facts.gpus), clock)
 
 
-def _as_json(examined: Any, problems: Any, kinds: Any) -> dict[str, Any]:
-    import msgspec
+REPORTED = "leave it out, and give it to: pyopbench report DIR/merged"
+NO_REPOSITORY = "leave it out: hosts have no repository of yours"
+NOT_FOR_HOSTS = {
+    "shard": "leave it out: --shards N divides the plan among the hosts",
+    "rev": NO_REPOSITORY,
+    "every": NO_REPOSITORY,
+    "fail_on": NO_REPOSITORY,
+    "mix": REPORTED,
+    "calls_per_step": REPORTED,
+    "step_seconds": REPORTED,
+    "requires": REPORTED,
+    "as_json": REPORTED,
+    "threads": "leave it out, and measure calls from threads on one machine: pyopbench run OP --threads 1,2,4",
+    "trust_folder": "leave it out: hosts measure into folders of their own",
+}
+"""Parameters of `run` that hosts are not given, and what to do instead."""
 
-    told: dict[str, Any] = msgspec.to_builtins({"hosts": examined, "problems": problems, "kinds": kinds})
-    return told
+
+def parameters_of_run(context: typer.Context) -> dict[str, Any]:
+    """Return what the words for `pyopbench run` mean, read as that command reads them."""
+    root: Any = context.find_root().command
+    command = root.commands["run"]
+    asked = command.make_context("run", list(context.args), parent=context.find_root())
+    for name, instead in NOT_FOR_HOSTS.items():
+        source = asked.get_parameter_source(name) if name in asked.params else None
+        if source is not None and source.name == "COMMANDLINE":
+            option = next(one for one in command.params if one.name == name).opts[0]
+            raise BadInput(
+                "the hosts of a fleet do not take this option",
+                received=option,
+                hint=instead,
+            )
+    return {one.name: one.value_of(asked.params[one.name]) for one in options.RUN}
+
+
+def check_names(asked: dict[str, Any]) -> None:
+    """Check what needs no TensorFlow to be checked, so that a slip is found before each host finds it."""
+    fields = {name: asked[name] for name in ("variants", "gradients", "directions", "modes")}
+    words = (asked[name] for name in ("ops", "inputs", "seed_with", "axis"))
+    read_axes(Axes(), *words, **fields, placements=asked["device"])
+    require_known("baseline", filter(None, [asked["baseline"]]), find("variants"))

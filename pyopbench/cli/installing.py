@@ -1,25 +1,26 @@
-"""What is said of versions of TensorFlow before they are installed."""
+"""What is said of environments before they are installed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 from pyopbench.cli.output import err, say
+from pyopbench.engine import environments
+from pyopbench.model.side import Environment
 from pyopbench.report.wording.measuring import disk_text, installing_text
-from pyopbench.run import environments
 
 
-def announce(versions: Iterable[str]) -> None:
-    """Say which versions that were asked for by name are going to be installed, and how much of the disk they take.
+def announce(wanted: Iterable[Environment]) -> None:
+    """Say which environments that were asked for by name are going to be installed, and how much of the disk they take.
 
     Raises:
-        BadInput: one cannot be had for this Python.
+        BadInput: one cannot be had.
     """
-    missing = environments.missing(dict.fromkeys(versions))
+    missing = environments.missing(wanted)
     if missing:
-        say(installing_text(missing, environments.INSTALLED_GB), err)
+        say(installing_text([one.text for one in missing], environments.INSTALLED_GB), err)
 
 
-def disk_size(versions: Sequence[str]) -> str:
-    """Return about how much of the disk environments of some versions take."""
-    return disk_text(len(versions), environments.INSTALLED_GB)
+def disk_size(wanted: Sequence[Environment]) -> str:
+    """Return about how much of the disk some environments take."""
+    return disk_text(len(wanted), environments.INSTALLED_GB)

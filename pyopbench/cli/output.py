@@ -12,8 +12,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from pyopbench.api.console import err, out, say, say_error
-from pyopbench.core.model import Failure
-from pyopbench.core.printable import printable
+from pyopbench.model.case import Failure
+from pyopbench.model.printable import printable
 
 __all__ = ["err", "out", "print_failures", "print_table", "say", "say_error"]
 

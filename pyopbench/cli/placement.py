@@ -1,90 +1,71 @@
-"""`pyopbench placement`: what crosses between host and device, counted."""
+"""`pyopbench placement` and `copies`: what crosses between host and device, counted, and what a copy costs."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.markup import escape
 
+from pyopbench.api.listeners import alone_on_this_machine
 from pyopbench.cli.installing import announce
-from pyopbench.cli.options import (
-    AsJson,
-    AxisTexts,
-    CaseTimeout,
-    Directions,
-    Inputs,
-    Modes,
-    Ops,
-    SeedWith,
-    TensorFlow,
-    TrustFolder,
-    Variants,
-    out_option,
-)
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.cli.read_options import read_axes
-from pyopbench.core import formatting
-from pyopbench.core.discover import require_known
-from pyopbench.core.model import Case
-from pyopbench.core.ownership import require_own
-from pyopbench.core.parse import parse_duration
-from pyopbench.core.places import PINS, ROUTES
+from pyopbench.engine import copies as engine
+from pyopbench.model import formatting
+from pyopbench.model.case import GPU, Case
+from pyopbench.model.discover import require_known
+from pyopbench.model.ownership import require_own
+from pyopbench.model.places import PINS, ROUTES
+from pyopbench.model.side import Environment
+from pyopbench.report.wording import copy_costs as cost_wording
 from pyopbench.report.wording import counted_copies as wording
-from pyopbench.results import counted_copies
-from pyopbench.results.counted_copies import Note, Row
-from pyopbench.results.integrity import sealed
-from pyopbench.run import count_copies as counting
+from pyopbench.store import copy_costs, counted_copies
+from pyopbench.store.counted_copies import Note, Row
+from pyopbench.store.integrity import sealed
 
 EXIT_WRONG = 1
+TIMEOUT_SECONDS = 180.0
+"""Of a case whose copies are counted, where nothing else is set."""
 ARROWS = {(start, end): f"{start[0]}→{end[0]}" for start, end in ROUTES}
-
-Device = Annotated[str, typer.Option("--device", metavar="NAME", help="simulated, or gpu if TensorFlow sees one.")]
-OutFile = Annotated[
-    Path | None,
-    out_option("FILE", "Save as JSON. RUN/placement.json is shown in the report of that run."),
-]
 
 
 def placement(
-    ops: Ops = None,
-    inputs: Inputs = None,
-    seed_with: SeedWith = "",
-    device: Device = "simulated",
-    variant: Variants = None,
-    direction: Directions = None,
-    mode: Modes = None,
-    axis: AxisTexts = None,
-    case_timeout: CaseTimeout = "180s",
-    tf: TensorFlow = None,
-    as_json: AsJson = False,
-    out_file: OutFile = None,
-    trust_folder: TrustFolder = False,
-) -> None:
+    *,
+    ops: Sequence[str],
+    inputs: Sequence[str],
+    seed_with: str,
+    device: str,
+    axis: Any,
+    settings: Any,
+    tf: str | None,
+    as_json: bool,
+    out_path: Path | None,
+    **fields: Sequence[str],
+) -> int:
     """Count copies between host and device per call, by variant, pinning and place of the data."""
-    require_known("device", [device], counting.DEVICES)
-    axes = read_axes(counting.EVERYTHING, ops, variant, None, direction, mode, None, axis, inputs, seed_with)
-    timeout_seconds = parse_duration(case_timeout)
-    if out_file is not None:
-        require_own(out_file.parent)
-    announce([tf] if tf else [])
+    require_known("device", [device], engine.DEVICES)
+    axes = read_axes(engine.EVERYTHING, ops, inputs, seed_with, axis, **fields)
+    if out_path is not None:
+        require_own(out_path.parent)
+    announce([Environment(tf)])
     with err.status("counting") as status:
-        document = counting.count(
-            counting.CountRequest(axes, device, timeout_seconds, tf),
+        document = engine.count(
+            engine.CountRequest(axes, device, dict(settings).get("case_timeout", TIMEOUT_SECONDS), tf),
             lambda done, total: status.update(f"counting {done:,} of {total:,}"),
         )
-    if out_file is not None:
-        counted_copies.write(out_file, document)
+    if out_path is not None:
+        counted_copies.write(out_path, document)
     if as_json:
         out.file.write(sealed(counted_copies.as_json(document)).decode())
     else:
         _print(document)
-        if out_file is not None:
-            out.print(f"written: {out_file}", soft_wrap=True, markup=False)
+        if out_path is not None:
+            out.print(f"written: {out_path}", soft_wrap=True, markup=False)
     wrong = any(failure["status"] == "wrong" for failure in document["failures"])
-    raise typer.Exit(EXIT_WRONG if wrong else 0)
+    return EXIT_WRONG if wrong else 0
 
 
 def _print(document: Mapping[str, Any]) -> None:
@@ -107,7 +88,7 @@ def _print_op(op: str, rows: Sequence[Row], kind: str) -> None:
             title = f"{op}, {formatting.direction(setting[1])}, {wording.MODE_WORDS[setting[0]]} ({kind})"
             print_table(title, ("variant", "pinned", *ARROWS.values()), _table_rows(there))
     _print_notes(rows)
-    savings = counted_copies.remedy_savings(rows, counting.REMEDIES)
+    savings = counted_copies.remedy_savings(rows, engine.REMEDIES)
     places = counted_copies.copies_at_places(op, rows)
     for sentence in (*map(wording.remedy_text, savings), *map(wording.place_text, places)):
         out.print(f"- {sentence}", markup=False)
@@ -153,3 +134,34 @@ def _print_failures(failures: Sequence[Mapping[str, Any]]) -> None:
     for (status, reason), places in reasons.items():
         more = f" and {len(places) - 1:,} more" if len(places) > 1 else ""
         say(escape(f"{status}  {places[0]}{more}: {reason}"))
+
+
+DEVICES = ("cpu", GPU)
+
+
+def copies(*, device: str, as_json: bool, out_path: Path | None) -> None:
+    """Show which tensor-array conversions share memory, and what copying costs in the others."""
+    require_known("device", [device], DEVICES)
+    if out_path is not None:
+        require_own(out_path.parent)
+    with alone_on_this_machine(), err.status("measuring"):
+        document = engine.measure_with_gpu() if device == GPU else engine.measure_bridges()
+    if out_path is not None:
+        copy_costs.write(out_path, document)
+    if as_json:
+        out.print_json(json.dumps(document))
+        return
+    size = formatting.byte_count(copy_costs.largest_bytes(document))
+    for direction in copy_costs.DIRECTIONS:
+        title = f"{direction}, on the host (TensorFlow {document['environment']['tensorflow']})"
+        print_table(title, cost_wording.COLUMNS, cost_wording.table(document, direction))
+    say(f"MB/s: for an array of {size}, without the cost of one element. –: nothing is copied, or it is lost in noise.")
+    out.print(f"This machine copies such an array at {copy_costs.copy_rate(document) / 1e6:,.0f} MB/s.")
+    for sentence in (cost_wording.hazards(document), *cost_wording.refusals(document)):
+        out.print(sentence, markup=False)
+    if copy_costs.has_gpu(document):
+        for title, columns, rows in cost_wording.gpu_tables(document):
+            print_table(title, columns, rows)
+        out.print(cost_wording.gpu_devices(document), markup=False)
+    if out_path is not None:
+        out.print(f"written: {out_path}", soft_wrap=True, markup=False)

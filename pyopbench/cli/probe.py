@@ -7,114 +7,75 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.markup import escape
 from rich.table import Table
 
 from pyopbench.cli.installing import announce
-from pyopbench.cli.options import WHAT, AsJson, Inputs, SeedWith, TensorFlow, TrustFolder, out_option
 from pyopbench.cli.output import err, out
-from pyopbench.core import formatting
-from pyopbench.core.discover import bring_own
-from pyopbench.core.errors import BadInput
-from pyopbench.core.own_target import is_target
-from pyopbench.core.ownership import require_own
-from pyopbench.core.parse import parse_duration, split_some
-from pyopbench.core.printable import printable
-from pyopbench.results import probes as stored_probes
-from pyopbench.results.probes import BAD, STATUSES, Row
-from pyopbench.run import kept_probes
-from pyopbench.run import probe as probe_run
-
-Files = Annotated[
-    list[Path] | None, typer.Argument(metavar="FILE", help="Show this file, or compare two, instead of probing.")
-]
-Probes = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--probe", metavar="NAME", help="Only these probes (comma-separated or repeated).", rich_help_panel=WHAT
-    ),
-]
-OpNames = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--op",
-        metavar="OP",
-        help="Probe this op with its own inputs. Default: x³ of four numbers. Repeat for several.",
-        rich_help_panel=WHAT,
-    ),
-]
-Labels = Annotated[
-    list[str] | None,
-    typer.Option("--variant", metavar="NAME", help="Only these variants, or variant+gradient.", rich_help_panel=WHAT),
-]
-Timeout = Annotated[
-    str | None,
-    typer.Option("--timeout", metavar="TIME", help="Time limit of one probe, e.g. 60s.", rich_help_panel=WHAT),
-]
-OutFile = Annotated[
-    Path | None,
-    out_option("FILE", "Add the results to a file. RUN/probes.json is shown in that run's report."),
-]
+from pyopbench.engine import probe as probing
+from pyopbench.model import formatting
+from pyopbench.model.discover import bring_own
+from pyopbench.model.errors import BadInput
+from pyopbench.model.own_target import is_target
+from pyopbench.model.ownership import require_own
+from pyopbench.model.parse import split_some
+from pyopbench.model.printable import printable
+from pyopbench.model.side import Environment
+from pyopbench.store import probes as stored_probes
+from pyopbench.store.probes import BAD, STATUSES, Row
 
 INDENT = 2
 NOT_TRIED = "not tried"
 
 
 def probe(
-    files: Files = None,
-    probes: Probes = None,
-    op: OpNames = None,
-    inputs: Inputs = None,
-    seed_with: SeedWith = "",
-    variant: Labels = None,
-    tf: TensorFlow = None,
-    timeout: Timeout = None,
-    as_json: AsJson = False,
-    out_file: OutFile = None,
-    trust_folder: TrustFolder = False,
+    *,
+    files: Sequence[Path],
+    probes: Sequence[str],
+    ops: Sequence[str],
+    inputs: Sequence[str],
+    seed_with: str,
+    variants: Sequence[str],
+    tf: str | None,
+    timeout_seconds: float | None,
+    as_json: bool,
+    out_path: Path | None,
 ) -> None:
     """Try what each variant supports on this TensorFlow: SavedModel, XLA, threads, ..."""
     if files:
         _show_files(files, as_json=as_json)
         return
-    ops = bring_own(_ops(op), inputs or (), seed_with)
-    seconds = probe_run.TIMEOUT_SECONDS if timeout is None else parse_duration(timeout)
-    options = probe_run.ProbeOptions(tf, seconds)
-    if out_file is not None:
-        require_own(out_file.parent)
-    announce([tf] if tf else [])
+    names = bring_own(_ops(ops), inputs, seed_with)
+    options = probing.ProbeOptions(Environment(tf), timeout_seconds or probing.TIMEOUT_SECONDS)
+    if out_path is not None:
+        require_own(out_path.parent)
+    announce([Environment(tf)])
     with err.status("probing") as status:
-        attempts = probe_run.all_attempts(_names("probe", probes), _names("variant", variant), options, ops)
-        document = probe_run.try_all(
+        attempts = probing.all_attempts(list(probes), list(variants), options, names)
+        document = probing.try_all(
             attempts, options, lambda done, total: status.update(f"probing {done:,} of {total:,}")
         )
-    kept_probes.keep(document)
-    if out_file is not None:
-        probe_run.add_to(out_file, document)
+    probing.keep(document)
+    if out_path is not None:
+        probing.add_to(out_path, document)
     _show(document, as_json=as_json)
-    if out_file is not None and not as_json:
-        out.print(f"written: {out_file}", soft_wrap=True, markup=False)
+    if out_path is not None and not as_json:
+        out.print(f"written: {out_path}", soft_wrap=True, markup=False)
 
 
-def _names(kind: str, given: list[str] | None) -> list[str]:
-    return list(split_some(kind, given)) if given else []
-
-
-def _ops(given: list[str] | None) -> list[str]:
+def _ops(given: Sequence[str]) -> list[str]:
     """Return what names ops: a list of names may have commas, what names a file or a module is one."""
-    return [one for text in given or () for one in ([text] if is_target(text) else split_some("op", [text]))]
+    return [one for text in given for one in ([text] if is_target(text) else split_some("op", [text]))]
 
 
-def _show_files(files: list[Path], *, as_json: bool) -> None:
+def _show_files(files: Sequence[Path], *, as_json: bool) -> None:
     if len(files) > 2:
         raise BadInput(
             "at most two files can be compared",
             received=len(files),
-            legal="one file, or two",
-            next_step="compare them two at a time",
+            hint="compare them two at a time",
         )
     documents = [stored_probes.read(path) for path in files]
     if len(documents) == 1:

@@ -1,44 +1,50 @@
-"""What the command line prints of a report, and the command `schema`."""
+"""`pyopbench report` and `schema`, and what the command line prints of a report."""
 
 from __future__ import annotations
 
 import math
 import shlex
 from collections.abc import Iterator, Sequence
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
 from rich.markup import escape
 
 from pyopbench.cli.output import err, out, print_failures, print_table, say
-from pyopbench.core.label import Label
-from pyopbench.core.model import BASELINE, Case
+from pyopbench.cli.read_options import read_judging
+from pyopbench.engine.measure import Ended
+from pyopbench.engine.settings import FULL, QUICK, Settings
+from pyopbench.engine.sides import usual_effect
+from pyopbench.engine.stored_run import find_target
 from pyopbench.judge import judge
-from pyopbench.judge.bars import Unknown
+from pyopbench.judge.decision import Unknown
 from pyopbench.judge.findings import (
     BaselineFailed,
     BaselineNotMeasured,
     BaselineTooNoisy,
     BeyondMeasured,
     DtypeNotCalled,
+    MoreMachines,
     NoCandidate,
+    SecondLaunch,
     StillOpen,
 )
+from pyopbench.judge.judge import Judgement
 from pyopbench.judge.requirements import GPU, PROBES
-from pyopbench.judge.settling import MoreMachines, SecondLaunch
+from pyopbench.model.case import BASELINE, UNLIMITED, Case
+from pyopbench.model.errors import BadInput
+from pyopbench.model.label import Label
+from pyopbench.model.ownership import require_own
 from pyopbench.report.wording.measuring import sampling_text
-from pyopbench.results import counted_copies
-from pyopbench.results import probes as probes_file
-from pyopbench.results.open_file import REPORT, read_bytes
-from pyopbench.run import start
-from pyopbench.run.schedule import Ended
+from pyopbench.store import counted_copies, run_sides
+from pyopbench.store import probes as probes_file
+from pyopbench.store.open_file import REPORT, read_bytes
+from pyopbench.store.run_sides import OpenRun, Source, open_sources
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
     from pyopbench.judge.decision import Decision
-    from pyopbench.results.run import Run
+    from pyopbench.store.content import Settings as StoredSettings
+    from pyopbench.store.run import Run
 
 EXIT_WRONG = 1
 NODE = "node"
@@ -53,91 +59,132 @@ EXPECTED = ("unsupported", "elided")
 """Failures that are no fault of a variant: they are counted, and not shown one by one."""
 
 
-class Document(str, Enum):
-    """What has a JSON Schema."""
+def report(
+    *,
+    results: Sequence[Path],
+    baseline: str | None,
+    mix: Path | None,
+    minimum_effect: float | None,
+    calls_per_step: float | None,
+    step_seconds: float | None,
+    requires: Sequence[str],
+    out_path: Path | None,
+    fail_on: str | None,
+    as_json: bool,
+) -> int:
+    """Write the report of stored results, and return the exit code."""
+    from pyopbench.cli.sides import report_sides
 
-    DECISIONS = "decisions"
-    RUN = "run"
-    SAMPLES = "samples"
+    step = (requires, calls_per_step, step_seconds)
+    effect = minimum_effect or usual_effect(fail_on)
+    if len(results) == 1 and run_sides.is_here(results[0]):
+        run = run_sides.open_run(results[0])
+        folders = [side.folder for side in run.measured]
+        if out_path:
+            raise BadInput(
+                "a run on several sides has its reports in its folder",
+                received=f"{results[0]} with --out",
+                hint=f"pyopbench report {folders[0]} --out, or without this option",
+            )
+        for folder in (results[0], *folders):
+            require_own(folder)
+        usual = run.measured[0].content.settings.baseline
+        return report_sides(run, read_judging(baseline or usual, mix, effect, *step), fail_on, as_json=as_json)
+    sources = open_sources(results)
+    usual, folder = find_target(sources)
+    require_own(out_path or folder)
+    options = read_judging(baseline or usual, mix, effect, *step)
+    return write_report(sources, out_path or folder, options, as_json=as_json)
 
 
-def schema(
-    of: Annotated[
-        Document, typer.Option(metavar="NAME", help="decisions, run or samples (a line of samples.jsonl).")
-    ] = Document.DECISIONS,
-) -> None:
+def schema(of: str) -> None:
     """Print the JSON Schema of decisions.json or of stored results."""
     from pyopbench.report import decisions_json
-    from pyopbench.results import schema as results
+    from pyopbench.store import schema as stored
 
-    printed = decisions_json.as_text() if of is Document.DECISIONS else results.as_text(of.value)
+    printed = decisions_json.as_text() if of == "decisions" else stored.as_text(of)
     out.print(printed, end="", soft_wrap=True, markup=False)
 
 
 def write_report(
-    folders: list[Path], folder: Path, options: judge.Judging, *, as_json: bool = False, ended: Ended | None = None
+    sources: Sequence[Source],
+    folder: Path,
+    options: judge.Judging,
+    *,
+    as_json: bool = False,
+    ended: Ended | None = None,
 ) -> int:
-    """Judge stored results, write their report, print it, and return the exit code.
+    """Judge results, write their report, print it, and return the exit code.
 
     Args:
-        folders: of runs, or one file of another tool.
+        sources: runs, or one file of another tool.
         folder: where the report goes.
         options: how to judge.
         as_json: print decisions.json in place of tables.
         ended: how the measuring ended that this report follows; None where nothing was measured now.
     """
     with err.status("judging"):
-        from pyopbench.report.wording.warnings import warning_text
         from pyopbench.report.write import report_results  # heavy, so that only what judges waits for it
 
-        judgement = report_results(folders, folder, options)
+        judgement = report_results(sources, folder, options)
     for warning in judgement.run.warnings:
-        say(f"[yellow]warning:[/] {escape(warning_text(warning))}", err)
+        say(f"[yellow]warning:[/] {escape(warning.text())}", err)
     if as_json:
         out.print_json(read_bytes(folder / "decisions.json", REPORT).decode())
     else:
-        print_report(judgement, folder, ended, folders)
+        print_report(judgement, folder, ended, sources)
     return EXIT_WRONG if any(failure.status == "wrong" for failure in judgement.run.failures) else 0
 
 
-def retry_commands(judgement: Judgement, folders: list[Path]) -> list[str]:
+def retry_commands(judgement: Judgement, sources: Sequence[Source]) -> list[str]:
     """Return the commands that try what was not tried of what is required, and report again; none if all was.
 
     Args:
         judgement: of stored results.
-        folders: that they are in; results of other tools have nothing to try.
+        sources: of these; results of other tools have nothing to try.
     """
     wanted = [(one.op, two) for one in judgement.decisions for two in one.unknown]
     probed = [(op, one) for op, one in wanted if one.requirement in PROBES]
     # A file of counted copies is written as a whole, so that one which is there would lose what it has.
     counted = [(op, one) for op, one in wanted if one.requirement == GPU and judgement.run.counted_copies is None]
-    if not (probed or counted) or not start.are_own(folders):
+    runs = _own_runs(sources)
+    if not (probed or counted) or not runs:
         return []
     found = []
-    for folder in folders:
-        tf = start.tf_of(folder)
+    for run in runs:
+        folder, tf = run.folder, run.measured[0].content.settings.tf
         on = [] if tf is None else ["--tf", tf]
         found += [[*one, *on, "--out", str(folder / probes_file.FILE)] for one in _probing(judgement, probed)]
         found += [[*one, *on, "--out", str(folder / counted_copies.FILE)] for one in _counting(judgement, counted)]
-    again = ["pyopbench", "report", *map(str, folders), "--require", ",".join(judgement.requires)]
+    again = ["pyopbench", "report", *_folders(runs), "--require", ",".join(judgement.requires)]
     return [shlex.join(one) for one in (*found, again)]
 
 
-def next_command(decision: Decision, judgement: Judgement, folders: Sequence[Path]) -> str:
+def _own_runs(sources: Sequence[Source]) -> list[OpenRun]:
+    """Return the sources as runs of pyopbench's own; none where one is of another tool."""
+    runs = [source for source in sources if isinstance(source, OpenRun)]
+    return runs if len(runs) == len(sources) else []
+
+
+def _folders(runs: Sequence[OpenRun]) -> list[str]:
+    return [str(run.folder) for run in runs]
+
+
+def next_command(decision: Decision, judgement: Judgement, sources: Sequence[Source]) -> str:
     """Return the one command that takes an undecided answer further; empty where there is none.
 
     Args:
         decision: that is undecided.
         judgement: that it is of.
-        folders: of the run; results of other tools have no such command.
+        sources: that were judged; results of other tools have no such command.
     """
-    reason, run = decision.reason, judgement.run
-    if not start.are_own(list(folders)):
+    reason, run, own = decision.reason, judgement.run, _own_runs(sources)
+    if not own:
         return ""
     op = run.own.get(decision.op, (decision.op,))
     variant = Label.parse(decision.baseline).variant
     again = ["pyopbench", "run", *op, *_as_measured(decision, run)]
-    report = ["pyopbench", "report", *map(str, folders)]
+    report = ["pyopbench", "report", *_folders(own)]
     words: Sequence[str] = again
     match reason:
         case StillOpen():
@@ -177,7 +224,7 @@ def _settling(reason: StillOpen, again: list[str], report: list[str], run: Run) 
         return again  # on one more machine
     if settled.enough is not None and settled.enough <= MOST_LAUNCHES_ASKED:
         launches = max(settled.enough, settled.launches + 1)
-        budget = run.settings.get("budget_seconds")
+        budget = run.settings.budget_seconds
         minutes = [] if budget is None else ["--budget", f"{math.ceil(budget * launches / settled.launches / 60)}m"]
         return [*again, "--launches", str(launches), *minutes]
     least = max((one.high for one in reason.candidates if one.high is not None), default=math.inf)
@@ -188,10 +235,10 @@ def _settling(reason: StillOpen, again: list[str], report: list[str], run: Run) 
 
 def _as_measured(decision: Decision, run: Run) -> list[str]:
     """Return the options that measure a decision as before, as far as they are not the usual ones."""
-    stored = run.catalogue["ops"].get(decision.op, {})
+    stored = run.catalogue.ops.get(decision.op)
     sizes = sorted({Case.from_id(key).size for key in run.cases if Case.from_id(key).op == decision.op})
-    quick = bool(run.settings.get("quick"))
-    usual = sorted(stored.get("quick_sizes" if quick else "sizes", sizes))
+    quick = run.settings.quick
+    usual = sizes if stored is None else sorted(stored.quick_sizes if quick else stored.sizes)
     variant = Label.parse(decision.baseline).variant
     return [
         *(["--quick"] if quick else []),
@@ -199,8 +246,26 @@ def _as_measured(decision: Decision, run: Run) -> list[str]:
         *(["--device", decision.placement] if decision.placement != "cpu" else []),
         *(["--baseline", variant] if variant != BASELINE else []),
         *(["--axis", f"size={','.join(map(str, sizes))}"] if sizes != usual else []),
+        *_settings_words(run.settings, QUICK if quick else FULL),
     ]
 
+
+def _settings_words(stored: StoredSettings, usual: Settings) -> list[str]:
+    """Return the options for what `--settings` has set: rounds that only a budget limits were not."""
+    changed = {
+        name: getattr(stored, name)
+        for name in OF_SETTINGS
+        if getattr(stored, name, UNLIMITED) not in (getattr(usual, name), UNLIMITED, None)
+    }
+    texts = {
+        name: f"{value:g}s" if name == "case_timeout_seconds" else "yes" if value is True else str(value)
+        for name, value in changed.items()
+    }
+    return [word for name, text in texts.items() for word in ("--settings", f"{OF_SETTINGS[name]}={text}")]
+
+
+OF_SETTINGS = {"rounds": "rounds", "seed": "seed", "linearity": "linearity", "case_timeout_seconds": "case_timeout"}
+"""What a run keeps of `--settings` -> its key."""
 
 Wanted = Sequence[tuple[str, Unknown]]
 
@@ -236,42 +301,40 @@ def _together(judgement: Judgement, wanted: Wanted) -> list[list[str]]:
     return [*([others] if others else []), *alone]
 
 
-def print_report(judgement: Judgement, folder: Path, ended: Ended | None, folders: Sequence[Path]) -> None:
+def print_report(judgement: Judgement, folder: Path, ended: Ended | None, sources: Sequence[Source]) -> None:
     """Print the answers, what is to be known about them, what failed, and where the report is.
 
     Args:
         judgement: what was found.
         folder: of the report.
         ended: how the measuring ended; None where nothing was measured now.
-        folders: of the run.
+        sources: that were judged.
     """
     from pyopbench.judge import stopping
     from pyopbench.report import terminal
     from pyopbench.report.sections._required import remarks
-    from pyopbench.report.wording.limitations import limitation_text
-    from pyopbench.report.wording.stopping import progress_text
 
     for limitation in judgement.run.cannot:
-        say(f"[yellow]{escape(judgement.run.tool)}:[/] {escape(limitation_text(limitation))}")
+        say(f"[yellow]{escape(judgement.run.tool)}:[/] {escape(limitation.text())}")
     for table in terminal.tables(judgement):
         print_table(table.title, table.columns, table.rows)
     for note in (*terminal.notes(judgement), *terminal.commands(judgement), *remarks(judgement)):
         say(escape(note), mark="- ")
     following: dict[str, list[str]] = {}
     for why, decision in terminal.undecided(judgement):
-        following.setdefault(next_command(decision, judgement, folders), []).append(why)
+        following.setdefault(next_command(decision, judgement, sources), []).append(why)
     for command, reasons in following.items():
         for why in reasons:
             say(escape(why), mark="- ")
         if command:
             out.print(f"  next: {escape(command)}", soft_wrap=True)
-    if retry := retry_commands(judgement, list(folders)):
+    if retry := retry_commands(judgement, sources):
         say(NOT_TRIED)
         for command in retry:
             out.print(f"  {escape(command)}", soft_wrap=True)
     print_failures([one for one in judgement.run.failures if one.status not in EXPECTED])
     if ended is not None:
-        most = int(judgement.run.settings["launches"])
-        say(progress_text(stopping.look(judgement, ended.launches, most)))
+        most = judgement.run.settings.launches
+        say(stopping.look(judgement, ended.launches, most).progress_text())
         say(sampling_text(ended.sampling_seconds, ended.seconds), err)
     out.print(f"report: {escape(str(folder / 'report.html'))}", soft_wrap=True)

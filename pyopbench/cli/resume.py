@@ -5,97 +5,67 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.markup import escape
 
 from pyopbench.cli.installing import announce, disk_size
-from pyopbench.cli.options import (
-    USUAL_EFFECT,
-    AllowChanged,
-    AsJson,
-    CallsPerStep,
-    Inputs,
-    MinimumEffectOrUsual,
-    MixFile,
-    Quiet,
-    Requires,
-    SeedWith,
-    StepMilliseconds,
-    TrustFolder,
-)
 from pyopbench.cli.output import err, say
 from pyopbench.cli.read_options import read_judging
-from pyopbench.cli.revisions import FailOn, usual_effect_text
-from pyopbench.cli.run import measure_and_report, refuse_json
-from pyopbench.core import formatting
-from pyopbench.core.discover import bring_own
-from pyopbench.core.errors import BadInput
-from pyopbench.core.own_target import is_target
-from pyopbench.core.ownership import require_own
-from pyopbench.results import versions
-from pyopbench.run import checkouts, environments, start, start_revisions
-from pyopbench.run.conduct import parts_of
+from pyopbench.cli.run import measure_and_report
+from pyopbench.engine import environments, git, sides, stored_run
+from pyopbench.engine.sides import usual_effect
+from pyopbench.model import formatting
+from pyopbench.model.discover import bring_own
+from pyopbench.model.errors import BadInput
+from pyopbench.model.own_target import is_target
+from pyopbench.model.ownership import require_own
+from pyopbench.store import run_sides
+from pyopbench.store.run_sides import OpenRun
 
 
 def resume(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of an interrupted run.")],
-    own: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="OP_FILE", help="Your own ops of that run, named as before."),
-    ] = None,
-    inputs: Inputs = None,
-    seed_with: SeedWith = "",
-    mix: MixFile = None,
-    min_effect: MinimumEffectOrUsual = None,
-    calls_per_step: CallsPerStep = None,
-    step_ms: StepMilliseconds = None,
-    require: Requires = None,
-    yes: Annotated[
-        bool,
-        typer.Option(
-            "--yes",
-            "-y",
-            help="Install TensorFlow or check out the revisions of the run without asking.",
-        ),
-    ] = False,
-    fail_on: FailOn = None,
-    trust_folder: TrustFolder = False,
-    allow_changed: AllowChanged = False,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-) -> None:
-    """Continue an interrupted run as it was planned, and write the decision report."""
-    _require_own(folder, own or [])
-    bring_own(own or (), inputs or (), seed_with)
+    *,
+    folder: Path,
+    ops: Sequence[str],
+    inputs: Sequence[str],
+    seed_with: str,
+    mix: Path | None,
+    minimum_effect: float | None,
+    calls_per_step: float | None,
+    step_seconds: float | None,
+    requires: Sequence[str],
+    yes: bool,
+    fail_on: str | None,
+    as_json: bool,
+) -> int:
+    """Continue an interrupted run as it was planned, write the decision report, and return the exit code."""
+    _require_own(folder, ops)
+    bring_own(ops, inputs, seed_with)
     require_own(folder)
-    for part in parts_of(folder):
+    for part in run_sides.folders_of(folder):
         require_own(part)
-    if versions.is_of_revisions(folder):
-        _ask_for_revisions(folder, yes=yes)
-        for part, checkout in start_revisions.checkouts_in(folder).items():
-            start.require_resumable(part, checkout.own())
-    else:
-        for part in parts_of(folder):
-            start.require_resumable(part)
-    if versions.is_here(folder) and not versions.is_of_revisions(folder):
-        refuse_json(f"--json with {folder}", as_json=as_json)
-    baseline = start.baseline_of(parts_of(folder)[0])
-    given = min_effect or (usual_effect_text(fail_on) if versions.is_of_revisions(folder) else USUAL_EFFECT)
-    options = read_judging(baseline, mix, given, require, calls_per_step, step_ms)
+    run = run_sides.open_run(folder)
+    if run.has_revisions:
+        _ask_for_revisions(run, yes=yes)
+    checkouts = sides.checkouts_of(run)
+    for side in run.measured:
+        stored_run.require_resumable(side, checkouts[side.folder].own() if run.has_revisions else None)
+    baseline = run.measured[0].content.settings.baseline
+    given = minimum_effect or usual_effect(fail_on)
+    options = read_judging(baseline, mix, given, requires, calls_per_step, step_seconds)
     mixed = "an even mix of sizes" if mix is None else f"the mix of {mix}"
     effect = formatting.percent(options.minimum_effect)
-    _ask_to_install(parts_of(folder), yes=yes)
+    _ask_to_install(run, yes=yes)
     say(f"judging with a minimum effect of {effect} and {escape(mixed)}", err)
-    raise typer.Exit(measure_and_report(folder, options, probe=bool(require), as_json=as_json, fail_on=fail_on))
+    return measure_and_report(run, options, probe=bool(requires), as_json=as_json, fail_on=fail_on)
 
 
-def _ask_for_revisions(folder: Path, *, yes: bool) -> None:
+def _ask_for_revisions(run: OpenRun, *, yes: bool) -> None:
     """Ask whether to check out what is not there of the revisions that a run names, since they are going to be run."""
-    repository = start_revisions.repository_in(folder)
-    commits = [one.revision.commit for one in versions.read(folder) if one.revision is not None]
-    missing = [commit[:10] for commit in checkouts.missing(repository, commits)]
+    repository = sides.repository_of(run)
+    commits = [side.revision.commit for side in run.measured_sides if side.revision is not None]
+    missing = [commit[:10] for commit in git.missing_commits(repository, commits)]
     if not missing or yes:
         return
     question = f"The run needs {formatting.listing(missing)} of {repository} and runs that code. Check out?"
@@ -105,35 +75,43 @@ def _ask_for_revisions(folder: Path, *, yes: bool) -> None:
         "the run needs revisions that are not checked out, and their code runs only if you agree",
         received=f"{formatting.listing(missing)} of {repository}",
         legal="an answer of yes, or --yes",
-        next_step="pyopbench resume --yes DIR OP_FILE, if you trust who made the folder",
+        hint="pyopbench resume --yes DIR OP_FILE, if you trust the author of the folder",
     )
 
 
-def _ask_to_install(parts: Sequence[Path], *, yes: bool) -> None:
-    """Ask whether to install what is not there of the versions that a run names: nothing is, because a file says so."""
-    wanted = dict.fromkeys(version for part in parts if (version := start.tf_of(part)) is not None)
-    missing = environments.missing(wanted)
-    if not missing or yes:
+def _ask_to_install(run: OpenRun, *, yes: bool) -> None:
+    """Ask before anything is installed, or a Python started, because a file of the run names it."""
+    wanted = list(dict.fromkeys(side.content.settings.environment for side in run.measured))
+    programs = [one.python for one in wanted if one.python is not None]
+    # Whether something is missing for a Python is only known once that has been run.
+    missing = [] if programs and not yes else environments.missing(wanted)
+    if yes or not (missing or programs):
         announce(missing)
         return
-    size = disk_size(missing)
-    question = f"The run needs TensorFlow {formatting.listing(missing)}, about {size} of disk. Install?"
+    names, size = formatting.listing([one.text for one in missing]), disk_size(missing)
+    if programs:
+        needs = f"is measured by {formatting.listing(programs)}"
+        question = f"The run {needs}, and runs that program. Go on?"
+        what, received = "the run names a Python, which is started only if you agree", formatting.listing(programs)
+    else:
+        question = f"The run needs {names}, about {size} of disk. Install?"
+        what = "the run needs environments that are not installed, and they are installed only if you agree"
+        received = f"{names}, about {size}"
     if sys.stdin.isatty() and typer.confirm(question, err=True):
         return
     raise BadInput(
-        "the run needs TensorFlow versions that are not installed, and they are installed only if you agree",
-        received=f"TensorFlow {formatting.listing(missing)}, about {size}",
-        legal="an answer of yes, or --yes",
-        next_step="pyopbench resume --yes DIR, if you trust who made the folder",
+        what,
+        received=received,
+        hint="pyopbench resume --yes DIR, if you trust the author of the folder",
     )
 
 
-def _require_own(folder: Path, own: list[str]) -> None:
+def _require_own(folder: Path, own: Sequence[str]) -> None:
     others = [name for name in own if not is_target(name)]
     if others:
         raise BadInput(
             "a run is resumed as it was planned, so you cannot choose other ops",
             received=" ".join(others),
             legal="your own ops of that run: my_op.py, my_module.py:function or package.module:function",
-            next_step=f"pyopbench resume {folder}, or a new run for other ops",
+            hint=f"pyopbench resume {folder}, or a new run for other ops",
         )

@@ -1,72 +1,148 @@
-"""What `pyopbench run` and `resume` do with a run: begin it, probe beside it, measure, report, end when interrupted."""
+"""`pyopbench run`, and what `resume` does alike: probe beside a run, measure, report, end when interrupted."""
 
 from __future__ import annotations
 
 import shlex
 import signal
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import typer
 from rich.markup import escape
 
-from pyopbench.api.alone import alone_on_this_machine
-from pyopbench.api.listeners import ConsoleListener
-from pyopbench.cli.output import err
+from pyopbench.api.listeners import ConsoleListener, alone_on_this_machine
+from pyopbench.cli.output import err, say_error
+from pyopbench.cli.read_options import read_axes, read_judging, read_shard
 from pyopbench.cli.report import write_report
-from pyopbench.cli.revisions import report_revisions
-from pyopbench.cli.versions import report_versions
-from pyopbench.core.errors import BadInput
+from pyopbench.cli.sides import report_sides
+from pyopbench.engine import concurrent_calls, measure, memory, plan, sides, stored_run
+from pyopbench.engine.settings import settings_for
+from pyopbench.engine.worker_process import Worker
 from pyopbench.judge import judge
-from pyopbench.results import versions
-from pyopbench.run import conduct, start
+from pyopbench.model.case import BASELINE, Axes
+from pyopbench.model.errors import BadInput, PyopbenchError
+from pyopbench.model.own_target import usual_baseline
+from pyopbench.model.parse import split_some
+from pyopbench.model.side import combine_environments
+from pyopbench.store import threads_file
+from pyopbench.store.run_sides import OpenRun
 
 EXIT_INTERRUPTED = 130
 
 
-def refuse_json(received: str, *, as_json: bool) -> None:
-    """Refuse `--json` for a run on several versions of TensorFlow.
-
-    Raises:
-        BadInput: it is asked for; with what was `received`.
-    """
-    if as_json:
-        raise BadInput(
-            "a run on several versions has one report per version",
-            received=received,
-            legal="--json with one version, or its folder",
-            next_step="leave out --json, then: pyopbench report DIR/tf-VERSION --json",
-        )
+def run(
+    *,
+    ops: Sequence[str],
+    inputs: Sequence[str],
+    seed_with: str,
+    quick: bool,
+    device: Sequence[str],
+    axis: Any,
+    baseline: str | None,
+    mix: Path | None,
+    minimum_effect: float | None,
+    calls_per_step: float | None,
+    step_seconds: float | None,
+    requires: Sequence[str],
+    memory_limit_bytes: int | None,
+    parts: bool | None,
+    threads: str,
+    probes: bool,
+    tf: Sequence[str],
+    packages: Sequence[str],
+    python: Sequence[str],
+    rev: Sequence[str],
+    every: int,
+    fail_on: str | None,
+    shard: str | None,
+    settings: Any,
+    out_path: Path | None,
+    as_json: bool,
+    variants: Sequence[str],
+    gradients: Sequence[str],
+    directions: Sequence[str],
+    modes: Sequence[str],
+    **length: Any,
+) -> int:
+    """Measure ops in all variants, store the samples, write the decision report, and return the exit code."""
+    rare = dict(settings)
+    effect = minimum_effect or sides.usual_effect(fail_on)
+    options = read_judging(baseline or BASELINE, mix, effect, requires, calls_per_step, step_seconds)
+    others = {"--tf": tf, "--with": packages, "--python": python, "--rev": rev, "--shard": shard}
+    numbers = read_threads(threads, [name for name, given in others.items() if given])
+    asked = sides.AskedSides(
+        tuple(combine_environments(tf, packages, python)),
+        tuple(rev),
+        every,
+        has_control=fail_on is not None,
+        each_has_budget=length["budget_seconds"] is None,
+    )
+    sides.check_sides(asked, fail_on, options.minimum_effect)
+    if memory_limit_bytes is not None:
+        memory.require_limitable(memory_limit_bytes)
+    axes = read_axes(
+        Axes(quick=quick, parts=not rev if parts is None else parts),
+        ops,
+        inputs,
+        seed_with,
+        axis,
+        variants=variants,
+        gradients=gradients,
+        directions=directions,
+        modes=modes,
+        placements=device,
+    )
+    options = replace(options, baseline=baseline or usual_baseline(axes.ops, axes.variants))
+    planned = settings_for(
+        axes,
+        memory_limit_bytes=memory_limit_bytes,
+        compares=not asked.are_just_here,
+        rounds=rare.get("rounds"),
+        case_timeout_seconds=rare.get("case_timeout"),
+        linearity=rare.get("linearity", False),
+        seed=rare.get("seed", 0),
+        **length,
+    )
+    part = read_shard(shard, rare.get("replicates", 1), rev)
+    request = plan.Request(axes, planned, options.baseline, ("pyopbench", *sys.argv[1:]), shard=part)
+    begun = measure.begin(out_path, request, ConsoleListener(err), asked)
+    is_probed = bool(requires) or (probes and not rev)
+    if numbers:
+        with telling_how_to_resume(begun.folder), alone_on_this_machine():
+            measure_beside(begun.folder, axes, numbers, request.settings.case_timeout_seconds)
+    return measure_and_report(begun, options, probe=is_probed, as_json=as_json, fail_on=fail_on)
 
 
 def measure_and_report(
-    folder: Path, options: judge.Judging, *, probe: bool, as_json: bool, fail_on: str | None = None
+    run: OpenRun, options: judge.Judging, *, probe: bool, as_json: bool, fail_on: str | None = None
 ) -> int:
     """Measure what is left of a run, write and print its report, and return the exit code.
 
     Nobody else measures on this machine meanwhile: a report takes processor time that others would measure.
 
     Args:
-        folder: of the run, or of one for each version of TensorFlow.
+        run: that was begun.
         options: how to judge.
         probe: try first what the ports can do.
         as_json: print decisions.json in place of tables.
-        fail_on: what a run over revisions fails on, as in `parse.parse_fail_on`.
+        fail_on: what a run on several sides fails on, as in `parse.parse_fail_on`.
     """
     listener = ConsoleListener(err)
     with ExitStack() as until_reported:
-        with telling_how_to_resume(folder):
+        with telling_how_to_resume(run.folder):
             until_reported.enter_context(alone_on_this_machine())  # who is waiting can be interrupted, too
             if probe:
-                conduct.probe_beside(folder, options, listener)
-            ended = conduct.measure(folder, options, listener)
-        if versions.is_of_revisions(folder):
-            return report_revisions(folder, options, fail_on, as_json=as_json)
-        if versions.is_here(folder):
-            return report_versions(folder, options)
-        start.require_measured(folder)
-        return write_report([folder], folder, options, as_json=as_json, ended=ended)
+                measure.probe_beside(run, options, listener)
+            ended = measure.measure(run, options, listener)
+        if run.has_several_sides:
+            return report_sides(run, options, fail_on, as_json=as_json)
+        stored_run.require_measured(run.measured[0])
+        return write_report([run], run.folder, options, as_json=as_json, ended=ended)
 
 
 @contextmanager
@@ -78,6 +154,52 @@ def telling_how_to_resume(folder: Path) -> Iterator[None]:
     except KeyboardInterrupt:
         name = shlex.quote(str(folder))
         err.print(f"interrupted; finished measurements are in {escape(str(folder))}", soft_wrap=True)
-        err.print(f"  resume: {escape(start.resume_command(folder))}", soft_wrap=True)
+        err.print(f"  resume: {escape(stored_run.resume_command(folder))}", soft_wrap=True)
         err.print(f"  report: {escape(f'pyopbench report {name}')}", soft_wrap=True)
         raise typer.Exit(EXIT_INTERRUPTED) from None
+
+
+MOST_THREADS = 256
+
+
+def read_threads(text: str, others: Sequence[str]) -> tuple[int, ...]:
+    """Return the numbers of threads of a command line, ascending; none for an empty text.
+
+    Args:
+        text: of `--threads`.
+        others: options beside which it cannot be.
+
+    Raises:
+        BadInput: no numbers, or an option beside which it cannot be.
+    """
+    words = split_some("--threads", [text]) if text else []
+    numbers = tuple(sorted({int(word) for word in words if word.isdecimal()}))
+    if not all(word.isdecimal() for word in words) or any(not 1 <= one <= MOST_THREADS for one in numbers):
+        raise BadInput(
+            "--threads takes numbers",
+            received=text,
+            legal=f"whole numbers from 1 to {MOST_THREADS}, comma-separated",
+            hint="for example --threads 1,2,4",
+        )
+    if numbers and others:
+        raise BadInput(
+            "calls from several threads are measured on one version and one machine",
+            received=f"--threads {text} with {', '.join(others)}",
+            legal="--threads without --tf, --rev and --shard",
+            hint="make a run for each: pyopbench run OP --threads 1,2,4",
+        )
+    return numbers
+
+
+def measure_beside(folder: Path, axes: Axes, threads: Sequence[int], timeout_seconds: float) -> None:
+    """Measure calls from threads and keep them beside a run, which is worth having without."""
+    try:
+        with err.status("calls from several threads") as status:
+
+            def tell(launch: int, launches: int, case: str) -> None:
+                status.update(escape(f"calls from several threads: launch {launch + 1} of {launches}, {case}"))
+
+            document = concurrent_calls.measure(axes, threads, partial(Worker, timeout_seconds), tell)
+        threads_file.write(folder / threads_file.FILE, document)
+    except PyopbenchError as error:
+        say_error(error, "[yellow]warning:[/] calls from several threads were not measured:")

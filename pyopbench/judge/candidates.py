@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from pyopbench.core.label import Label
-from pyopbench.core.model import Case, Failure
-from pyopbench.judge.answer import finite
-from pyopbench.judge.bars import Bar, Substituted, Unknown
 from pyopbench.judge.contrasts import Contrasts, contrasts_of
-from pyopbench.judge.findings import BaselineFailed, BaselineNotMeasured, BaselineTooNoisy
+from pyopbench.judge.decision import Bar, Substituted, Unknown
+from pyopbench.judge.findings import BaselineFailed, BaselineNotMeasured, BaselineTooNoisy, finite
 from pyopbench.judge.latencies import label_of, standing, usual_gradients
-from pyopbench.judge.mix import Mix
+from pyopbench.judge.program import Mix
+from pyopbench.model.case import Case, Failure
+from pyopbench.model.label import Label
 from pyopbench.stats.estimate import Floats
-from pyopbench.stats.surcharges import Surcharge
+from pyopbench.stats.launch_model import LaunchModel
+from pyopbench.stats.node_graphs import Surcharge
 
 if TYPE_CHECKING:
-    from pyopbench.judge.measured import Measured, Row
-    from pyopbench.results.run import Run
+    from pyopbench.store.run import Run
+
 
 TOO_NOISY = "too noisy"
 """What is said of a case of the baseline that was measured, next to the statuses of those that failed."""
@@ -159,7 +159,7 @@ def settings_of(run: Run) -> list[Setting]:
     for rest in (idle, [_forward(case) for case in (*busy, *idle)]):
         answered = {setting.op for setting in found}
         found |= {Setting.of(case) for case in rest if case.direction in USES and case.op not in answered}
-    names = [*run.catalogue["ops"], *sorted({setting.op for setting in found} - set(run.catalogue["ops"]))]
+    names = [*run.catalogue.ops, *sorted({setting.op for setting in found} - set(run.catalogue.ops))]
     return sorted(found, key=lambda one: (names.index(one.op), one.direction, one.mode, one.dtype, one.placement))
 
 
@@ -187,7 +187,7 @@ def compare(setting: Setting, measured: Measured, baseline: str) -> Comparison:
     seconds = {row.size: row.seconds for row in today}
     others = [row for row in rows if row not in today and row.size in seconds]
     label = ours[0].label if ours else baseline
-    kinds = {row.label: _fact(run, row.variant, "kind", "port") for row in others}
+    kinds = {row.label: run.catalogue.variant(row.variant).kind or "port" for row in others}
     ports = frozenset(name for name in kinds if kinds[name] == "port")
     contrasts = contrasts_of(measured.ratios_of(others), label, ports, measured.model, run.hosts)
     return Comparison(
@@ -195,7 +195,7 @@ def compare(setting: Setting, measured: Measured, baseline: str) -> Comparison:
         label,
         seconds,
         tuple(
-            Candidate(name, kinds[name], _fact(run, variant, "effort", math.inf), contrasts.shares(name))
+            Candidate(name, kinds[name], run.catalogue.variant(variant).effort, contrasts.shares(name))
             for name, variant in sorted({(row.label, row.variant) for row in others})
             if name in contrasts.labels
         ),
@@ -221,13 +221,95 @@ def _curves(rows: Sequence[Row]) -> pd.DataFrame:
     return pd.DataFrame(values, pd.Index(sizes, name="size"), pd.Index(labels, name="label"))
 
 
-def _fact(run: Run, variant: str, name: str, unknown: Any) -> Any:
-    """Return what the catalogue of a run says of a variant."""
-    return run.catalogue["variants"].get(variant, {}).get(name, unknown)
-
-
 def _failures(measured: Measured, setting: Setting) -> dict[tuple[str, int], Failure]:
     found: dict[tuple[str, int], Failure] = {}
     for case, failure in measured.failures_in(setting):
         found.setdefault((label_of(measured.run.catalogue, case.variant, case.gradient), case.size), failure)
     return found
+
+
+class Row(NamedTuple):
+    """A measured case, as in `latencies.latency_table`; `seconds`, and `low` and `high`, are those of a call."""
+
+    case: str
+    label: str
+    size: int
+    variant: str
+    gradient: str
+    seconds: float
+    low: float
+    high: float
+    launches: int
+    too_noisy: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What was measured in a run.
+
+    Attributes:
+        run: for its catalogue, planned cases, failures and machines.
+        latencies: `latencies.latency_table`.
+        ratios: `costs.ratios` of these cases against the baselines of their groups.
+        model: what launches differ by.
+        surcharges: `costs.surcharges`, by case.
+    """
+
+    run: Run
+    latencies: pd.DataFrame
+    ratios: pd.DataFrame
+    model: LaunchModel
+    surcharges: Mapping[str, Surcharge] = field(default_factory=dict)
+
+    def rows_of(self, setting: Setting) -> Sequence[Row]:
+        """Return the measured cases of a setting, in the order of the latencies."""
+        return self._rows.get(setting, ())
+
+    def planned_in(self, setting: Setting) -> Sequence[Case]:
+        """Return the cases of a setting that were planned."""
+        return self._planned.get(setting, ())
+
+    def failures_in(self, setting: Setting) -> Sequence[tuple[Case, Failure]]:
+        """Return the failures of cases of a setting."""
+        return self._failures.get(setting, ())
+
+    def ratios_of(self, rows: Iterable[Row]) -> pd.DataFrame:
+        """Return the ratios of some cases, with their label and size beside them."""
+        found = [(row, self._places[row.case]) for row in rows if row.case in self._places]
+        counts = np.array([len(places) for _, places in found], dtype=np.intp)
+        taken = self.ratios.take(np.concatenate([places for _, places in found]) if found else [])
+        labels = np.array([row.label for row, _ in found], dtype=object)
+        sizes = np.array([row.size for row, _ in found], dtype=np.int64)
+        return taken.assign(label=np.repeat(labels, counts), size=np.repeat(sizes, counts))
+
+    @cached_property
+    def _rows(self) -> Mapping[Setting, list[Row]]:
+        found: dict[Setting, list[Row]] = {}
+        settings = self.latencies[KEYS].itertuples(index=False, name=None)
+        rows = self.latencies[list(Row._fields)].itertuples(index=False, name=None)
+        for setting, values in zip(settings, rows, strict=True):
+            case, label, size, variant, gradient, seconds, low, high, launches, too_noisy = values
+            names = (str(case), str(label), int(size), str(variant), str(gradient))
+            row = Row(*names, float(seconds), float(low), float(high), int(launches), bool(too_noisy))
+            found.setdefault(Setting(*setting), []).append(row)
+        return found
+
+    @cached_property
+    def _planned(self) -> Mapping[Setting, list[Case]]:
+        found: dict[Setting, list[Case]] = {}
+        for case in map(Case.from_id, self.run.cases):
+            found.setdefault(Setting.of(case), []).append(case)
+        return found
+
+    @cached_property
+    def _failures(self) -> Mapping[Setting, list[tuple[Case, Failure]]]:
+        found: dict[Setting, list[tuple[Case, Failure]]] = {}
+        for failure in self.run.failures:
+            case = Case.from_id(failure.case)
+            found.setdefault(Setting.of(case), []).append((case, failure))
+        return found
+
+    @cached_property
+    def _places(self) -> Mapping[str, npt.NDArray[np.intp]]:
+        found = self.ratios.groupby("case", observed=True).indices
+        return {str(case): np.asarray(places, dtype=np.intp) for case, places in found.items()}

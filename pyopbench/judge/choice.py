@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from pyopbench.judge.answer import Action, Answer
 from pyopbench.judge.candidates import Candidate
 from pyopbench.judge.contrasts import Contrasts
-from pyopbench.judge.mix import Mix
+from pyopbench.judge.findings import Action, Answer
+from pyopbench.judge.program import Mix
 from pyopbench.stats import estimate
+from pyopbench.stats.corrections import ONE_LOOK, Looks
 from pyopbench.stats.estimate import Estimate
-from pyopbench.stats.looks import ONE_LOOK, Looks
 
 PROVISIONAL = 0.10
 """An answer that may cost more than this share of the current time, against the best, is provisional; unless less than

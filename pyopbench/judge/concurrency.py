@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyopbench.core.label import Label
-from pyopbench.core.model import Case
-from pyopbench.results.threads_file import QUANTILES
+from pyopbench.model.case import Case
+from pyopbench.model.label import Label
 from pyopbench.stats.estimate import Estimate, exp, moderated
+from pyopbench.store.threads_file import QUANTILES
 
 
 @dataclass(frozen=True)

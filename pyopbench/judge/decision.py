@@ -2,16 +2,153 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from pyopbench.judge.answer import Action, Answer
-from pyopbench.judge.bars import Bar, Substituted, Unknown
-from pyopbench.judge.copies_advice import CopiesAdvice
-from pyopbench.judge.findings import Caveat, Reason, WouldChange
+from pyopbench.judge.findings import (
+    DIFFERS_TEXT,
+    PROVISIONAL_TEXT,
+    Action,
+    Answer,
+    Caveat,
+    DiffersByMachine,
+    Reason,
+    WouldChange,
+    _bound_text,
+)
+from pyopbench.model import formatting
 from pyopbench.stats.unresolved import Unresolved
 
+BarStatus: TypeAlias = Literal["fails", "silently wrong", "refused", "falls back", "does not apply"]
+"""Why a requirement is not met: an error, other numbers without one, no device, the host in place of the device, or
+there is nothing to try the variant with, so that nobody has seen it do what is required."""
+
 Outcome: TypeAlias = Literal["faster", "slower", "equivalent", "unresolved"]
+
+
+@dataclass(frozen=True)
+class Bar:
+    """What a variant cannot do.
+
+    Attributes:
+        label: the variant.
+        requirement: one of `requirements.NAMES`.
+        probe: what saw it: a probe, or `placement`.
+        status: in which way.
+        told: the words of the error, the numbers that were seen, or why there is nothing to try; empty where the
+            status says all.
+        op: the op that it was seen with; None for x**3 of four numbers, and for what `placement` saw.
+    """
+
+    label: str
+    requirement: str
+    probe: str
+    status: BarStatus
+    told: str
+    op: str | None = None
+
+    @property
+    def was_seen(self) -> bool:
+        """Was the variant seen not to do it, and not only never seen to do it?"""
+        return self.status != "does not apply"
+
+
+@dataclass(frozen=True)
+class Substituted:
+    """A requirement that cannot be tried with the op: that the label meets it was seen with x**3 of four numbers.
+
+    Attributes:
+        label: the variant.
+        requirement: one of `requirements.PROBES`.
+        told: why there is nothing to try with the op.
+    """
+
+    label: str
+    requirement: str
+    told: str
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A requirement that some labels were not tried for with the op: they are no candidates until they have been."""
+
+    requirement: str
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Copied:
+    """What one call copies between host and device at least, and where the op is pinned for that.
+
+    Attributes:
+        copies: how many, both ways.
+        moved_bytes: of all of them.
+        size: of the call.
+        pinned: one of `places.PINS`.
+    """
+
+    copies: int
+    moved_bytes: int
+    size: int
+    pinned: str
+
+
+@dataclass(frozen=True)
+class NotCounted:
+    """Why there are no counts of a label on the device.
+
+    Attributes:
+        why: the simulated device cannot run it, the device `refused` it, or it was `left_out`.
+        message: how it was refused; else empty.
+    """
+
+    label: str
+    why: Literal["simulated", "refused", "left_out"]
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class DataOnDevice:
+    """What a decision means with inputs and results on the device.
+
+    Attributes:
+        baseline: the current callback.
+        today: what it copies.
+        choice: where the decision goes to; None for keep and undecided.
+        afterwards: what that copies, or why that is not known; None without a choice.
+        free: variants that copy nothing, where the choice is not one and the baseline copies something.
+    """
+
+    baseline: str
+    today: Copied
+    choice: str | None
+    afterwards: Copied | NotCounted | None
+    free: tuple[str, ...]
+    kind: Literal["data_on_device"] = "data_on_device"
+
+    def text(self) -> str:
+        """Return what counted copies add to a decision, as a sentence."""
+        return _on_device(self)
+
+
+@dataclass(frozen=True)
+class PinToHost:
+    """With inputs and results on the host a variant goes by the device, unless it is pinned to the host.
+
+    `pinned` is what it copies then.
+    """
+
+    variant: str
+    pinned: Copied
+    kind: Literal["pin_to_host"] = "pin_to_host"
+
+    def text(self) -> str:
+        """Return what counted copies add to a decision, as a sentence."""
+        return _pin(self)
+
+
+CopiesAdvice: TypeAlias = DataOnDevice | PinToHost
 
 
 @dataclass(frozen=True)
@@ -87,6 +224,27 @@ class Crossover:
     low: float | None = None
     high: float | None = None
 
+    def text(self, unit: str) -> str:
+        """Return where the fastest changes, and how far that may be off, in a line."""
+        size = formatting.about_size(self.size)
+        said = f"{self.before} is fastest up to about {size} {unit}, {self.after} beyond"
+        low, high = self.low, self.high
+        if low is None and high is None:
+            return said
+        span = formatting.about_sizes(low, high)
+        return f"{said} (95% interval of the crossover: {span})"
+
+    def change_text(self, label: str) -> str:
+        """Return what a candidate is below and above a crossover with the current callback."""
+        first, then = ("faster", "slower") if self.before == label else ("slower", "faster")
+        perhaps = "" if self.is_closed else ", if they cross at all"
+        return f"{first} below, {then} above{perhaps}"
+
+    @property
+    def is_closed(self) -> bool:
+        """Return whether measured sizes are clear on both sides, so that the crossover lies between them."""
+        return self.low is not None and self.high is not None
+
 
 @dataclass(frozen=True)
 class SizeTrend:
@@ -106,6 +264,15 @@ class SizeTrend:
     sizes: tuple[int, ...]
     clear: tuple[int, ...]
     crossovers: tuple[Crossover, ...] = ()
+
+    def text(self) -> str:
+        """Return where a candidate that never crosses the current callback clearly differs from it."""
+        if self.answer == "unclear":
+            return "no clear difference"
+        if self.clear == self.sizes:
+            return f"{self.answer} at every size"
+        sizes = formatting.listing([formatting.size(size) for size in self.clear])
+        return f"{self.answer} at {sizes}, elsewhere not clear"
 
 
 @dataclass(frozen=True)
@@ -173,3 +340,82 @@ class Decision:
     def answer(self) -> Answer:
         """What to do."""
         return Answer(self.action, self.choice)
+
+    def loss_text(self) -> str:
+        """Return what an answer may cost against the best, and what else saves as much; "" for undecided."""
+        if self.loss is None:
+            return ""
+        bound = _bound_text(self.loss)
+        said = f"{PROVISIONAL_TEXT}: {bound}" if self.is_provisional else bound
+        return "; ".join(filter(None, (said, self.as_good_text())))
+
+    def as_good_text(self) -> str:
+        """Return which other candidates save as much as the one that was chosen; "" where none does."""
+        others = formatting.listing(list(self.as_good))
+        return others and f"{others} {'saves' if len(self.as_good) == 1 else 'save'} as much"
+
+    def why(self) -> str:
+        """Return the reason of a decision with what goes with it."""
+        bound = self.loss_text()
+        return "; ".join(
+            (self.reason.text(), *((bound,) if bound else ()), *(caveat.text() for caveat in self.caveats))
+        )
+
+    def answer_text(self) -> str:
+        """Return the answer of a decision, or that kinds of machine have different ones."""
+        differs = any(isinstance(caveat, DiffersByMachine) for caveat in self.caveats)
+        return DIFFERS_TEXT if differs else self.answer.text()
+
+
+def _on_device(advice: DataOnDevice) -> str:
+    today = advice.today
+    moves = f"copies at least {_moved(today)}" if today.copies else f"copies nothing ({_pinned(today)})"
+    free = f"; {formatting.listing(advice.free)} copies nothing" if len(advice.free) == 1 else _free(advice.free)
+    return f"With data on the device, {advice.baseline} {moves}{_afterwards(advice)}{free}."
+
+
+def _free(variants: Sequence[str]) -> str:
+    return f"; {formatting.listing(variants)} copy nothing" if variants else ""
+
+
+def _afterwards(advice: DataOnDevice) -> str:
+    choice, after, today = advice.choice, advice.afterwards, advice.today
+    if after is None:
+        return ""
+    if isinstance(after, NotCounted):
+        return f"; what {choice} would copy is unknown: {_why_not(after)}"
+    if not after.copies:
+        saved = ", which {} saves: it copies nothing" if today.copies else ", and neither does {}"
+        return f"{saved.format(choice)} ({_pinned(after)})"
+    if after.moved_bytes < today.moved_bytes:
+        return f", and {choice} only {_moved(after)}"
+    return f", and {choice} at least as much: {_moved(after)}"
+
+
+def _pin(advice: PinToHost) -> str:
+    head = f"With data on the host, {advice.variant} copies to the device unless you pin it to the host"
+    if not advice.pinned.copies:
+        return f"{head}, where it copies nothing."
+    return f"{head}; even there it copies {_moved(advice.pinned)}."
+
+
+def _why_not(missing: NotCounted) -> str:
+    match missing.why:
+        case "simulated":
+            return "the simulated device cannot run it"
+        case "refused":
+            return f"it was refused ({missing.message})"
+        case "left_out":
+            return "it was not counted"
+
+
+def _moved(copied: Copied) -> str:
+    copies = formatting.count(copied.copies, "copy", "copies")
+    return (
+        f"{formatting.byte_count(copied.moved_bytes)} in {copies} per call of {formatting.size(copied.size)} "
+        f"({_pinned(copied)})"
+    )
+
+
+def _pinned(copied: Copied) -> str:
+    return copied.pinned if copied.pinned == "unpinned" else f"pinned to the {copied.pinned}"

@@ -1,16 +1,152 @@
-"""What a decision says, as kinds with their numbers: why it is so, what it leaves out, and what would change it.
+"""What a decision says, as findings: why it is so, what it leaves out, and what would change it.
 
-There is no sentence here: `wording` turns each kind into words, and programs read kind and numbers in `decisions.json`.
-A number that does not exist is None. `label` and `baseline` are `variant` or `variant+gradient` throughout.
+A finding is a kind with its numbers, and `text()` says it in words. Programs read kind and numbers in `decisions.json`;
+nothing reads a sentence. A number that does not exist is None. `label` and `baseline` are `variant` or
+`variant+gradient` throughout.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from pyopbench.judge.answer import DiffersByMachine
-from pyopbench.judge.settling import MoreLaunches, MoreMachines, SecondLaunch, Settling
+from pyopbench.model import formatting
+from pyopbench.stats.estimate import MOST_LAUNCHES
+
+Action: TypeAlias = Literal["keep", "switch", "port", "undecided"]
+
+MOST_NAMED = 3
+"""Open candidates that a reason names; the verdicts list all of them."""
+PROVISIONAL_TEXT = "provisional"
+NO_LOSS_DIGITS = 3
+"""A loss below half a tenth of a percent is shown as none."""
+DIFFERS_TEXT = "depends on the machine"
+COUNTED: dict[Action, str] = {
+    "port": "to port",
+    "switch": "to switch to another callback",
+    "keep": "to keep",
+    "undecided": "undecided",
+}
+"""What follows the number of decisions with an action, in the order in which they are named."""
+
+TWO_SCOPES = "saves: over all sizes, or your mix of them; one op: at the smallest size"
+"""Why two numbers of one answer differ."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What to do, and the label to go to; None for keep and undecided."""
+
+    action: Action
+    choice: str | None
+
+    def text(self) -> str:
+        """Return `keep`, `undecided`, `port to native` or `switch to numpy_function`."""
+        return self.action if self.choice is None else f"{self.action} to {self.choice}"
+
+
+@dataclass(frozen=True)
+class KindAnswer:
+    """The answer on the machines of one kind alone.
+
+    Attributes:
+        machine: the kind: processor, cores, and GPUs where anything ran on one.
+        machines: how many of them have measured it.
+        action, choice, saved, saved_low, saved_high, launches: as in `Decision`.
+    """
+
+    machine: str
+    machines: int
+    action: Action
+    choice: str | None
+    saved: float | None
+    saved_low: float | None
+    saved_high: float | None
+    launches: int | None
+
+    @property
+    def answer(self) -> Answer:
+        """What to do there."""
+        return Answer(self.action, self.choice)
+
+    def text(self) -> str:
+        """Return the answer on one kind of machine."""
+        told = self.action if self.choice is None else f"{self.action} to {self.choice}"
+        saved = "" if self.choice is None else f", saves {formatting.saved_at_least(self.saved, self.saved_low)}"
+        return f"{told} on {self.machine} ({formatting.count(self.machines, 'machine')}{saved})"
+
+
+@dataclass(frozen=True)
+class DiffersByMachine:
+    """Kinds of machine have different answers, each of them clear; `answers` has all kinds."""
+
+    answers: tuple[KindAnswer, ...]
+    kind: Literal["differs_by_machine"] = "differs_by_machine"
+
+    def text(self) -> str:
+        """Return that kinds of machine have different answers, and all of them; a clause, without a full stop."""
+        return f"the answer differs by kind of machine: {'; '.join(answer.text() for answer in self.answers)}"
+
+
+def finite(value: float | None) -> float | None:
+    """Return a number; None for what is infinite, no number, or not there."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+@dataclass(frozen=True)
+class SecondLaunch:
+    """One launch gives no interval."""
+
+    kind: Literal["second_launch"] = "second_launch"
+
+    def text(self) -> str:
+        """Return what would change a decision."""
+        return "a second launch is run: one gives no interval"
+
+
+@dataclass(frozen=True)
+class MoreLaunches:
+    """About how many launches in all would settle the choice.
+
+    Attributes:
+        label: the candidate that it hangs on.
+        launches: how many there are.
+        enough: how many would do; None if that is more than anybody waits for (`estimate.MOST_LAUNCHES`).
+    """
+
+    label: str
+    launches: int
+    enough: int | None
+    kind: Literal["more_launches"] = "more_launches"
+
+    def text(self) -> str:
+        """Return what would change a decision."""
+        return _more_launches(self)
+
+
+@dataclass(frozen=True)
+class MoreMachines:
+    """About how many machines in all would settle the choice, because machines differ.
+
+    Attributes:
+        label: the candidate that it hangs on.
+        machines: how many there are.
+        enough: how many would do; None if that is more than anybody has.
+    """
+
+    label: str
+    machines: int
+    enough: int | None
+    kind: Literal["more_machines"] = "more_machines"
+
+    def text(self) -> str:
+        """Return what would change a decision."""
+        return _more_machines(self)
+
+
+Settling: TypeAlias = SecondLaunch | MoreLaunches | MoreMachines
 
 
 @dataclass(frozen=True)
@@ -23,10 +159,16 @@ class MeasuredGain:
     high: float | None
     launches: int
 
+    def text(self) -> str:
+        """Return what is saved with its interval and launches: `native saves 50% (47% to 52%, 3 launches)`."""
+        launches = formatting.count(self.launches, "launch", "launches")
+        if self.low is None:
+            return f"{self.label} saves {formatting.saved_at_least(self.saved, None)} ({launches})"
+        interval = formatting.saved_interval(self.low, self.high)
+        return f"{self.label} saves {formatting.saved_at_least(self.saved, None)} ({interval}, {launches})"
+
 
 # Why a decision is what it is
-
-
 @dataclass(frozen=True)
 class ClearGain:
     """A candidate is clearly worth it.
@@ -44,6 +186,10 @@ class ClearGain:
     faster_takes_more_work: bool = False
     kind: Literal["clear_gain"] = "clear_gain"
 
+    def text(self) -> str:
+        """Return why a decision is what it is."""
+        return f"{self.chosen.text()} of the time of {self.baseline}{_passed_over(self)}"
+
 
 @dataclass(frozen=True)
 class NoneWorthIt:
@@ -53,6 +199,11 @@ class NoneWorthIt:
     threshold: float
     best: MeasuredGain
     kind: Literal["none_worth_it"] = "none_worth_it"
+
+    def text(self) -> str:
+        """Return why a decision is what it is."""
+        border, best = formatting.points(self.threshold), self.best.text()
+        return f"no variant saves more than {border} of the time of {self.baseline}: {best}"
 
 
 @dataclass(frozen=True)
@@ -65,6 +216,10 @@ class StillOpen:
     settled_by: Settling
     kind: Literal["still_open"] = "still_open"
 
+    def text(self) -> str:
+        """Return why a decision is what it is."""
+        return _still_open(self)
+
 
 @dataclass(frozen=True)
 class NoCandidate:
@@ -73,6 +228,11 @@ class NoCandidate:
     baseline: str
     required: bool
     kind: Literal["no_candidate"] = "no_candidate"
+
+    def text(self) -> str:
+        """Return why a decision is what it is."""
+        able = " that supports what you require" if self.required else ""
+        return f"no variant{able} was measured alongside {self.baseline} at all sizes of the mix"
 
 
 @dataclass(frozen=True)
@@ -85,6 +245,10 @@ class BaselineFailed:
     message: str
     kind: Literal["baseline_failed"] = "baseline_failed"
 
+    def text(self) -> str:
+        """Return why a decision is what it is."""
+        return f"{self.label} has no number: {self.status} at {formatting.size(self.size)}: {self.message}"
+
 
 @dataclass(frozen=True)
 class BaselineNotMeasured:
@@ -92,6 +256,10 @@ class BaselineNotMeasured:
 
     baseline: str
     kind: Literal["baseline_not_measured"] = "baseline_not_measured"
+
+    def text(self) -> str:
+        """Return why a decision is what it is."""
+        return f"{self.baseline} was not measured, so there is nothing to compare with"
 
 
 @dataclass(frozen=True)
@@ -114,6 +282,12 @@ class BaselineTooNoisy:
     launches: int
     kind: Literal["baseline_too_noisy"] = "baseline_too_noisy"
 
+    def text(self) -> str:
+        """Return why a decision is what it is."""
+        launches = formatting.count(self.launches, "launch", "launches")
+        where = f"at {formatting.size(self.size)}, in {launches}"
+        return f"the cost of {self.label} is {formatting.TOO_NOISY} ({where}), so there is nothing to compare with"
+
 
 @dataclass(frozen=True)
 class DtypeNotCalled:
@@ -121,6 +295,10 @@ class DtypeNotCalled:
 
     dtype: str
     kind: Literal["dtype_not_called"] = "dtype_not_called"
+
+    def text(self) -> str:
+        """Return why a decision is what it is."""
+        return f"your mix has no calls in {self.dtype}"
 
 
 @dataclass(frozen=True)
@@ -131,6 +309,10 @@ class BeyondMeasured:
     sizes: tuple[int, ...]
     statuses: tuple[str, ...]
     kind: Literal["beyond_measured"] = "beyond_measured"
+
+    def text(self) -> str:
+        """Return why a decision is what it is."""
+        return f"{_no_number(self.baseline, self.sizes, self.statuses)}, which the mix needs"
 
 
 Reason: TypeAlias = (
@@ -145,15 +327,18 @@ Reason: TypeAlias = (
     | BeyondMeasured
 )
 
+
 # What the reason leaves out
-
-
 @dataclass(frozen=True)
 class BaselineBarred:
     """The current callback cannot stay, because it does not meet a requirement."""
 
     baseline: str
     kind: Literal["baseline_barred"] = "baseline_barred"
+
+    def text(self) -> str:
+        """Return what goes with a reason."""
+        return f"{self.baseline} does not support what you require, so it must be replaced"
 
 
 @dataclass(frozen=True)
@@ -165,6 +350,10 @@ class BaselineLacksSizes:
     statuses: tuple[str, ...]
     kind: Literal["baseline_lacks_sizes"] = "baseline_lacks_sizes"
 
+    def text(self) -> str:
+        """Return what goes with a reason."""
+        return f"{_no_number(self.baseline, self.sizes, self.statuses)}, so the answer does not cover it"
+
 
 @dataclass(frozen=True)
 class CandidateLacksSizes:
@@ -175,6 +364,11 @@ class CandidateLacksSizes:
     statuses: tuple[str, ...]
     kind: Literal["candidate_lacks_sizes"] = "candidate_lacks_sizes"
 
+    def text(self) -> str:
+        """Return what goes with a reason."""
+        gone = _no_number(self.label, self.sizes, self.statuses)
+        return f"{gone}, so it is a candidate only at the other sizes"
+
 
 @dataclass(frozen=True)
 class NoLaunchOverMix:
@@ -183,12 +377,15 @@ class NoLaunchOverMix:
     label: str
     kind: Literal["no_launch_over_mix"] = "no_launch_over_mix"
 
+    def text(self) -> str:
+        """Return what goes with a reason."""
+        return f"no launch measured {self.label} at all sizes of the mix, so it is a candidate only by size"
+
 
 Caveat: TypeAlias = BaselineBarred | BaselineLacksSizes | CandidateLacksSizes | NoLaunchOverMix | DiffersByMachine
 
+
 # What would change a decision
-
-
 @dataclass(frozen=True)
 class FasterBaseline:
     """The baseline at `speed` times its measured speed, at every size, makes `label` not clearly worth it."""
@@ -197,6 +394,11 @@ class FasterBaseline:
     speed: float
     label: str
     kind: Literal["faster_baseline"] = "faster_baseline"
+
+    def text(self) -> str:
+        """Return what would change a decision."""
+        now = f"{self.baseline} becomes {formatting.ratio(self.speed)} as fast or faster at every size"
+        return f"{now}: then {self.label} is not clearly worth it"
 
 
 @dataclass(frozen=True)
@@ -208,6 +410,11 @@ class SlowerBaseline:
     label: str
     kind: Literal["slower_baseline"] = "slower_baseline"
 
+    def text(self) -> str:
+        """Return what would change a decision."""
+        now = f"{self.baseline} takes more than {formatting.ratio(self.times)} as long at every size"
+        return f"{now}: then {self.label} is worth it"
+
 
 @dataclass(frozen=True)
 class FasterVariant:
@@ -216,6 +423,11 @@ class FasterVariant:
     baseline: str
     threshold: float
     kind: Literal["faster_variant"] = "faster_variant"
+
+    def text(self) -> str:
+        """Return what would change a decision."""
+        border = formatting.points(self.threshold)
+        return f"another variant clearly saves more than {border} of the time of {self.baseline} over this mix"
 
 
 @dataclass(frozen=True)
@@ -237,6 +449,10 @@ class MoreTimeAtSizes:
     sizes: tuple[int, ...]
     kind: Literal["more_time_at_sizes"] = "more_time_at_sizes"
 
+    def text(self) -> str:
+        """Return what would change a decision."""
+        return _more_time(self)
+
 
 @dataclass(frozen=True)
 class BaselineMeasured:
@@ -244,6 +460,10 @@ class BaselineMeasured:
 
     baseline: str
     kind: Literal["baseline_measured"] = "baseline_measured"
+
+    def text(self) -> str:
+        """Return what would change a decision."""
+        return f"{self.baseline} is measured there"
 
 
 @dataclass(frozen=True)
@@ -254,6 +474,11 @@ class LessNoise:
     launches: int
     kind: Literal["less_noise"] = "less_noise"
 
+    def text(self) -> str:
+        """Return what would change a decision."""
+        launches = formatting.count(self.launches, "launch", "launches")
+        return f"{self.baseline} is measured with less noise: in more than {launches}, or on a quieter machine"
+
 
 @dataclass(frozen=True)
 class VariantMeasured:
@@ -261,6 +486,10 @@ class VariantMeasured:
 
     baseline: str
     kind: Literal["variant_measured"] = "variant_measured"
+
+    def text(self) -> str:
+        """Return what would change a decision."""
+        return f"another variant is measured wherever {self.baseline} is"
 
 
 WouldChange: TypeAlias = (
@@ -276,15 +505,18 @@ WouldChange: TypeAlias = (
     | MoreMachines
 )
 
+
 # What a decision says nothing of, or not in one word
-
-
 @dataclass(frozen=True)
 class NoAnswerAt:
     """Planned sizes that have no answer, because the baseline has no number there."""
 
     sizes: tuple[int, ...]
     kind: Literal["no_answer_at"] = "no_answer_at"
+
+    def text(self) -> str:
+        """Return what an answer says nothing of, or not in one word."""
+        return f"no number at {_sizes(self.sizes)}"
 
 
 @dataclass(frozen=True)
@@ -293,5 +525,96 @@ class DiffersBySize:
 
     kind: Literal["differs_by_size"] = "differs_by_size"
 
+    def text(self) -> str:
+        """Return what an answer says nothing of, or not in one word."""
+        return "the answer differs by size"
+
 
 Note: TypeAlias = NoAnswerAt | DiffersBySize
+
+
+def summary_text(actions: Sequence[Action], ops: int, baseline: str) -> str:
+    """Return how many decisions of each kind there are, and how what is saved is to be read.
+
+    Args:
+        actions: of each decision.
+        ops: how many ops they are about.
+        baseline: the current callback.
+    """
+    told = [f"{actions.count(action):,} {words}" for action, words in COUNTED.items() if action in actions]
+    return (
+        f"{formatting.count(len(actions), 'decision')} on {formatting.count(ops, 'op')}: {formatting.listing(told)}. "
+        f"“Saves” is the share of the time of {baseline}, the current callback, that is no longer spent; ≥ is the "
+        "lower end of its 95% interval."
+    )
+
+
+def standing_text(decisions: int, *, undecided: int, by_size: int, provisional: int) -> str:
+    """Return how many of many answers are not the whole story, in a line; "" where all are.
+
+    Args:
+        decisions: how many there are.
+        undecided: those that the data leave open.
+        by_size: those with another answer at some sizes.
+        provisional: those that may cost more than they should against the best.
+    """
+    kinds = ((undecided, "undecided"), (provisional, PROVISIONAL_TEXT), (by_size, "different at some sizes"))
+    told = [f"{n:,} {'is' if n == 1 else 'are'} {kind}" for n, kind in kinds if n]
+    return f"Of {formatting.count(decisions, 'answer')}, {formatting.listing(told)}" if told else ""
+
+
+def _bound_text(loss: float) -> str:
+    if round(loss, NO_LOSS_DIGITS) <= 0:
+        return "no other variant is better"
+    return f"another variant could save up to {formatting.points(loss)} more of that time"
+
+
+def open_text(reason: Reason) -> str:
+    """Return why a decision is undecided, as briefly as that can be said: of open candidates the best alone."""
+    return _still_open(reason, 1) if isinstance(reason, StillOpen) else reason.text()
+
+
+def _passed_over(reason: ClearGain) -> str:
+    if reason.faster is None:
+        return ""
+    work = ", and takes more work" if reason.faster_takes_more_work else ""
+    return f"; {reason.faster.text()}, not clearly more{work}"
+
+
+def _still_open(reason: StillOpen, most: int = MOST_NAMED) -> str:
+    named = [gain.text() for gain in reason.candidates[:most]]
+    left = len(reason.candidates) - most
+    still_open = formatting.listing([*named, *([formatting.count(left, "other")] if left > 0 else [])])
+    border = f"{formatting.points(reason.threshold)} of the time of {reason.baseline}"
+    return f"{still_open}: this may be more or less than {border}; {reason.settled_by.text()}"
+
+
+def _more_launches(flip: MoreLaunches) -> str:
+    watched = f"(for {flip.label})"
+    if flip.enough is None:
+        return f"this would take more than {MOST_LAUNCHES:,} launches instead of {flip.launches} {watched}"
+    return f"about {flip.enough} launches instead of {flip.launches} would decide it {watched}"
+
+
+def _more_machines(flip: MoreMachines) -> str:
+    watched = f"(for {flip.label})"
+    if flip.enough is None:
+        return f"machines differ too much for any number of them to decide it, instead of {flip.machines} {watched}"
+    return f"about {flip.enough} machines instead of {flip.machines} would decide it {watched}"
+
+
+def _more_time(flip: MoreTimeAtSizes) -> str:
+    where = f"{'size' if len(flip.sizes) == 1 else 'sizes'} {_sizes(flip.sizes)}"
+    share, now = formatting.percent(flip.share), formatting.percent(flip.share_now)
+    pays = "pays" if flip.pays else "does not pay"
+    spent = f"more than about {share} of the callback's time (now {now}) is spent at {where}"
+    return f"{spent}, where {flip.label} {pays}"
+
+
+def _no_number(label: str, sizes: Sequence[int], statuses: Sequence[str]) -> str:
+    how = f" ({formatting.listing(statuses)})" if statuses else ""
+    return f"{label} has no number at {_sizes(sizes)}{how}"
+
+
+def _sizes(sizes: Sequence[int]) -> str:
+    return formatting.listing([formatting.size(size) for size in sizes])

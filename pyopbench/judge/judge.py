@@ -1,19 +1,298 @@
-"""From stored results to a judgement, of a run that goes on too. What is heavy is imported when it is asked."""
+"""From samples to verdicts to one decision per op and use: keep the callback, switch, port, or undecided."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from contextlib import suppress
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from itertools import groupby
 from typing import TYPE_CHECKING
 
-from pyopbench.stats.looks import ALL_LOOKS
+import pandas as pd
+
+from pyopbench.judge import requirements
+from pyopbench.judge.candidates import KEYS, Comparison
+from pyopbench.judge.choice import Choice, Rules, choose
+from pyopbench.judge.comparisons import Compared, Rulebook, compared, is_called, sizes_beyond
+from pyopbench.judge.cost_components import (
+    BodyShare,
+    Split,
+    body_costs,
+    body_pairs,
+    body_share_of,
+    shares_of_bodies,
+    splits_of,
+)
+from pyopbench.judge.crossovers import crossovers, size_trend_of
+from pyopbench.judge.decision import Decision, SizeRange, SizeSeconds
+from pyopbench.judge.evidence import advice_on_copies, caveats_of, changes_of, reason_of
+from pyopbench.judge.findings import (
+    Answer,
+    BaselineMeasured,
+    BaselineTooNoisy,
+    BeyondMeasured,
+    DtypeNotCalled,
+    KindAnswer,
+    LessNoise,
+    Reason,
+    finite,
+)
+from pyopbench.judge.machines import MachineAnswers, Place, kind_answer, kinds_in, machine_answers, place_of, run_on
+from pyopbench.judge.noise import Disturbance, disturbance_of
+from pyopbench.judge.program import Mix, Step, Worth, even_mix, worth_of
+from pyopbench.judge.roofline import Bound, Limits, bounds_of, limits_of
+from pyopbench.judge.verdicts import NO_TWINS, Twins, twins_of
+from pyopbench.model.case import BASELINE, MINIMUM_EFFECT
+from pyopbench.model.errors import BadInput
+from pyopbench.stats.corrections import ALL_LOOKS
+from pyopbench.store import counted_copies
+from pyopbench.store.mix_file import Calls
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
-    from pyopbench.judge.step_savings import Step
     from pyopbench.judge.stopping import Look
-    from pyopbench.results.mix_file import Calls
+    from pyopbench.store.run import Run
+    from pyopbench.store.run_sides import Source
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement(Compared):
+    """All that a report is made of: what was compared, and what follows.
+
+    Attributes:
+        decisions: ops in the order of the catalogue, inference before training; one for each comparison.
+        disturbance: how quiet the machine was.
+        twins: what became of callbacks that were measured twice.
+        splits: where the time of callbacks goes, in the order of `latencies`; none if it was not measured.
+        limits: what the machine can do at most; None if it was not measured.
+        bounds: how near forward calls come to that, in the order of `latencies`; none without limits.
+        step: of the user's program; None if it was not told.
+        requires: what a port has to be able to do.
+        machines: answers by kind of machine, in the order of the decisions; none where all launches were on one.
+    """
+
+    decisions: tuple[Decision, ...]
+    disturbance: Disturbance
+    twins: Twins = NO_TWINS
+    splits: tuple[Split, ...] = ()
+    limits: Limits | None = None
+    bounds: tuple[Bound, ...] = ()
+    step: Step | None = None
+    requires: tuple[str, ...] = ()
+    machines: tuple[MachineAnswers, ...] = ()
+
+    @cached_property
+    def body_shares(self) -> tuple[BodyShare, ...]:
+        """How much of each callback's cost is its body, for inference, in the order of the decisions; where told."""
+        bodies = body_costs(self.run)
+        if bodies.empty:
+            return ()
+        made = [(comparison, one) for comparison, one in self.choices if one is not None]
+        pairs = [pair for comparison, (_, mix) in made for pair in body_pairs(comparison, mix, self.run.catalogue)]
+        shares = shares_of_bodies(bodies, self.rounds, dict(pairs))
+        found = (body_share_of(comparison, one, self.run.catalogue, shares) for comparison, one in made)
+        return tuple(share for share in found if share is not None)
+
+    @cached_property
+    def worths(self) -> tuple[Worth, ...]:
+        """What the op takes of a step and what candidates save, in the order of the decisions; none without a step."""
+        if self.step is None:
+            return ()
+        return tuple(worth_of(comparison, *made, self.step) for comparison, made in self.choices if made is not None)
+
+
+def judge_run(  # noqa: PLR0913 - each has its default, and only the command line gives all of them
+    run: Run,
+    baseline: str = BASELINE,
+    minimum_effect: float = MINIMUM_EFFECT,
+    mix: Calls | None = None,
+    step: Step | None = None,
+    requires: Sequence[str] = (),
+) -> Judgement:
+    """Judge a run: latencies, verdicts and decisions. The same samples in any order give the same judgement.
+
+    Args:
+        run: what was measured.
+        baseline: the current callback, a variant.
+        minimum_effect: a share of the baseline's time that is worth acting on (0.03 is 3%), at least 0 and below 1.
+        mix: size -> how often it is called, as from `mix_file.read_mix`; None spreads the current time evenly over the
+            log of the size.
+        step: of the user's program, for what a port is worth there.
+        requires: what a port has to be able to do, names of `requirements.NAMES`; candidates that cannot are removed.
+
+    Raises:
+        BadInput: as `compared`.
+    """
+    found = compared(run, baseline, minimum_effect, mix, requires)
+    decisions = decisions_of(found)
+    machines = _by_machine(found, decisions, requires) if len(run.machines) > 1 else ()
+    limits = limits_of(run)
+    return Judgement(
+        **{field.name: getattr(found, field.name) for field in fields(found)},
+        decisions=tuple(map(_with_machines, decisions, machines)) if machines else decisions,
+        disturbance=disturbance_of(run, found.verdicts, found.estimates, minimum_effect, found.level),
+        twins=twins_of(run, found.model, minimum_effect),
+        splits=splits_of(run),
+        limits=limits,
+        bounds=bounds_of(found.latencies, run.catalogue.ops, limits),
+        step=step,
+        requires=tuple(requires),
+        machines=machines,
+    )
+
+
+def decisions_of(found: Compared) -> tuple[Decision, ...]:
+    """Return the decisions on what was compared, in the order of its comparisons."""
+    decisions = (decide(comparison, found.rulebook, made) for comparison, made in found.choices)
+    return tuple(
+        _with_sightings(decision, found.run, comparison)
+        for decision, comparison in zip(decisions, found.comparisons, strict=True)
+    )
+
+
+def _by_machine(found: Compared, decisions: Sequence[Decision], requires: Sequence[str]) -> tuple[MachineAnswers, ...]:
+    """Judge the machines of each kind by themselves; those of a single kind are judged already."""
+    run, kinds = found.run, kinds_in(found.run)
+    how = (found.baseline, found.minimum_effect, found.mix)
+    answers: dict[Place, list[KindAnswer]] = {}
+    for kind, names in kinds.items():
+        with suppress(BadInput):  # the mix may fit nothing of what these machines have measured
+            looks = found.rulebook.rules.looks
+            alone = found
+            if len(kinds) > 1:
+                alone = compared(run_on(run, names), *how, requires, looks, with_verdicts=False)
+            for (comparison, made), machines in zip(alone.choices, _machines_of(alone), strict=True):
+                if machines:
+                    told = kind_answer(kind, machines, None if made is None else made[0])
+                    answers.setdefault(place_of(comparison.setting), []).append(told)
+    choices = [None if made is None else made[0] for _, made in found.choices]
+    return machine_answers(decisions, choices, _machines_of(found), answers)
+
+
+def _machines_of(found: Compared) -> list[int]:
+    """Return on how many machines each setting was measured, in the order of the comparisons."""
+    frame = found.run.frame[["case", "launch", *KEYS]].drop_duplicates(["case", "launch"])
+    frame = frame.assign(host=frame["launch"].map(dict(found.run.hosts)))
+    many = frame.groupby(KEYS, observed=True)["host"].nunique().to_dict()
+    return [int(many.get(tuple(getattr(one.setting, key) for key in KEYS), 0)) for one in found.comparisons]
+
+
+def _with_machines(decision: Decision, answers: MachineAnswers) -> Decision:
+    """Return the decision with what kinds of machine differ by, where they do."""
+    finding = answers.finding
+    return decision if finding is None else replace(decision, caveats=(*decision.caveats, finding))
+
+
+def _with_sightings(decision: Decision, run: Run, comparison: Comparison) -> Decision:
+    """Return the decision with what was seen beside the samples: counted copies, and what its callback cannot do."""
+    copies = (
+        advice_on_copies(decision, counted_copies.rows_of(run.counted_copies))
+        if run.counted_copies
+        else decision.copies
+    )
+    return replace(decision, copies=copies, blocks=requirements.blocked(run, decision.op, comparison.baseline))
+
+
+def decide(comparison: Comparison, rulebook: Rulebook, made: tuple[Choice, Mix] | None) -> Decision:
+    """Decide in one setting, over the mix and at every measured size.
+
+    Args:
+        comparison: of the setting.
+        rulebook: what all decisions have in common.
+        made: what `choose_over_mix` made of them.
+    """
+    if not comparison.seconds:
+        why = comparison.baseline_failure()
+        undecided = _undecided(comparison, why)
+        if isinstance(why, BaselineTooNoisy):
+            return replace(undecided, would_change=(LessNoise(why.label, why.launches),))
+        return undecided
+    if not is_called(comparison, rulebook.calls):
+        return _undecided(comparison, DtypeNotCalled(comparison.setting.dtype))
+    if made is None:
+        beyond, baseline = tuple(sizes_beyond(comparison, rulebook.calls)), comparison.baseline
+        reason = BeyondMeasured(baseline, beyond, comparison.statuses(baseline, beyond))
+        return replace(_undecided(comparison, reason), ranges=_ranges(comparison, rulebook.rules))
+    choice, mix = made
+    at_size = replace(rulebook.rules, preferred=choice.label, must_change=comparison.must_change)
+    gain = choice.gain
+    return replace(
+        _undecided(comparison, reason_of(choice, comparison)),
+        action=choice.action,
+        choice=choice.label,
+        saved=finite(gain.saved if gain else None),
+        saved_low=finite(gain.saved_low if gain else None),
+        saved_high=finite(gain.saved_high if gain else None),
+        loss=finite(choice.loss),
+        is_provisional=choice.is_provisional,
+        as_good=choice.as_good,
+        seconds=_seconds(comparison, choice),
+        ranges=_ranges(comparison, at_size),
+        crossovers=crossovers(comparison, at_size),
+        size_trends=tuple(size_trend_of(candidate, comparison, at_size) for candidate in comparison.candidates),
+        caveats=caveats_of(comparison, mix),
+        would_change=() if comparison.must_change else changes_of(choice, mix, comparison.baseline),
+        launches=gain.change.n if gain else None,
+    )
+
+
+def _seconds(comparison: Comparison, choice: Choice) -> tuple[SizeSeconds, ...]:
+    """Return what one op costs now and with what was chosen, at each measured size."""
+    baseline, label = comparison.baseline, choice.label or comparison.baseline
+    after = comparison.curves[label] if label in comparison.curves else pd.Series(dtype="float64")
+    return tuple(
+        SizeSeconds(
+            size,
+            today,
+            finite(float(after.get(size, math.nan))),
+            today_too_noisy=(baseline, size) in comparison.unclear,
+            after_too_noisy=(label, size) in comparison.unclear,
+        )
+        for size, today in comparison.seconds.items()
+    )
+
+
+def _undecided(comparison: Comparison, reason: Reason) -> Decision:
+    setting = comparison.setting
+    return Decision(
+        op=setting.op,
+        use=setting.use,
+        mode=setting.mode,
+        dtype=setting.dtype,
+        placement=setting.placement,
+        baseline=comparison.baseline,
+        action="undecided",
+        choice=None,
+        saved=None,
+        saved_low=None,
+        saved_high=None,
+        reason=reason,
+        would_change=(BaselineMeasured(comparison.baseline),),
+        barred=comparison.barred,
+        unknown=comparison.unknown,
+        substituted=comparison.substituted,
+    )
+
+
+def _ranges(comparison: Comparison, rules: Rules) -> tuple[SizeRange, ...]:
+    """Return the answer at each measured size, neighbours with the same answer in one range.
+
+    The choice over all sizes is left only where another one is better by more than the minimum effect. What a range
+    saves is what is saved at its size with the least lower bound, so the range holds no worse one.
+    """
+    at = [
+        (size, choose(comparison.candidates, comparison.contrasts, even_mix((size,)), rules))
+        for size in comparison.seconds
+    ]
+    return tuple(_range(answer, list(same)) for answer, same in groupby(at, key=lambda pair: pair[1].answer))
+
+
+def _range(answer: Answer, same: Sequence[tuple[int, Choice]]) -> SizeRange:
+    found = [(choice.gain.saved_low, choice.gain.saved) for _, choice in same if choice.gain is not None]
+    known = [pair for pair in found if not math.isnan(pair[0])]
+    low, saved = min(known or found, default=(math.nan, math.nan))
+    return SizeRange(same[0][0], same[-1][0], answer.action, answer.choice, saved, low)
 
 
 @dataclass(frozen=True)
@@ -27,26 +306,25 @@ class Judging:
     requires: tuple[str, ...] = ()
 
 
-def look(folder: Path, judging: Judging, launches: int, most: int) -> Look:
+def look(source: Source, judging: Judging, launches: int, most: int) -> Look:
     """Judge what a run has measured in so many launches, of at most so many, to see what is left open.
 
     What is closed is not measured again, so it has to stay settled however many looks follow: all are charged.
     """
-    from pyopbench.judge import compared, stopping
-    from pyopbench.results.read import read_one
+    from pyopbench.judge import comparisons, stopping
+    from pyopbench.store.read import read_one
 
     how = (judging.baseline, judging.minimum_effect, judging.mix, judging.requires)
-    return stopping.look(compared.compared(read_one([folder]), *how, looks=ALL_LOOKS), launches, most)
+    return stopping.look(comparisons.compared(read_one([source]), *how, looks=ALL_LOOKS), launches, most)
 
 
-def judge(folders: Sequence[Path], judging: Judging) -> Judgement:
-    """Judge stored results, of several runs as one; of asv and pytest-benchmark a single one.
+def judge(sources: Sequence[Source], judging: Judging) -> Judgement:
+    """Judge results, stored or in memory, of several runs as one; of asv and pytest-benchmark a single one.
 
     Raises:
         BadInput: the results are not what they should be, or the baseline or the mix does not fit them.
     """
     # pandas, SciPy and Altair cost a second and 150 MB, which a parent does not need before it judges.
-    from pyopbench.judge import decide
-    from pyopbench.results.read import read_one
+    from pyopbench.store.read import read_one
 
-    return decide.judge(read_one(folders), **vars(judging))
+    return judge_run(read_one(sources), **vars(judging))

@@ -1,33 +1,52 @@
-"""What was measured, case by case: labels, latencies with intervals, and which case is the baseline of which."""
+"""What was measured, case by case: labels, latencies with intervals, and which case is the baseline of which.
+
+A case without a number is a hole, which has its reason.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from pyopbench.core.label import Label
-from pyopbench.core.model import DIRECTIONS, Case
+from pyopbench.model import formatting
+from pyopbench.model.case import DIRECTIONS, Case
+from pyopbench.model.errors import BadInput
+from pyopbench.model.label import Label
 from pyopbench.stats import costs, estimate
-from pyopbench.stats.machines import over_each_machine
+from pyopbench.stats.launch_model import over_each_machine
 
 if TYPE_CHECKING:
-    from pyopbench.results.run import Run
+    from pyopbench.store.content import Catalogue
+    from pyopbench.store.run import Run
+
 
 FIELDS = ["case", "group", "op", "variant", "gradient", "direction", "mode", "dtype", "size", "placement"]
 ORDER = ["op_rank", "direction_rank", "mode", "dtype", "placement", "size", "label"]
 
+NOT_REACHED = "the run ended before it was measured"
+SHORT_REASON = 200
 
-def usual_gradients(catalogue: Mapping[str, Any], variant: str) -> list[str]:
+Status: TypeAlias = Literal["wrong", "crashed", "raised", "elided", "timeout", "unsupported", "not measured"]
+
+STATUSES: tuple[Status, ...] = (
+    "wrong", "crashed", "raised", "elided", "timeout", "unsupported", "not measured",
+)  # fmt: skip
+"""From the gravest on: those of a failure, then of a planned case that no launch got to."""
+
+BOUNDED = {"direction": "forward", "mode": "call", "placement": "cpu"}
+
+
+def usual_gradients(catalogue: Catalogue, variant: str) -> list[str]:
     """Return the gradients of a variant, the usual one first; none for a variant that the catalogue does not know."""
-    return list(catalogue["variants"].get(variant, {}).get("gradients", ()))
+    return catalogue.variant(variant).gradients
 
 
-def label_of(catalogue: Mapping[str, Any], variant: str, gradient: str) -> str:
+def label_of(catalogue: Catalogue, variant: str, gradient: str) -> str:
     """Return the text of the `Label` of a case, as frames and reports hold it."""
     return str(Label.of(variant, gradient, usual_gradients(catalogue, variant)))
 
@@ -44,14 +63,14 @@ def checked_frame(run: Run) -> pd.DataFrame:
     return frame[~frame["case"].isin(sorted(wrong))] if wrong else frame
 
 
-def measured_cases(frame: pd.DataFrame, catalogue: Mapping[str, Any]) -> pd.DataFrame:
+def measured_cases(frame: pd.DataFrame, catalogue: Catalogue) -> pd.DataFrame:
     """Return one row per measured case, with its fields and label.
 
     Sorted by op in the order of the catalogue, direction, mode, dtype, placement, size and label.
     """
     cases = frame[FIELDS].drop_duplicates("case")
     named = zip(cases["variant"], cases["gradient"], strict=True)
-    ops = {op: rank for rank, op in enumerate([*catalogue["ops"], *sorted(set(cases["op"]) - set(catalogue["ops"]))])}
+    ops = {op: rank for rank, op in enumerate([*catalogue.ops, *sorted(set(cases["op"]) - set(catalogue.ops))])}
     cases = cases.assign(
         case=cases["case"].astype(object),
         label=[label_of(catalogue, variant, gradient) for variant, gradient in named],
@@ -63,7 +82,7 @@ def measured_cases(frame: pd.DataFrame, catalogue: Mapping[str, Any]) -> pd.Data
 
 def latency_table(
     frame: pd.DataFrame,
-    catalogue: Mapping[str, Any],
+    catalogue: Catalogue,
     hosts: Mapping[int, str] | None = None,
     rounds: pd.DataFrame | None = None,
     baseline: str = "",
@@ -141,3 +160,92 @@ def _partners(cases: pd.DataFrame, pairs: Mapping[str, str]) -> dict[str, str]:
         key: replace(case, variant=pairs[case.variant]).id for key, case in measured.items() if case.variant in pairs
     }
     return {key: partner for key, partner in partners.items() if partner in measured}
+
+
+def without_number_text(counts: Mapping[Status, int]) -> str:
+    """Return how many cases have no number, by status, in a line for a terminal."""
+    if len(counts) == 1:
+        ((status, n),) = counts.items()
+        return f"No number: {formatting.count(n, f'{status} case')}; the report says why"
+    told = ", ".join(f"{n:,} {status}" for status, n in counts.items())
+    return f"No number: {formatting.count(sum(counts.values()), 'case')} ({told}); the report says why"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why cases have no number.
+
+    Attributes:
+        status: of the failure, or which other reason it is.
+        said: what the failure says; "" where there is none.
+    """
+
+    status: Status
+    said: str = ""
+
+    def text(self) -> str:
+        """Return why cases have no number."""
+        match self.status:
+            case "not measured":
+                return NOT_REACHED
+            case _:
+                return self.said
+
+
+@dataclass(frozen=True)
+class Hole:
+    """How many cases of some ops have no number for the same reason."""
+
+    reason: Reason
+    cases: int
+    ops: tuple[str, ...]
+
+    def text(self) -> str:
+        """Return how many cases have no number, of which ops, and why, in a line."""
+        why = formatting.shorten(self.reason.text(), SHORT_REASON, in_words=True)
+        return f"{formatting.count(self.cases, 'case')} {self.reason.status}, of {formatting.listing(self.ops)}: {why}"
+
+
+def cases_by_reason(run: Run, measured: set[str]) -> dict[Reason, list[str]]:
+    """Return the ids of the cases that have each reason, each once.
+
+    Args:
+        run: what was planned, and what failed.
+        measured: ids of the cases that have a number; one that failed in some launch has a reason all the same.
+    """
+    groups: dict[Reason, list[str]] = {}
+    for failure in run.failures:
+        groups.setdefault(Reason(failure.status, failure.reason), []).append(failure.case)
+    told = {failure.case for failure in run.failures}
+    lost = [case for case in run.cases if case not in told and case not in measured]
+    if lost:
+        groups[Reason("not measured")] = lost
+    return {reason: list(dict.fromkeys(cases)) for reason, cases in groups.items()}
+
+
+def holes_of(groups: Mapping[Reason, Sequence[str]]) -> tuple[Hole, ...]:
+    """Return the reasons of all ops together, the gravest status first and then the most cases.
+
+    Args:
+        groups: as from `cases_by_reason`.
+    """
+    holes = [Hole(reason, len(cases), tuple(dict.fromkeys(map(op_of, cases)))) for reason, cases in groups.items()]
+    return tuple(sorted(holes, key=lambda hole: (rank(hole.reason.status), -hole.cases, hole.reason.said)))
+
+
+def op_of(case: str) -> str:
+    """Return the op of a case; of what is not the id of one, all of it."""
+    try:
+        return Case.from_id(case).op
+    except BadInput:
+        return case
+
+
+def rank(status: Status) -> int:
+    """Return the place of a status from the gravest on."""
+    return STATUSES.index(status)
+
+
+def may_have_bound(case: Case) -> bool:
+    """Has a case a bound if its op says what it moves? In a run without any, the limits tell nothing."""
+    return all(getattr(case, name) == value for name, value in BOUNDED.items())

@@ -2,24 +2,68 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pyopbench.core import formatting
-from pyopbench.core.model import GPU
-from pyopbench.judge.answer import DiffersByMachine, KindAnswer, finite
-from pyopbench.stats.machines import MachinesEstimate
+import numpy as np
+
+from pyopbench.judge.findings import DiffersByMachine, KindAnswer, finite
+from pyopbench.model import formatting
+from pyopbench.model.case import GPU
+from pyopbench.stats.launch_model import MachinesEstimate
+from pyopbench.store import run_folder, run_sides
+from pyopbench.store.fleet_findings import OddHost
+from pyopbench.store.lines import FAILING, GroupLine
 
 if TYPE_CHECKING:
     from pyopbench.judge.candidates import Setting
     from pyopbench.judge.choice import Choice
     from pyopbench.judge.decision import Decision
-    from pyopbench.results.run import Run
+    from pyopbench.store.run import Run
+
+
+BORDERS = (
+    (0.25, "machines agree, as far as launches can show"),
+    (0.50, "machines differ a little"),
+    (0.75, "machines differ moderately"),
+)
+"""Of I squared, low, moderate and high in: J. P. T. Higgins et al., "Measuring inconsistency in meta-analyses", BMJ 327
+(2003) 557-560."""
+FAR = "machines differ much"
+WORTH_A_NOTE = 0.5
+"""I squared from which a terminal says so too; the report has it of every decision."""
 
 Place: TypeAlias = tuple[str, str, str, str, str]
 """Op, use, mode, dtype and placement of a decision."""
+
+LEAST_HOSTS = 3
+"""With two hosts nobody can say which of them is the odd one."""
+LEAST_CASES = 10
+"""Cases by which a host is judged: fewer say more of the cases than of the host."""
+MOST_SPREAD = 3.0
+"""Times the typical spread of all hosts: hosts that are alike differ by tens of percent, as cases of shards do."""
+LEAST_SPREAD = 0.01
+"""A spread that is worth no word, however quiet the others are."""
+CALLS, SECONDS, COPIES = 2, 3, 4
+"""Which numbers of a sample are the calls of its block, their time, and the copies in the graph."""
+
+
+def summary_text(machines: int, kinds: int, differing: int, decisions: int) -> str:
+    """Return how many machines of how many kinds there are, how they count, and how many answers differ by kind."""
+    made = f"{formatting.count(machines, 'machine')} of {formatting.count(kinds, 'kind')}"
+    how = (
+        "Numbers are averaged per machine, and answers over all machines allow for the differences between them "
+        "(random effects, with Hartung and Knapp's interval)."
+    )
+    if kinds == 1:
+        return f"{made}. {how}"
+    total = formatting.count(decisions, "decision")
+    told = f"{differing:,} of {total} {'differs' if differing == 1 else 'differ'}" if differing else "None differs"
+    return f"{made}. {how} {told} by kind of machine."
 
 
 @dataclass(frozen=True)
@@ -54,6 +98,14 @@ class MachineAnswers:
         """What goes with the reason of the decision; None where kinds of machine do not differ."""
         return DiffersByMachine(self.kinds) if self.differs else None
 
+    def text(self) -> str:
+        """Return by how much machines differ in what a candidate saves; a clause, without a full stop."""
+        if self.i_squared is None or self.between is None:
+            return "measured on one machine" if self.machines == 1 else "no candidate on several machines"
+        share, spread = formatting.percent(self.i_squared), formatting.points(self.between)
+        words = next((words for border, words in BORDERS if self.i_squared < border), FAR)
+        return f"{words}: I² is {share}, by {spread} of the callback's time (standard deviation)"
+
 
 def kinds_of(run: Run) -> dict[str, str]:
     """Return the kind of each machine, by its name: processor, usable cores, and GPUs if anything ran on one."""
@@ -71,11 +123,11 @@ def _gpus_in(run: Run) -> dict[str, tuple[str, ...]]:
     """Return the names of the GPUs of each machine, as its launches told them."""
     found: dict[str, tuple[str, ...]] = {}
     for line in run.launches:
-        state = line["environment"].get("gpu")
+        state = line.environment.get("gpu")
         told = state.get("gpus") if isinstance(state, dict) else None
-        if told and isinstance(told, list) and line["launch"] in run.hosts:
+        if told and isinstance(told, list) and line.launch in run.hosts:
             named = (one.get("name") if isinstance(one, dict) else None for one in told)
-            found[run.hosts[line["launch"]]] = tuple(sorted(str(name or "unknown GPU") for name in named))
+            found[run.hosts[line.launch]] = tuple(sorted(str(name or "unknown GPU") for name in named))
     return found
 
 
@@ -96,8 +148,8 @@ def run_on(run: Run, machines: Collection[str]) -> Run:
         run,
         frame=run.frame[run.frame["launch"].isin(launches)].reset_index(drop=True),
         noise=run.noise[run.noise["launch"].isin(launches)].reset_index(drop=True),
-        launches=tuple(line for line in run.launches if line["launch"] in launches),
-        limits=tuple(line for line in run.limits if line["launch"] in launches),
+        launches=tuple(line for line in run.launches if line.launch in launches),
+        limits=tuple(line for line in run.limits if line.launch in launches),
         failures=tuple(one for one in run.failures if one.launch is None or one.launch in launches),
         costs=replace(
             run.costs,
@@ -168,3 +220,85 @@ def _answers(decision: Decision, choice: Choice | None, machines: int, kinds: tu
 def place_of(of: Decision | Setting) -> Place:
     """Return where a decision, or what it is about, holds."""
     return of.op, of.use, of.mode, of.dtype, of.placement
+
+
+@dataclass
+class HostResults:
+    """What a host has measured.
+
+    Attributes:
+        shards: their numbers.
+        wrong: ids of cases with wrong values.
+        right: of cases with samples.
+        spreads: of the blocks of each case in each launch, relative to their median.
+    """
+
+    shards: list[int] = field(default_factory=list)
+    wrong: set[str] = field(default_factory=set)
+    right: set[str] = field(default_factory=set)
+    spreads: list[float] = field(default_factory=list)
+
+
+def results_by_host(shards: Mapping[int, tuple[str, Path]]) -> dict[str, HostResults]:
+    """Return what each host has measured.
+
+    Args:
+        shards: the host and the folder of each.
+
+    Raises:
+        BadInput: a folder is not readable.
+    """
+    found: dict[str, HostResults] = defaultdict(HostResults)
+    for shard, (host, folder) in shards.items():
+        found[host].shards.append(shard)
+        parts = [one.folder for one in run_sides.read(folder)] if run_sides.is_here(folder) else [folder]
+        for part in parts:
+            _add(found[host], part)
+    return dict(found)
+
+
+def odd_hosts(found: Mapping[str, HostResults]) -> list[OddHost]:
+    """Return the hosts that are unlike the others, wrong values first."""
+    return [*_wrong(found), *_noisy(found)]
+
+
+def _add(results: HostResults, folder: Path) -> None:
+    for line in run_folder.read_lines(folder)[0]:
+        if isinstance(line, FAILING):
+            results.wrong |= {failure.case for failure in line.failures if failure.status == "wrong"}
+        if isinstance(line, GroupLine):
+            results.right |= set(line.samples)
+            results.spreads += [spread for samples in line.samples.values() for spread in _spread(samples)]
+
+
+def _spread(samples: Sequence[Sequence[float]]) -> list[float]:
+    """Return half the distance between the quartiles of the blocks of a case in a launch, relative to their median.
+
+    Blocks of graphs with other numbers of copies, the fifth number of a sample, are not of the same time.
+    """
+    blocks: dict[tuple[float, ...], list[float]] = defaultdict(list)
+    for sample in samples:
+        blocks[tuple(sample[COPIES:])].append(sample[SECONDS] / sample[CALLS])
+    quartiles = [np.quantile(seconds, (0.25, 0.5, 0.75)) for seconds in blocks.values()]
+    return [float((high - low) / 2 / middle) for low, middle, high in quartiles if middle > 0]
+
+
+def _wrong(found: Mapping[str, HostResults]) -> Iterable[OddHost]:
+    several = [host for host, results in found.items() if results.wrong]
+    for host, results in found.items():
+        right_elsewhere = {case for other, one in found.items() if other != host for case in one.right - one.wrong}
+        if here := results.wrong & right_elsewhere:
+            yield OddHost(host, "wrong_here", len(here), 0.0, 0.0, tuple(results.shards))
+        elif results.wrong and several == [host] and len(found) >= LEAST_HOSTS:
+            yield OddHost(host, "wrong_only_here", len(results.wrong), 0.0, 0.0, tuple(results.shards))
+
+
+def _noisy(found: Mapping[str, HostResults]) -> Iterable[OddHost]:
+    spreads = {host: median(one.spreads) for host, one in found.items() if len(one.spreads) >= LEAST_CASES}
+    if len(spreads) < LEAST_HOSTS:
+        return
+    typical = median(spreads.values())
+    for host, spread in spreads.items():
+        if spread > max(MOST_SPREAD * typical, LEAST_SPREAD):
+            results = found[host]
+            yield OddHost(host, "noisy", len(results.spreads), spread, typical, tuple(results.shards))

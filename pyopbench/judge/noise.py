@@ -15,12 +15,15 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from pyopbench.core.model import UNLIMITED
+from pyopbench.model import formatting
+from pyopbench.model.case import UNLIMITED
+from pyopbench.stats import estimate
 from pyopbench.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from pyopbench.judge.decision import Verdict
-    from pyopbench.results.run import Run
+    from pyopbench.store.run import Run
+
 
 FAR_DEVIATIONS = 5.0
 """Robust standard deviations above the median, beyond which a block was disturbed: normal noise gets there by chance in
@@ -29,6 +32,34 @@ NORMAL_MAD = 1.4826
 """Standard deviation of a normal distribution over its median absolute deviation, 1 / 0.6745."""
 LEAST_BLOCKS = 8
 """Fewer blocks have no median absolute deviation worth the name."""
+
+
+def _unresolved(disturbance: Disturbance) -> str:
+    verb = "is" if disturbance.unresolved == 1 else "are"
+    return f"{disturbance.unresolved:,} {verb} unresolved"
+
+
+def _more_launches(disturbance: Disturbance) -> str:
+    enough, which = disturbance.enough_launches, _half(disturbance)
+    if enough is None:
+        return f"to resolve {which} would take more than {estimate.MOST_LAUNCHES:,} launches"
+    more = _asked(disturbance) + ("" if disturbance.is_unlimited else ", with enough --budget")
+    return f"about {enough:,} launches would resolve {which} ({more})"
+
+
+def _asked(disturbance: Disturbance) -> str:
+    """Return what to ask for: where only the budget limits launches, a number would limit them."""
+    return "a longer --budget" if disturbance.is_unlimited else f"--launches {disturbance.enough_launches}"
+
+
+def _half(disturbance: Disturbance) -> str:
+    return "it" if disturbance.unresolved == 1 else "half of them"
+
+
+def _larger_effect(smallest: float) -> str:
+    # Rounded up, so that the advice is enough; a minimum effect of 1 or more is none.
+    effect = math.ceil(smallest * 100) / 100
+    return f" Or accept a larger minimum effect (--min-effect {effect:.2f})." if effect < 1 else ""
 
 
 @dataclass(frozen=True)
@@ -93,6 +124,51 @@ class Disturbance:
         """Whether verdicts are left open because launches differ by too much for the minimum effect."""
         return self.unresolved > 0 and (self.smallest_effect or 0.0) > self.minimum_effect
 
+    def reach_text(self) -> str:
+        """Return what the launches that were made can show, a clause; there has to be a smallest effect."""
+        made = formatting.count(self.launches_made, "launch", "launches")
+        effect = formatting.smallest_difference(self.smallest_effect)
+        if effect == formatting.TOO_NOISY:
+            return f"{made} cannot even show a factor of two"
+        return f"{made} cannot show a difference below {effect}"
+
+    def spread_text(self) -> str:
+        """Return what launches differ by and what they can show, a sentence; there has to be a smallest effect."""
+        every = formatting.count(self.verdicts, "comparison")
+        return (
+            f"In a typical comparison launches differ by {formatting.percent(self.usual_spread)} of the current "
+            f"time. {self.reach_text()} there, once intervals are corrected for {every}."
+        )
+
+    def warning_text(self) -> str:
+        """Return what noise leaves open, and what would help, in sentences; empty where it leaves nothing open."""
+        if not self.too_noisy or self.smallest_effect is None:
+            return ""
+        return (
+            f"{self.spread_text()} {_unresolved(self)}; {_more_launches(self)}. Stop other work, or "
+            f"pin the run to idle cores (taskset -c 0,1 pyopbench run ...).{_larger_effect(self.smallest_effect)}"
+        )
+
+    def line_text(self, undecided: int, decisions: int) -> str:
+        """Return the same in one line for a terminal.
+
+        Args:
+            undecided: how many of the decisions are left open.
+            decisions: how many there are.
+        """
+        if not self.too_noisy or self.smallest_effect is None:
+            return ""
+        enough = self.enough_launches
+        left = (
+            f"{undecided:,} of {formatting.count(decisions, 'answer')} undecided" if undecided else "answers are clear"
+        )
+        what = f"{left}, {self.unresolved:,} of {formatting.count(self.verdicts, 'comparison')} unresolved"
+        if enough is None:
+            return f"Noise: {what}; stop other work on the machine"
+        if undecided:
+            return f"Noise: {what}"  # each undecided answer has a command of its own
+        return f"Noise: {what}; {_asked(self)} would resolve {_half(self)}"
+
 
 def disturbance_of(
     run: Run, verdicts: Sequence[Verdict], estimates: Sequence[Estimate], minimum_effect: float, level: float
@@ -117,7 +193,7 @@ def disturbance_of(
         smallest_effect=_typical(_reach(one, level) for one in known),
         minimum_effect=minimum_effect,
         enough_launches=_enough(unresolved),
-        is_unlimited=int(run.settings.get("launches", 0)) >= UNLIMITED,
+        is_unlimited=run.settings.launches >= UNLIMITED,
     )
 
 

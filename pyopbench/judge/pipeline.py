@@ -8,6 +8,7 @@ hides behind the step costs nothing.
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,16 +17,35 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pyopbench.core.arrangement import Action, Arrangement
 from pyopbench.judge.candidates import Candidate
 from pyopbench.judge.choice import Choice, Rules, choose
 from pyopbench.judge.contrasts import contrasts_of
-from pyopbench.judge.lock_share import LockShare, lock_share
-from pyopbench.judge.mix import even_mix
+from pyopbench.judge.findings import NO_LOSS_DIGITS
+from pyopbench.judge.program import even_mix
 from pyopbench.judge.verdicts import shares_of
+from pyopbench.model import formatting
+from pyopbench.model.arrangement import Action, Arrangement
 from pyopbench.stats import costs
 from pyopbench.stats.estimate import UNIT, Estimate, exp, moderated
 from pyopbench.stats.launch_model import fit
+
+ACTIONS = {
+    "keep": "keep the callback as it is",
+    "parallel": "raise num_parallel_calls",
+    "switch": "switch to another callback",
+    "batch": "batch first",
+    "processes": "move the body to processes",
+    "outside": "move the work out of tf.data",
+    "port": "port the body",
+    "undecided": "undecided",
+}
+THROUGHPUT_ALT = "elements a second of each arrangement, with intervals, on a logarithmic axis"
+SCALING_ALT = "how many times the calls of one thread several threads and processes give, with the line of Amdahl's law"
+HOLDS, RELEASES = 0.8, 0.2
+"""From which share on a body is said to hold the lock, and up to which one to let go of it."""
+
+LEAST_SPEEDUP = 1.25
+"""Of processes: if they bring less, nothing can be said of the lock, because nothing would scale."""
 
 THREADS: Action = "parallel"
 """What is done to have a callback called by several threads."""
@@ -38,6 +58,157 @@ time less is told about every second time only, and arrangements about as good w
 LOOP_SECONDS = 1.5e-3
 """Python of a training loop in each step, as Keras' `fit` has it, for which a callback may have to wait, or it for the
 callback: both need the interpreter's lock."""
+
+
+def _undecided_text(judgement: PipelineJudgement) -> str:
+    best = judgement.choice.gain
+    if any(one["key"] == judgement.document["baseline"] for one in judgement.document["failures"]):
+        return "The current callback failed, so there is nothing to compare with."
+    if best is None or not best.change.known:
+        return "One launch gives no interval: give it more time (--budget)."
+    return f"{best.label} may be better, but the intervals are too wide to say: give it more time (--budget)."
+
+
+def _keep_text(judgement: PipelineJudgement) -> str:
+    if judgement.is_hidden:
+        return "The input is not the bottleneck: it is ready before the step asks for it."
+    best = judgement.choice.gain
+    if best is None:
+        return "No other arrangement could be measured."
+    return f"Nothing saves more than {formatting.percent(judgement.choice.minimum_effect)} of the time per element."
+
+
+def _predicted(judgement: PipelineJudgement) -> str:
+    now = judgement.steps_per_second(judgement.current)
+    after = None if judgement.chosen is None else judgement.steps_per_second(judgement.chosen)
+    if now is None:
+        return ""
+    words = f"Expect {_rate_text(now)} steps a second now"
+    if after is None or judgement.action == "keep":
+        return f"{words}."
+    return f"{words} and {_rate_text(after)} after the change, if nothing else slows the step down."
+
+
+def _rate_text(rate: tuple[float, float, float]) -> str:
+    """Return a number with its interval, where it has one."""
+    value, low, high = rate
+    interval = f" ({formatting.number(low)}–{formatting.number(high)})" if math.isfinite(low) else ""
+    return f"{formatting.number(value)}{interval}"
+
+
+def lock_text(lock: LockShare | None, bound: float | None) -> str:
+    """Return how much of the body holds the lock.
+
+    Args:
+        lock: what is known of it.
+        bound: `PipelineJudgement.threads_bound`.
+    """
+    if lock is None:
+        return "How much of the body holds the GIL was not measured."
+    scaled = (
+        f"{lock.many} threads give {formatting.ratio(lock.thread_speedup)} the calls of one, "
+        f"{lock.many} processes {formatting.ratio(lock.process_speedup)} those of one"
+    )
+    if not lock.is_known:
+        return f"GIL: {scaled}. Nothing scales here, so other limits hide the effect of the GIL."
+    share = formatting.percent(lock.share)
+    if math.isfinite(lock.low):
+        share += f" ({formatting.percent(lock.low)} to {formatting.percent(lock.high)})"
+    return f"GIL: held for {share} of the body ({scaled}). {_advice(lock, bound)}"
+
+
+def _advice(lock: LockShare, bound: float | None) -> str:
+    if bound is None:
+        return (
+            "A map with parallel calls gains more than this share allows, because more than the body runs in parallel."
+        )
+    if lock.share >= HOLDS:
+        return "Threads do not help: parallel calls wait for one another."
+    if lock.share <= RELEASES:
+        return "Threads help: parallel calls run at the same time."
+    return f"With any number of threads, the body is at most {formatting.ratio(bound)} as fast."
+
+
+def unsteady_text(throughputs: Sequence[Throughput]) -> str:
+    """Return what had not become steady before it was measured; empty where everything had."""
+    keys = [one.arrangement.key for one in throughputs if not one.is_steady]
+    return (
+        f"Not steady while measured, perhaps because the machine was busy: {formatting.listing(keys)}." if keys else ""
+    )
+
+
+@dataclass(frozen=True)
+class LockShare:
+    """How much of the body holds the lock.
+
+    Attributes:
+        share: 0 for a body that lets go of it, 1 for one that holds it from end to end; nan where it cannot be told.
+        low, high: the interval of 95% over launches; nan for one launch.
+        many: threads, and processes.
+        thread_speedup: calls of many threads over those of one.
+        process_speedup: the same for processes.
+        scaling: for every number of threads that was tried, ascending: it, and the speedups of threads and processes.
+    """
+
+    share: float
+    low: float
+    high: float
+    many: int
+    thread_speedup: float
+    process_speedup: float
+    scaling: tuple[tuple[int, float, float], ...]
+
+    @property
+    def is_known(self) -> bool:
+        """Can it be told at all?"""
+        return math.isfinite(self.share)
+
+    def speedup(self, threads: float) -> float:
+        """Return the line of Amdahl's law: how many times the calls of one so many threads give."""
+        return 1 / (self.share + (1 - self.share) / threads)
+
+
+def lock_share(rates: Sequence[Mapping[str, Any]]) -> LockShare | None:
+    """Return how much of a body holds the lock, by the most threads that were tried; None where no process was asked.
+
+    Args:
+        rates: as in `pipeline.json`.
+    """
+    usable = [one for one in rates if one["processes"] is not None]
+    if not usable:
+        return None
+    many = max(int(one["many"]) for one in usable)
+    scaling = tuple(_speedups(usable, count) for count in sorted({int(one["many"]) for one in usable}))
+    launches: dict[int, list[Mapping[str, Any]]] = {}
+    for one in (one for one in usable if one["many"] == many):
+        launches.setdefault(one["launch"], []).append(one)
+    threads = {launch: _median_log(rows, "threads", "one_thread") for launch, rows in launches.items()}
+    processes = {launch: _median_log(rows, "processes", "one_process") for launch, rows in launches.items()}
+    by_threads, by_processes = (exp(statistics.mean(one.values())) for one in (threads, processes))
+    if by_processes < LEAST_SPEEDUP:
+        return LockShare(math.nan, math.nan, math.nan, many, by_threads, by_processes, scaling)
+    found = Estimate.of([_share(exp(threads[one]), by_processes) for one in launches])
+    low, high = found.interval()
+    return LockShare(_clipped(found.mean), _clipped(low), _clipped(high), many, by_threads, by_processes, scaling)
+
+
+def _speedups(rates: Sequence[Mapping[str, Any]], count: int) -> tuple[int, float, float]:
+    rows = [one for one in rates if one["many"] == count]
+    threads, processes = _median_log(rows, "threads", "one_thread"), _median_log(rows, "processes", "one_process")
+    return count, exp(threads), exp(processes)
+
+
+def _median_log(rows: Sequence[Mapping[str, Any]], several: str, one: str) -> float:
+    return statistics.median(math.log(row[several] / row[one]) for row in rows)
+
+
+def _share(speedup: float, possible: float) -> float:
+    return (possible / speedup - 1) / (possible - 1)
+
+
+def _clipped(share: float) -> float:
+    """Return a share that noise, or threads that slow one another down, took out of the range; nan stays."""
+    return share if math.isnan(share) else min(max(share, 0.0), 1.0)
 
 
 @dataclass(frozen=True)
@@ -83,6 +254,12 @@ class Throughput:
     def rate(self) -> float:
         """Elements a second."""
         return 1 / self.seconds
+
+    def pool_text(self) -> str:
+        """Return what starting its processes takes."""
+        return (
+            f"Starting the processes takes {formatting.seconds(self.pool_start_seconds)} once, which is not included."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,6 +352,61 @@ class PipelineJudgement:
             return 0.0
         share = self.lock.high if self.lock is not None and math.isfinite(self.lock.high) else 1.0
         return LOOP_SECONDS * share
+
+    def answer_text(self) -> str:
+        """Return what to do, with the change in one line where there is one."""
+        chosen = self.chosen
+        words = ACTIONS[self.action]
+        if chosen is None or self.action == "keep":
+            return words
+        return f"{words}: {chosen.arrangement.code}"
+
+    def why_text(self) -> str:
+        """Return what the answer rests on."""
+        chosen, gain = self.chosen, self.choice.gain
+        if chosen is None:
+            return _undecided_text(self)
+        if self.action == "keep":
+            return _keep_text(self)
+        assert gain is not None
+        times = formatting.ratio_interval(gain.value, gain.low, gain.high)
+        felt = "as many steps a second" if self.is_not_hidden else "as many elements a second"
+        return f"{times} {felt} as with the current callback. Nothing that takes less work is as good."
+
+    def loss_text(self) -> str:
+        """Return what the answer may cost against the best; empty where there is no answer or no interval."""
+        loss = self.choice.loss
+        if loss is None or not math.isfinite(loss):
+            return ""
+        if round(loss, NO_LOSS_DIGITS) <= 0:
+            return "No other arrangement is better."
+        return f"It costs at most {formatting.points(loss)} of the current time per element more than the best."
+
+    def as_good_text(self) -> str:
+        """Return which other arrangements are about as good; empty where none is."""
+        others = self.choice.as_good
+        return f"About as good, for as much effort or more: {formatting.listing(others)}." if others else ""
+
+    def step_text(self) -> str:
+        """Return how the input compares with the step, or from which step time on it stops mattering."""
+        step, current = self.step, self.current
+        seconds, low, high = self.input_seconds(current)
+        taken = formatting.seconds_interval(seconds, low, high)
+        batch = formatting.count(step.elements, "element")
+        if step.seconds is None:
+            return (
+                f"The input of a step of {batch} takes {taken}. If your step takes longer, the input is hidden behind "
+                "it; give your step time with --step-ms."
+            )
+        share = formatting.percent(seconds / step.seconds)
+        of_step = (
+            f"The input of a step of {batch} takes {taken}, {share} of the step ({formatting.seconds(step.seconds)})"
+        )
+        if self.is_hidden:
+            return f"{of_step}. It could take {formatting.ratio(step.seconds / seconds)} as long and still be hidden."
+        if not self.is_not_hidden:
+            return f"{of_step}. Whether it is hidden behind the step is too close to say."
+        return f"{of_step}, so the step waits for its input. {_predicted(self)}"
 
 
 def judge(document: Mapping[str, Any], minimum_effect: float, step: TrainingStep) -> PipelineJudgement:

@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from pyopbench.judge.answer import Answer
-from pyopbench.stats.run_effect import run_effect
+from pyopbench.judge.findings import Answer
+from pyopbench.stats.launch_model import estimate_run_effect
 
 if TYPE_CHECKING:
     from pyopbench.judge.choice import Choice
-    from pyopbench.judge.decide import Judgement
-    from pyopbench.results.certificate import RunEffect
+    from pyopbench.judge.judge import Judgement
+    from pyopbench.store.certificate import RunEffect
 
 Key: TypeAlias = tuple[str, str, str, str, str]
 """Op, use, mode, dtype and placement of a decision."""
@@ -156,15 +156,15 @@ def _shares(choice: Choice) -> Mapping[str, float]:
 
 def run_effect_of(judgements: Sequence[Judgement]) -> RunEffect | None:
     """Return what runs of the same differ by; None where too few ports are known well enough in all of them."""
-    return run_effect([shares_of_ports(judgement) for judgement in judgements])
+    return estimate_run_effect([shares_of_ports(judgement) for judgement in judgements])
 
 
 def shares_of_ports(judgement: Judgement) -> dict[str, tuple[float, float]]:
     """Return by case what each port leaves of its callback's time, and the standard error of that within the run."""
-    variants = judgement.run.catalogue["variants"]
+    catalogue = judgement.run.catalogue
     pairs = zip(judgement.verdicts, judgement.estimates, strict=True)
     return {
         verdict.case: (1 + one.mean, one.moderated / one.n**0.5)
         for verdict, one in pairs
-        if variants.get(verdict.case.split("/")[1], {}).get("kind") == "port" and one.known
+        if catalogue.variant(verdict.case.split("/")[1]).kind == "port" and one.known
     }

@@ -7,21 +7,23 @@ there is nothing to try with the op, what was seen with the cube counts, and the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from pyopbench.core.errors import BadInput
-from pyopbench.core.label import Label
-from pyopbench.core.model import SIMULATED
-from pyopbench.core.places import DEVICE
-from pyopbench.judge.bars import Bar, BarStatus, Substituted, Unknown
-from pyopbench.results import counted_copies, probes
-from pyopbench.results.probes import Row
+from pyopbench.judge.decision import Bar, BarStatus, Substituted, Unknown
+from pyopbench.model import formatting
+from pyopbench.model.case import SIMULATED
+from pyopbench.model.errors import BadInput
+from pyopbench.model.label import Label
+from pyopbench.model.places import DEVICE
+from pyopbench.store import counted_copies, probes
+from pyopbench.store.probes import Row
 
 if TYPE_CHECKING:
     from pyopbench.judge.candidates import Comparison
-    from pyopbench.results.run import Run
+    from pyopbench.store.run import Run
+
 
 PROBES = {
     "savedmodel": "savedmodel",
@@ -47,10 +49,12 @@ NOT_MET: Mapping[str, BarStatus] = {
 }
 """Every status of `probes.STATUSES` but `works`: what a probe found of a variant that was not seen to do it."""
 
-
 Found: TypeAlias = Bar | Substituted | Literal["met"] | None
 """What is known of a label and one requirement: what bars it, that the cube stood in for the op, that it is met, or
 nothing."""
+
+CUBE = "x³ of four numbers"
+"""What probes try where no op is named."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ def check(names: Iterable[str]) -> tuple[str, ...]:
                 "unknown requirement",
                 received=repr(name),
                 legal=", ".join(NAMES),
-                next_step="for example --require savedmodel,xla",
+                hint="for example --require savedmodel,xla",
             )
     return tuple(name for name in NAMES if name in given)
 
@@ -205,3 +209,92 @@ def _unknown(found: Mapping[str, Standing]) -> tuple[Unknown, ...]:
         for name in one.unknown:
             labels.setdefault(name, []).append(label)
     return tuple(Unknown(name, tuple(who)) for name, who in labels.items())
+
+
+def blocks_text(baseline: str, requirements: Sequence[str]) -> str:
+    """Return what the current callback was seen not to do.
+
+    Args:
+        baseline: the current callback.
+        requirements: what it does not meet, at least one.
+    """
+    return f"{baseline} does not work with {formatting.listing(requirements)}"
+
+
+def bar_text(labels: Sequence[str], bar: Bar, ops: Sequence[str] = ()) -> str:
+    """Return what some variants were not seen to do, each in the way of `bar`, by which probe and with which ops.
+
+    Args:
+        labels: the variants.
+        bar: in which way, the same for all.
+        ops: what it was seen with; none for the cube.
+    """
+    probe = f"probe {bar.probe}" if bar.requirement == GPU else f"probe {bar.probe} with {_with(ops)}"
+    if not bar.was_seen:
+        return (
+            f"{formatting.listing(labels)} could not be tried for {bar.requirement} ({probe}: {bar.told}), so "
+            f"it is unknown whether it works"
+        )
+    return (
+        f"{formatting.listing(labels)} does not work with {bar.requirement} ({probe}: {_seen(bar)})"
+        if len(labels) == 1
+        else f"{formatting.listing(labels)} do not work with {bar.requirement} ({probe}: {_seen(bar)})"
+    )
+
+
+def substituted_text(labels: Sequence[str], one: Substituted, ops: Sequence[str]) -> str:
+    """Return what could not be tried with some ops, so that what was seen of some variants with the cube counts."""
+    return (
+        f"{formatting.listing(labels)} worked with {one.requirement} for {CUBE}, but {_with(ops)} could not "
+        f"be tried ({one.told}); try your model before you rely on it"
+    )
+
+
+def unknown_text(unknown: Unknown, ops: Sequence[str], own: Collection[str] = ()) -> str:
+    """Return what is not known of some variants, what follows from that, and the command that finds out.
+
+    Args:
+        unknown: the requirement and the variants.
+        ops: what they were not tried with.
+        own: which ops are a user's own, that are named by their files.
+    """
+    is_gpu = unknown.requirement == GPU
+    command = _counting_command(ops, own) if is_gpu else _probe_command(unknown, ops)
+    with_ops = "" if is_gpu else f" with {_with(ops)}"
+    named = [op for op in ops if op in own]
+    by_file = f", {formatting.listing(named)} named by its file as in `pyopbench run`" if named else ""
+    return (
+        f"not recommended, because untested for {unknown.requirement}{with_ops}: {', '.join(unknown.labels)}; run "
+        f"`{command}` (with the --tf of the run{by_file}) and report again"
+    )
+
+
+def _probe_command(unknown: Unknown, ops: Sequence[str]) -> str:
+    named = "".join(f" --op {op}" for op in ops)
+    labels = ",".join(unknown.labels)
+    return f"pyopbench probe --probe {PROBES[unknown.requirement]}{named} --variant {labels} --out RUN/probes.json"
+
+
+def _counting_command(ops: Sequence[str], own: Collection[str]) -> str:
+    """Return the command that counts copies: with an own op where there is one, which has variants that others lack."""
+    named = "".join(f" {op}" for op in ops if op in own)
+    return f"pyopbench placement{named} --out RUN/placement.json"
+
+
+def _with(ops: Sequence[str]) -> str:
+    return formatting.listing(ops) if ops else CUBE
+
+
+def required_text(remark: str) -> str:
+    """Return a remark on a requirement as one of several notes."""
+    return f"required: {remark}"
+
+
+def _seen(bar: Bar) -> str:
+    match bar.status:
+        case "fails":
+            return bar.told
+        case "falls back":
+            return "pinned to the device, it computes on the host"
+        case "silently wrong" | "refused" | "does not apply":
+            return f"{bar.status}: {bar.told}"

@@ -15,16 +15,26 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
-from pyopbench.judge.bounded_cases import BOUNDED
+from pyopbench.judge.latencies import BOUNDED
+from pyopbench.store.content import UNKNOWN_OP, OpFacts
 
 if TYPE_CHECKING:
-    from pyopbench.results.run import Run
+    from pyopbench.store.lines import Bandwidth as StoredBandwidth
+    from pyopbench.store.run import Run
+
 
 BEYOND_SHARE = 1.25
 """That far above its bound a call is not by chance: it does less than its op counts, or less far away."""
 Beyond: TypeAlias = Literal["handed_on", "fewer_bytes", "fewer_operations"]
 """Why a call may be faster than its bound: an op that only moves data may hand its input on and copy nothing; else it
 needs fewer bytes or operations than its op counts."""
+
+BRIEF: dict[Beyond, str] = {
+    "handed_on": "passed on, not copied",
+    "fewer_bytes": "fewer bytes",
+    "fewer_operations": "fewer operations",
+}
+"""For a cell, behind the share."""
 
 
 @dataclass(frozen=True)
@@ -100,23 +110,23 @@ class Bound:
 
 def limits_of(run: Run) -> Limits | None:
     """Return the limits that a run has stored, or None where no launch could measure them."""
-    lines = [line for line in run.limits if line["bandwidths"]]
+    lines = [line for line in run.limits if line.bandwidths]
     if not lines:
         return None
-    found: dict[int, list[Mapping[str, Any]]] = {}
+    found: dict[int, list[StoredBandwidth]] = {}
     for line in lines:
-        for bandwidth in line["bandwidths"]:
-            found.setdefault(bandwidth["working_set_bytes"], []).append(bandwidth)
+        for bandwidth in line.bandwidths:
+            found.setdefault(bandwidth.working_set_bytes, []).append(bandwidth)
     bandwidths = tuple(
-        Bandwidth(count, *(median(one[kernel] for one in same) for kernel in ("copy", "triad")))
+        Bandwidth(count, median(one.copy for one in same), median(one.triad for one in same))
         for count, same in sorted(found.items())
     )
-    dtypes = sorted({dtype for line in lines for dtype in line["peaks"]})
-    peaks = {dtype: median(line["peaks"][dtype] for line in lines if dtype in line["peaks"]) for dtype in dtypes}
+    dtypes = sorted({dtype for line in lines for dtype in line.peaks})
+    peaks = {dtype: median(line.peaks[dtype] for line in lines if dtype in line.peaks) for dtype in dtypes}
     return Limits(bandwidths, peaks, len(lines))
 
 
-def bounds_of(latencies: pd.DataFrame, ops: Mapping[str, Any], limits: Limits | None) -> tuple[Bound, ...]:
+def bounds_of(latencies: pd.DataFrame, ops: Mapping[str, OpFacts], limits: Limits | None) -> tuple[Bound, ...]:
     """Return the bound of each case that can have one, in the order of `latencies`.
 
     Args:
@@ -126,7 +136,7 @@ def bounds_of(latencies: pd.DataFrame, ops: Mapping[str, Any], limits: Limits | 
     """
     if limits is None:
         return ()
-    found = (_bound(row, ops.get(row["op"], {}), limits) for row in bounded_rows(latencies))
+    found = (_bound(row, ops.get(row["op"], UNKNOWN_OP), limits) for row in bounded_rows(latencies))
     return tuple(bound for bound in found if bound is not None)
 
 
@@ -136,10 +146,10 @@ def bounded_rows(latencies: pd.DataFrame) -> list[dict[str, Any]]:
     return [row for row in rows if all(row[name] == value for name, value in BOUNDED.items())]
 
 
-def _bound(row: Mapping[str, Any], op: Mapping[str, Any], limits: Limits) -> Bound | None:
-    size = str(row["size"])
-    moved = op.get("bytes_moved", {}).get(row["dtype"], {}).get(size)
-    operations, peak = op.get("flops", {}).get(size), limits.peaks.get(row["dtype"])
+def _bound(row: Mapping[str, Any], op: OpFacts, limits: Limits) -> Bound | None:
+    size = int(row["size"])
+    moved = op.bytes_moved.get(row["dtype"], {}).get(size)
+    operations, peak = op.flops.get(size), limits.peaks.get(row["dtype"])
     if moved is None or operations is None or peak is None:
         return None
     memory, arithmetic = moved / limits.bandwidth(max(moved, 1)), operations / peak
@@ -150,3 +160,16 @@ def _bound(row: Mapping[str, Any], op: Mapping[str, Any], limits: Limits) -> Bou
 def nearest(bounds: Sequence[Bound]) -> Bound:
     """Return the one that comes nearest its bound, the first of equals; there has to be one."""
     return max(bounds, key=lambda bound: bound.share)
+
+
+def beyond_text(beyond: Beyond) -> str:
+    """Return why a call is faster than its bound; a clause, without a full stop."""
+    match beyond:
+        case "handed_on":
+            return (
+                "above 100%: TensorFlow passes the buffer on instead of copying it, or the copy stays in a nearer cache"
+            )
+        case "fewer_bytes":
+            return "above 100%: it moves fewer bytes than the op counts, or they are in a nearer cache"
+        case "fewer_operations":
+            return "above 100%: it needs fewer operations than the op counts, or faster ones than those of the peak"

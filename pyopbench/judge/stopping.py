@@ -7,13 +7,20 @@ from dataclasses import dataclass
 
 from pyopbench.judge.candidates import KEYS, Setting
 from pyopbench.judge.choice import Choice
-from pyopbench.judge.compared import Compared
+from pyopbench.judge.comparisons import Compared
 from pyopbench.judge.decision import Verdict
-from pyopbench.results.run import Run
+from pyopbench.model import formatting
+from pyopbench.model.case import UNLIMITED
+from pyopbench.store.run import Run
 
 CERTAIN = 1 / 3
 """An answer that may cost this part of the minimum effect and no more is measured no further: a point of the current
 time where the minimum effect is 3."""
+
+
+def _more_than(most: int) -> str:
+    made = formatting.count(most, "launch", "launches")
+    return "too many launches" if most >= UNLIMITED else f"more than {made}"
 
 
 @dataclass(frozen=True)
@@ -39,6 +46,27 @@ class Look:
     unneeded: int
     most: int
 
+    def progress_text(self) -> str:
+        """Return how many verdicts are resolved after so many launches, and what becomes of the others."""
+        made = f"after {formatting.count(self.launches, 'launch', 'launches')}"
+        if not self.verdicts:
+            return f"{made}: no verdict, because only the baseline was measured"
+        if self.resolved == self.verdicts:
+            return f"{made}: all {formatting.count(self.verdicts, 'verdict')} resolved"
+        away = self.verdicts - self.resolved - self.reachable - self.unneeded
+        parts = [f"{made}: {self.resolved:,} of {formatting.count(self.verdicts, 'verdict')} resolved"]
+        parts += [f"{self.reachable:,} open"] if self.reachable else []
+        parts += [f"{self.unneeded:,} not needed for an answer"] if self.unneeded else []
+        parts += [f"{away:,} would need {_more_than(self.most)}"] if away else []
+        return ", ".join(parts)
+
+    def text(self) -> str:
+        """Return what a look at the data shows, and whether it is measured on."""
+        if self.unneeded and not self.open and self.resolved + self.unneeded == self.verdicts:
+            return f"done after {formatting.count(self.launches, 'launch', 'launches')}: the answers are clear"
+        further = f"measuring {formatting.count(len(self.open), 'case')} further" if self.open else "done"
+        return f"{self.progress_text()}; {further}"
+
 
 def look(compared: Compared, launches: int, most: int) -> Look:
     """Look at what is judged after so many launches.
@@ -59,7 +87,7 @@ def look(compared: Compared, launches: int, most: int) -> Look:
     ]
     needed = frozenset(_open_candidates(compared, failed))
     # Where there is nothing to decide, the comparisons are what was asked for.
-    is_for_answers = compared.run.settings.get("until") == "decided" and any(made for _, made in compared.choices)
+    is_for_answers = compared.run.settings.until == "decided" and any(made for _, made in compared.choices)
     with_baselines = frozenset(case for verdict in reachable for case in (verdict.case, verdict.baseline))
     unneeded = len(reachable) if is_for_answers and not needed else 0
     return Look(
@@ -75,7 +103,7 @@ def look(compared: Compared, launches: int, most: int) -> Look:
 
 def _growth(run: Run) -> Mapping[str, float]:
     """Return by how much the rounds of each case in a launch can still grow: 1 where it has had all of them."""
-    most = run.settings.get("rounds")
+    most = run.settings.rounds
     if most is None or run.frame.empty:
         return {}
     made = run.frame.groupby(["case", "launch", "copies"], observed=True).size().groupby("case", observed=True).max()

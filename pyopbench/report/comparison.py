@@ -11,15 +11,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from pyopbench.compare.case_key import CaseKey
-from pyopbench.compare.diff import ComparedCase, Comparison, UnmatchedCase
-from pyopbench.compare.notes import notes_of
-from pyopbench.compare.sides import Side
-from pyopbench.core import formatting
-from pyopbench.core.printable import printable
+from pyopbench.judge.comparison.diff import ComparedCase, Comparison, UnmatchedCase, notes_of, text_of
+from pyopbench.judge.comparison.sides import CaseKey, Side
+from pyopbench.model import formatting
+from pyopbench.model.printable import printable
 from pyopbench.report.markdown import escape
-from pyopbench.report.wording.comparison import note_text, summary, title, unmatched_text
-from pyopbench.report.wording.verdicts import unresolved_text
 
 SCHEMA = 3
 LONGEST_NAME = 200
@@ -83,7 +79,7 @@ def unmatched(found: Comparison) -> tuple[tuple[int, str, str], ...]:
     """Return a row of how many cases, side and reason, with the first of them."""
     grouped: dict[tuple[str, str], list[str]] = {}
     for one in found.unmatched:
-        grouped.setdefault((one.side, unmatched_text(one)), []).append(str(one.key))
+        grouped.setdefault((one.side, one.text()), []).append(str(one.key))
     return tuple(
         (len(cases), side, f"{reason}; {'' if len(cases) == 1 else 'the first: '}{cases[0]}")
         for (side, reason), cases in grouped.items()
@@ -92,7 +88,7 @@ def unmatched(found: Comparison) -> tuple[tuple[int, str, str], ...]:
 
 def failing_text(case: UnmatchedCase) -> str:
     """Return a case that fails on one side, and why."""
-    return f"{case.key} is {unmatched_text(case)}"
+    return f"{case.key} is {case.text()}"
 
 
 def markdown(found: Comparison, failed: str) -> str:
@@ -102,8 +98,8 @@ def markdown(found: Comparison, failed: str) -> str:
         found: the comparison.
         failed: what it was to fail on, and whether it did, in words.
     """
-    lines = [f"## {escape(title(found))}", "", escape(summary(found)), "", escape(failed), ""]
-    lines += [f"- {escape(str(note_text(note)))}" for note in notes_of(found)]
+    lines = [f"## {escape(found.title())}", "", escape(found.summary()), "", escape(failed), ""]
+    lines += [f"- {escape(text_of(note))}" for note in notes_of(found)]
     if found.differences:
         lines += ["", "What else differs:", "", *_table(("environment", "A", "B"), differences(found))]
     shared = shared_parts([case.key for case in found.cases])
@@ -119,7 +115,7 @@ def markdown(found: Comparison, failed: str) -> str:
 
 def _reasons(found: Comparison) -> list[str]:
     open_ = [(case.key, reason) for case in found.cases if (reason := case.verdict.reason) is not None]
-    told = [f"- {escape(str(key))}: {escape(unresolved_text(reason))}" for key, reason in open_[:MOST_REASONS]]
+    told = [f"- {escape(str(key))}: {escape(reason.text())}" for key, reason in open_[:MOST_REASONS]]
     return told + ([f"- and {len(open_) - MOST_REASONS:,} more"] if len(open_) > MOST_REASONS else [])
 
 

@@ -49,24 +49,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pyopbench.core.errors import PyopbenchError
-from pyopbench.core.model import Failure
-from pyopbench.judge.body_share import BodyShare
-from pyopbench.judge.cost_split import Split
+from pyopbench.judge.cost_components import BodyShare, Split
 from pyopbench.judge.decision import Decision, Verdict
 from pyopbench.judge.machines import MachineAnswers
 from pyopbench.judge.noise import Disturbance
+from pyopbench.judge.program import Step, Worth
 from pyopbench.judge.roofline import Bound, Limits
-from pyopbench.judge.step_savings import Step, Worth
-from pyopbench.report.wording.decisions import change_text, decision_text, why
-from pyopbench.report.wording.gpu_advice import advice_text
-from pyopbench.report.wording.machines import heterogeneity_text
-from pyopbench.results import integrity
-from pyopbench.results.limitations import Limitation
-from pyopbench.results.warnings import RunWarning
+from pyopbench.model.case import Failure
+from pyopbench.model.errors import PyopbenchError
+from pyopbench.store import integrity
+from pyopbench.store.limitations import Limitation
+from pyopbench.store.warnings import RunWarning
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 VERSION = 3
@@ -103,7 +99,7 @@ def decisions_json(judgement: Judgement) -> str:
         "noise": _noise(judgement.disturbance),
         "body_shares": [asdict(share) for share in judgement.body_shares],
         "twins": [asdict(pair) for pair in judgement.twins.pairs],
-        "machines": [{**asdict(one), "text": heterogeneity_text(one)} for one in judgement.machines],
+        "machines": [{**asdict(one), "text": one.text()} for one in judgement.machines],
     }
     text = json.dumps(_plain(document), indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False)
     return integrity.sealed(text).decode()
@@ -112,10 +108,10 @@ def decisions_json(judgement: Judgement) -> str:
 def _text(decision: Decision) -> dict[str, Any]:
     """Return in words what stands beside it as values; no program has to read it."""
     return {
-        "answer": decision_text(decision),
-        "reason": why(decision),
-        "would_change": [change_text(flip) for flip in decision.would_change],
-        "copies": [advice_text(advice) for advice in decision.copies],
+        "answer": decision.answer_text(),
+        "reason": decision.why(),
+        "would_change": [flip.text() for flip in decision.would_change],
+        "copies": [advice.text() for advice in decision.copies],
     }
 
 

@@ -12,19 +12,16 @@ from typing import Any
 
 import msgspec
 
-from pyopbench.compare.diff import ComparedCase, Comparison
-from pyopbench.compare.gate import CHANGED, Gate
-from pyopbench.compare.notes import NotPaired, notes_of
-from pyopbench.core import formatting
-from pyopbench.core.printable import printable
-from pyopbench.core.write_file import write_atomically
+from pyopbench.judge.comparison import gate as wording
+from pyopbench.judge.comparison.diff import ComparedCase, Comparison, NotPaired, notes_of, text_of
+from pyopbench.judge.comparison.gate import CHANGED, Gate
+from pyopbench.model import formatting
+from pyopbench.model.printable import printable
+from pyopbench.model.write_file import write_atomically
 from pyopbench.report import comparison
 from pyopbench.report.markdown import escape
-from pyopbench.report.wording import gate as wording
-from pyopbench.report.wording.comparison import note_text
-from pyopbench.report.wording.verdicts import unresolved_text
-from pyopbench.results import integrity
-from pyopbench.results.versions import Revision, Version
+from pyopbench.store import integrity
+from pyopbench.store.run_sides import Side
 
 SCHEMA = 1
 COMMENT, DOCUMENT, JUNIT = "comment.md", "gate.json", "junit.xml"
@@ -48,18 +45,18 @@ def comment(gate: Gate) -> str:
     """Return Markdown for a comment: the answer first, at most `MOST_LINES` lines, all cases in a folded table."""
     others = formatting.listing([one.label for one in gate.others])
     lines = [
-        f"### pyopbench: {escape(wording.answer_text(gate))}",
+        f"### pyopbench: {escape(gate.answer_text())}",
         "",
         escape(f"{others} against {gate.first.label}"),
         "",
     ]
     lines += [f"- {escape(line)}" for line in findings(gate)]
     unpaired = [one for found in gate.comparisons.values() for one in notes_of(found) if isinstance(one, NotPaired)]
-    lines += [f"- {escape(str(note_text(one)))}" for one in unpaired[:1]]
+    lines += [f"- {escape(text_of(one))}" for one in unpaired[:1]]
     # Of two results that are merely compared nothing is known about values, and nothing was measured twice.
-    is_of_revisions = gate.first.revision is not None
-    known = [wording.reach_text(gate)]
-    known = [wording.values_text(gate), *known, wording.twins_text(gate)] if is_of_revisions else known
+    is_of_one_run = gate.first.folder != Path()
+    known = [gate.reach_text()]
+    known = [gate.values_text(), *known, gate.control_text()] if is_of_one_run else known
     lines += [f"- {escape(one)}" for one in known]
     return printable("\n".join(_with_table(gate, lines)) + "\n")
 
@@ -69,7 +66,7 @@ def findings(gate: Gate) -> list[str]:
     many = len(gate.others)
     kinds = (
         [wording.difference_text(label, one) for label, one in gate.differences],
-        [wording.broken_text(gate, one) for one in gate.broken],
+        [gate.broken_text(one) for one in gate.broken],
         [f"{label}: {comparison.failing_text(case)}" for label, case in gate.failing],
         [wording.case_text(label, case, many) for label, case in gate.slower],
     )
@@ -164,13 +161,13 @@ def as_json(gate: Gate) -> str:
     document = {
         "schema": SCHEMA,
         "outcome": gate.outcome,
-        "answer": wording.answer_text(gate),
+        "answer": gate.answer_text(),
         "fail_on": gate.fail_on,
         "smallest_found": gate.smallest,
         "first": _revision(gate.first),
         "others": [_revision(one) for one in gate.others],
-        "slower": [{"revision": label, "case": str(case.key)} for label, case in gate.slower],
-        "failing": [{"revision": label, **asdict(case), "key": str(case.key)} for label, case in gate.failing],
+        "slower": [{"side": label, "case": str(case.key)} for label, case in gate.slower],
+        "failing": [{"side": label, **asdict(case), "key": str(case.key)} for label, case in gate.failing],
         "comparisons": {label: _comparison(one, gate) for label, one in gate.comparisons.items()},
         "unmatched": {label: error.in_a_line for label, error in gate.unmatched.items()},
         "twins": None if gate.twins is None else _comparison(gate.twins, gate),
@@ -178,8 +175,16 @@ def as_json(gate: Gate) -> str:
     return integrity.sealed(json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False)).decode()
 
 
-def _revision(version: Version) -> dict[str, Any]:
-    return {"label": version.label, **msgspec.to_builtins(version.revision)}
+def _revision(version: Side) -> dict[str, Any]:
+    environment = {"tf": version.tf, "with": list(version.packages), "python": version.python}
+    revision = {} if version.revision is None else msgspec.to_builtins(version.revision)
+    outcome = {"problem": version.problem, "values": msgspec.to_builtins(version.values)}
+    return {
+        "label": version.label,
+        **{key: value for key, value in environment.items() if value},
+        **revision,
+        **outcome,
+    }
 
 
 def _comparison(found: Comparison, gate: Gate) -> Any:
@@ -196,8 +201,8 @@ def junit(gate: Gate) -> bytes:
     suites = ET.Element("testsuites", name="pyopbench")
     for one in gate.others:
         suite = ET.SubElement(suites, "testsuite", name=_xml(wording.name_text(one)))
-        if one.revision is not None:
-            _values_test(suite, gate, one, one.revision)
+        if one.folder != Path():
+            _values_test(suite, gate, one)
         found = gate.comparisons.get(one.label)
         if found is not None:
             slower = {id(case) for case in found.slower_by(gate.fail_on)} if gate.fail_on is not None else set()
@@ -211,12 +216,12 @@ def junit(gate: Gate) -> bytes:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'.encode()
 
 
-def _values_test(suite: ET.Element, gate: Gate, version: Version, revision: Revision) -> None:
+def _values_test(suite: ET.Element, gate: Gate, version: Side) -> None:
     test = ET.SubElement(suite, "testcase", classname="pyopbench.values", name="same values")
     if version in gate.broken:
-        ET.SubElement(test, "error", message=_xml(wording.broken_text(gate, version)))
+        ET.SubElement(test, "error", message=_xml(gate.broken_text(version)))
         return
-    for one in (one for one in revision.values.differences if one.kind in CHANGED):
+    for one in (one for one in version.values.differences if one.kind in CHANGED):
         ET.SubElement(test, "failure", message=_xml(wording.difference_text(version.label, one)))
 
 
@@ -228,7 +233,7 @@ def _case_test(suite: ET.Element, case: ComparedCase, *, is_slower: bool) -> Non
     if is_slower:
         ET.SubElement(test, "failure", message=_xml(f"slower: {ratio}"))
     elif verdict.outcome == "unresolved":
-        why = unresolved_text(verdict.reason) if verdict.reason is not None else ""
+        why = verdict.reason.text() if verdict.reason is not None else ""
         ET.SubElement(test, "skipped", message=_xml(f"unresolved: {ratio}; {why}"))
     ET.SubElement(test, "system-out").text = _xml(f"{verdict.outcome}: {ratio}")
 

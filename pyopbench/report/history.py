@@ -11,26 +11,14 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from pyopbench.compare.case_key import CaseKey
-from pyopbench.compare.changes import FoundChange, Status, Traced
-from pyopbench.compare.history import History
-from pyopbench.compare.reruns import Rerun, together
-from pyopbench.compare.series import Series
-from pyopbench.core import formatting
-from pyopbench.core.printable import printable
+from pyopbench.judge.comparison.changes import FoundChange, Rerun, Status, Traced, together
+from pyopbench.judge.comparison.history import STATUS_TEXTS, History
+from pyopbench.judge.comparison.series import Series
+from pyopbench.judge.comparison.sides import CaseKey
+from pyopbench.model import formatting
+from pyopbench.model.printable import printable
 from pyopbench.report.comparison import shared_parts, short_names
 from pyopbench.report.markdown import escape, fence
-from pyopbench.report.wording.history import (
-    STATUS_TEXTS,
-    again_text,
-    alarm_text,
-    change_text,
-    place_text,
-    remark_text,
-    rerun_text,
-    summary,
-    title,
-)
 
 SCHEMA = 1
 COLUMNS = ("case", "change", "from, to", "status", "measured again")
@@ -45,10 +33,10 @@ def row_of(history: History, change: FoundChange) -> tuple[str, ...]:
     """Return the cells of `COLUMNS` for a change."""
     return (
         formatting.shorten(history.traced[change.number].series.name, LONGEST_NAME),
-        change_text(change),
-        place_text(change),
+        change.text(),
+        change.place_text(),
         STATUS_TEXTS[change.status],
-        again_text(change),
+        change.again_text(),
     )
 
 
@@ -78,7 +66,7 @@ def reruns_of(history: History, status: Status = "suspected") -> list[Rerun]:
 
 def markdown(history: History) -> str:
     """Return the history as Markdown: the changes and what is to be known about them."""
-    lines = [f"## {escape(title(history))}", "", escape(summary(history)), ""]
+    lines = [f"## {escape(history.title())}", "", escape(history.summary()), ""]
     rows = [row_of(history, change) for change in history.changes[:MOST_MARKDOWN]]
     if rows:
         lines += [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
@@ -86,9 +74,9 @@ def markdown(history: History) -> str:
         if len(rows) < len(history.changes):
             lines += ["", f"and {len(history.changes) - len(rows):,} more"]
         lines.append("")
-    lines += [escape(alarm_text(history)), ""]
-    lines += [f"- {escape(remark_text(remark))}" for remark in history.remarks]
-    commands = [rerun_text(one) for one in reruns_of(history)[:MOST_COMMANDS]]
+    lines += [escape(history.alarm_text()), ""]
+    lines += [f"- {escape(remark.text())}" for remark in history.remarks]
+    commands = [one.text() for one in reruns_of(history)[:MOST_COMMANDS]]
     if commands:
         lines += ["", "What would confirm the suspicions:", "", str(fence("\n".join(commands)))]
     return printable("\n".join(lines).rstrip() + "\n")

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pyopbench.compare.changes import FoundChange, Traced
-from pyopbench.compare.history import History
-from pyopbench.core import formatting
+from pyopbench.judge.comparison import history as wording
+from pyopbench.judge.comparison.changes import FoundChange, Traced
+from pyopbench.judge.comparison.history import History
+from pyopbench.model import formatting
 from pyopbench.report import page
 from pyopbench.report.charts.history import series_chart
 from pyopbench.report.history import COLUMNS, LONGEST_NAME, MOST_COMMANDS, reruns_of, row_of
 from pyopbench.report.sections import Bullets, Cell, Code, Paragraph, Table, Tone
-from pyopbench.report.wording import history as wording
 
 STEPS = 10_000
 """Logs are packed as whole numbers of this part of one: a hundredth of a percent."""
@@ -69,15 +69,15 @@ def html(history: History) -> str:
     changed = [one for one in figures if one.status]
     anchors = {one.anchor: one.anchor for one in figures}
     shown = {
-        "title": wording.title(history),
+        "title": history.title(),
         "span": _span(history),
         "tools": formatting.listing(history.tools),
         "answer": [
-            Paragraph(wording.summary(history)),
+            Paragraph(history.summary()),
             *_changes(history),
-            Paragraph(wording.alarm_text(history), "muted"),
+            Paragraph(history.alarm_text(), "muted"),
         ],
-        "remarks": [Bullets(tuple(map(wording.remark_text, history.remarks)))] if history.remarks else [],
+        "remarks": [Bullets(tuple(remark.text() for remark in history.remarks))] if history.remarks else [],
         "commands": _commands(history),
         "figures": [*changed, *(one for one in figures if not one.status)],
         "anchors": anchors,
@@ -109,7 +109,7 @@ def _row(history: History, change: FoundChange) -> tuple[Cell | str, ...]:
 
 
 def _commands(history: History) -> list[Paragraph | Code]:
-    commands = [wording.rerun_text(one) for one in reruns_of(history)[:MOST_COMMANDS]]
+    commands = [one.text() for one in reruns_of(history)[:MOST_COMMANDS]]
     return [Paragraph(wording.RERUN), Code("\n".join(commands))] if commands else []
 
 
@@ -118,7 +118,7 @@ def _figure(history: History, number: int) -> Figure:
     statuses = [change.status for change in history.changes if change.number == number]
     fields = tuple((name, value) for name, value in series.fields.items() if name in FILTERS)
     name = formatting.shorten(series.name, LONGEST_NAME)
-    return Figure(_anchor(number), name, wording.measure_text(series), statuses[0] if statuses else "", fields)
+    return Figure(_anchor(number), name, series.measure_text(), statuses[0] if statuses else "", fields)
 
 
 def _anchor(number: int) -> str:

@@ -22,6 +22,8 @@ LONG_FOLDED_CELL = 60
 
 def unbroken(text: str) -> Markup:
     """Return the text, escaped, with every option held together."""
+    if "--" not in text:  # as in almost all of the thousands of cells of a page
+        return escape(text)
     parts, end = [], 0
     for found in OPTION.finditer(text):
         parts += [escape(text[end : found.start()]), Markup('<span class="whole">{}</span>').format(found.group())]

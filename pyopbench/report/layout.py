@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import pandas as pd
 
-from pyopbench.core import formatting
+from pyopbench.model import formatting
 from pyopbench.report.sections import Block, Heading, Paragraph, Section
 
 Part: TypeAlias = tuple[Section, tuple[Block, ...]]

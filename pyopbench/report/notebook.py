@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from pyopbench.compare.notes import notes_of
-from pyopbench.core.printable import printable
+from pyopbench.judge.comparison.diff import notes_of, text_of
+from pyopbench.model.printable import printable
 from pyopbench.report import comparison as as_text
 from pyopbench.report import gate as as_gate
 from pyopbench.report import page
@@ -20,14 +20,12 @@ from pyopbench.report.charts.picture import picture
 from pyopbench.report.charts.pipeline import scaling_chart, throughput_chart
 from pyopbench.report.pipeline import report_of
 from pyopbench.report.sections import Block, Bullets, Chart, Heading, Paragraph, Table, decisions, latency, versions
-from pyopbench.report.wording import gate as gate_wording
-from pyopbench.report.wording.comparison import note_text, summary, title
 
 if TYPE_CHECKING:
-    from pyopbench.compare.diff import Comparison
-    from pyopbench.compare.gate import Gate
-    from pyopbench.compare.versions import VersionComparison
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.comparison.diff import Comparison
+    from pyopbench.judge.comparison.gate import Gate
+    from pyopbench.judge.comparison.versions import VersionComparison
+    from pyopbench.judge.judge import Judgement
     from pyopbench.judge.pipeline import PipelineJudgement
 
 MOST_CHARTS = 4
@@ -47,7 +45,7 @@ def run_html(judgement: Judgement) -> str:
 
 def comparison_html(comparison: Comparison) -> str:
     """Return what was compared, how many cases have which outcome, and the cases, the worst first."""
-    return _html(_compared(comparison), summary(comparison))
+    return _html(_compared(comparison), comparison.summary())
 
 
 def versions_html(judgement: Judgement, across: VersionComparison) -> str:
@@ -58,10 +56,10 @@ def versions_html(judgement: Judgement, across: VersionComparison) -> str:
 
 def gate_html(gate: Gate) -> str:
     """Return what came of revisions, what there is to say of them, and their cases, the worst first."""
-    said = [*as_gate.findings(gate), gate_wording.values_text(gate), gate_wording.reach_text(gate)]
+    said = [*as_gate.findings(gate), gate.values_text(), gate.reach_text()]
     changes = (block for one in gate.comparisons.values() for block in _compared(one))
-    control = Paragraph(gate_wording.twins_text(gate), "muted")
-    return _html((Bullets(tuple(said)), *changes, control), gate_wording.answer_text(gate))
+    control = Paragraph(gate.control_text(), "muted")
+    return _html((Bullets(tuple(said)), *changes, control), gate.answer_text())
 
 
 def pipeline_html(judgement: PipelineJudgement) -> str:
@@ -78,10 +76,10 @@ def pipeline_html(judgement: PipelineJudgement) -> str:
 def _compared(comparison: Comparison) -> tuple[Block, ...]:
     rows = as_text.rows(comparison)
     shown = rows[: max(MOST_CASES, comparison.counts()["slower"])]
-    notes = tuple(Paragraph(str(note_text(note)), "muted") for note in notes_of(comparison))
+    notes = tuple(Paragraph(text_of(note), "muted") for note in notes_of(comparison))
     shared = as_text.shared_parts([case.key for case in comparison.cases])
     table = Table(as_text.COLUMNS, shown, f"Worst first{shared and f'; all are {shared}'}")
-    return (Paragraph(title(comparison)), *notes, table)
+    return (Paragraph(comparison.title()), *notes, table)
 
 
 def _html(blocks: Sequence[Block], lead: str = "") -> str:

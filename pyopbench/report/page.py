@@ -13,8 +13,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from pyopbench.core import formatting
-from pyopbench.core.printable import printable, printable_values
+from pyopbench.model import formatting
+from pyopbench.model.printable import printable, printable_values
 from pyopbench.report import vega
 from pyopbench.report.charts.latency import DATA
 from pyopbench.report.html import breakable, field_of, fit, order_of, unbroken, value_of

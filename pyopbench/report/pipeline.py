@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyopbench.core import formatting
+from pyopbench.judge import pipeline as wording
 from pyopbench.judge.pipeline import PipelineJudgement, Throughput
+from pyopbench.model import formatting
 from pyopbench.report.markdown import escape
-from pyopbench.report.wording import pipeline as wording
 
 COLUMNS = ("arrangement", "elements/s", "interval", "times current")
 
@@ -43,19 +43,19 @@ def report_of(judgement: PipelineJudgement) -> PipelineReport:
     title = f"{document['op']['name']} in tf.data ({size}, {document['dtype']}, body alone {body})"
     chosen = judgement.chosen
     sentences = [
-        wording.why_text(judgement),
-        wording.loss_text(judgement),
-        wording.as_good_text(judgement),
-        wording.step_text(judgement),
+        judgement.why_text(),
+        judgement.loss_text(),
+        judgement.as_good_text(),
+        judgement.step_text(),
         wording.lock_text(judgement.lock, judgement.threads_bound),
         wording.unsteady_text(judgement.throughputs),
-        wording.pool_text(chosen) if chosen is not None and chosen.pool_start_seconds is not None else "",
+        chosen.pool_text() if chosen is not None and chosen.pool_start_seconds is not None else "",
     ]
     return PipelineReport(
         title,
         COLUMNS,
         tuple(_row(one, judgement) for one in judgement.throughputs),
-        wording.answer_text(judgement),
+        judgement.answer_text(),
         tuple(filter(None, sentences)),
         _left_out(judgement),
     )

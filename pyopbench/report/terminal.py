@@ -5,37 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyopbench.core import formatting
 from pyopbench.judge.evidence import notes_of
-from pyopbench.judge.holes import Status, cases_by_reason, rank
-from pyopbench.judge.tried_ports import attempts_of
-from pyopbench.judge.writable_ports import writable_ports
+from pyopbench.judge.findings import TWO_SCOPES, open_text, standing_text
+from pyopbench.judge.latencies import Status, cases_by_reason, rank, without_number_text
+from pyopbench.judge.machines import WORTH_A_NOTE
+from pyopbench.judge.ports import attempts_of, writable_ports
+from pyopbench.model import formatting
 from pyopbench.report.sections import threads, worth
 from pyopbench.report.sections._places import FIELDS, places_of
 from pyopbench.report.sections.decisions import change_of_cost, place_of
 from pyopbench.report.sections.holes import measured_in
-from pyopbench.report.wording.body_share import body_share_text
-from pyopbench.report.wording.decisions import (
-    TWO_SCOPES,
-    answer_text,
-    as_good_text,
-    decision_text,
-    loss_text,
-    note_text,
-    open_text,
-    standing_text,
-)
-from pyopbench.report.wording.holes import without_number_text
-from pyopbench.report.wording.machines import WORTH_A_NOTE, heterogeneity_text
-from pyopbench.report.wording.noise import noise_line
-from pyopbench.report.wording.port import how_to_write
-from pyopbench.report.wording.tried_ports import outcome_text
-from pyopbench.report.wording.twins import twins_text
 
 if TYPE_CHECKING:
-    from pyopbench.judge.body_share import BodyShare
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.cost_components import BodyShare
     from pyopbench.judge.decision import Decision
+    from pyopbench.judge.judge import Judgement
 
 
 COLUMNS, GAP = 80, 2
@@ -84,7 +68,7 @@ def are_many(judgement: Judgement) -> bool:
 def _table_of_few(judgement: Judgement) -> TerminalTable:
     places = places_of(judgement)
     rows = [
-        (made.op, made.use, *place_of(made, places), decision_text(made), _saved(made), _seconds(made))
+        (made.op, made.use, *place_of(made, places), made.answer_text(), _saved(made), _seconds(made))
         for made in judgement.decisions
     ]
     return TerminalTable(TITLE, ("op", "use", *places.varying, "answer", "saves", "one op"), tuple(rows))
@@ -105,7 +89,7 @@ def _cells(decision: Decision | None) -> tuple[str, str]:
     if decision is None:
         return formatting.MISSING, formatting.MISSING
     saved = formatting.MISSING if decision.choice is None else formatting.at_least(decision.saved_low)
-    return answer_text(decision.answer), saved
+    return decision.answer.text(), saved
 
 
 def _saved(decision: Decision) -> str:
@@ -128,7 +112,7 @@ def _automatic_table(judgement: Judgement) -> TerminalTable:
     heads = [(formatting.shorten(one.op, MOST_OF_NAME), one.variant) for one in attempts]
     columns = ("op", "port", "saves (at least), or why not")
     taken = sum(max(map(len, column)) + GAP for column in zip(columns[:2], *heads, strict=True))
-    outcomes = [outcome_text(one, COLUMNS - taken) for one in attempts]
+    outcomes = [one.text(COLUMNS - taken) for one in attempts]
     rows = tuple((*head, outcome) for head, outcome in zip(heads, outcomes, strict=True))
     return TerminalTable("Automatic ports", columns, rows)
 
@@ -143,7 +127,7 @@ def _machines_table(judgement: Judgement) -> TerminalTable:
             *places.of({field: getattr(one, field) for field in FIELDS}),
             kind.machine,
             kind.machines,
-            answer_text(kind.answer),
+            kind.answer.text(),
             formatting.saved_at_least(kind.saved, kind.saved_low) if kind.choice else formatting.MISSING,
         )
         for one in judgement.machines
@@ -169,7 +153,7 @@ def _threads_table(judgement: Judgement) -> TerminalTable:
 def notes(judgement: Judgement) -> tuple[str, ...]:
     """Return what else you should know about the answers: which ones of few, how many of many."""
     told = _notes_of_many(judgement) if are_many(judgement) else _notes_of_few(judgement)
-    twins = twins_text(judgement.twins) if judgement.twins.told_apart else ""
+    twins = judgement.twins.text() if judgement.twins.told_apart else ""
     return (*told, *((twins,) if twins else ()), *_noise(judgement), *_without_number(judgement))
 
 
@@ -188,14 +172,14 @@ def _notes_of_few(judgement: Judgement) -> tuple[str, ...]:
     holds_for: dict[str, list[str]] = {}
     for decision in judgement.decisions:
         name = " ".join((decision.op, decision.use, *place_of(decision, places)))
-        for note in (*map(note_text, notes_of(decision, judgement.run)), *_bound(decision)):
+        for note in (*(note.text() for note in notes_of(decision, judgement.run)), *_bound(decision)):
             holds_for.setdefault(note, []).append(name)
     for share in _bounds_beside(judgement):
         name = " ".join((share.op, *places.of({field: getattr(share, field) for field in FIELDS})))
-        holds_for.setdefault(body_share_text(share), []).append(name)
+        holds_for.setdefault(share.text(), []).append(name)
     for one in (one for one in judgement.machines if one.i_squared is not None and one.i_squared >= WORTH_A_NOTE):
         name = " ".join((one.op, one.use, *places.of({field: getattr(one, field) for field in FIELDS})))
-        holds_for.setdefault(heterogeneity_text(one), []).append(name)
+        holds_for.setdefault(one.text(), []).append(name)
     scopes = any(decision.choice is not None and len(decision.seconds) > 1 for decision in judgement.decisions)
     told = (f"{note}: {', '.join(names)}" for note, names in holds_for.items())
     return (*((TWO_SCOPES,) if scopes else ()), *told)
@@ -216,7 +200,7 @@ def _bounds_beside(judgement: Judgement) -> list[BodyShare]:
 
 def _noise(judgement: Judgement) -> tuple[str, ...]:
     undecided = sum(one.action == "undecided" for one in judgement.decisions)
-    said = noise_line(judgement.disturbance, undecided, len(judgement.decisions))
+    said = judgement.disturbance.line_text(undecided, len(judgement.decisions))
     return (said,) if said else ()
 
 
@@ -231,13 +215,13 @@ def _without_number(judgement: Judgement) -> tuple[str, ...]:
 
 def _bound(decision: Decision) -> tuple[str, ...]:
     """Return what else saves as much, and that an answer may cost more than it should against the best."""
-    provisional = (loss_text(decision),) if decision.is_provisional else ()
-    return provisional or tuple(filter(None, (as_good_text(decision),)))
+    provisional = (decision.loss_text(),) if decision.is_provisional else ()
+    return provisional or tuple(filter(None, (decision.as_good_text(),)))
 
 
 def commands(judgement: Judgement) -> tuple[str, ...]:
     """Return how to have each answer that is a port of an own op's body as source."""
-    return tuple(map(how_to_write, writable_ports(judgement)))
+    return tuple(port.how_to_write() for port in writable_ports(judgement))
 
 
 def undecided(judgement: Judgement) -> tuple[tuple[str, Decision], ...]:

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import vl_convert
 
-from pyopbench.core.cache_folder import private_tree
-from pyopbench.core.errors import BadInput
-from pyopbench.core.write_file import write_atomically
-from pyopbench.results.open_file import CACHED, read_bytes
+from pyopbench.model.cache_folder import private_tree
+from pyopbench.model.errors import BadInput
+from pyopbench.model.write_file import write_atomically
+from pyopbench.store.open_file import CACHED, read_bytes
 
 PACKAGE = "vl-convert-python"
 EXPORTS = "window.vegaEmbed = vegaEmbed;"

@@ -6,55 +6,56 @@ programs: `report/decisions_json.py`.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyopbench.compare.versions import VersionComparison, judge_versions
-from pyopbench.core.printable import printable
-from pyopbench.core.write_file import write_atomically
+from pyopbench.judge.comparison.versions import VersionComparison, judge_versions
 from pyopbench.judge.judge import judge
+from pyopbench.model.printable import printable
+from pyopbench.model.write_file import write_atomically
 from pyopbench.report import comparison, page
 from pyopbench.report.decisions_json import decisions_json
 from pyopbench.report.layout import Part, arrange, choices_of
 from pyopbench.report.sections import discover
 from pyopbench.report.ticket import folded
+from pyopbench.store import run_sides
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
-    from pyopbench.judge.judge import Judging
-    from pyopbench.results.versions import Version
+    from pyopbench.judge.judge import Judgement, Judging
+    from pyopbench.store.run_sides import OpenRun, Side, Source
 
 PAGE_SCRIPTS = ("filters.js", "tables.js")
 TICKET_CHARACTERS = 65_536
 """The longest text that a GitHub issue takes; a longer Markdown report goes without the tables of the ops."""
 
 
-def report_results(folders: Sequence[Path], folder: Path, judging: Judging) -> Judgement:
-    """Judge stored results and write the report.
+def report_results(sources: Sequence[Source], folder: Path, judging: Judging) -> Judgement:
+    """Judge results and write the report.
 
     Args:
-        folders: the results.
+        sources: the results.
         folder: where the report goes.
         judging: how to judge.
 
     Raises:
         BadInput: the results are not what they should be, or the baseline or the mix does not fit them.
     """
-    judgement = judge(folders, judging)
+    judgement = judge(sources, judging)
     write(judgement, folder)
     return judgement
 
 
 def report_versions(
-    folder: Path, versions: Sequence[Version], judging: Judging, unmeasured: Mapping[str, str]
+    run: OpenRun, versions: Sequence[Side], judging: Judging, unmeasured: Mapping[str, str]
 ) -> tuple[list[Judgement], VersionComparison]:
     """Judge every version of a run, compare the others with the first, and write a report of each with all in it.
 
     Args:
-        folder: of the run on several versions.
+        run: on several versions.
         versions: those that have a sample, at least one.
         judging: how to judge.
         unmeasured: label -> why a version has no sample.
@@ -65,25 +66,27 @@ def report_versions(
     Raises:
         BadInput: as `report_results`.
     """
-    found, together = judge_versions(folder, versions, judging, unmeasured)
-    write_versions(folder, found, together)
+    found, together = judge_versions(run, versions, judging, unmeasured)
+    write_versions(run.folder, found, together)
     return list(found.values()), together
 
 
-def write_versions(folder: Path, judgements: Mapping[Version, Judgement], across: VersionComparison) -> None:
+def write_versions(folder: Path, judgements: Mapping[Side, Judgement], across: VersionComparison) -> None:
     """Write a report of each version with all in it, and each comparison with the first version."""
     several = len(judgements) + len(across.unmeasured) > 1
     for version, judgement in judgements.items():
         write(judgement, version.folder, replace(across, shown=version.label) if several else None)
+    axis = run_sides.axis_of(list(judgements))
     for label, found in across.comparisons.items():
-        again = shlex.join(["pyopbench", "compare", str(folder), across.labels[0], label, "--axis", "tf"])
+        again = shlex.join(["pyopbench", "compare", str(folder), across.labels[0], label, "--axis", axis])
         text = comparison.markdown(found, f"Again: {again}")
         write_atomically(comparison_path(folder, across, label), text.encode())
 
 
 def comparison_path(folder: Path, across: VersionComparison, label: str) -> Path:
     """Return the file of the comparison of a version with the first."""
-    return folder / f"compare-{across.labels[0]}-{label}.md"
+    names = [re.sub("[^A-Za-z0-9.=-]+", "-", name).strip("-") for name in (across.labels[0], label)]
+    return folder / f"compare-{names[0]}-{names[1]}.md"
 
 
 def render(judgement: Judgement, across: VersionComparison | None = None) -> dict[str, str]:

@@ -7,15 +7,15 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from pyopbench.core.printable import printable
-from pyopbench.core.write_file import write_atomically
 from pyopbench.judge.pipeline import PipelineJudgement
+from pyopbench.model.printable import printable
+from pyopbench.model.write_file import write_atomically
 from pyopbench.report import page
 from pyopbench.report.charts.picture import picture
 from pyopbench.report.charts.pipeline import scaling_chart, throughput_chart
 from pyopbench.report.pipeline import PipelineReport, as_data, as_markdown, report_of
 from pyopbench.report.sections import Paragraph, Table
-from pyopbench.results import integrity, pipeline_file
+from pyopbench.store import integrity, pipeline_file
 
 MARKDOWN, HTML, DECISION = "pipeline.md", "pipeline.html", "pipeline-decision.json"
 

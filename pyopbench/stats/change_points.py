@@ -9,26 +9,82 @@ binary segmentation: P. Fryzlewicz, Ann. Statist. 42 (2014) 2243-2281), which ar
 evenly (S. Kovacs, P. Buhlmann, H. Li and A. Munk, Biometrika 110 (2023) 249-256): the same series gives the same
 changes.
 
-What exceeds the threshold is a change. `change_thresholds` has how high the largest statistic over all stretches and
+What exceeds the threshold is a change. `THRESHOLDS` has how high the largest statistic over all stretches and
 splits gets in series without one.
+
+**Noise.** Neighbours differ by their errors, but for the few between which the level changes. So the median of the
+differences of neighbours shows the noise whatever the levels are (differences: J. Rice, Ann. Statist. 12 (1984)
+1215-1230). Noise that lasts makes neighbours alike; where points may have it, differences are taken over `LAG` points.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from pyopbench.stats.change_thresholds import ALARM_RATE, FEWEST_POINTS, Noise, threshold
 from pyopbench.stats.estimate import LEVEL
-from pyopbench.stats.noise_scale import FARTHEST, clipped, excess
+
+Noise: TypeAlias = Literal["independent", "autocorrelated"]
+ALARM_RATES = (0.05, 0.01, 0.001)
+ALARM_RATE = 0.01
+FEWEST_POINTS = 5
+"""Fewer points have no change: one of four may be off, and nothing shows what their noise is."""
+LENGTHS = (5, 6, 8, 10, 12, 15, 19, 20, 25, 30, 40, 50, 70, 100, 150, 200, 300, 500, 1000)
+
+# fmt: off
+THRESHOLDS: dict[Noise, dict[float, tuple[float, ...]]] = {
+    "independent": {
+        0.05: (
+            2.10, 2.41, 2.87, 2.90, 3.03, 3.15, 3.27, 3.27, 3.38, 3.43, 3.53, 3.67, 3.76, 3.87, 4.01, 4.14, 4.24,
+            4.43, 4.66,
+        ),
+        0.01: (
+            2.77, 2.97, 3.18, 3.24, 3.45, 3.53, 3.68, 3.65, 3.78, 3.84, 3.96, 4.10, 4.27, 4.35, 4.45, 4.67, 4.79,
+            4.94, 5.24,
+        ),
+        0.001: (
+            3.18, 3.34, 3.64, 3.72, 4.13, 4.09, 4.31, 4.23, 4.42, 4.44, 4.79, 4.87, 5.12, 4.91, 5.12, 5.42, 5.63,
+            5.45, 6.12,
+        ),
+    },
+    "autocorrelated": {
+        0.05: (
+            2.18, 2.46, 2.92, 3.23, 3.51, 3.80, 4.08, 4.95, 5.15, 5.36, 5.60, 5.81, 6.14, 6.29, 6.61, 6.74, 6.91,
+            7.22, 7.52,
+        ),
+        0.01: (
+            2.77, 3.10, 3.54, 3.89, 4.30, 4.56, 4.85, 6.47, 6.54, 6.83, 6.93, 6.96, 7.31, 7.31, 7.71, 7.56, 7.70,
+            8.04, 8.32,
+        ),
+        0.001: (
+            3.46, 3.85, 4.12, 4.36, 4.91, 5.35, 5.84, 9.35, 9.73, 8.76, 8.68, 8.63, 8.57, 8.96, 8.84, 8.95, 8.40,
+            8.93, 9.29,
+        ),
+    },
+}
+"""Noise -> alarm rate -> threshold for each of `LENGTHS`, by `scripts/change_thresholds.py`: of noise that is normal
+or has the tails of Student's t with 3 degrees of freedom, whichever needs more; and, where points may depend on each
+other, of normal noise with an autocorrelation of 0.5 too."""
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+
+NORMAL_QUARTILE = 0.6744897501960817
+"""The median of the absolute value of a standard normal number."""
+WINDOW = 7
+"""Points of a running median; a level of four points or more survives it."""
+FARTHEST = 3.0
+"""A point counts for no further from its running median than so many standard errors: one alone is no level."""
+LAG = 3
+"""Noise with an autocorrelation of 0.5 is 94% of its size in differences over three points, and 71% in neighbours'."""
+MANY_POINTS = 20
+"""From so many on, runs that were not interleaved are judged by what they differ by themselves."""
 Places: TypeAlias = npt.NDArray[np.intp]
 
 DECAY = 2**-0.5
@@ -36,6 +92,69 @@ DECAY = 2**-0.5
 SHORTEST_STRETCH = 4
 MOST_PASSES = 10
 """So often changes are placed anew between their neighbours; two passes were enough for every series that was tried."""
+
+
+def threshold(n: int, noise: Noise, alarm_rate: float) -> float:
+    """Return what the statistic of a series of `n` points without a change exceeds as often as `alarm_rate`."""
+    if n < FEWEST_POINTS:
+        return math.inf
+    return float(np.interp(math.log(n), np.log(LENGTHS), THRESHOLDS[noise][alarm_rate]))
+
+
+def clipped(values: Floats, errors: Floats) -> Floats:
+    """Return series in which no point is further from its running median than `FARTHEST` standard errors.
+
+    Args:
+        values: `(..., n)` float64.
+        errors: `(n,)` or `(..., n)` float64.
+
+    Returns:
+        `(..., n)` float64.
+    """
+    n = values.shape[-1]
+    window = min(WINDOW, n - 1 + n % 2)
+    medians = np.median(np.lib.stride_tricks.sliding_window_view(values, window, axis=-1), axis=-1)
+    middle = medians[..., np.clip(np.arange(n) - window // 2, 0, n - window)]
+    found: Floats = middle + np.clip(values - middle, -FARTHEST * errors, FARTHEST * errors)
+    return found
+
+
+def excess(values: Floats, errors: Floats, noise: Noise) -> Floats:
+    """Return what errors have to be multiplied with so that they explain what neighbours differ by, at least 1.
+
+    Args:
+        values: `(..., n)` float64.
+        errors: `(n,)` or `(..., n)` float64.
+        noise: as in `change_points.segment`.
+
+    Returns:
+        `(...,)` float64; 1 for series that are too short to tell.
+    """
+    if values.shape[-1] < FEWEST_POINTS:
+        return np.ones(values.shape[:-1])
+    return np.maximum(scale(values, errors, noise), 1.0)
+
+
+def scale(values: Floats, errors: Floats, noise: Noise) -> Floats:
+    """Return the standard deviation of the noise of series as a multiple of their errors, `(...,)` float64."""
+    lag = LAG if noise == "autocorrelated" and values.shape[-1] >= MANY_POINTS else 1
+    wide = np.sqrt(errors[..., lag:] ** 2 + errors[..., :-lag] ** 2)
+    found: Floats = np.median(np.abs(values[..., lag:] - values[..., :-lag]) / wide, axis=-1) / NORMAL_QUARTILE
+    return found
+
+
+def between_runs(values: Floats, errors: Floats, assumed: float) -> float:
+    """Return what runs differ by beyond their errors, one standard deviation, for points that are runs of their own.
+
+    Args:
+        values: `(n,)` float64.
+        errors: `(n,)` float64; 0 where nothing is known.
+        assumed: what it is taken for where fewer than `MANY_POINTS` runs cannot tell; they may tell that it is more.
+    """
+    # Against errors of 1, the scale is the standard deviation itself.
+    shown = float(scale(values, np.ones(values.shape), "autocorrelated")) if values.size > 1 else 0.0
+    beyond = math.sqrt(max(shown**2 - float(np.median(errors**2)), 0.0))
+    return beyond if values.size >= MANY_POINTS else max(beyond, assumed)
 
 
 @dataclass(frozen=True)
@@ -106,7 +225,7 @@ def segment(values: Floats, errors: Floats, noise: Noise, alarm_rate: float = AL
         values: `(n,)` float64, in order.
         errors: `(n,)` float64 above 0, the standard error of each.
         noise: `independent` for points that were measured interleaved, else `autocorrelated`.
-        alarm_rate: share of series without a change in which one may be found; a key of `change_thresholds.THRESHOLDS`.
+        alarm_rate: share of series without a change in which one may be found; a key of `THRESHOLDS`.
     """
     factor = float(excess(values, errors, noise))
     errors = errors * factor

@@ -1,8 +1,8 @@
-"""How much launches differ, predicted for each share of the current time from its size and its rounds' noise.
+"""What launches, machines and runs differ by: predictions of spreads, estimates over machines, shifts between runs.
 
-A launch's number for a variant, its cost as a share `rho` of the current callback's, varies for two reasons. Where code
-and data lie in a process makes it a few percent faster or slower than in the next, in proportion to `rho`; and a median
-over some rounds has a standard error of its own, which the rounds show. So
+**Launches.** A launch's number for a variant, its cost as a share `rho` of the current callback's, varies for two
+reasons. Where code and data lie in a process makes it a few percent faster or slower than in the next, in proportion to
+`rho`; and a median over some rounds has a standard error of its own, which the rounds show. So
 
     variance between launches = relative * rho^2 + rounds * (standard error over rounds)^2
 
@@ -14,24 +14,76 @@ one spread for all (docs/statistics.md has the figures).
 
 Launches of one run share the state that the machine was in: ports shifted against callbacks by some percent from one
 run to the next. More launches do not average that out, so it is added to every share of a port, with `run_effect`.
+
+**Machines.** What a port saves on one machine is not quite what it saves on the next. So differences are taken within a
+launch, a mean over launches on each machine, and machines count as drawn from all those that are alike:
+
+    mean of machine i = mu + b_i + e_i,  Var(b_i) = between^2,  Var(e_i) = within^2 / launches of i
+
+`within` is pooled over machines, because few launches on each tell little of it. `between` is that at which the
+weighted squares around the mean are as many as there are degrees of freedom (R. C. Paule and J. Mandel, "Consensus
+values and weighting factors", J. Res. Natl. Bur. Stand. 87 (1982) 377-385). The interval is that of J. Hartung and
+G. Knapp, "A refined method for the meta-analysis of controlled clinical trials with binary outcome", Stat. Med. 20
+(2001) 3875-3889: Student's t with one degree of freedom less than machines, and an error from how the machines lie
+around the mean; where they happen to lie closer than launches alone explain, launches count (C. Roever, G. Knapp and
+T. Friede, "Hartung-Knapp-Sidik-Jonkman approach and its modification for random-effects meta-analysis with few
+studies", BMC Med. Res. Methodol. 15 (2015) 99). Normal quantiles, which are usual with many studies, would be far too
+narrow for few machines.
+
+`i_squared` is the share of the variance between the machines' means that launches do not explain (J. P. T. Higgins and
+S. G. Thompson, "Quantifying heterogeneity in a meta-analysis", Stat. Med. 21 (2002) 1539-1558).
+
+**Runs.** Launches of one run share the state of the machine: where pages lie, which frequencies and neighbours there
+are. The cost of a port over that of a callback then differs from run to run by more than the spread between launches
+explains. Here the variance of a share between runs, less what its standard errors within the runs explain, is averaged
+over ports. A port whose share is known to a tenth of itself tells little of an effect of some percent, and one that is
+known to a hundredth much, so each is weighted by the inverse square of the variance that is expected of it: the
+variance of a sample variance is in proportion to its own square, which makes this the average of least variance.
+
+Two things make the estimate uncertain. What is common to all ports of a run is taken for one observation of it, so that
+three runs leave two degrees of freedom, whatever the number of ports. And errors within runs add a noise of their own,
+which averages out over ports. An effect above that noise is *shown*.
+
+What intervals allow for is more than an effect that is shown, because a standard deviation from a few runs is often too
+small: a 95% interval that is all run effect would hold the truth in 81% of cases with the point estimate from three
+runs, and in 99% with the upper end of its interval, which is six times the estimate and leaves nothing to be told. With
+the ratio of Student's t to the normal quantile, 2.2 for three runs, it is 95%. Where none is shown, intervals allow for
+the usual one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
+from operator import mul
 
 import numpy as np
-import numpy.typing as npt
-from scipy import optimize
+import pandas as pd
+from scipy import optimize, special
 
-from pyopbench.stats.estimate import Estimate
-from pyopbench.stats.machines import over_machines, spread_within
-from pyopbench.stats.spread import LEAST_COMPARISONS, UNKNOWN, Spread, usual_spread
+from pyopbench.stats.estimate import (
+    LEAST_COMPARISONS,
+    LEVEL,
+    MOST_LAUNCHES,
+    TRIMMED,
+    UNKNOWN,
+    Estimate,
+    Floats,
+    Spread,
+    mean_and_deviation,
+    own_degrees,
+    usual_spread,
+)
+from pyopbench.stats.unresolved import MoreMachines, Remedy
+from pyopbench.store.certificate import RunEffect
 
-Floats: TypeAlias = npt.NDArray[np.float64]
+STEPS = 100
+"""Newton's steps towards `between`; it takes fewer than ten."""
+NEAR = 1e-10
+"""How near to its degrees of freedom the sum of squares comes."""
 
 RUN_EFFECT = 0.04
 """Standard deviation, from run to run, of the log of a port's cost over a callback's: three runs of 12 ops on one idle
@@ -44,6 +96,189 @@ FAR = 10.0
 does not raise what is predicted for all."""
 SMALLEST_VARIANCE = 1e-18
 """A share of a billionth: below what any clock tells, and above zero, because it is divided by."""
+
+LEAST_RUNS = 2
+PRECISE = 0.2
+"""A share whose standard error is above this part of itself has no logarithm to speak of."""
+
+
+@dataclass(frozen=True)
+class MachinesEstimate(Estimate):
+    """An estimate over at least two machines; `n` counts the launches on all of them.
+
+    Attributes:
+        machines: how many.
+        between: standard deviation between machines.
+        within: standard deviation between launches of a machine.
+        error: the standard error of the mean.
+        i_squared: share of the variance between the means of machines that launches do not explain, 0 to 1.
+    """
+
+    machines: int = 2
+    between: float = 0.0
+    within: float = 0.0
+    error: float = 0.0
+    i_squared: float = 0.0
+
+    @property
+    def degrees(self) -> float:
+        """The degrees of freedom: one less than machines."""
+        return self.machines - 1
+
+    @property
+    def moderated(self) -> float:
+        """The standard deviation between launches of a machine."""
+        return self.within
+
+    @property
+    def standard_error(self) -> float:
+        """The standard error of the mean."""
+        return self.error
+
+    def _launches(self, distance: float, spread: float, level: float) -> int | None:
+        """Return how many launches on these machines would do; none where machines differ by too much for any."""
+
+        def clears(n: int) -> bool:
+            quantile = float(special.stdtrit(self.degrees, (1 + level) / 2))
+            return quantile * math.sqrt(spread**2 / n + self.between**2 / self.machines) < distance
+
+        launches = range(self.n, MOST_LAUNCHES + 1)
+        place = bisect_left(launches, 1, key=clears)
+        return launches[place] if place < len(launches) else None
+
+    def remedy(self, border: float, level: float) -> Remedy:
+        """Return what would take the interval clear of `border`: about how many machines, with as many launches."""
+        return MoreMachines(self.machines, self.machines_to_clear(border, level))
+
+    def machines_to_clear(self, border: float, level: float) -> int | None:
+        """Return about how many machines would take the interval clear of `border`, if mean and spread stay.
+
+        Returns:
+            A number of machines in all, each with as many launches; None if it is above `MOST_LAUNCHES`.
+        """
+        distance = abs(self.mean - border)
+        of_one = math.sqrt(self.machines) * self.error
+
+        def clears(machines: int) -> bool:
+            return float(special.stdtrit(machines - 1, (1 + level) / 2)) * of_one / math.sqrt(machines) < distance
+
+        machines = range(self.machines, MOST_LAUNCHES + 1)
+        place = bisect_left(machines, 1, key=clears)
+        return machines[place] if place < len(machines) else None
+
+
+def over_machines(
+    values: Floats | Sequence[float], machines: Sequence[str], usual: Spread = UNKNOWN, scale: float = 1.0
+) -> MachinesEstimate:
+    """Estimate from one value per launch, on at least two machines.
+
+    Args:
+        values: `(launches,)` float64.
+        machines: the machine of each launch.
+        usual: the spread between launches that is usual in the run, as a multiple of `scale`.
+        scale: the variance between launches that was predicted; what counts where no machine has two launches.
+    """
+    each = _by_machine(values, machines)
+    means, counts = [mean for mean, _, _ in each], [n for _, _, n in each]
+    deviation, degrees = _pooled(each)
+    within = scale * usual.moderate(deviation**2 / scale, degrees) if degrees > 0 else scale * (usual.variance or 1.0)
+    variances = [within / n for n in counts]
+    between = _between(means, variances)
+    weights = [1 / (variance + between) for variance in variances] if within or between else [1.0] * len(each)
+    mean, squares = _weighted(means, weights)
+    least = 1.0 if within or between else 0.0
+    return MachinesEstimate(
+        mean=mean,
+        deviation=deviation if degrees > 0 else math.sqrt(within),
+        n=sum(counts),
+        usual=usual,
+        scale=scale,
+        shared=between / len(each),
+        machines=len(each),
+        between=math.sqrt(between),
+        within=math.sqrt(within),
+        error=math.sqrt(max(squares / (len(each) - 1), least) / sum(weights)),
+        i_squared=_i_squared(means, variances),
+    )
+
+
+def over_each_machine(medians: pd.DataFrame, hosts: Mapping[int, str]) -> dict[str, Estimate]:
+    """Return the estimate of each case over launches, and over machines where it was on several.
+
+    Args:
+        medians: columns case, launch and value, as from `costs.launch_medians`.
+        hosts: number of a launch -> the machine that it was on.
+    """
+    every = np.array([hosts[launch] for launch in medians["launch"].tolist()])
+    values = medians["value"].to_numpy(dtype="float64")
+    found: dict[str, Estimate] = {}
+    for case, places in sorted(medians.groupby("case", observed=True).indices.items()):
+        machines = every[places].tolist()
+        some = values[places]
+        found[str(case)] = over_machines(some, machines) if len(set(machines)) > 1 else Estimate.of(some)
+    return found
+
+
+def spread_within(values: Floats | Sequence[float], machines: Sequence[str]) -> tuple[float, float]:
+    """Return the standard deviation between launches of one machine, and its degrees of freedom; nan and 0 for none."""
+    return _pooled(_by_machine(values, machines))
+
+
+def _by_machine(values: Floats | Sequence[float], machines: Sequence[str]) -> list[tuple[float, float, int]]:
+    """Return mean, deviation and number of the launches of each machine, as `Estimate.of`, in the order of names."""
+    of_machine: dict[str, list[float]] = {}
+    for name, value in zip(machines, map(float, values), strict=True):
+        of_machine.setdefault(name, []).append(value)
+    return [_of_one(found) for _, found in sorted(of_machine.items())]
+
+
+def _of_one(values: list[float]) -> tuple[float, float, int]:
+    if len(values) < TRIMMED:  # thousands of these are asked for
+        return (*mean_and_deviation(values), len(values))
+    found = Estimate.of(values)
+    return found.mean, found.deviation, found.n
+
+
+def _pooled(each: Sequence[tuple[float, float, int]]) -> tuple[float, float]:
+    known = [(deviation, own_degrees(n)) for _, deviation, n in each if n > 1]
+    degrees = sum(own for _, own in known)
+    if degrees <= 0:
+        return math.nan, 0.0
+    return math.sqrt(sum(own * deviation**2 for deviation, own in known) / degrees), degrees
+
+
+def _weighted(means: Sequence[float], weights: Sequence[float]) -> tuple[float, float]:
+    """Return the weighted mean, and the weighted sum of squares around it: of a handful faster than by NumPy."""
+    mean = sum(map(mul, weights, means)) / sum(weights)
+    return mean, sum(weight * (one - mean) ** 2 for weight, one in zip(weights, means, strict=True))
+
+
+def _between(means: Sequence[float], variances: Sequence[float]) -> float:
+    """Return the variance between machines, after Paule and Mandel, by Newton's steps.
+
+    The sum of squares falls and is convex as the variance grows, so that steps from 0 never pass the root. Source: R.
+    DerSimonian and R. Kacker, "Random-effects model for meta-analysis of clinical trials: an update", Contemp. Clin.
+    Trials 28 (2007) 105-114.
+    """
+    degrees = len(means) - 1
+    if min(variances) == max(variances):
+        return max(_weighted(means, [1.0] * len(means))[1] / degrees - variances[0], 0.0)
+    found = 0.0
+    for _ in range(STEPS):
+        weights = [1 / (variance + found) for variance in variances]
+        mean, squares = _weighted(means, weights)
+        excess = squares - degrees
+        if excess <= NEAR * degrees:
+            break
+        found += excess / sum((weight * (one - mean)) ** 2 for weight, one in zip(weights, means, strict=True))
+    return found
+
+
+def _i_squared(means: Sequence[float], variances: Sequence[float]) -> float:
+    if not variances[0]:
+        return float(max(means) > min(means))
+    _, squares = _weighted(means, [1 / variance for variance in variances])
+    return max(0.0, 1 - (len(means) - 1) / squares) if squares else 0.0
 
 
 @dataclass(frozen=True)
@@ -156,3 +391,44 @@ def _relative(model: LaunchModel, known: Iterable[tuple[Shares, float, float]]) 
     """Yield the standard deviation of each variant over the predicted one, and its degrees of freedom."""
     for one, deviation, degrees in known:
         yield deviation / model.predicted(one) ** 0.5, degrees
+
+
+def estimate_run_effect(runs: Sequence[Mapping[str, tuple[float, float]]]) -> RunEffect | None:
+    """Estimate the run effect.
+
+    Args:
+        runs: for each run, by id of a port's case, its share of the callback's time and the standard error of that
+            within the run.
+
+    Returns:
+        None for fewer than `LEAST_RUNS` runs, or without a case that all of them know to `PRECISE`.
+    """
+    common = [case for case in runs[0] if all(_is_precise(run.get(case)) for run in runs)] if runs else []
+    if len(runs) < LEAST_RUNS or not common:
+        return None
+    shares = np.array([[run[case][0] for case in common] for run in runs])
+    errors = np.array([[run[case][1] for case in common] for run in runs]) / shares
+    degrees = len(runs) - 1
+    explained = (errors**2).mean(axis=0)
+    weights = 1 / (RUN_EFFECT**2 + explained) ** 2
+    weights /= weights.sum()
+    variance = float(weights @ (np.log(shares).var(axis=0, ddof=1) - explained))
+    noise = float(special.ndtri((1 + LEVEL) / 2)) * math.sqrt(float(weights**2 @ (2 * explained**2 / degrees)))
+    few, many = (degrees / float(special.chdtri(degrees, tail)) for tail in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+    return RunEffect(
+        deviation=math.sqrt(max(variance, 0.0)),
+        low=math.sqrt(max(variance - noise, 0.0) * few),
+        high=math.sqrt(max(variance + noise, 0.0) * many),
+        allowed=_allowed(variance, degrees) if variance > noise else RUN_EFFECT,
+        runs=len(runs),
+        cases=len(common),
+    )
+
+
+def _allowed(variance: float, degrees: int) -> float:
+    quantiles = float(special.stdtrit(degrees, (1 + LEVEL) / 2)), float(special.ndtri((1 + LEVEL) / 2))
+    return math.sqrt(variance) * quantiles[0] / quantiles[1]
+
+
+def _is_precise(found: tuple[float, float] | None) -> bool:
+    return found is not None and found[0] > 0 and 0 < found[1] <= PRECISE * found[0]

@@ -21,8 +21,15 @@ from functools import cached_property
 import numpy as np
 
 from pyopbench.stats import estimate
-from pyopbench.stats.estimate import Estimate, Floats
-from pyopbench.stats.spread import LEAST_COMPARISONS, MOST_DEGREES, UNKNOWN, Spread, usual_without_each
+from pyopbench.stats.estimate import (
+    LEAST_COMPARISONS,
+    MOST_DEGREES,
+    UNKNOWN,
+    Estimate,
+    Floats,
+    Spread,
+    usual_without_each,
+)
 from pyopbench.stats.unresolved import FewOtherCases, InterleavedRun, MoreLaunchesOfBothRuns
 
 RUN_SPREAD = 0.03

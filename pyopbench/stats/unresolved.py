@@ -1,9 +1,17 @@
-"""Why a verdict is left open, and what would settle it, as values; `wording.verdicts` has the sentences."""
+"""Why a verdict is left open, and what would settle it: values with their numbers, each with its sentence."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from pyopbench.model import formatting
+
+
+def _correction(reason: AcrossBorder) -> str:
+    """Return what the level of the interval is corrected for."""
+    verdicts = formatting.count(reason.verdicts, "verdict")
+    return f"{verdicts} at {reason.looks} analyses of the data" if reason.looks > 1 else verdicts
 
 
 @dataclass(frozen=True)
@@ -12,12 +20,20 @@ class NeverPaired:
 
     kind: Literal["never_paired"] = "never_paired"
 
+    def text(self) -> str:
+        """Return why a verdict is left open; a clause, without a full stop."""
+        return "never measured in the same launch and round as the baseline"
+
 
 @dataclass(frozen=True)
 class OneLaunch:
     """There is one launch, and one launch gives no interval."""
 
     kind: Literal["one_launch"] = "one_launch"
+
+    def text(self) -> str:
+        """Return why a verdict is left open; a clause, without a full stop."""
+        return "one launch gives no interval"
 
 
 @dataclass(frozen=True)
@@ -26,6 +42,11 @@ class FewOtherCases:
 
     others: int
     kind: Literal["few_other_cases"] = "few_other_cases"
+
+    def text(self) -> str:
+        """Return why a verdict is left open; a clause, without a full stop."""
+        others = f"only {formatting.count(self.others, 'other case')}" if self.others else "no other case"
+        return f"one launch, and {others} to show how much launches differ"
 
 
 @dataclass(frozen=True)
@@ -39,6 +60,11 @@ class NotAboveZero:
     launches: int
     kind: Literal["not_above_zero"] = "not_above_zero"
 
+    def text(self) -> str:
+        """Return why a verdict is left open; a clause, without a full stop."""
+        made = formatting.count(self.launches, "launch", "launches")
+        return f"too small for a ratio: in {self.lost} of {made} its cost is not above zero"
+
 
 @dataclass(frozen=True)
 class MoreLaunches:
@@ -49,12 +75,22 @@ class MoreLaunches:
     most: int
     kind: Literal["launches_needed"] = "launches_needed"
 
+    def text(self) -> str:
+        """Return what would settle an open verdict; a clause, without a full stop."""
+        if self.enough is None:
+            return f"this would take more than {self.most:,} launches instead of {self.launches}"
+        return f"about {self.enough} launches instead of {self.launches} would decide it"
+
 
 @dataclass(frozen=True)
 class MoreLaunchesOfBothRuns:
     """The launches of two runs scatter by more than the runs differ, so that more of them would narrow the interval."""
 
     kind: Literal["more_launches_of_both_runs"] = "more_launches_of_both_runs"
+
+    def text(self) -> str:
+        """Return what would settle an open verdict; a clause, without a full stop."""
+        return "more launches in both runs would narrow it"
 
 
 @dataclass(frozen=True)
@@ -64,6 +100,11 @@ class InterleavedRun:
     run_spread: float
     kind: Literal["interleaved_run"] = "interleaved_run"
 
+    def text(self) -> str:
+        """Return what would settle an open verdict; a clause, without a full stop."""
+        share = formatting.percent(self.run_spread)
+        return f"separate runs are assumed to differ by {share}; an interleaved run avoids that"
+
 
 @dataclass(frozen=True)
 class MoreMachines:
@@ -72,6 +113,12 @@ class MoreMachines:
     machines: int
     enough: int | None
     kind: Literal["machines_needed"] = "machines_needed"
+
+    def text(self) -> str:
+        """Return what would settle an open verdict; a clause, without a full stop."""
+        if self.enough is None:
+            return f"machines differ too much for any number of them to decide it, instead of {self.machines}"
+        return f"about {self.enough} machines instead of {self.machines} would decide it"
 
 
 Remedy: TypeAlias = MoreLaunches | MoreMachines | MoreLaunchesOfBothRuns | InterleavedRun
@@ -97,6 +144,14 @@ class AcrossBorder:
     looks: int
     remedy: Remedy
     kind: Literal["across_border"] = "across_border"
+
+    def text(self) -> str:
+        """Return why a verdict is left open; a clause, without a full stop."""
+        low, high, border = (formatting.ratio(ratio) for ratio in (self.low, self.high, self.border))
+        return (
+            f"the interval (corrected for {_correction(self)}) is {low} to {high} and includes {border}; "
+            f"{self.remedy.text()}"
+        )
 
 
 Unresolved: TypeAlias = NeverPaired | OneLaunch | FewOtherCases | NotAboveZero | AcrossBorder

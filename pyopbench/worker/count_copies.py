@@ -19,18 +19,18 @@ from typing import Any, TypeAlias
 
 import tensorflow as tf
 
-from pyopbench.catalogue.gradients import as_tuple
-from pyopbench.catalogue.kernels.compiler import CannotCompile
-from pyopbench.catalogue.kernels.simulated_device import SCOPES, Counts, is_on_device, listed, simulate
-from pyopbench.catalogue.load import load_op, load_variant
-from pyopbench.core.errors import Unsupported, WrongResult
-from pyopbench.core.failures import describe_error, failure_of
-from pyopbench.core.model import SIMULATED, Case
-from pyopbench.core.op import Body, Op
-from pyopbench.core.places import DEVICE, HOST, ROUTES, UNPINNED, Route
-from pyopbench.prepare import gpu
-from pyopbench.prepare.reference import Reference, check_gradients, check_values, reference_of
-from pyopbench.prepare.segments import forward_and_backward, wrap
+from pyopbench.model.case import SIMULATED, Case
+from pyopbench.model.errors import Unsupported, WrongResult
+from pyopbench.model.failures import describe_error, failure_of
+from pyopbench.model.op import Body, Op
+from pyopbench.model.places import DEVICE, HOST, ROUTES, UNPINNED, Route
+from pyopbench.ops.kernels.compiler import CannotCompile
+from pyopbench.ops.kernels.simulated_device import SCOPES, Counts, is_on_device, listed, simulate
+from pyopbench.ops.load import load_op, load_variant
+from pyopbench.ports.arrays import as_tuple
+from pyopbench.worker.prepare import gpu
+from pyopbench.worker.prepare.checks import Reference, check_gradients, check_values, reference_of
+from pyopbench.worker.prepare.segments import forward_and_backward, wrap
 
 PIN_SCOPES = {UNPINNED: None, **SCOPES}
 """Where an op is pinned, and the device scope of it."""
@@ -216,7 +216,7 @@ def open_device(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     try:
         counting(request["placement"])
     except (CannotCompile, Unsupported) as error:
-        return {"devices": listed(), "reason": getattr(error, "sentence", error.what)}
+        return {"devices": listed(), "reason": getattr(error, "sentence", error.message)}
     return {"devices": listed(), "reason": ""}
 
 

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.catalogue.kernels.simulated_device import SCOPES, listed
-from pyopbench.core.places import DEVICE, HOST
-from pyopbench.prepare import gpu
-from pyopbench.worker import environment, gpu_state
+from pyopbench.model.places import DEVICE, HOST
+from pyopbench.ops.kernels.simulated_device import SCOPES, listed
+from pyopbench.worker import environment
+from pyopbench.worker.prepare import gpu
 from pyopbench.worker.sampling import (
     Clock,
     balanced_orders,
@@ -152,13 +152,13 @@ def measure(request: Mapping[str, Any], emit: Callable[[Mapping[str, Any]], None
         Unsupported: TensorFlow sees no GPU.
     """
     gpu.require_gpu()
-    before = gpu_state.read()
+    before = environment.read_gpus()
     rows = []
     for size in request.get("sizes", SIZES):
         emit({"event": "timing", "case": f"gpu_copies/{size}"})
         rows += rows_of(prepared_copies(size), time.perf_counter)
     facts = {**environment.machine(), **environment.software()}
-    return {"environment": {**facts, "devices": listed()}, "gpu": [before, gpu_state.read()], "rows": rows}
+    return {"environment": {**facts, "devices": listed()}, "gpu": [before, environment.read_gpus()], "rows": rows}
 
 
 def rows_of(copies: Sequence[PreparedCopy], clock: Clock) -> list[dict[str, Any]]:

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.catalogue.alignment import aligned, is_aligned, unaligned
-from pyopbench.core.errors import Unsupported
-from pyopbench.core.failures import describe_error
+from pyopbench.model.errors import Unsupported
+from pyopbench.model.failures import describe_error
+from pyopbench.ops.alignment import aligned, is_aligned, unaligned
 from pyopbench.worker import environment, machine_limits
 from pyopbench.worker.sampling import (
     balanced_orders,
@@ -243,7 +243,7 @@ def _why_not(copy: HostCopy, size: int) -> str:
     try:
         PreparedCopy(copy, size)
     except Unsupported as error:
-        return error.what
+        return error.message
     except tf.errors.OpError as error:
         return describe_error(error)
     return ""

@@ -25,8 +25,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pyopbench.core.cores import usable_cores
-from pyopbench.core.model import DTYPES
+from pyopbench.model.case import DTYPES
+from pyopbench.model.cores import usable_cores
 from pyopbench.worker.sampling import Clock
 
 Array: TypeAlias = npt.NDArray[Any]

@@ -7,30 +7,233 @@ import gc
 import statistics
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import tensorflow as tf
 
-from pyopbench.core.failures import failure_of
-from pyopbench.core.model import GPU, NATIVE, NO_GRADIENT, Case
-from pyopbench.prepare import node_graph
-from pyopbench.prepare.checks import Checked
-from pyopbench.prepare.prepare import Prepared
-from pyopbench.prepare.segments import timed_segments
-from pyopbench.worker import gpu_state
-from pyopbench.worker.leftovers import Leftovers
-from pyopbench.worker.noise import Meter
-from pyopbench.worker.overhead import DURATIONS, known_seconds, waiting
-from pyopbench.worker.prepared_group import (
-    Blocks,
-    PreparedGroup,
-    RunnerFailed,
-    prepare_runners,
-    require_memory,
+from pyopbench.model.case import GPU, NATIVE, NO_GRADIENT, Case
+from pyopbench.model.failures import describe_error, failure_of
+from pyopbench.model.variant import Variant
+from pyopbench.ops.load import load_variant
+from pyopbench.worker import environment
+from pyopbench.worker.noise import Leftovers, Meter
+from pyopbench.worker.prepare import node_graph
+from pyopbench.worker.prepare.checks import Checked
+from pyopbench.worker.prepare.prepare import Asked, Prepared, prepare_group
+from pyopbench.worker.prepare.segments import timed_segments
+from pyopbench.worker.sampling import (
+    DURATIONS,
+    Block,
+    Calibration,
+    Segments,
+    Stretch,
+    Timer,
+    balanced_orders,
+    calibrate,
+    equal_calls,
+    known_seconds,
+    measure_block,
+    measure_timer,
+    quiet_garbage_collector,
+    rounds_within,
+    same_calls,
+    sample_rounds,
+    waiting,
 )
-from pyopbench.worker.sampling import measure_timer, quiet_garbage_collector
 
-Emit = Callable[[Mapping[str, Any]], None]
+Emit: TypeAlias = Callable[[Mapping[str, Any]], None]
+Runners: TypeAlias = dict[str, tuple[Prepared, ...]]
+"""Prepared callables by runner; several where a case is timed with several numbers of copies."""
+Blocks: TypeAlias = dict[str, dict[int, list[Block]]]
+"""Timed blocks by runner and by copies of the op in a call."""
+
+
+class RunnerFailed(Exception):
+    """A prepared case raised while it was timed."""
+
+    def __init__(self, runner: str) -> None:
+        super().__init__(runner)
+        self.runner = runner
+
+
+class OutOfMemory(Exception):
+    """A case wanted more memory than there is; what is asked of this process later would fail for want of it."""
+
+    def __init__(self, case: Case, error: BaseException) -> None:
+        super().__init__(case.id)
+        self.case = case.id
+        self.reason = describe_error(error)
+
+
+def require_memory(case: Case, error: BaseException) -> None:
+    """Check that what a case raised is no want of memory.
+
+    Raises:
+        OutOfMemory: it is.
+    """
+    if isinstance(error, (MemoryError, tf.errors.ResourceExhaustedError)):
+        raise OutOfMemory(case, error) from error
+
+
+def prepare_runners(
+    cases: Sequence[Case], emit: Emit, *, finite_differences: bool, linearity: bool, further: bool = True
+) -> tuple[Runners, dict[str, Exception]]:
+    """Prepare what is timed for some cases of one group.
+
+    Args:
+        cases: in the order in which they are prepared.
+        emit: is told of each before that.
+        finite_differences: also check gradients against them.
+        linearity: in mode node, make graphs of many numbers of copies.
+        further: in mode node, make a second graph of callbacks.
+
+    Returns:
+        What is prepared, and the error of what is not, by runner.
+
+    Raises:
+        OutOfMemory: a case wanted too much.
+    """
+    last: list[Case] = []
+
+    def at(case: Case) -> None:
+        last[:] = [case]
+        emit({"event": "at", "case": case.id})
+
+    try:
+        asked = Asked(finite_differences=finite_differences, linearity=linearity, further=further, at=at)
+        made = prepare_group(cases, asked)
+    except Exception as error:
+        require_memory((last or cases)[0], error)
+        raise
+    prepared = {runner: one for runner, one in made.items() if not isinstance(one, Exception)}
+    return prepared, {runner: one for runner, one in made.items() if isinstance(one, Exception)}
+
+
+class PreparedGroup:
+    """Prepared cases of one group, which take turns block by block whenever they are sampled.
+
+    Attributes:
+        runners: what is timed.
+    """
+
+    def __init__(self, runners: Mapping[str, tuple[Prepared, ...]]) -> None:
+        self.runners = dict(runners)
+        # In mode node a case has a callable for each number of copies, and all of them take their turns.
+        self._flat = {f"{runner}/{one.copies}": (runner, one) for runner, several in runners.items() for one in several}
+        self._variants = {runner: load_variant(several[0].case.variant) for runner, several in runners.items()}
+        self._calibrations: dict[str, Calibration] = {}
+
+    def drop(self, runner: str) -> None:
+        """Let go of what cannot be timed."""
+        del self.runners[runner]
+        self._flat = {name: of for name, of in self._flat.items() if of[0] != runner}
+
+    def is_alone(self, runner: str) -> bool:
+        """Whether it is the body of a callback, without a bridge."""
+        return self._variants[runner].is_body_alone
+
+    def sample(
+        self,
+        wanted: Sequence[str],
+        request: Mapping[str, Any],
+        rng: np.random.Generator,
+        timer: Timer,
+        emit: Emit,
+    ) -> Blocks:
+        """Time some runners in rounds.
+
+        Args:
+            wanted: which.
+            request: `block_seconds` of a block, `group_seconds` of all rounds, and the most `rounds`.
+            rng: gives the orders.
+            timer: what reading the clock costs.
+            emit: is told of each block before it.
+
+        Raises:
+            RunnerFailed: one has raised.
+        """
+        flat = {name: of for name, of in self._flat.items() if of[0] in wanted}
+        at = _Announced(flat, emit)
+        self._calibrate(at, float(request["block_seconds"]), timer)
+        found = {name: self._calibrations[name] for name in flat}
+        seconds = sum(one.seconds for one in found.values())
+        rounds = rounds_within(seconds, float(request["group_seconds"]), int(request["rounds"]))
+
+        empty = next((name for name, (_, one) in flat.items() if one.copies == 0), None)
+        beside = found[empty].seconds if empty else 0.0
+
+        def timed(name: str, segments: Segments, calls: int) -> tuple[float, ...]:
+            nonlocal beside
+            stretch = Stretch(flat[name][1].stretch, beside)
+            seconds = tuple(at(name, lambda: measure_block(segments, calls, time.perf_counter, timer, stretch)))
+            if name == empty:  # the last block of it, so that a slowdown follows what the machine does meanwhile
+                beside = seconds[0]
+            return seconds
+
+        runners: dict[str, Segments] = {name: one.segments for name, (_, one) in flat.items()}
+        orders = balanced_orders(len(runners), rounds, rng)
+        sampled = sample_rounds(runners, {name: one.calls for name, one in found.items()}, orders, timed)
+        blocks: Blocks = {runner: {} for runner in wanted}
+        for name, (runner, one) in flat.items():
+            blocks[runner][one.copies] = sampled[name]
+        return blocks
+
+    def _calibrate(self, at: _Announced, block_seconds: float, timer: Timer) -> None:
+        """Find how many calls make a block, once: all blocks of a process have as many, whenever they are timed.
+
+        Later only one call is made of what is shorter than a block: since then another worker has had the caches.
+        """
+        if self._calibrations.keys() >= at.flat.keys():
+            for name, (_, one) in at.flat.items():
+                if self._calibrations[name].calls > 1:
+                    at(name, one)
+            return
+
+        def calibrated(name: str, one: Prepared) -> Calibration:
+            found: Calibration = at(name, lambda: calibrate(one.segments, block_seconds, time.perf_counter, timer))
+            return found
+
+        found = {name: calibrated(name, one) for name, (_, one) in at.flat.items()}
+        if any(one.case.mode == "node" for _, one in at.flat.values()):
+            self._calibrations = same_calls(found)
+            return
+        variants = {name: self._variants[runner] for name, (runner, _) in at.flat.items()}
+        self._calibrations = _as_warm(equal_calls(found), variants)
+
+
+class _Announced:
+    """Does something with a runner, and says so before: it may hang or crash."""
+
+    def __init__(self, flat: Mapping[str, tuple[str, Prepared]], emit: Emit) -> None:
+        self.flat = flat
+        self._emit = emit
+
+    def __call__(self, name: str, action: Callable[[], Any]) -> Any:
+        runner, one = self.flat[name]
+        self._emit({"event": "timing", "case": one.case.id})
+        try:
+            return action()
+        except Exception as error:
+            raise RunnerFailed(runner) from error
+
+
+def _as_warm(found: Mapping[str, Calibration], variants: Mapping[str, Variant]) -> dict[str, Calibration]:
+    """Return the calibrations with no more calls in a block of a part than in those of the callbacks it explains.
+
+    The first call of a block finds caches cold and threads asleep, which a part that is called a hundred times in a
+    row would hardly notice, and a callback that is called once in full.
+    """
+    most = max(
+        (found[name].calls for name, one in variants.items() if one.is_callback),
+        default=max(one.calls for one in found.values()),
+    )
+    return {
+        name: Calibration(min(one.calls, most), min(one.calls, most) * one.call_seconds)
+        if variants[name].is_part
+        else one
+        for name, one in found.items()
+    }
 
 
 class WarmGroups:
@@ -129,7 +332,7 @@ def _errors(prepared: Iterable[Sequence[Prepared]]) -> dict[str, dict[str, float
 
 def _gpus_of(cases: Iterable[Case]) -> dict[str, Any]:
     """Return the state of the GPUs right after cases were timed on one: clocks are then what the work made of them."""
-    return {"gpus": gpu_state.read()["gpus"]} if any(case.placement == GPU for case in cases) else {}
+    return {"gpus": environment.read_gpus()["gpus"]} if any(case.placement == GPU for case in cases) else {}
 
 
 def _crossings(prepared: Iterable[Prepared]) -> dict[str, dict[str, Any]]:

@@ -7,9 +7,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pyopbench.catalogue.gradients import GRADIENTS
-from pyopbench.catalogue.load import load_variant
-from pyopbench.core.model import (
+from pyopbench.model.case import (
     BASELINE,
     DIRECTIONS,
     DTYPES,
@@ -24,8 +22,10 @@ from pyopbench.core.model import (
     Case,
     Failure,
 )
-from pyopbench.core.op import Op
-from pyopbench.core.variant import Variant
+from pyopbench.model.op import Op
+from pyopbench.model.variant import Variant
+from pyopbench.ops.gradients import GRADIENTS
+from pyopbench.ops.load import load_variant
 
 GRADIENT_BODIES = {"numpy": "numpy_gradient", "numba": "numba"}
 """Where a callback over a body has its gradient from; over any other it is `tensor_gradient`."""
@@ -200,7 +200,7 @@ def why_not(op: Op, variant: Variant, case: Case) -> str | None:
 def _why_not_here(op: Op, variant: Variant, case: Case) -> str | None:
     is_of_py_function = op.py_function is not None and variant.body == "numpy" and variant.name != BASELINE
     if op.is_own and (getattr(op, variant.body) is None or is_of_py_function):
-        return f"needs a kind of body that your op does not have; it has {', '.join(_brought(op))}"
+        return f"not tried: your op has only a {' and a '.join(_brought(op))} body"
     if getattr(op, variant.body) is None:
         return f"{variant.name} needs a {variant.body} body, and the op has none"
     if op.own is not None and op.own.is_random and variant.is_attempt_for(op):

@@ -12,14 +12,13 @@ from typing import Any
 
 import tensorflow as tf
 
-from pyopbench.catalogue.load import load_probe, load_variants, why_unloadable
-from pyopbench.core.discover import find
-from pyopbench.core.failures import describe_error
-from pyopbench.core.variant import Variant
+from pyopbench.model.failures import describe_error
+from pyopbench.model.variant import Variant
+from pyopbench.ops.load import load_variants, why_unloadable
 from pyopbench.worker import environment
 from pyopbench.worker.op_subject import load_op_subject
-from pyopbench.worker.peers import Raised
-from pyopbench.worker.subject import Differs, Fails, Inapplicable, Status, load_subject
+from pyopbench.worker.probes.table import PROBES
+from pyopbench.worker.subject import Differs, Fails, Inapplicable, Raised, Status, load_subject
 
 LOGICAL_CPUS = 2
 FOLDERS = re.compile(r'File "[^"<]*/([^"/]+)"')
@@ -51,7 +50,7 @@ def describe(request: Mapping[str, Any], emit: Callable[[Mapping[str, Any]], Non
     if reason:
         return {"error": reason}
     return {
-        "probes": {name: load_probe(name).summary for name in find("probes")},
+        "probes": {name: one.summary for name, one in PROBES.items()},
         "variants": {name: _describe_variant(variant) for name, variant in load_variants().items()},
         "environment": {**environment.machine(), **environment.software()},
     }
@@ -82,7 +81,7 @@ def find_out(probe_name: str, variant: str, gradient: str, folder: Path, op: str
         subject = (
             load_subject(variant, gradient, folder) if op is None else load_op_subject(variant, gradient, folder, op)
         )
-        seen = load_probe(probe_name).run(subject)
+        seen = PROBES[probe_name].run(subject)
     except Inapplicable as reason:
         return Finding("does not apply", str(reason))
     except Differs as difference:

@@ -33,6 +33,7 @@ import json
 import os
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -43,10 +44,18 @@ from typing import IO, Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.catalogue.kernels import cuda, register
-from pyopbench.catalogue.kernels.batch import compile_all
-from pyopbench.catalogue.kernels.compiler import CannotCompile
-from pyopbench.catalogue.load import (
+from pyopbench.model.case import GPU, Axes, Case
+from pyopbench.model.errors import BadInput
+from pyopbench.model.failures import describe_error, failure_of
+from pyopbench.model.marker import Marker
+from pyopbench.model.op import Op
+from pyopbench.model.own_target import brought
+from pyopbench.model.variant import Variant
+from pyopbench.ops.batched.forms import LOOP, forms_of
+from pyopbench.ops.kernels import cuda, register
+from pyopbench.ops.kernels.batch import compile_all
+from pyopbench.ops.kernels.compiler import CannotCompile
+from pyopbench.ops.load import (
     describe,
     describe_instruments,
     load_floor,
@@ -56,28 +65,93 @@ from pyopbench.catalogue.load import (
     load_variants,
     why_unloadable,
 )
-from pyopbench.core.failures import describe_error, failure_of
-from pyopbench.core.marker import Marker
-from pyopbench.core.model import GPU, Axes, Case
-from pyopbench.core.op import Op
-from pyopbench.core.variant import Variant
-from pyopbench.prepare.prepare import prepare_all
-from pyopbench.worker import (
-    batched,
-    concurrent_calls,
-    environment,
-    gpu_copies,
-    host_copies,
-    machine_limits,
-    port,
-    probe,
-)
+from pyopbench.ops.own.explain import explain
+from pyopbench.ops.own.load import load_own
+from pyopbench.ports.porting.refusal import CannotPort
+from pyopbench.worker import concurrent_calls, environment, gpu_copies, host_copies, machine_limits, probe
 from pyopbench.worker.count_copies import count_copies, open_device
-from pyopbench.worker.measure import Emit, WarmGroups, overhead
-from pyopbench.worker.pipeline.answer import Pipelines
-from pyopbench.worker.plan import Instruments, make_plan, plan_instruments, sizes_of
-from pyopbench.worker.prepared_group import OutOfMemory
+from pyopbench.worker.measure import Emit, OutOfMemory, WarmGroups, overhead
+from pyopbench.worker.pipeline.measure import Pipelines
+from pyopbench.worker.plan import Instruments, dtypes_of, make_plan, plan_instruments, sizes_of
+from pyopbench.worker.prepare.batched_forms import batched_form
+from pyopbench.worker.prepare.prepare import prepare_all
 from pyopbench.worker.values import compare_values
+
+SIZES = 1
+"""How many of an op's quick sizes are looked at unless some are named, the smallest first: a batch holds many of it."""
+
+
+def describe_batched_forms(request: Mapping[str, Any], emit: Callable[[Mapping[str, Any]], None]) -> dict[str, Any]:
+    """Answer a request for the batched forms of some ops, as op, dtype, size and name; or the error of a file."""
+    reason = why_unloadable()
+    if reason:
+        return {"error": reason}
+    ops, names = load_ops(), request["variants"]
+    axes = Axes(dtypes=tuple(request["dtypes"]), sizes=tuple(request["sizes"]), quick=True)
+    forms = [
+        {"op": name, "dtype": dtype, "size": size, "form": form.name}
+        for name in request["ops"] or ops
+        for dtype in dtypes_of(ops[name], axes)
+        if dtype in ops[name].dtypes
+        for size in sizes_of(ops[name], axes)[: len(axes.sizes) or SIZES]
+        if ops[name].exists_at(size)
+        for form in forms_of(ops[name], dtype, size)
+        if form.name == LOOP or form.variant in names or not names
+    ]
+    return {"forms": forms}
+
+
+def check_batched_form(request: Mapping[str, Any], emit: Callable[[Mapping[str, Any]], None]) -> dict[str, Any]:
+    """Answer a request for one batched form of an op: what came of it, as in `BatchedForm`."""
+    at = (request["op"], request["form"], request["dtype"], str(request["size"]))
+    emit({"event": "at", "case": "/".join(at)})
+    found = batched_form(
+        load_op(request["op"]), request["form"], request["batch"], size=request["size"], dtype=request["dtype"]
+    )
+    checked = None if found.checked is None else dataclasses.asdict(found.checked)
+    return {"outcome": found.outcome, "reason": found.reason, "checked": checked}
+
+
+def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+    """Answer a request for the text of a port, of its test and of its C++, or say why there is none.
+
+    A kernel is compiled once, so that what is wrong with it is found; under `not_built` is why that was not possible.
+    Under `refused` are what cannot be written, what works in its place, and file and line; under `error` is what is
+    wrong with the op.
+    """
+    # Thirty modules that no other request needs, and every worker would wait for.
+    from pyopbench.ops.compiled import check_compiled
+    from pyopbench.ports.porting.port import port
+
+    name = str(request["op"])
+    try:
+        made = port(load_own(name), brought()[name], str(request["variant"]), str(request["module"]), check_compiled)
+    except CannotPort as refusal:
+        return {"refused": {"why": refusal.why, "fix": refusal.fix, "place": refusal.place}}
+    except BadInput as error:
+        details = {"message": error.message, "received": str(error.received), "legal": str(error.legal)}
+        return {"error": {**details, "hint": error.hint}}
+    except Exception as error:  # noqa: BLE001 - a body may raise anything while it is traced
+        return {"refused": {"why": explain(error, load_own(name)), "fix": "", "place": None}}
+    answer = {"port": made.port, "test": made.test, "not_run": made.not_run, "notes": made.notes}
+    if made.kernel:
+        answer |= {"kernel": made.kernel, "not_built": _why_not_built(made.kernel)}
+    return answer | {"commands": dict(made.commands)}
+
+
+def _why_not_built(kernel: str) -> str:
+    """Return why a C++ source cannot be compiled here; empty if it can."""
+    from pyopbench.ops.kernels.compiler import CannotCompile, library_of
+
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "ported.cc"
+        source.write_text(kernel, encoding="utf-8")
+        try:
+            library_of(source)
+        except CannotCompile as error:
+            return error.sentence
+    return ""
+
 
 SIGN_OF_LIFE_SECONDS = 1.0
 """How often the parent is told that timing goes on; it counts a longer silence of one case, which lasts seconds."""
@@ -184,8 +258,8 @@ CONCURRENT_CASES = concurrent_calls.ConcurrentCases()
 HANDLERS: dict[str, Callable[[Mapping[str, Any], Emit], dict[str, Any]]] = {
     "plan": plan,
     "verify": verify,
-    "batched_forms": batched.describe,
-    "batched": batched.check,
+    "batched_forms": describe_batched_forms,
+    "batched": check_batched_form,
     "build": build,
     "prepare": WARM_GROUPS.prepare,
     "sample": WARM_GROUPS.sample,
@@ -202,7 +276,7 @@ HANDLERS: dict[str, Callable[[Mapping[str, Any], Emit], dict[str, Any]]] = {
     "pipeline_prepare": PIPELINES.prepare,
     "pipeline_block": PIPELINES.block,
     "pipeline_threads": PIPELINES.threads,
-    "port": port.write_port,
+    "port": write_port,
     "concurrent": concurrent_calls.describe,
     "concurrent_prepare": CONCURRENT_CASES.prepare,
     "concurrent_block": CONCURRENT_CASES.block,

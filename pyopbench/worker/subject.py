@@ -6,22 +6,82 @@ lets TensorFlow's own error through where it fails, and raises `Differs` where s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import multiprocessing
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.catalogue.gradients import as_tuple
-from pyopbench.catalogue.kernels.compiler import library_of
-from pyopbench.catalogue.load import load_op, load_variant
-from pyopbench.core.model import NO_GRADIENT, Case
-from pyopbench.core.op import Body, Op
-from pyopbench.core.variant import Variant
-from pyopbench.worker import peers
+from pyopbench.model.case import NO_GRADIENT, Case
+from pyopbench.model.failures import describe_error
+from pyopbench.model.op import Body, Op
+from pyopbench.model.variant import Variant
+from pyopbench.ops.kernels.compiler import library_of
+from pyopbench.ops.kernels.load_library import load_custom_ops
+from pyopbench.ops.load import load_op, load_variant
+from pyopbench.ports.arrays import as_tuple
+from pyopbench.worker.late_keras import import_tensorflow
+
+FRESH_PEER = "fresh"
+"""The peer in which no callback is ever made: what a server or another program is to a model."""
+
+PEER_SECONDS = 60.0
+"""How long a peer may take for one call, its start included; less than a worker may be silent."""
+
+
+@dataclass(frozen=True)
+class Raised(Exception):
+    """What a function raised in a peer; `told` in one line, `words` as they were."""
+
+    told: str
+    words: str
+
+    def __str__(self) -> str:
+        return self.words
+
+
+def call_in_peer(peer: str, libraries: Sequence[str], function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function in a peer and return its result; all of them have to be what pickle knows.
+
+    Args:
+        peer: its name; it is started where it is not there yet.
+        libraries: files of custom ops that the process has to load before.
+        function: of a module, by which the peer finds it.
+        arguments: for the function.
+
+    Raises:
+        Raised: the function raised, or the process ended or was silent for too long.
+    """
+    try:
+        done, result = _pool(peer).submit(_guarded, tuple(libraries), function, arguments).result(PEER_SECONDS)
+    except (BrokenProcessPool, TimeoutError) as error:
+        _pool.cache_clear()
+        told = f"the other process ended, or was silent for {PEER_SECONDS:g} s: {type(error).__name__}"
+        raise Raised(told, f"{told}: {error}") from error
+    if not done:
+        raise Raised(*result)
+    return result
+
+
+@cache
+def _pool(peer: str) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), import_tensorflow)
+
+
+def _guarded(libraries: Sequence[str], function: Callable[..., Any], arguments: Sequence[Any]) -> tuple[bool, Any]:
+    try:
+        for library in libraries:
+            load_custom_ops(Path(library))
+        return True, function(*arguments)
+    except Exception as error:  # noqa: BLE001 - anything may be raised; not every error of TensorFlow can be pickled
+        return False, (describe_error(error), f"{type(error).__name__}: {error}")
+
 
 Status: TypeAlias = Literal["works", "fails", "silently wrong", "does not apply"]
 
@@ -165,13 +225,13 @@ class Subject:
         """Return `build` as a `tf.function`, with the variant's own options and `options`."""
         return tf.function(self.build(body, gradient), **{**self.variant.function_options, **options})
 
-    def elsewhere(self, function: Callable[..., Any], *arguments: Any, peer: str = peers.FRESH) -> Any:
+    def elsewhere(self, function: Callable[..., Any], *arguments: Any, peer: str = FRESH_PEER) -> Any:
         """Return what a module's function returns in another process, in which the custom op is loaded.
 
         Raises:
             Raised: it raised there.
         """
-        return peers.call(peer, self.libraries, function, *arguments)
+        return call_in_peer(peer, self.libraries, function, *arguments)
 
 
 @dataclass(frozen=True)
@@ -179,13 +239,11 @@ class Probe:
     """Something to try with a variant.
 
     Attributes:
-        name: the name of the file that holds the probe, and the key everywhere.
         summary: what is tried, in a few words.
         run: tries it; returns what it saw, raises `Differs` if what came out is silently wrong, `Inapplicable` if there
             is nothing to try, and anything else if it fails.
     """
 
-    name: str
     summary: str
     run: Callable[[Subject], Seen]
 

@@ -51,22 +51,21 @@ Around it:
 from __future__ import annotations
 
 from pyopbench import __version__
-from pyopbench.catalogue.alignment import unaligned
-from pyopbench.catalogue.gradients import as_tuple, one_or_tuple
-from pyopbench.catalogue.load import load_op, load_ops, load_variant, load_variants, make_inputs
-from pyopbench.core.discover import require_known
-from pyopbench.core.errors import BadInput, Unsupported
-from pyopbench.core.failures import describe_error
-from pyopbench.core.model import DIRECTIONS, Axes, Case
-from pyopbench.core.op import Body, Op
-from pyopbench.core.parse import parse_size, split_some
-from pyopbench.prepare.group import prepare_in_graph
-from pyopbench.prepare.prepare import Prepared, prepare
-from pyopbench.prepare.segments import constants, wrap
+from pyopbench.model.case import DIRECTIONS, Axes, Case
+from pyopbench.model.discover import require_known
+from pyopbench.model.errors import BadInput, Unsupported
+from pyopbench.model.failures import describe_error
+from pyopbench.model.op import Body, Op
+from pyopbench.model.parse import parse_size, split_some
+from pyopbench.ops.alignment import unaligned
+from pyopbench.ops.load import load_op, load_ops, load_variant, load_variants, make_inputs
+from pyopbench.ports.arrays import as_tuple, one_or_tuple
 from pyopbench.worker.count_copies import copies_on_route
 from pyopbench.worker.environment import machine, software
 from pyopbench.worker.gpu_copies import gpu_copies_of
 from pyopbench.worker.plan import make_plan
+from pyopbench.worker.prepare.prepare import Prepared, prepare, prepare_in_graph
+from pyopbench.worker.prepare.segments import constants, wrap
 from pyopbench.worker.sampling import calibrate, measure_block, measure_timer
 
 __all__ = [

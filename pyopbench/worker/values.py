@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.catalogue.arrays import as_array
-from pyopbench.catalogue.load import load_op
-from pyopbench.core.errors import WrongResult
-from pyopbench.core.failures import describe_error
-from pyopbench.core.op import Op
-from pyopbench.prepare.checks import require_equal
-from pyopbench.prepare.reference import Reference, make_reference, reference_of
+from pyopbench.model.errors import WrongResult
+from pyopbench.model.failures import describe_error
+from pyopbench.model.op import Op
+from pyopbench.ops.load import load_op
+from pyopbench.ports.arrays import as_array
+from pyopbench.worker.prepare.checks import Reference, make_reference, reference_of, require_equal
 
 PARTS = ("inputs", "outputs", "output_gradients", "gradients")
 TEXT = "text of "
@@ -79,7 +78,7 @@ def _first_difference(what: str, got: Sequence[Any], expected: Sequence[Any], to
         for place, (ours, theirs) in enumerate(zip(got, expected, strict=True)):
             require_equal(f"{what} {place}", ours, theirs, tolerance)
     except WrongResult as error:
-        return error.what
+        return error.message
     return ""
 
 

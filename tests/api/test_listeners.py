@@ -1,4 +1,4 @@
-"""Who listens to a run shows where it is: on a terminal, where piped, and in a notebook."""
+"""What a listener shows of a run on a terminal, in a pipe and in a notebook, and for whom a command waits."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from pyopbench.api import listeners
 from pyopbench.api.listeners import ConsoleListener, NotebookListener, listener_here
-from pyopbench.core.errors import BadInput
+from pyopbench.engine import host_lock
+from pyopbench.engine.budget import Progress
+from pyopbench.engine.measure import Listener
+from pyopbench.model.errors import BadInput
 from pyopbench.report.wording.measuring import FEWER
-from pyopbench.run.budget import Progress
-from pyopbench.run.conduct import Listener
 
 COLUMNS = 80
 GROUP = "log_huber_elementwise/gradient/call/float32/1000000/cpu"
 STEP = Progress("sampling", 3, "", 3, sweep=11, group=GROUP, done=107, total=168, planned=168, seconds_left=7_500.0)
-ERROR = BadInput("what", received="this", legal="that", next_step="do")
+ERROR = BadInput("what", received="this", legal="that", hint="do")
 
 
 def console_of(*, terminal: bool) -> tuple[Console, io.StringIO]:
@@ -119,3 +121,21 @@ def test_who_listens_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "IPython", kernel)
     monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=Shown()))
     assert isinstance(listener_here(progress=True), NotebookListener)
+
+
+def test_who_waits_is_told_for_whom(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    answers = iter([False, False, True])
+    monkeypatch.setattr(host_lock, "_take", lambda descriptor: next(answers))
+    monkeypatch.setattr(host_lock, "holder", lambda path: 1234)
+    monkeypatch.setattr(host_lock, "ATTEMPT_SECONDS", 0.0)
+    with listeners.alone_on_this_machine():
+        pass
+    told = capsys.readouterr().err
+    assert "1234" in told
+    assert len(told.splitlines()) == 1
+
+
+def test_who_need_not_wait_is_told_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with listeners.alone_on_this_machine():
+        assert not host_lock.is_free()
+    assert capsys.readouterr().err == ""

@@ -12,13 +12,13 @@ import pytest
 
 import pipelines
 import pyopbench
+import stored
 from commands import planned
 from places import DATA
-from pyopbench.core.errors import BadInput, Interrupted, NothingMeasured
-from pyopbench.core.own_target import brought
-from pyopbench.results import store
-from pyopbench.run import conduct, worker_process
-from pyopbench.run import pipeline as pipeline_measuring
+from pyopbench.engine import measure as measuring
+from pyopbench.engine import pipeline, worker_process
+from pyopbench.model.errors import BadInput, Interrupted, NothingMeasured
+from pyopbench.model.own_target import brought
 from refusals import refused
 from repositories import commit, repository
 
@@ -45,7 +45,7 @@ def test_a_function_is_measured_and_judged(planned: Callable[..., None], tmp_pat
     result = pyopbench.run(body, [X], out=folder, **QUIET)
     assert result.folder == folder
     assert list(result.decisions["op"]) == ["double"]
-    content = store.read_run(folder)
+    content = stored.read_run(folder)
     assert content["own"]["body"]["words"][0] == f"{Path(__file__)}:body"
     assert content["settings"]["launches"] == 2
     assert brought() == {}
@@ -56,7 +56,7 @@ def test_what_is_run_is_the_command_line_s_own(planned: Callable[..., None], tmp
     """An op of a notebook is stored as a file and its inputs, so that the command line can take it up."""
     planned("native")
     pyopbench.run(shipped(), X, out=tmp_path / "run", **QUIET)
-    (own,) = store.read_run(tmp_path / "run")["own"].values()
+    (own,) = stored.read_run(tmp_path / "run")["own"].values()
     file, option, example = own["words"]
     path = Path(file.rpartition(":")[0])
     assert (path.parent, option) == (tmp_path / "run" / "op", "--input")
@@ -73,12 +73,12 @@ def test_an_interrupted_run_says_how_to_continue_and_does(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(conduct, "measure_together", interrupt)
+        patch.setattr(measuring, "measure_runs", interrupt)
         with pytest.raises(Interrupted) as interrupted:
             pyopbench.run(function, [X], out=folder, **QUIET)
     assert interrupted.value.folder == folder
     named = repr(str(folder))
-    assert interrupted.value.next_step == (
+    assert interrupted.value.hint == (
         f"pyopbench.resume({named}, double, inputs) continues; pyopbench.read({named}) judges what there is"
     )
     assert not isinstance(interrupted.value, Exception)
@@ -95,7 +95,7 @@ def test_an_interrupt_before_there_is_a_run_is_one_of_python_s_and_leaves_nothin
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(conduct, "begin", interrupt)
+    monkeypatch.setattr(measuring, "begin", interrupt)
     with pytest.raises(KeyboardInterrupt) as interrupted:
         pyopbench.run(shipped(), [X], out=tmp_path / "run", **QUIET)
     assert not isinstance(interrupted.value, Interrupted)
@@ -113,14 +113,14 @@ def test_a_worker_that_does_not_start_is_an_error_and_no_exit(
     planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned("native")
-    begin = conduct.begin
+    begin = measuring.begin
 
     def begin_alone(*words: Any, **options: Any) -> Path:
         folder = begin(*words, **options)
         monkeypatch.setattr(worker_process, "COMMAND", ENDS_AT_ONCE)
         return folder
 
-    monkeypatch.setattr(conduct, "begin", begin_alone)
+    monkeypatch.setattr(measuring, "begin", begin_alone)
     with pytest.raises(NothingMeasured):
         pyopbench.run(body, [X], out=tmp_path / "run", **QUIET)
 
@@ -138,7 +138,7 @@ def test_a_worker_that_does_not_start_is_an_error_and_no_exit(
 def test_a_wrong_argument_is_refused_before_a_worker_starts(wrong: dict[str, Any], what: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput) as error:
         pyopbench.run(body, [X], out=tmp_path / "run", **{**QUIET, **wrong})
-    assert error.value.what == what
+    assert error.value.message == what
     assert not (tmp_path / "run").exists()
 
 
@@ -184,10 +184,10 @@ def test_a_pipeline_is_measured_and_judged(monkeypatch: pytest.MonkeyPatch) -> N
     def measure(request: Any, tell: Any) -> dict[str, Any]:
         assert "body" in brought()
         asked.append(request)
-        tell(pipeline_measuring.PipelineProgress("sampling", 0, "map", 12.0))
+        tell(pipeline.PipelineProgress("sampling", 0, "map", 12.0))
         return pipelines.document(seconds)
 
-    monkeypatch.setattr(pipeline_measuring, "measure", measure)
+    monkeypatch.setattr(pipeline, "measure", measure)
     result = pyopbench.pipeline(body, X, batch=[8], launches=2, progress=False)
     assert (asked[0].op, asked[0].batch, asked[0].launches) == ("body", (8,), 2)
     assert result.arrangements["arrangement"].iloc[0] == pipelines.PARALLEL.key

@@ -12,8 +12,8 @@ import pytest
 
 import places
 from pyopbench.api.own_function import brought_op, forget_shipped
-from pyopbench.core.errors import BadInput
-from pyopbench.core.own_target import Target, brought
+from pyopbench.model.errors import BadInput
+from pyopbench.model.own_target import Target, brought
 from refusals import refused
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)

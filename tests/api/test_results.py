@@ -18,10 +18,9 @@ from places import ROOT
 from pyopbench.api import frames
 from pyopbench.api.results import ComparisonResult, PipelineResult, RunResult
 from pyopbench.api.several_results import AnyResult
-from pyopbench.core.errors import BadInput, NothingMeasured
 from pyopbench.judge.pipeline import TrainingStep
 from pyopbench.judge.pipeline import judge as judge_pipeline
-from pyopbench.report.wording.comparison import summary
+from pyopbench.model.errors import BadInput, NothingMeasured
 from refusals import refused
 from revision_runs import DIFFERENT, write_revisions
 
@@ -59,8 +58,7 @@ FIXTURES = {
     "RunResult": "stored_run",
     "ComparisonResult": "compared",
     "PipelineResult": "pipeline",
-    "SeveralResults": "revisions",
-    "RevisionsResult": "revisions",
+    "SidesResult": "revisions",
 }
 
 
@@ -106,7 +104,7 @@ def test_a_result_is_a_few_lines_of_text(stored_run: RunResult, compared: Compar
     assert len(lines) == len(stored_run.decisions)
     first = stored_run.decisions.iloc[0]
     assert lines[0].startswith(f"  {first['op']} for {first['use']}: {first['answer']}")
-    assert repr(compared).splitlines()[1] == f"  {summary(compared.comparison)}"
+    assert repr(compared).splitlines()[1] == f"  {compared.comparison.summary()}"
 
 
 @pytest.mark.parametrize("fixture", ["stored_run", "compared", "pipeline"])
@@ -191,8 +189,8 @@ def test_a_pipeline_tells_which_arrangement_to_go_to(pipeline: PipelineResult, t
 def test_what_is_wrong_is_an_error_of_the_package(wrong: dict[str, object], what: str) -> None:
     with pytest.raises(BadInput) as error:
         pyopbench.read(STORED, **wrong)  # type: ignore[arg-type]
-    assert error.value.what == what
-    assert error.value.next_step
+    assert error.value.message == what
+    assert error.value.hint
 
 
 def test_results_that_are_none_are_named(tmp_path: Path) -> None:

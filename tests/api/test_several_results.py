@@ -13,14 +13,15 @@ import numpy as np
 import pytest
 
 import pyopbench
+import stored
 from commands import Call, call, planned
 from op_projects import project
 from pairs import cases
 from pyopbench.api import frames
-from pyopbench.api.several_results import RevisionsResult, VersionsResult
-from pyopbench.core.errors import BadInput, Interrupted
-from pyopbench.results import store, versions
-from pyopbench.run import conduct, environments, planning
+from pyopbench.api.several_results import SidesResult
+from pyopbench.engine import environments, measure
+from pyopbench.model.errors import BadInput, Interrupted
+from pyopbench.store import run_sides
 from refusals import refused
 from repositories import commit
 from revision_runs import DIFFERENT, write_revisions
@@ -45,19 +46,19 @@ def closed() -> Callable[[Any], Any]:
 @pytest.fixture
 def two_versions(monkeypatch: pytest.MonkeyPatch, planned: Callable[..., None], tmp_path: Path) -> Path:
     """Return a folder for a run on two versions, which are this Python's, both of them."""
-    monkeypatch.setattr(planning, "python_of", lambda version: Path(sys.executable))
-    monkeypatch.setattr(environments, "available", environments.locked)
+    monkeypatch.setattr(environments, "python_of", lambda version: Path(sys.executable))
+    monkeypatch.setattr(environments, "available", lambda python: environments.locked())
     planned("well")
     return tmp_path / "run"
 
 
 def test_versions_are_measured_and_compared_as_by_the_command_line(two_versions: Path, call: Call) -> None:
     result = pyopbench.run(body, [X], tf=["2.21.0", "2.21.0"], out=two_versions, **QUIET)
-    assert isinstance(result, VersionsResult)
+    assert isinstance(result, SidesResult)
     assert list(result.runs) == ["2.21.0", "2.21.0-2"]
-    assert list(result.decisions["version"]) == ["2.21.0", "2.21.0-2"]
-    assert list(result.decisions.columns) == ["version", *(one.name for one in frames.DECISIONS)]
-    assert set(result.changes["version"]) == {"2.21.0-2"}
+    assert list(result.decisions["side"]) == ["2.21.0", "2.21.0-2"]
+    assert list(result.decisions.columns) == ["side", *(one.name for one in frames.DECISIONS)]
+    assert set(result.changes["side"]) == {"2.21.0-2"}
     assert result.slower(10.0).empty
     assert result.report() == two_versions
     written = (two_versions / "tf-2.21.0" / "report.md").read_text(encoding="utf-8")
@@ -71,7 +72,7 @@ def test_versions_are_measured_and_compared_as_by_the_command_line(two_versions:
 def test_a_stored_run_on_versions_is_read_shown_and_copied(two_versions: Path, tmp_path: Path) -> None:
     pyopbench.run(body, [X], tf=["2.21.0", "2.21.0"], out=two_versions, **QUIET)
     read = pyopbench.read(two_versions)
-    assert isinstance(read, VersionsResult)
+    assert isinstance(read, SidesResult)
     assert "2.21.0-2" in repr(read)
     assert read._repr_html_().count("<table") >= 2
     copied = pyopbench.read(read.save(tmp_path / "copy"))
@@ -88,12 +89,12 @@ def test_an_interrupted_run_on_versions_names_the_command_that_resumes_it(
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(conduct, "measure_together", interrupt)
+    monkeypatch.setattr(measure, "measure_runs", interrupt)
     with pytest.raises(Interrupted) as interrupted:
         pyopbench.run(body, [X], tf=["2.21.0"], out=two_versions, **QUIET)
-    (own,) = store.read_run(two_versions / "tf-2.21.0")["own"].values()
+    (own,) = stored.read_run(two_versions / "tf-2.21.0")["own"].values()
     command = shlex.join(["pyopbench", "resume", str(two_versions), *own["words"]])
-    assert str(interrupted.value.next_step).startswith(command)
+    assert str(interrupted.value.hint).startswith(command)
 
 
 def test_revisions_are_measured_and_fail_as_by_the_command_line(project: Path, call: Call, tmp_path: Path) -> None:
@@ -101,11 +102,11 @@ def test_revisions_are_measured_and_fail_as_by_the_command_line(project: Path, c
     folder = tmp_path / "run"
     more = {**QUIET, "launches": 4, "until": "end"}
     result = pyopbench.run("mine.py", rev=["HEAD~1", "HEAD"], fail_on="slower:5%", out=folder, **more)
-    assert isinstance(result, RevisionsResult)
+    assert isinstance(result, SidesResult)
     assert result.outcome == "failed"
-    assert list(result.slower(0.05)["version"]) == ["HEAD", "HEAD"]
+    assert list(result.slower(0.05)["side"]) == ["HEAD", "HEAD"]
     assert list(result.runs) == ["HEAD~1", "HEAD"]
-    assert set(result.decisions["version"]) <= {"HEAD~1", "HEAD"}
+    assert set(result.decisions["side"]) <= {"HEAD~1", "HEAD"}
     assert result.values.empty
     result.report()
     written = json.loads((folder / "gate.json").read_text(encoding="utf-8"))
@@ -117,7 +118,7 @@ def test_revisions_are_measured_and_fail_as_by_the_command_line(project: Path, c
 def test_a_stored_run_over_revisions_is_read_shown_and_copied(tmp_path: Path) -> None:
     write_revisions(tmp_path / "run", {}, {KEYS[1]: 1.3}, keys=KEYS, different={1: DIFFERENT})
     read = pyopbench.read(tmp_path / "run", fail_on="slower:10%")
-    assert isinstance(read, RevisionsResult)
+    assert isinstance(read, SidesResult)
     assert (read.outcome, list(read.values["kind"])) == ("failed", ["outputs"])
     assert list(read.values.columns) == [one.name for one in frames.VALUES]
     assert list(read.slower()["case"]) == [KEYS[1]]
@@ -125,11 +126,11 @@ def test_a_stored_run_over_revisions_is_read_shown_and_copied(tmp_path: Path) ->
     assert "r1" in repr(read)
     assert read._repr_html_().count("<table") == 1
     assert (read.save(tmp_path / "copy") / "junit.xml").exists()
-    assert versions.is_of_revisions(tmp_path / "copy")
+    assert run_sides.has_revisions(tmp_path / "copy")
 
 
 def test_changes_of_no_version_are_an_empty_frame_with_its_columns() -> None:
-    found = frames.by_version({}, frames.COMPARED)
+    found = frames.by_side({}, frames.COMPARED)
     assert [*found.columns] == [one.name for one in frames.CHANGES]
 
 
@@ -141,7 +142,8 @@ def test_a_function_of_a_script_has_no_revisions(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "received"),
     [
-        ({"tf": ["2.21.0"], "rev": ["HEAD"]}, "rev=['HEAD'] with tf=['2.21.0']"),
+        ({"tf": ["2.21.0"], "fail_on": "slower"}, "fail_on='slower'"),
+        ({"packages": ["numpy"]}, "packages=['numpy']"),
         ({"tf": "2.21.0"}, "tf='2.21.0'"),
         ({"fail_on": "slower"}, "fail_on='slower'"),
         ({"every": 2}, "every=2"),

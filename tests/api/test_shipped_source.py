@@ -15,7 +15,7 @@ from numpy import sinh
 
 import places
 from pyopbench.api.shipped_source import home_of, source_of
-from pyopbench.core.errors import BadInput
+from pyopbench.model.errors import BadInput
 from refusals import refused
 
 SCALE = 2.5
@@ -116,18 +116,22 @@ def test_a_function_within_another_travels_where_it_closes_over_nothing() -> Non
 @pytest.mark.parametrize(
     ("function", "what", "received"),
     [
-        (closed_over(3), "scaled is a closure, and what it closes over cannot travel to another process", "factor"),
-        (lambda x: x, "a lambda has no source of its own: its line holds other things too", "a lambda of x"),
+        (
+            closed_over(3),
+            "scaled is a closure, and the variables that it captures cannot be sent to another process",
+            "factor",
+        ),
+        (lambda x: x, "the source of a lambda cannot be separated from the rest of its line", "a lambda of x"),
         (np.sinh, "not a function whose source can be read", "<ufunc 'sinh'>, of type ufunc"),
         (undefined, "undefined uses a name that is not there", "no_such_name"),
         (
             locked,
-            "locked uses a global that cannot travel to another process: LOCK, of type object",
+            "locked uses a global that cannot be sent to another process: LOCK, of type object",
             f"LOCK = {LOCK!r}",
         ),
         (
             not_finite,
-            "not_finite uses a global that cannot travel to another process: NOT_A_NUMBER, of type float",
+            "not_finite uses a global that cannot be sent to another process: NOT_A_NUMBER, of type float",
             "NOT_A_NUMBER = nan",
         ),
     ],
@@ -136,9 +140,9 @@ def test_a_function_within_another_travels_where_it_closes_over_nothing() -> Non
 def test_what_cannot_travel_is_named_and_so_is_the_way_out(function: Any, what: str, received: str) -> None:
     with pytest.raises(BadInput) as error:
         source_of(function)
-    assert (error.value.what, error.value.received) == (what, received)
-    assert error.value.legal
-    assert error.value.next_step
+    assert (error.value.message, error.value.received) == (what, received)
+    assert error.value.hint
+    assert error.value.hint
 
 
 def test_a_function_without_a_source_is_refused() -> None:

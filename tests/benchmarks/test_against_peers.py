@@ -24,8 +24,8 @@ from peers.cases import cases, environment_of, handed_over
 from peers.figures import Moments, Pair, Row, Stated, ratio_of_means, ratio_of_stated
 from peers.processes import PeerFailed, Task, call
 from places import DATA, ROOT
-from pyopbench.core.errors import BadInput
 from pyopbench.judge.decision import Verdict
+from pyopbench.model.errors import BadInput
 
 SAMPLES = DATA / "samples"
 SINH = "sinh/native/none/forward/call/float32/1/cpu"

@@ -22,18 +22,17 @@ from asv_suite.copies import CopiesPerCall
 from asv_suite.crossings import count_copies
 from asv_suite.device_copies import CopiesOnRoute, GpuCopy
 from asv_suite.preparation import Setting, case_of, skipped_if_not_supported
-from devices import needs_compiler
-from gpus import needs_none
+from devices import needs_compiler, needs_none
 from places import ROOT
-from pyopbench.catalogue.alignment import aligned, is_aligned
-from pyopbench.catalogue.load import load_variants
-from pyopbench.core.discover import find
-from pyopbench.core.errors import Unsupported
-from pyopbench.core.model import DIRECTIONS, FLOOR_OPS, GPU, NO_GRADIENT, Case
-from pyopbench.core.places import PINS, PLACES
-from pyopbench.prepare.checks import Checked
-from pyopbench.prepare.prepare import Prepared
+from pyopbench.model.case import DIRECTIONS, FLOOR_OPS, GPU, NO_GRADIENT, Case
+from pyopbench.model.discover import find
+from pyopbench.model.errors import Unsupported
+from pyopbench.model.places import PINS, PLACES
+from pyopbench.ops.alignment import aligned, is_aligned
+from pyopbench.ops.load import load_variants
 from pyopbench.worker import gpu_copies, suite_api
+from pyopbench.worker.prepare.checks import Checked
+from pyopbench.worker.prepare.prepare import Prepared
 from pyopbench.worker.sampling import Timer
 from simulated import Process
 
@@ -222,7 +221,7 @@ class TestOnRoutes:
     def test_copies_are_counted_by_route(self, simulated: Process) -> None:
         """A callback takes its input to the host and gives its result from there, wherever both are."""
         told = simulated.run("""
-from pyopbench.core.model import Case
+from pyopbench.model.case import Case
 from pyopbench.worker.suite_api import copies_on_route
 case = Case("sinh", "numpy_function", "none", "forward", "call", "float32", 10, "simgpu")
 print(json.dumps([copies_on_route(case, "host", *route) for route in (("host", "host"), ("device", "device"))]))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from bodies.causes import cause_of
-from pyopbench.catalogue.keras_ops.lacking import Lacking
-from pyopbench.catalogue.load import load_op
-from pyopbench.catalogue.traced.refusal import Refused
+from pyopbench.ops.load import load_op
+from pyopbench.ports.keras_ops.lacking import Lacking
+from pyopbench.ports.traced.refusal import Refused
 
 SAID = {
     "AttributeError: SymbolicTensor object has no attribute 'T'.": "a method of arrays, `.T`",

@@ -12,12 +12,11 @@ import pytest
 
 import corpus
 from bodies import find, tables
-from pyopbench.catalogue.arrays import as_array, as_given
-from pyopbench.catalogue.gradients import as_tuple
-from pyopbench.catalogue.own.modules import load_file
-from pyopbench.core.errors import BadInput
-from pyopbench.core.own_op import OwnOp
-from pyopbench.prepare.checks import central_differences, require_equal
+from pyopbench.model.errors import BadInput
+from pyopbench.model.own_op import OwnOp
+from pyopbench.ops.own.modules import load_file
+from pyopbench.ports.arrays import as_array, as_given, as_tuple
+from pyopbench.worker.prepare.checks import central_differences, require_equal
 
 PATHS = find.paths()
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from bodies import blocks, find, in_batches
-from pyopbench.catalogue.load import load_op
-from pyopbench.core import own_target
-from pyopbench.core.discover import bring_own
+from pyopbench.model import own_target
+from pyopbench.model.discover import bring_own
+from pyopbench.ops.load import load_op
 
 
 @pytest.fixture(autouse=True)

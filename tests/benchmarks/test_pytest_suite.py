@@ -15,8 +15,8 @@ import pytest
 import pyopbench
 from commands import Ended
 from places import ROOT
-from pyopbench.core.discover import find
-from pyopbench.prepare.copies import STEPS
+from pyopbench.model.discover import find
+from pyopbench.worker.prepare.node_graph import STEPS
 
 pytest.importorskip("pytest_benchmark")
 

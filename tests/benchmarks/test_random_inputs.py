@@ -11,10 +11,10 @@ import tensorflow as tf
 
 from bodies import find
 from bodies.random_inputs import CHANGES, changed, draw_and_compare
-from pyopbench.catalogue.load import load_op, load_variants
-from pyopbench.core import own_target
-from pyopbench.core.discover import bring_own
-from pyopbench.core.model import NO_GRADIENT, Case
+from pyopbench.model import own_target
+from pyopbench.model.case import NO_GRADIENT, Case
+from pyopbench.model.discover import bring_own
+from pyopbench.ops.load import load_op, load_variants
 
 
 @pytest.fixture(autouse=True)

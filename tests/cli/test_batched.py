@@ -9,10 +9,10 @@ import pytest
 
 from commands import CRASHED, Call, told
 from places import FAKE_WORKER_COMMAND
-from pyopbench.cli import batched
-from pyopbench.core.own_target import Target
-from pyopbench.core.portable import BATCHED
-from pyopbench.run import worker_process
+from pyopbench.cli import verify
+from pyopbench.engine import worker_process
+from pyopbench.model.own_target import Target
+from pyopbench.model.portable import BATCHED
 
 
 @pytest.fixture(autouse=True)
@@ -51,8 +51,7 @@ def test_what_batched_forms_have_no_choice_of_is_refused(call: Call) -> None:
     assert ended.err == told(
         "batched forms have one gradient each and run in a graph",
         received="--mode eager with --batch",
-        legal="--variant, --axis size=... and --axis dtype=... with --batch",
-        next_step="leave out --mode eager, or --batch",
+        hint="leave out --mode eager, or --batch",
     )
 
 
@@ -60,8 +59,8 @@ def test_a_right_form_of_an_own_op_comes_with_the_command_that_writes_it(
     call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = Target("double", "mine.py", "double", ("np.ones(3)",))
-    monkeypatch.setattr(batched, "brought", lambda: {"double": target})
-    monkeypatch.setattr(batched, "BATCHED", {"numpy_loop": BATCHED["njit_loop"], "wrong": BATCHED["njit_loop"]})
+    monkeypatch.setattr(verify, "brought", lambda: {"double": target})
+    monkeypatch.setattr(verify, "BATCHED", {"numpy_loop": BATCHED["njit_loop"], "wrong": BATCHED["njit_loop"]})
     words = shlex.split(call("verify", "double", "--batch", 8).out)
     said = words[words.index("pyopbench") + 1 :]
     assert said == ["port", *target.words, "--to", "numpy_loop", "--out", "double_numpy_loop.py"]

@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from places import FAKE_WORKER_COMMAND
-from pyopbench.cli.app import app
-from pyopbench.run import worker_process
+from pyopbench.cli.app import make_app
+from pyopbench.engine import worker_process
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +23,7 @@ def lines_of(printed: str) -> list[str]:
 
 
 def test_libraries_are_listed_with_their_folder_and_why_there_are_no_cuda_kernels() -> None:
-    done = CliRunner().invoke(app, ["build", "sinh", "determinant"])
+    done = CliRunner().invoke(make_app(), ["build", "sinh", "determinant"])
     assert done.exit_code == 0
     assert lines_of(done.stdout) == [
         "Kernels",
@@ -36,13 +36,13 @@ def test_libraries_are_listed_with_their_folder_and_why_there_are_no_cuda_kernel
 
 
 def test_a_refused_kernel_is_exit_code_1_with_its_reason() -> None:
-    done = CliRunner().invoke(app, ["build", "sinh", "log"])
+    done = CliRunner().invoke(make_app(), ["build", "sinh", "log"])
     assert done.exit_code == 1
     assert lines_of(done.stdout)[2:4] == ["log does not compile: g++ refuses log.cc", "sinh sinh-1.so"]
 
 
 def test_the_answer_is_there_as_json() -> None:
-    done = CliRunner().invoke(app, ["build", "log", "--json"])
+    done = CliRunner().invoke(make_app(), ["build", "log", "--json"])
     assert done.exit_code == 1
     answer = json.loads(done.stdout)
     assert answer.pop("gpu") == {"libraries": {}, "reasons": {}, "without": ["log"], "reason": "there is no nvcc"}
@@ -50,7 +50,7 @@ def test_the_answer_is_there_as_json() -> None:
 
 
 def test_a_refused_cuda_kernel_is_exit_code_1_beside_the_library_for_the_cpu() -> None:
-    done = CliRunner().invoke(app, ["build", "square"])
+    done = CliRunner().invoke(make_app(), ["build", "square"])
     assert done.exit_code == 1
     assert lines_of(done.stdout) == [
         "Kernels",

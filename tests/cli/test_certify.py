@@ -13,11 +13,10 @@ import pytest
 
 from certificates import as_stored, certificate
 from pyopbench.cli import app
+from pyopbench.engine import certify as certify_module
+from pyopbench.engine.certify import FULL, QUICK, Stage
 from pyopbench.report.wording.certificate import AFTER_MISSES
-from pyopbench.results.certificate import FILE, Certificate, Pairs
-from pyopbench.run import certify as measuring
-from pyopbench.run.certificate_extent import FULL, QUICK
-from pyopbench.run.certificate_runs import Stage
+from pyopbench.store.certificate import FILE, Certificate, Pairs
 
 Call = Callable[..., tuple[int, str, str]]
 MISSED = Pairs(5, 100, 0, 90, 0, 10, 1.05, 0.84, 0.0)
@@ -37,7 +36,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         (folder / FILE).write_text(found.as_json(), encoding="utf-8")
         return found
 
-    monkeypatch.setattr(measuring, "certify", certify)
+    monkeypatch.setattr(certify_module, "certify", certify)
     return made
 
 
@@ -105,7 +104,7 @@ def test_an_interrupted_one_certifies_nothing(call: Call, monkeypatch: pytest.Mo
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(measuring, "certify", interrupted)
+    monkeypatch.setattr(certify_module, "certify", interrupted)
     code, out, err = call("--out", "here")
     assert (code, out) == (130, "")
     assert err.splitlines() == [

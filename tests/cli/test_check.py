@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 import stored
 from commands import require_whole
-from pyopbench.cli.app import app
-from pyopbench.core.errors import BadInput
-from pyopbench.results import integrity, store
+from pyopbench.cli.app import make_app
+from pyopbench.model.errors import BadInput
+from pyopbench.store import run_folder
 
 CASE = stored.case("well")
 
@@ -23,25 +23,24 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def _changed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(integrity.allowance, "changed", False)
-    path = folder / store.SAMPLES_FILE
+def _changed(folder: Path) -> None:
+    path = folder / run_folder.SAMPLES_FILE
     path.write_bytes(path.read_bytes().replace(b"0.5", b"0.4", 1))
 
 
 def test_what_is_whole_ends_with_0(folder: Path) -> None:
-    done = CliRunner().invoke(app, ["check", str(folder)])
+    done = CliRunner().invoke(make_app(), ["check", str(folder)])
     assert done.exit_code == 0
     rows = [line.split()[:2] for line in done.stdout.splitlines() if line[:1].strip()]
-    assert [row for row in rows if row[0] in (store.RUN_FILE, store.SAMPLES_FILE)] == [
-        [store.RUN_FILE, "whole"],
-        [store.SAMPLES_FILE, "whole"],
+    assert [row for row in rows if row[0] in (run_folder.RUN_FILE, run_folder.SAMPLES_FILE)] == [
+        [run_folder.RUN_FILE, "whole"],
+        [run_folder.SAMPLES_FILE, "whole"],
     ]
 
 
 @pytest.mark.usefixtures("_changed")
 def test_what_was_changed_ends_with_1_and_names_the_line(folder: Path) -> None:
-    done = CliRunner().invoke(app, ["check", "--json", str(folder)])
+    done = CliRunner().invoke(make_app(), ["check", "--json", str(folder)])
     assert done.exit_code == 1
     [told] = json.loads(done.stdout)
     assert [(one["line"], one["condition"]) for one in told["files"]] == [(None, "whole"), (2, "changed")]
@@ -50,9 +49,9 @@ def test_what_was_changed_ends_with_1_and_names_the_line(folder: Path) -> None:
 
 @pytest.mark.usefixtures("_changed")
 def test_a_report_of_what_was_changed_has_to_be_asked_for(folder: Path) -> None:
-    assert isinstance(CliRunner().invoke(app, ["report", str(folder)]).exception, BadInput)
+    assert isinstance(CliRunner().invoke(make_app(), ["report", str(folder)]).exception, BadInput)
     assert not (folder / "report.md").exists()
-    done = CliRunner().invoke(app, ["report", "--allow-changed", str(folder)])
+    done = CliRunner().invoke(make_app(), ["report", "--allow-changed", str(folder)])
     assert done.exit_code == 0
     assert "changed" in done.stderr
     assert "changed" in (folder / "report.md").read_text(encoding="utf-8")
@@ -68,4 +67,4 @@ def test_the_tests_see_what_a_command_has_left_damaged(folder: Path) -> None:
 
 
 def test_no_run_is_bad_input(tmp_path: Path) -> None:
-    assert isinstance(CliRunner().invoke(app, ["check", str(tmp_path)]).exception, BadInput)
+    assert isinstance(CliRunner().invoke(make_app(), ["check", str(tmp_path)]).exception, BadInput)

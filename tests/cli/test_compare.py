@@ -102,7 +102,7 @@ def test_nothing_in_common_is_3(call: Call, tmp_path: Path) -> None:
         "nothing to compare: no case has a number on both sides",
         received=f"2 cases in {tmp_path / 'a'}, {len(KEYS) - 2} in {tmp_path / 'b'}",
         legal="results that have cases in common",
-        next_step="measure the same ops, variants, sizes and dtypes on both sides",
+        hint="measure the same ops, variants, sizes and dtypes on both sides",
     )
 
 
@@ -193,8 +193,7 @@ def test_markdown_never_goes_over_results(call: Call, tmp_path: Path) -> None:
     assert said == told(
         "Markdown would overwrite a file of results",
         received=f"--markdown {files[0]}",
-        legal="a name that does not end with .json or .jsonl",
-        next_step="for example --markdown compare.md",
+        hint="choose a name that does not end with .json or .jsonl; for example --markdown compare.md",
     )
 
 
@@ -204,8 +203,7 @@ def test_json_and_markdown_are_not_both_printed(call: Call, pair: tuple[Path, Pa
     assert said == told(
         "JSON and Markdown cannot both be printed",
         received="--json with --markdown -",
-        legal="--json with --markdown FILE, or one of them",
-        next_step="leave one of them out, or give Markdown a file",
+        hint="leave one of them out, or give Markdown a file",
     )
 
 

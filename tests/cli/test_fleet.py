@@ -11,7 +11,8 @@ import pytest
 
 import dask_hosts
 from commands import Call
-from pyopbench.run.fleet import connection, plan_folder
+from pyopbench.engine.fleet import folder as fleet_folder
+from pyopbench.engine.fleet import scheduler
 
 LOOPBACK = ("--scheduler", "tcp://127.0.0.1:1")
 
@@ -21,7 +22,7 @@ def _unconnected(monkeypatch: pytest.MonkeyPatch) -> None:
     def connect(*_: object, **__: object) -> None:
         raise AssertionError("it was connected to")
 
-    monkeypatch.setattr(connection.Connection, "__init__", connect)
+    monkeypatch.setattr(scheduler.Scheduler, "__init__", connect)
 
 
 @pytest.mark.usefixtures("_unconnected")
@@ -31,13 +32,13 @@ def test_an_address_that_may_not_be_spoken_to_is_refused_with_the_reason(
     command: tuple[str, ...], address: str, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    plan_folder.create(tmp_path / "fleet", fleet_plan())
+    fleet_folder.create(tmp_path / "fleet", fleet_plan())
     ended = call("fleet", *command, "--scheduler", address)
     assert ended.code == 2
     assert address in ended.err
 
 
-def fleet_plan() -> plan_folder.FleetPlan:
+def fleet_plan() -> fleet_folder.FleetPlan:
     import fleet_fakes
 
     return fleet_fakes.plan(4)
@@ -91,7 +92,7 @@ def test_a_slip_is_found_before_any_host_is_asked(words: tuple[str, ...], receiv
 
 @pytest.mark.usefixtures("_unconnected")
 def test_a_folder_that_holds_a_fleet_is_not_begun_again(call: Call, tmp_path: Path) -> None:
-    plan_folder.create(tmp_path / "fleet", fleet_plan())
+    fleet_folder.create(tmp_path / "fleet", fleet_plan())
     ended = call("fleet", "run", "double", "--out", tmp_path / "fleet", *LOOPBACK)
     assert ended.code == 2
     assert "resume" in ended.err
@@ -115,8 +116,8 @@ def test_a_file_that_was_changed_since_is_not_sent(call: Call, tmp_path: Path, m
     Path("my_op.py").write_text("x = 1\n", encoding="utf-8")
     import fleet_fakes
 
-    files = [plan_folder.PlannedFile(text="my_op.py", sha256="0" * 64)]
-    plan_folder.create(tmp_path / "fleet", fleet_fakes.plan(4, files=files))
+    files = [fleet_folder.PlannedFile(text="my_op.py", sha256="0" * 64)]
+    fleet_folder.create(tmp_path / "fleet", fleet_fakes.plan(4, files=files))
     assert call("fleet", "resume", "fleet", *LOOPBACK).code == 2
 
 
@@ -135,17 +136,18 @@ def test_a_fleet_from_command_to_merged_results(
     out, scheduler = tmp_path / "fleet", ("--scheduler", cluster.scheduler_address)
     sent = tmp_path / "my_op.py"
     sent.write_text("x = 1\n", encoding="utf-8")
-    words = (f"{sent}:f", "--input", "np.zeros(3)", "--seed", "3", "--shards", "4", "--send", sent, "--out", out)
+    of_run = (f"{sent}:f", "--input", "np.zeros(3)", "--settings", "seed=3")
+    words = (*of_run, "--shards", "4", "--send", sent, "--out", out)
     ended = call("fleet", "run", *words, *scheduler)
     assert ended.code == 0, ended.err
     assert str(out / "merged") in ended.out
-    plan = plan_folder.read_plan(out)
-    assert plan.words == [f"{sent}:f", "--input", "np.zeros(3)", "--seed", "3"]
+    plan = fleet_folder.read_plan(out)
+    assert plan.words == [*of_run]
     assert plan.own_words == [f"{sent}:f", "--input", "np.zeros(3)"]
 
     monkeypatch.setenv("FAKE_SHARD_BAD", "a=--wrong")
     ended = call("fleet", "resume", out, "--without-host", "b", *scheduler)
-    assert {arrival.host for arrival in plan_folder.arrivals(out).values()} == {"a"}
+    assert set(fleet_folder.arrivals(out).values()) == {"a"}
     assert ended.code in (0, 1)
     assert str(out / "merged-2") in ended.out
 

@@ -15,7 +15,7 @@ import stored
 from histories import CHANGED, KEYS, commit, stepped, write_asv, write_commits
 from pairs import write_run, write_versions
 from pyopbench.cli import app, history
-from pyopbench.results import versions as measured
+from pyopbench.store import run_sides
 
 LABELS = ("2.15.1", "2.16.2", "2.17.1", "2.18.1", "2.19.1", "2.20.0", "2.21.0")
 SLOWER = {label: {"factors": {CHANGED: 1.2}} for label in LABELS[4:]}
@@ -152,11 +152,11 @@ def test_a_re_run_that_was_killed_is_begun_again_or_gone_on_with(call, tmp_path,
 
 def test_another_case_between_the_same_moments_has_a_re_run_of_its_own(call, tmp_path, monkeypatch, versions):
     place = tmp_path / "results/history/reruns/2.18.1-2.19.1"
-    named = measured.named(place, ["2.18.1", "2.19.1"])
-    for one in named:
-        environment = {**stored.ENVIRONMENT, "tensorflow": one.tf}
-        write_run(one.folder, [key for key in KEYS if key != CHANGED], environment=environment)
-    measured.write(place, named)
+    sides = run_sides.name_sides(place, [run_sides.Side(label="", tf=version) for version in ("2.18.1", "2.19.1")])
+    for side in sides:
+        environment = {**stored.ENVIRONMENT, "tensorflow": side.tf}
+        write_run(side.folder, [key for key in KEYS if key != CHANGED], environment=environment)
+    run_sides.write(place, sides)
     again = Reruns(monkeypatch, 1.2)
     assert call(versions, "--confirm")[0] == 1
     (command,) = again.commands
@@ -207,5 +207,5 @@ def test_thousands_of_warnings_are_counted_and_not_listed(call, tmp_path, monkey
     assert code == 0
     *listed, last = err.splitlines()
     assert [line.partition(":")[0] for line in listed] == ["warning"] * 2
-    stored_ones = json.loads((tmp_path / history.USUAL_FOLDER / "history.json").read_text(encoding="utf-8"))["warnings"]
+    stored_ones = json.loads((tmp_path / "results/history/history.json").read_text(encoding="utf-8"))["warnings"]
     assert last == f"and {len(stored_ones) - 2} more warnings, all in history.json"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from commands import Call
-from pyopbench.core.errors import BadInput
-from pyopbench.run import environments, planning
+from pyopbench.engine import environments
+from pyopbench.model.errors import BadInput
 
 VERSION = environments.locked()[-1]
 SAID = f"installing TensorFlow {VERSION} into the cache: about {environments.INSTALLED_GB:.1f} GB"
@@ -22,7 +22,7 @@ def _nothing_is_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
         raise BadInput("no index can be reached")
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(environments, "available", environments.locked)
+    monkeypatch.setattr(environments, "available", lambda python: environments.locked())
     monkeypatch.setattr(environments, "_make", refuse)
 
 
@@ -38,7 +38,7 @@ def test_what_is_there_is_not_mentioned(call: Call, tmp_path: Path, monkeypatch:
         raise BadInput("no worker today")
 
     monkeypatch.setattr(environments, "_is_whole", lambda folder: True)
-    monkeypatch.setattr(planning, "python_of", refuse)
+    monkeypatch.setattr(environments, "python_of", refuse)
     ended = call("run", "double", "--tf", VERSION, "--out", tmp_path / "out")
     assert (ended.code, ended.err.splitlines()) == (2, ["error: no worker today"])
 
@@ -47,4 +47,4 @@ def test_two_versions_take_twice_as_much(call: Call, tmp_path: Path) -> None:
     older = environments.locked()[-2]
     ended = call("run", "double", "--tf", VERSION, "--tf", older, "--tf", VERSION, "--out", tmp_path / "out")
     both = f"about {2 * environments.INSTALLED_GB:.1f} GB"
-    assert ended.err.splitlines()[0] == f"installing TensorFlow {VERSION} and {older} into the cache: {both}"
+    assert ended.err.splitlines()[0] == f"installing TensorFlow {VERSION} and TensorFlow {older} into the cache: {both}"

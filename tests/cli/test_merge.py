@@ -7,21 +7,22 @@ from pathlib import Path
 import pytest
 
 import sharded
+import stored
 from commands import Call
-from pyopbench.results import store
-from pyopbench.run import start
+from pyopbench.engine import git
+from pyopbench.store import run_folder
 
 
 @pytest.fixture(autouse=True)
 def _at_no_commit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(start, "_commit", lambda: {"commit": None, "dirty": None})
+    monkeypatch.setattr(git, "commit_of_package", lambda: {"commit": None, "dirty": None})
 
 
 def test_shards_become_a_run_that_is_reported(tmp_path: Path, call: Call) -> None:
     shards = sharded.write_shards(tmp_path)
     ended = call("merge", *shards, "--out", tmp_path / "merged")
     assert ended.code == 0
-    assert store.read_run(tmp_path / "merged")["merged"]["missing"] == []
+    assert stored.read_run(tmp_path / "merged")["merged"]["missing"] == []
     assert call("report", tmp_path / "merged").code == 0
     assert call("check", tmp_path / "merged").code == 0
 
@@ -38,9 +39,9 @@ def test_holes_that_are_allowed_are_named(tmp_path: Path, call: Call) -> None:
     shards = sharded.write_shards(tmp_path)
     ended = call("merge", *shards[:3], "--out", tmp_path / "merged", "--allow-missing")
     assert ended.code == 0
-    [unit] = store.read_run(shards[3])["shard"]["parts"][3]
+    [unit] = stored.read_run(shards[3])["shard"]["parts"][3]
     assert unit.split("/")[0] in ended.out
-    assert store.read_run(tmp_path / "merged")["merged"]["missing"] == [4]
+    assert stored.read_run(tmp_path / "merged")["merged"]["missing"] == [4]
 
 
 def test_no_shard_is_nothing_measured(tmp_path: Path, call: Call) -> None:
@@ -52,10 +53,10 @@ def test_no_shard_is_nothing_measured(tmp_path: Path, call: Call) -> None:
 def test_a_merged_run_is_not_resumed(tmp_path: Path, call: Call) -> None:
     shards = sharded.write_shards(tmp_path)
     call("merge", *shards, "--out", tmp_path / "merged")
-    before = (tmp_path / "merged" / store.SAMPLES_FILE).read_bytes()
+    before = (tmp_path / "merged" / run_folder.SAMPLES_FILE).read_bytes()
     ended = call("resume", tmp_path / "merged")
     assert ended.code == 2
-    assert (tmp_path / "merged" / store.SAMPLES_FILE).read_bytes() == before
+    assert (tmp_path / "merged" / run_folder.SAMPLES_FILE).read_bytes() == before
 
 
 def test_runs_of_several_machines_are_not_compared_as_if_of_one(tmp_path: Path, call: Call) -> None:
@@ -72,8 +73,8 @@ def test_runs_of_several_machines_are_not_compared_as_if_of_one(tmp_path: Path, 
         (["--shard", "5/4"], "'5/4'"),
         (["--shard", "1/4", "--threads", "2"], "--threads 2 with --shard"),
         (["--shard", "1/4", "--rev", "HEAD"], "--shard 1/4 with --rev"),
-        (["--replicates", "2"], "--replicates 2 without --shard"),
-        (["--shard", "1/3", "--replicates", "2"], "3 shards with --replicates 2"),
+        (["--settings", "replicates=2"], "--settings replicates=2 without --shard"),
+        (["--shard", "1/3", "--settings", "replicates=2"], "3 shards with --settings replicates=2"),
     ],
 )
 def test_a_shard_that_cannot_be_is_refused_before_anything_is_planned(

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from pyopbench.cli.app import app
+from pyopbench.cli.app import make_app
 
 
 def test_it_names_what_it_wrote_and_the_next_commands(tmp_path: Path) -> None:
     path = tmp_path / "my_op.py"
-    result = CliRunner().invoke(app, ["new", "op", str(path), "--kernel"])
+    result = CliRunner().invoke(make_app(), ["new", "op", str(path), "--kernel"])
     assert result.exit_code == 0
     assert result.output.splitlines() == [
         f"written: {path}",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import io
+import json
+from typing import Literal
 
 import pytest
 from rich.console import Console
 
 from pyopbench.api import console as console_module
+from pyopbench.api.console import PrintableConsole
 from pyopbench.cli.output import print_table, say, say_error
-from pyopbench.core.errors import BadInput
+from pyopbench.model.errors import BadInput
 
 WIDTH = 20
 
@@ -60,7 +63,7 @@ def test_the_details_of_an_error_hang_behind_their_labels(
 ) -> None:
     console = console_of(terminal=terminal)
     monkeypatch.setattr(console_module, "err", console)
-    say_error(BadInput("what", received=[0], legal="one two three", next_step="again"))
+    say_error(BadInput("what", received=[0], legal="one two three", hint="again"))
     assert lines_of(console) == lines
 
 
@@ -88,6 +91,21 @@ def test_where_the_first_column_cannot_break_the_others_do_between_words() -> No
     assert isinstance(console.file, io.StringIO)
     _, _, *printed, _ = (line.rstrip() for line in console.file.getvalue().splitlines())
     assert [line.split() for line in printed] == [["numpy_function", "x"], ["yy"], ["zz"]]
+
+
+@pytest.mark.parametrize("color_system", [None, "standard"])
+def test_json_is_printed_as_rich_prints_it_in_ascii(color_system: Literal["standard"] | None) -> None:
+    """Without colours too, where it does not go line by line through `rich`."""
+    text = json.dumps({"long": "one two three four five six", "µ": ["\x07\x1b[31m", "[red]", 1e-07, None], "none": []})
+    files = io.StringIO(), io.StringIO()
+    ours, theirs = (
+        kind(file=file, width=WIDTH, force_terminal=color_system is not None, color_system=color_system)
+        for kind, file in zip((PrintableConsole, Console), files, strict=True)
+    )
+    ours.print_json(text)
+    theirs.print_json(text, ensure_ascii=True)
+    assert files[0].getvalue() == files[1].getvalue()
+    assert ("\x1b" in files[0].getvalue()) == (color_system is not None)
 
 
 def test_where_piped_a_line_stays_a_line() -> None:

@@ -10,14 +10,14 @@ import pytest
 from typer.testing import CliRunner
 
 from pipelines import ALL, BATCH, CURRENT, document
-from pyopbench.cli.app import app
-from pyopbench.core.arrangement import AUTOTUNE
-from pyopbench.core.errors import BadInput
+from pyopbench.cli.app import make_app
+from pyopbench.engine import pipeline
+from pyopbench.engine.pipeline import PipelineRequest
 from pyopbench.judge.pipeline import TrainingStep, judge
+from pyopbench.model.arrangement import AUTOTUNE
+from pyopbench.model.errors import BadInput
 from pyopbench.report.pipeline import report_of
-from pyopbench.results import pipeline_file
-from pyopbench.run import pipeline as measuring
-from pyopbench.run.pipeline_request import PipelineRequest
+from pyopbench.store import pipeline_file
 
 WIDTH = 80
 STORED = document({**{one.key: 1e-4 for one in ALL}, BATCH.key: 1e-5})
@@ -29,16 +29,16 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> list[PipelineRequest]:
     asked: list[PipelineRequest] = []
 
     def measure(request: PipelineRequest, tell: Any) -> dict[str, Any]:
-        tell(measuring.PipelineProgress("sampling", 0, "map", 12.0))
+        tell(pipeline.PipelineProgress("sampling", 0, "map", 12.0))
         asked.append(request)
         return STORED
 
-    monkeypatch.setattr(measuring, "measure", measure)
+    monkeypatch.setattr(pipeline, "measure", measure)
     return asked
 
 
 def invoke(*words: str) -> Any:
-    return CliRunner().invoke(app, ["pipeline", *words], env={"COLUMNS": str(WIDTH)})
+    return CliRunner().invoke(make_app(), ["pipeline", *words], env={"COLUMNS": str(WIDTH)})
 
 
 @pytest.mark.usefixtures("requests")
@@ -65,8 +65,8 @@ def test_options_reach_what_is_measured(requests: list[PipelineRequest]) -> None
         "--any-order",
         "--budget",
         "5s",
-        "--seed",
-        "3",
+        "--settings",
+        "seed=3",
     )
     assert invoke("sinh", *words).exit_code == 0
     (request,) = requests

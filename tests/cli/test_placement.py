@@ -9,13 +9,13 @@ import pytest
 from typer.testing import CliRunner
 
 from placement_files import document
-from pyopbench.cli.app import app
-from pyopbench.core.errors import BadInput
-from pyopbench.core.own_target import VARIABLE, brought
+from pyopbench.cli.app import make_app
+from pyopbench.engine import copies as copies_module
+from pyopbench.model.errors import BadInput
+from pyopbench.model.own_target import Target, brought
 from pyopbench.report.wording.counted_copies import place_text
-from pyopbench.results import counted_copies
-from pyopbench.results.counted_copies import rows_of
-from pyopbench.run import count_copies
+from pyopbench.store import counted_copies
+from pyopbench.store.counted_copies import rows_of
 
 WIDTH = 80
 
@@ -24,13 +24,13 @@ WIDTH = 80
 def counted(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Let the command count nothing and find this."""
     found = document()
-    monkeypatch.setattr(count_copies, "count", lambda wanted, tell: found)
+    monkeypatch.setattr(copies_module, "count", lambda wanted, tell: found)
     return found
 
 
 @pytest.mark.usefixtures("counted")
 def test_it_prints_a_table_that_fits_and_says_simulated() -> None:
-    done = CliRunner().invoke(app, ["placement", "sinh"], env={"COLUMNS": str(WIDTH)})
+    done = CliRunner().invoke(make_app(), ["placement", "sinh"], env={"COLUMNS": str(WIDTH)})
     assert done.exit_code == 0
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
     title = "sinh, forward, in a tf.function (simulated device)"
@@ -47,17 +47,17 @@ def test_it_prints_a_table_that_fits_and_says_simulated() -> None:
     assert max(map(len, done.stdout.splitlines())) <= WIDTH
 
 
-@pytest.mark.usefixtures("counted")
 def test_a_function_has_inputs_and_a_seed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(VARIABLE, "")
+    found: list[Target] = []
+    monkeypatch.setattr(copies_module, "count", lambda wanted, tell: found.append(brought()["gauss"]) or document())
     words = ["random:gauss", "--input", "np.float64(0)", "--seed-with", "random.seed({seed})"]
-    assert CliRunner().invoke(app, ["placement", *words]).exit_code == 0
-    assert brought()["gauss"].inputs == (words[2],)
+    assert CliRunner().invoke(make_app(), ["placement", *words]).exit_code == 0
+    assert [(target.inputs, target.seed_with) for target in found] == [((words[2],), words[-1])]
 
 
 def test_json_and_the_file_are_the_same_bytes(counted: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "placement.json"
-    done = CliRunner().invoke(app, ["placement", "--json", "--out", str(path)])
+    done = CliRunner().invoke(make_app(), ["placement", "--json", "--out", str(path)])
     assert done.stdout == path.read_text(encoding="utf-8")
     assert counted_copies.read(path) == counted
 
@@ -65,12 +65,12 @@ def test_json_and_the_file_are_the_same_bytes(counted: dict[str, Any], tmp_path:
 def test_what_could_not_be_counted_is_told_once_for_each_reason(counted: dict[str, Any]) -> None:
     failure = {"case": counted["rows"][0]["case"], "pinned": "host", "status": "crashed", "reason": "ended by SIGKILL"}
     counted["failures"] += [failure, {**failure, "pinned": "device"}]
-    done = CliRunner().invoke(app, ["placement"])
+    done = CliRunner().invoke(make_app(), ["placement"])
     assert done.exit_code == 0
     lost = [line for line in done.stdout.splitlines() if line.startswith("crashed")]
     assert lost == ["crashed  sinh/native call forward host and 1 more: ended by SIGKILL"]
     counted["failures"][0]["status"] = "wrong"
-    assert CliRunner().invoke(app, ["placement"]).exit_code == 1
+    assert CliRunner().invoke(make_app(), ["placement"]).exit_code == 1
 
 
 @pytest.mark.parametrize(
@@ -78,6 +78,6 @@ def test_what_could_not_be_counted_is_told_once_for_each_reason(counted: dict[st
     [["--device", "tpu"], ["--mode", "node"], ["--direction", "backward"], ["--axis", "device=gpu"]],
 )
 def test_what_cannot_be_counted_is_refused_before_anything_is_started(arguments: list[str]) -> None:
-    done = CliRunner().invoke(app, ["placement", *arguments])
+    done = CliRunner().invoke(make_app(), ["placement", *arguments])
     assert isinstance(done.exception, BadInput)
     assert done.exception.exit_code == 2

@@ -17,8 +17,7 @@ from commands import noisy_results
 from judgements import decision
 from pyopbench.cli import app
 from pyopbench.cli.report import MOST_LAUNCHES_ASKED, next_command, retry_commands
-from pyopbench.core.model import BASELINE as TODAY
-from pyopbench.judge.bars import Unknown
+from pyopbench.judge.decision import Unknown
 from pyopbench.judge.findings import (
     BaselineFailed,
     BaselineNotMeasured,
@@ -26,11 +25,16 @@ from pyopbench.judge.findings import (
     BeyondMeasured,
     DtypeNotCalled,
     MeasuredGain,
+    MoreLaunches,
+    MoreMachines,
     NoCandidate,
+    SecondLaunch,
     StillOpen,
 )
-from pyopbench.judge.settling import MoreLaunches, MoreMachines, SecondLaunch
+from pyopbench.model.case import BASELINE as TODAY
 from pyopbench.report import decisions_json
+from pyopbench.store.content import UNKNOWN_OP, Catalogue, Settings
+from pyopbench.store.run_sides import open_run
 
 COLUMNS = 80
 MINE = ("mine.py:f", "--input", "np.ones((2, 3))")
@@ -42,7 +46,9 @@ def results(tmp_path: Path) -> Path:
 
 
 def invoke(*arguments: object, **environment: str):
-    return CliRunner().invoke(app.app, [str(one) for one in arguments], env={"COLUMNS": str(COLUMNS), **environment})
+    return CliRunner().invoke(
+        app.make_app(), [str(one) for one in arguments], env={"COLUMNS": str(COLUMNS), **environment}
+    )
 
 
 def test_help_groups_commands_and_tells_exit_codes():
@@ -54,7 +60,7 @@ def test_help_groups_commands_and_tells_exit_codes():
     assert max(map(len, shown.splitlines())) <= COLUMNS
 
 
-@pytest.mark.parametrize("command", [one.name or one.callback.__name__ for one in app.app.registered_commands])
+@pytest.mark.parametrize("command", [one.name or one.callback.__name__ for one in app.make_app().registered_commands])
 def test_help_names_every_option_in_full(command):
     shown = invoke(command, "--help")
     assert shown.exit_code == 0
@@ -106,7 +112,7 @@ def test_an_own_op_is_tried_with_its_inputs_by_a_command_of_its_own(results):
     run = SimpleNamespace(own=own, counted_copies=None)
     judgement = SimpleNamespace(decisions=decisions, run=run, requires=("savedmodel", "xla", "gpu"))
     tried = ["--probe", "xla,savedmodel", "--variant", "traced,njit", "--out", str(results / "probes.json")]
-    commands = [shlex.split(one) for one in retry_commands(judgement, [results])]
+    commands = [shlex.split(one) for one in retry_commands(judgement, [open_run(results)])]
     assert commands == [
         ["pyopbench", "probe", "--op", "sinh", "--op", "mine.py", *tried],
         ["pyopbench", "probe", "--op", *own["f"], *tried],
@@ -114,7 +120,8 @@ def test_an_own_op_is_tried_with_its_inputs_by_a_command_of_its_own(results):
         ["pyopbench", "report", str(results), "--require", "savedmodel,xla,gpu"],
     ]
     judgement.run.counted_copies = {}  # which a command would write over
-    assert [one[1] for one in map(shlex.split, retry_commands(judgement, [results]))] == ["probe", "probe", "report"]
+    commands = [shlex.split(one) for one in retry_commands(judgement, [open_run(results)])]
+    assert [words[1] for words in commands] == ["probe", "probe", "report"]
 
 
 SAVES = MeasuredGain("native", 0.05, -0.02, 0.12, 4)
@@ -155,21 +162,24 @@ SAVES = MeasuredGain("native", 0.05, -0.02, 0.12, 4)
 )
 def test_every_undecided_answer_comes_with_one_command(results, reason, words):
     """It names the user's own op with its inputs, and has numbers that were measured."""
-    settings = {"budget_seconds": 150.0}
-    run = SimpleNamespace(own={"f": MINE}, catalogue={"ops": {"f": {}}}, cases=(), settings=settings)
+    settings = Settings(baseline=TODAY, launches=3, budget_seconds=150.0)
+    catalogue = Catalogue(ops={"f": UNKNOWN_OP}, variants={}, gradients={})
+    run = SimpleNamespace(own={"f": MINE}, catalogue=catalogue, cases=(), settings=settings)
     made = decision("f", action="undecided", choice=None, baseline=TODAY, reason=reason)
-    command = shlex.split(next_command(made, SimpleNamespace(run=run), [results]))
+    command = shlex.split(next_command(made, SimpleNamespace(run=run), [open_run(results)]))
     assert command == ["pyopbench", *(str(results) if word == "RUN" else word for word in words)]
     if words[0] in ("run", "report"):
-        parsed = typer.main.get_command(app.app)
+        parsed = typer.main.get_command(app.make_app())
         parsed.commands[words[0]].make_context(words[0], command[2:])
 
 
 def test_a_callback_that_noise_swallows_in_a_graph_is_measured_by_calls(results):
-    run = SimpleNamespace(own={"f": MINE}, catalogue={"ops": {}}, cases=(), settings={})
+    settings = Settings(baseline=TODAY, launches=3)
+    catalogue = Catalogue(ops={}, variants={}, gradients={})
+    run = SimpleNamespace(own={"f": MINE}, catalogue=catalogue, cases=(), settings=settings)
     reason = BaselineTooNoisy(TODAY, 1, -1e-5, None, None, 3)
     made = decision("f", action="undecided", choice=None, baseline=TODAY, reason=reason, mode="node")
-    command = shlex.split(next_command(made, SimpleNamespace(run=run), [results]))
+    command = shlex.split(next_command(made, SimpleNamespace(run=run), [open_run(results)]))
     assert command == ["pyopbench", "run", *MINE, "--mode", "call", "--baseline", TODAY]
 
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 import stored
-from commands import Call, begin, groups, json_refused, told
+from commands import Call, begin, groups, told
 from places import FAKE_WORKER_COMMAND
 from pyopbench.cli import resume
+from pyopbench.engine import measure, probe, stored_run, worker_process
 from pyopbench.judge import judge
-from pyopbench.results import store, versions
-from pyopbench.run import conduct, probe, start, worker_process
+from pyopbench.store import run_sides
 
 
 @pytest.mark.usefixtures("_no_worker")
@@ -29,7 +29,7 @@ def test_what_is_no_run_is_refused(call: Call, folder: str) -> None:
         "not a folder of results: it has no run.json",
         received=folder,
         legal="a folder written by `pyopbench run`",
-        next_step="name the folder that contains run.json",
+        hint="name the folder that contains run.json",
     )
 
 
@@ -75,19 +75,8 @@ def test_the_name_of_an_op_is_refused(call: Call, tmp_path: Path) -> None:
         "a run is resumed as it was planned, so you cannot choose other ops",
         received="sinh",
         legal="your own ops of that run: my_op.py, my_module.py:function or package.module:function",
-        next_step=f"pyopbench resume {folder}, or a new run for other ops",
+        hint=f"pyopbench resume {folder}, or a new run for other ops",
     )
-
-
-@pytest.mark.usefixtures("_no_worker")
-def test_json_of_several_versions_is_refused(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    named = versions.named(tmp_path, ["2.21.0", "2.21.0"])
-    for one in named:
-        stored.write(one.folder, stored.run([stored.case("native")]), [])
-    versions.write(tmp_path, named)
-    ended = call("resume", tmp_path, "--json")
-    assert (ended.code, ended.out) == (2, "")
-    assert ended.err == json_refused(f"--json with {tmp_path}")
 
 
 def test_a_run_that_is_continued_says_what_it_is_judged_by(
@@ -124,7 +113,7 @@ def test_the_command_that_an_interrupted_run_prints_resumes_it_with_its_own_op(
     file.write_text("def body(x):\n    return x\n", encoding="utf-8")
     folder = tmp_path / "a run"
     with monkeypatch.context() as patch:
-        patch.setattr(conduct, "measure_together", interrupt)
+        patch.setattr(measure, "measure_runs", interrupt)
         ended = call("run", f"{file}:body", "--input", "np.ones(3)", "--launches", 2, "--out", folder)
     assert (ended.code, ended.out) == (130, "")
     words = printed_command(ended.err)
@@ -151,9 +140,9 @@ def test_a_run_that_is_interrupted_while_it_probes_can_be_resumed(
 WITH_FAKE_WORKER = f"""
 import sys
 from pyopbench.cli import app
-from pyopbench.run import start, worker_process
+from pyopbench.engine import stored_run, worker_process
 worker_process.COMMAND = {FAKE_WORKER_COMMAND!r}
-start.require_resumable = lambda folder: None  # the fake worker's variants are in no folder
+stored_run.require_resumable = lambda *_: None  # the fake worker's variants are in no folder
 app.main()
 """
 
@@ -170,16 +159,16 @@ def test_a_killed_run_keeps_what_is_finished_and_is_completed_by_resuming(
     killed.kill()
     killed.communicate(timeout=60)
     assert killed.returncode == -signal.SIGKILL
-    assert store.read_lines(folder)[0][: len(lines)] == lines
+    assert stored.read_lines(folder)[: len(lines)] == lines
     assert (1, stored.group(size=2)) not in groups(folder)
 
     monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
     monkeypatch.setenv("FAKE_WORKER_HEALED", "1")
-    conduct.measure(folder, judge.Judging("well", 0.03), conduct.Listener())
+    measure.measure(run_sides.open_run(folder), judge.Judging("well", 0.03), measure.Listener())
     # What comes before the group that hangs may have been finished by then; the rest is done by a launch after that.
     assert sorted(group for _, group in groups(folder)) == sorted(2 * [stored.group(size=size) for size in sizes])
     assert len(set(groups(folder))) == 6
-    assert not [line for line in store.read_lines(folder)[0] if line.get("failures")]
+    assert not [line for line in stored.read_lines(folder) if line.get("failures")]
 
 
 def test_no_version_is_installed_because_a_file_names_it(
@@ -187,9 +176,9 @@ def test_no_version_is_installed_because_a_file_names_it(
 ) -> None:
     """Nobody is asked where nobody can answer; --yes is the answer of a script."""
     monkeypatch.setattr("platformdirs.user_cache_dir", lambda name, appauthor: str(tmp_path / "cache"))
-    monkeypatch.setattr(start, "require_resumable", lambda folder: None)
+    monkeypatch.setattr(stored_run, "require_resumable", lambda *_: None)
     asked: list[Path] = []
-    monkeypatch.setattr(resume, "measure_and_report", lambda folder, *options, **more: asked.append(folder) or 0)
+    monkeypatch.setattr(resume, "measure_and_report", lambda run, *options, **more: asked.append(run.folder) or 0)
     content = stored.run([stored.case("well")])
     folder = stored.write(tmp_path / "run", {**content, "settings": {**content["settings"], "tf": "2.21.0"}}, [])
     assert call("resume", folder).code == 2

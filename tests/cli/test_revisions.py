@@ -13,16 +13,17 @@ from pathlib import Path
 
 import pytest
 
-from action_steps import measure_inputs, run_step
-from commands import Call, Ended, groups, told
+import stored
+from commands import Call, Ended, groups
 from op_projects import project
 from places import FAKE_WORKER_COMMAND
 from processes import left_in
-from pyopbench.compare.gate import read_gate
-from pyopbench.report.wording import gate as wording
-from pyopbench.results import store, versions
-from pyopbench.run import next_step, sweeps
+from pyopbench.engine import environments, next_step, sweeps
+from pyopbench.judge.comparison import gate as wording
+from pyopbench.judge.comparison.gate import read_gate
+from pyopbench.store import run_folder, run_sides
 from repositories import commit, git
+from workflow_steps import measure_inputs, run_step
 
 __all__ = ["project"]
 FILES = ("comment.md", "gate.json", "junit.xml")
@@ -42,18 +43,18 @@ def test_revisions_are_measured_by_turns_in_worktrees_that_are_gone_afterwards(
 ) -> None:
     ended = run(call, tmp_path / "run", "HEAD~1", "HEAD")
     assert ended.code in (0, 3), ended.err
-    found = versions.read(tmp_path / "run")
+    found = run_sides.read(tmp_path / "run")
     assert [one.label for one in found] == ["HEAD~1", "HEAD", "HEAD~1-2"]
-    assert [one.revision.twin for one in found if one.revision] == [False, False, True]
+    assert [one.is_control for one in found] == [False, False, True]
     for one in found:
         assert {launch for launch, _ in groups(one.folder)} == {0, 1, 2, 3}
         assert one.revision is not None
-        assert store.read_run(one.folder)["revision"]["commit"] == one.revision.commit
+        assert stored.read_run(one.folder)["revision"]["commit"] == one.revision.commit
     assert worktrees(project) == 0
     assert all((tmp_path / "run" / name).stat().st_size for name in FILES)
     assert "HEAD~1 (" in ended.out
     gate = read_gate(tmp_path / "run", 0.03, 0.03)
-    assert {wording.twins_text(gate), wording.reach_text(gate)} <= {*ended.out.splitlines()}
+    assert {gate.control_text(), gate.reach_text()} <= {*ended.out.splitlines()}
     assert (tmp_path / "run" / "comment.md").read_text(encoding="utf-8").count("\n") <= 30
 
 
@@ -101,8 +102,8 @@ def test_a_revision_that_cannot_be_measured_is_said_and_the_others_go_on(
     assert ended.code == 1
     warnings = [line for line in ended.err.splitlines() if line[:8] == "warning:"]
     assert warnings == [f"warning: HEAD~1 is not measured: {problem}"]
-    assert ended.out.splitlines()[0] == "Failed: 1 revision cannot be measured."
-    assert [one.label for one in versions.read(tmp_path / "run")] == ["HEAD~2", "HEAD", "HEAD~2-2"]
+    assert ended.out.splitlines()[0] == "Failed: 1 side cannot be measured."
+    assert [one.label for one in run_sides.read(tmp_path / "run")] == ["HEAD~2", "HEAD", "HEAD~2-2"]
     assert not (tmp_path / "run" / "rev-2").exists()
 
 
@@ -119,7 +120,7 @@ def test_uncommitted_changes_are_a_revision(call: Call, project: Path, tmp_path:
     (project / "value").write_text("3", encoding="utf-8")
     ended = run(call, tmp_path / "run", "HEAD", "WORKTREE")
     assert "expected 1, got 3" in ended.out
-    version = versions.read(tmp_path / "run")[1]
+    version = run_sides.read(tmp_path / "run")[1]
     assert version.revision is not None
     assert version.revision.dirty
     assert wording.name_text(version) in ended.out.splitlines()
@@ -131,8 +132,8 @@ def test_all_revisions_are_looked_at_together(call: Call, project: Path, tmp_pat
     ended = call("run", "mine.py", *named, "--quick", "--launches", "8", "--out", tmp_path / "run")
     assert ended.code in (0, 3), ended.err
     looks = [
-        [line["open"] for line in store.read_lines(one.folder)[0] if line["kind"] == "look"]
-        for one in versions.read(tmp_path / "run")
+        [line["open"] for line in stored.read_lines(one.folder) if line["kind"] == "look"]
+        for one in run_sides.read(tmp_path / "run")
     ]
     assert looks[0]
     assert looks == [looks[0]] * 3
@@ -156,14 +157,14 @@ def test_an_interrupted_run_is_resumed_in_the_worktrees_that_it_left(
         interrupted.setattr(sweeps.Sweeps, "next", interrupt)
         assert run(call, folder, "HEAD~1", "HEAD").code == 130
     assert worktrees(project) == 2
-    parts = [one.folder for one in versions.read(folder)]
-    kept = [(part / store.SAMPLES_FILE).read_bytes() for part in parts]
+    parts = [one.folder for one in run_sides.read(folder)]
+    kept = [(part / run_folder.SAMPLES_FILE).read_bytes() for part in parts]
     without = call("resume", folder)
     assert (without.code, without.err.splitlines()[0]) == (2, "error: the run has an op of yours")
     resumed = call("resume", folder, "mine.py")
     assert resumed.code in (0, 3), resumed.err
     for part, before in zip(parts, kept, strict=True):
-        content = (part / store.SAMPLES_FILE).read_bytes()
+        content = (part / run_folder.SAMPLES_FILE).read_bytes()
         assert content.startswith(before)
         assert len(content) > len(before)
     assert worktrees(project) == 0
@@ -178,9 +179,9 @@ def test_an_interrupted_run_is_resumed_in_the_worktrees_that_it_left(
 WITH_FAKE_WORKER = f"""
 import sys
 from pyopbench.cli import app
-from pyopbench.run import start, worker_process
+from pyopbench.engine import stored_run, worker_process
 worker_process.COMMAND = {FAKE_WORKER_COMMAND!r}
-start.require_known = lambda *_: None  # the fake worker's variants are in no folder
+stored_run.require_known = lambda *_: None  # the fake worker's variants are in no folder
 app.main()
 """
 
@@ -210,7 +211,7 @@ def test_a_killed_parent_leaves_what_it_measured_and_worktrees_that_resume_uses(
     killed.kill()
     killed.communicate(timeout=60)
     assert killed.returncode == -signal.SIGKILL, said
-    parts = [one.folder for one in versions.read(folder)]
+    parts = [one.folder for one in run_sides.read(folder)]
     before = [groups(part) for part in parts]
     assert all(before)
     assert worktrees(project) == 2
@@ -224,13 +225,13 @@ def test_a_killed_parent_leaves_what_it_measured_and_worktrees_that_resume_uses(
 
 KILLED_WHEN_IT_COMPARES = """
 import os
-from pyopbench.run import start_revisions
-real = start_revisions._Kept.compare
+from pyopbench.engine import sides
+real = sides._FirstValues.compare
 def compare(kept, worker, plan):
     real(kept, worker, plan)
     assert any(kept._folder.iterdir())
     os.kill(os.getpid(), 9)
-start_revisions._Kept.compare = compare
+sides._FirstValues.compare = compare
 """
 
 
@@ -282,22 +283,21 @@ def test_a_killed_worker_is_replaced_and_nothing_measured_is_lost(
     ended = run(call, tmp_path / "run", "HEAD~1", "HEAD")
     assert not marked.exists()
     assert ended.code in (0, 3), ended.err
-    found = [one.folder for one in versions.read(tmp_path / "run")]
+    found = [one.folder for one in run_sides.read(tmp_path / "run")]
     assert all(len({launch for launch, _ in groups(part)}) == 4 for part in found)
-    lost = [line for part in found for line in store.read_lines(part)[0] if line["kind"] == "lost"]
+    lost = [line for part in found for line in stored.read_lines(part) if line["kind"] == "lost"]
     assert [line["failures"] for line in lost] == [[]]
     assert worktrees(project) == 0
 
 
-def test_revisions_beside_versions_of_tensorflow_are_refused(call: Call, project: Path, tmp_path: Path) -> None:
-    ended = run(call, tmp_path / "run", "HEAD", more=("--tf", "2.21.0"))
-    assert ended.code == 2
-    assert ended.err == told(
-        "a run compares either revisions or TensorFlow versions",
-        received="--rev HEAD with --tf 2.21.0",
-        legal="--rev with the installed TensorFlow, or --tf",
-        next_step="use --rev in a separate environment for each TensorFlow",
-    )
+def test_revisions_are_compared_on_each_environment(
+    call: Call, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(environments, "python_of", lambda environment: Path(sys.executable))
+    ended = run(call, tmp_path / "run", "HEAD~1", "HEAD", more=("--tf", "2.21.0"))
+    assert ended.code in (0, 3), ended.err
+    labels = [side.label for side in run_sides.read(tmp_path / "run")]
+    assert labels == ["HEAD~1 2.21.0", "HEAD 2.21.0", "HEAD~1 2.21.0-2"]
 
 
 @pytest.mark.parametrize(
@@ -316,8 +316,8 @@ def test_few_cases_are_looked_at_from_four_launches_on(call: Call, project: Path
     words = ("--rev", "HEAD~1", "--rev", "HEAD", "--quick", "--launches", "8")
     ended = call("run", "mine.py", *words, "--out", tmp_path / "run")
     assert ended.code in (0, 3), ended.err
-    for one in versions.read(tmp_path / "run"):
-        lines, _ = store.read_lines(one.folder)
+    for one in run_sides.read(tmp_path / "run"):
+        lines = stored.read_lines(one.folder)
         looks = [line["launch"] for line in lines if line["kind"] == "look"]
         assert looks
         assert min(looks) >= next_step.LEAST_FOR_LOOK

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from pyopbench.cli.app import app
-from pyopbench.core.errors import BadInput
+from pyopbench.cli.app import make_app
+from pyopbench.model.errors import BadInput
 
 SITE = "import tensorflow as tf\ndef f(x):\n    return x[1]\ny = tf.numpy_function(f, [1], tf.float32)\n"
 
@@ -23,7 +23,7 @@ def source(tmp_path: Path) -> Path:
 
 
 def test_sites_and_broken_files_are_listed_with_exit_code_0(source: Path) -> None:
-    done = CliRunner().invoke(app, ["scan", str(source.parent)])
+    done = CliRunner().invoke(make_app(), ["scan", str(source.parent)])
     assert done.exit_code == 0
     first, site, *_ = lines = done.stdout.splitlines()
     assert (first, site) == (str(source), "  4:5  numpy_function of f in <module>")
@@ -36,7 +36,7 @@ def test_sites_and_broken_files_are_listed_with_exit_code_0(source: Path) -> Non
 
 
 def test_json_has_a_version_and_every_field(source: Path) -> None:
-    done = CliRunner().invoke(app, ["scan", str(source), "--json"])
+    done = CliRunner().invoke(make_app(), ["scan", str(source), "--json"])
     content = json.loads(done.stdout)
     assert content["version"] == 1
     assert [(site["line"], site["kind"], site["gradient"]) for site in content["sites"]] == [
@@ -46,13 +46,13 @@ def test_json_has_a_version_and_every_field(source: Path) -> None:
 
 
 def test_a_draft_is_printed_or_written_and_never_over_another_file(source: Path, tmp_path: Path) -> None:
-    printed = CliRunner().invoke(app, ["scan", "--draft", f"{source}:4"])
+    printed = CliRunner().invoke(make_app(), ["scan", "--draft", f"{source}:4"])
     assert "return x[1]" in printed.stdout
     out = tmp_path / "ops" / "mine.py"
     out.parent.mkdir()
-    assert CliRunner().invoke(app, ["scan", "--draft", f"{source}:4", "--out", str(out)]).exit_code == 0
+    assert CliRunner().invoke(make_app(), ["scan", "--draft", f"{source}:4", "--out", str(out)]).exit_code == 0
     assert "OP = OwnOp(" in out.read_text()
-    again = CliRunner().invoke(app, ["scan", "--draft", f"{source}:4", "--out", str(out)])
+    again = CliRunner().invoke(make_app(), ["scan", "--draft", f"{source}:4", "--out", str(out)])
     assert isinstance(again.exception, BadInput)
 
 
@@ -60,6 +60,6 @@ def test_a_draft_is_printed_or_written_and_never_over_another_file(source: Path,
     "arguments", [[], ["missing"], [".", "--out", "a.py"], [".", "--draft", "a.py:1"], ["--draft", "a.py"]]
 )
 def test_bad_input_says_what_is_legal(arguments: list[str]) -> None:
-    done = CliRunner().invoke(app, ["scan", *arguments])
+    done = CliRunner().invoke(make_app(), ["scan", *arguments])
     assert isinstance(done.exception, BadInput)
     assert done.exception.exit_code == 2

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from pyopbench.catalogue.kernels.compiler import CannotCompile, compiler
-from pyopbench.catalogue.load import load_op
-from pyopbench.catalogue.own import load
-from pyopbench.cli.starting import start_op
-from pyopbench.core import own_target
-from pyopbench.core.discover import bring_own
-from pyopbench.core.errors import BadInput
-from pyopbench.prepare.prepare import prepare
+from pyopbench.cli.sources import start_op
+from pyopbench.model import own_target
+from pyopbench.model.discover import bring_own
+from pyopbench.model.errors import BadInput
+from pyopbench.ops.kernels.compiler import CannotCompile, compiler
+from pyopbench.ops.load import load_op
+from pyopbench.ops.own import load
+from pyopbench.worker.prepare.prepare import prepare
 from small_ops import case_of, put_in_place
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from commands import Call
-from pyopbench.cli import app
-from pyopbench.cli.threads import read_threads
-from pyopbench.core.errors import BadInput
-from pyopbench.run import host_lock
+from pyopbench.cli import run
+from pyopbench.cli.run import read_threads
+from pyopbench.engine import host_lock
+from pyopbench.model.errors import BadInput
 
 
 @pytest.mark.parametrize(("text", "numbers"), [("", ()), ("2", (2,)), ("4,1,2,2", (1, 2, 4))])
@@ -36,8 +36,8 @@ def test_calls_from_threads_are_measured_while_nobody_else_measures_on_the_machi
 ) -> None:
     planned("native")
     free: list[bool] = []
-    monkeypatch.setattr(app, "measure_beside", lambda *_: free.append(host_lock.is_free()))
-    words = ("--threads", "1,2", "--launches", 2, "--rounds", 2, "--until", "end", "--no-probes")
+    monkeypatch.setattr(run, "measure_beside", lambda *_: free.append(host_lock.is_free()))
+    words = ("--threads", "1,2", "--launches", 2, "--settings", "rounds=2", "--until", "end", "--no-probes")
     ended = call("run", "double", *words, "--out", tmp_path / "run")
     assert ended.code == 0, ended.err
     assert free == [False]

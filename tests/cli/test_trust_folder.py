@@ -12,8 +12,7 @@ import copied_files
 import placement_files
 import probe_files
 from commands import Call, told
-from pyopbench.core.ownership import trust
-from pyopbench.run import count_copies, measure_copies, probe
+from pyopbench.engine import copies, probe
 
 STRANGER = 54321
 
@@ -26,12 +25,11 @@ def measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     def put(module: Any, name: str, result: Any) -> None:
         monkeypatch.setattr(module, name, lambda *_: seen.append(name) or result)
 
-    put(count_copies, "count", placement_files.document())
-    put(measure_copies, "measure", copied_files.document(copied_files.row(1, 1e-4)))
+    put(copies, "count", placement_files.document())
+    put(copies, "measure_bridges", copied_files.document(copied_files.row(1, 1e-4)))
     put(probe, "try_all", probe_files.document(probe_files.row("xla", "native")))
     monkeypatch.setattr(probe, "all_attempts", lambda *wanted: [])
     monkeypatch.setattr("platformdirs.user_data_dir", lambda name, appauthor: str(tmp_path / "data"))
-    monkeypatch.setattr(trust, "everybody", False)
     return seen
 
 
@@ -49,8 +47,7 @@ def test_a_folder_of_another_user_is_written_into_only_where_it_is_trusted(
         assert refused.err == told(
             "the folder belongs to another user, so pyopbench does not write into it",
             received=f"{out.parent}, of user {owner}; you are {STRANGER}",
-            legal="a folder of your own",
-            next_step="use --out, copy the folder, or use --trust-folder to write into it anyway",
+            hint="use --out, copy the folder, or use --trust-folder to write into it anyway",
         )
         assert (measured, list(out.parent.iterdir())) == ([], [])
         assert call(command, "--trust-folder", "--out", out).code == 0

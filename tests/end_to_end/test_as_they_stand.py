@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from places import ROOT
-from pyopbench.catalogue.load import load_op, load_variants
-from pyopbench.catalogue.own.load import load_own
-from pyopbench.core import own_target
-from pyopbench.core.discover import bring_own
-from pyopbench.core.model import NO_GRADIENT, Case
-from pyopbench.prepare.prepare import prepare
+from pyopbench.model import own_target
+from pyopbench.model.case import NO_GRADIENT, Case
+from pyopbench.model.discover import bring_own
+from pyopbench.ops.load import load_op, load_variants
+from pyopbench.ops.own.load import load_own
+from pyopbench.worker.prepare.prepare import prepare
+
+pytestmark = pytest.mark.slow
 
 SCRIPT = ROOT / "tests" / "data" / "as_they_stand" / "training.py"
 BOXES = "np.sort(rng.random(({}, 2, 2), np.float32), axis=1).reshape(-1, 4) * 100"

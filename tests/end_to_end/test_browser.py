@@ -15,11 +15,11 @@ from full_matrix import OPS, full
 from hostile_names import OPS as HOSTILE_OPS
 from hostile_names import write_run
 from judgements import HOSTILE, hostile_report, plain, plain_report
-from pyopbench.core.model import MINIMUM_EFFECT
 from pyopbench.judge import judge
+from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.report import vega, write
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 MOST_BYTES = 8_000_000
 PATIENCE_SECONDS = 30.0

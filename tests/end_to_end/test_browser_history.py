@@ -11,10 +11,10 @@ import pytest
 
 import browsers
 from histories import CHANGED, commit, stepped, write_commits
-from pyopbench.compare.history import Options, read_history
+from pyopbench.judge.comparison.history import Options, read_history
 from pyopbench.report.history_page import html
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 PATIENCE_SECONDS = 30.0
 

@@ -29,15 +29,15 @@ from commands import CRASHED, ENVIRONMENT, REPORT, Call, Ended, begin, groups, n
 from places import ROOT
 from processes import is_gone
 from pyopbench.cli import output
-from pyopbench.core import formatting
-from pyopbench.core.errors import WorkerLost
-from pyopbench.core.model import Case, Failure
+from pyopbench.engine import measure, plan
+from pyopbench.engine import settings as usual
+from pyopbench.engine.measure import Ended as MeasuringEnded
+from pyopbench.engine.measure import Task, Tell
 from pyopbench.judge.judge import Judging, judge
-from pyopbench.report.wording.noise import noise_line
-from pyopbench.results import probes, store
-from pyopbench.run import conduct, planning, start
-from pyopbench.run.schedule import Ended as MeasuringEnded
-from pyopbench.run.schedule import Task, Tell
+from pyopbench.model import formatting
+from pyopbench.model.case import Case, Failure
+from pyopbench.model.errors import WorkerLost
+from pyopbench.store import probes, run_folder
 
 pytestmark = pytest.mark.long
 
@@ -52,7 +52,7 @@ def nothing_measured(received: str) -> str:
         "nothing was measured",
         received=received,
         legal="at least one case with a sample",
-        next_step="pyopbench verify shows what is wrong with each variant",
+        hint="pyopbench verify shows what is wrong with each variant",
     )
 
 
@@ -83,7 +83,8 @@ def test_a_bad_name_ends_at_once_with_what_is_legal(
     assert ended.out == ""
     lines = ended.err.splitlines()
     assert lines[0] == f"error: {what}"
-    assert [line.split(":")[0].strip() for line in lines[1:]] == ["received", "legal", "next"]
+    labels = [line.split(":")[0].strip() for line in lines[1:]]
+    assert labels == (["received", "next"] if what == "not a size" else ["received", "legal", "next"])
 
 
 @pytest.mark.usefixtures("_no_worker")
@@ -97,8 +98,8 @@ def test_an_unknown_op_is_answered_with_the_nearest(call: Call) -> None:
     [
         (["--budget", "soon"], "not a duration"),
         (["--budget", "0"], "not a duration"),
-        (["--case-timeout", "-1s"], "not a duration"),
-        (["--case-timeout", "9" * 400], "not a duration"),
+        (["--settings", "case_timeout=-1s"], "not a duration"),
+        (["--settings", "case_timeout=" + "9" * 400], "not a duration"),
         (["--min-effect", "0"], "not a share for --min-effect"),
         (["--min-effect", "1"], "not a share for --min-effect"),
         (["--min-effect", "nan"], "not a share for --min-effect"),
@@ -112,8 +113,10 @@ def test_an_unknown_op_is_answered_with_the_nearest(call: Call) -> None:
         (["--device", "tpu"], "unknown device"),
         (["--direction", "up"], "unknown direction"),
         (["--launches", "1"], "Invalid value for '--launches'"),
-        (["--rounds", "0"], "Invalid value for '--rounds'"),
-        (["--seed", "-1"], "Invalid value for '--seed'"),
+        (["--settings", "rounds=0"], "not a number for this setting"),
+        (["--settings", "seed=-1"], "not a number for this setting"),
+        (["--settings", "seeds=1"], "no such setting"),
+        (["--settings", "seed"], "a setting without a value"),
         (["--out", __file__], "the output folder cannot be written to"),
         (["--out", f"{__file__}/below"], "the output folder cannot be written to"),
         (["--nosuch"], "No such option: --nosuch"),
@@ -147,7 +150,7 @@ def test_a_run_is_never_overwritten(call: Call, tmp_path: Path) -> None:
         "the output folder already contains a run, and measured data is never overwritten",
         received=folder,
         legal="an empty or new folder",
-        next_step=f"choose another --out, or resume that run: pyopbench resume {folder}",
+        hint=f"choose another --out, or resume that run: pyopbench resume {folder}",
     )
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
@@ -163,12 +166,11 @@ def corrupt(folder: Path, name: str, content: bytes) -> Path:
 @pytest.mark.parametrize(
     ("name", "content", "place"),
     [
-        (store.RUN_FILE, b"", "run.json"),
-        (store.RUN_FILE, b"[]", "run.json"),
-        (store.RUN_FILE, b'{"schema": 99}', "run.json: 99"),
-        (store.RUN_FILE, b'{"schema": 1}', "run.json: missing run"),
-        (store.SAMPLES_FILE, b'{"kind": "launch"}\n', "samples.jsonl:1"),
-        (store.SAMPLES_FILE, b"\n{}\n", "samples.jsonl:1"),
+        (run_folder.RUN_FILE, b"", "run.json"),
+        (run_folder.RUN_FILE, b"[]", "run.json"),
+        (run_folder.RUN_FILE, b'{"run": 99}', "run.json"),
+        (run_folder.SAMPLES_FILE, b'{"kind": "launch"}\n', "samples.jsonl:1"),
+        (run_folder.SAMPLES_FILE, b"\n{}\n", "samples.jsonl:1"),
     ],
 )
 def test_corrupt_results_end_with_file_and_line(
@@ -183,15 +185,15 @@ def test_corrupt_results_end_with_file_and_line(
 def test_a_file_that_cannot_be_read_is_bad_input(call: Call, tmp_path: Path) -> None:
     """The samples are a folder: no content is wrong, but the system refuses to read it."""
     folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
-    (folder / store.SAMPLES_FILE).unlink()
-    (folder / store.SAMPLES_FILE).mkdir()
+    (folder / run_folder.SAMPLES_FILE).unlink()
+    (folder / run_folder.SAMPLES_FILE).mkdir()
     ended = call("report", folder)
     assert ended.code == 2
     assert ended.err == told(
         "samples cannot be read",
-        received=f"{folder / store.SAMPLES_FILE}: a folder",
+        received=f"{folder / run_folder.SAMPLES_FILE}: a folder",
         legal="a regular file that you can read, not a link",
-        next_step="replace the link with the file",
+        hint="replace the link with the file",
     )
 
 
@@ -202,7 +204,7 @@ def test_a_full_disk_ends_a_run_with_what_was_finished(
     fsync = os.fsync
 
     def fail_on_samples(descriptor: int) -> None:
-        if os.readlink(f"/proc/self/fd/{descriptor}").endswith(store.SAMPLES_FILE) and rooms.pop() == "none":
+        if os.readlink(f"/proc/self/fd/{descriptor}").endswith(run_folder.SAMPLES_FILE) and rooms.pop() == "none":
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         fsync(descriptor)
 
@@ -215,17 +217,18 @@ def test_a_full_disk_ends_a_run_with_what_was_finished(
         told(
             "cannot store what was just measured; what was stored before is kept",
             received="[Errno 28] No space left on device",
-            legal="a disk with free space, and a writable folder whose files are not links",
-            next_step="free some space or fix the permissions, then: pyopbench resume DIR",
+            hint="free some space or fix the permissions of the folder, whose files must not be links; "
+            "then: pyopbench resume DIR",
         )
     )
-    lines, warnings = store.read_lines(tmp_path / "run")
+    _, warnings = run_folder.read_lines(tmp_path / "run")
+    lines = stored.read_lines(tmp_path / "run")
     assert sorted(line["kind"] for line in lines) == sorted(before), "two workers prepare in any order"
     assert not warnings
     monkeypatch.setattr(os, "fsync", fsync)
     again = call("resume", tmp_path / "run")
     assert again.code == 0, again.err
-    kept, _ = store.read_lines(tmp_path / "run")
+    kept = stored.read_lines(tmp_path / "run")
     assert kept[: len(lines)] == lines
     assert launches_of(tmp_path / "run") == {stored.group(): 2}
 
@@ -241,24 +244,24 @@ def test_an_interrupt_while_planning_ends_with_its_exit_code(call: Call, monkeyp
     def interrupted(request: object, **_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(planning, "ask_once", interrupted)
+    monkeypatch.setattr(plan, "ask_once", interrupted)
     assert call("run", "sinh").code == 130
 
 
 def test_a_run_stores_its_settings(call: Call, planned: Callable[..., None], tmp_path: Path) -> None:
     planned()
-    options = "--launches 3 --rounds 1 --seed 7 --budget 2m --case-timeout 90s --quick"
+    options = "--launches 3 --settings rounds=1 --settings seed=7 --budget 2m --settings case_timeout=90s --quick"
     ended = call("run", "double", *options.split(), "--out", tmp_path / "run")
     assert ended.code == 0, ended.err
-    settings = store.read_run(tmp_path / "run")["settings"]
+    settings = stored.read_run(tmp_path / "run")["settings"]
     assert settings == {
         "seed": 7,
         "launches": 3,
         "first_rounds": 1,
         "rounds": 1,
         "until": "decided",
-        "block_seconds": start.QUICK.block_seconds,
-        "group_seconds": start.QUICK.group_seconds,
+        "block_seconds": usual.QUICK.block_seconds,
+        "group_seconds": usual.QUICK.group_seconds,
         "budget_seconds": 120.0,
         "case_timeout_seconds": 90.0,
         "memory_limit_bytes": None,
@@ -267,7 +270,7 @@ def test_a_run_stores_its_settings(call: Call, planned: Callable[..., None], tmp
         "quick": True,
         "baseline": "py_function_numpy",
     }
-    assert store.read_run(tmp_path / "run")["command"][:3] == ["pyopbench", "run", "double"]
+    assert stored.read_run(tmp_path / "run")["command"][:3] == ["pyopbench", "run", "double"]
 
 
 def test_progress_goes_to_stderr_and_results_to_stdout(
@@ -283,7 +286,7 @@ def test_progress_goes_to_stderr_and_results_to_stdout(
     assert progress[1] == "sweep 1 (2 workers), 1 of 1 groups"
     assert ended.out.splitlines()[0] == TITLE
     assert ended.out.endswith(f"report: {folder / 'report.html'}\n")
-    files = {*REPORT, store.RUN_FILE, store.SAMPLES_FILE, probes.FILE}
+    files = {*REPORT, run_folder.RUN_FILE, run_folder.SAMPLES_FILE, probes.FILE}
     assert files == {path.name for path in folder.iterdir()}
 
 
@@ -322,7 +325,7 @@ def test_a_wrong_variant_ends_a_run_and_its_report_with_1(
     assert ended.code == 1
     assert f"wrong  {stored.case('wrong')}\n" in ended.out
     assert "index [3]: expected 1.5, got 2.5" in ended.out
-    measured = {key for line in store.read_lines(tmp_path / "run")[0] for key in line.get("samples", {})}
+    measured = {key for line in stored.read_lines(tmp_path / "run") for key in line.get("samples", {})}
     assert measured == {stored.case("py_function_numpy"), stored.case("native")}
     again = call("report", tmp_path / "run", "--out", tmp_path / "again")
     assert (again.code, again.err) == (1, "")
@@ -343,7 +346,7 @@ def test_a_spent_budget_is_told(
     call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned()
-    whole = conduct.measure_together
+    whole = measure.measure_runs
 
     def measure_and_spend(tasks: Sequence[Task], tell: Tell, look: object = None) -> list[MeasuringEnded]:
         (task,) = tasks
@@ -351,7 +354,7 @@ def test_a_spent_budget_is_told(
         whole([replace(task, settings=replace(task.settings, launches=2, budget_seconds=None, until="end"))], tell)
         return [MeasuringEnded(2, "budget")]
 
-    monkeypatch.setattr(conduct, "measure_together", measure_and_spend)
+    monkeypatch.setattr(measure, "measure_runs", measure_and_spend)
     ended = call("run", "double", "--launches", 5, "--budget", "3s", "--out", tmp_path / "run")
     assert ended.err.splitlines()[-2] == "the budget of 3 s is spent after 2 of at most 5 launches"
 
@@ -367,7 +370,7 @@ def test_a_run_ends_when_nothing_is_left_to_resolve(
     assert ended.code == 0, ended.err
     *_, look, sampled = ended.err.splitlines()
     assert look == "after 3 launches: all 2 verdicts resolved; done"
-    lines, _ = store.read_lines(folder)
+    lines = stored.read_lines(folder)
     *_, progress, report = ended.out.splitlines()
     assert (progress, report) == (
         "after 3 launches: all 2 verdicts resolved",
@@ -415,10 +418,10 @@ def test_a_machine_that_was_too_noisy_is_told_with_the_answers(call: Call, tmp_p
         judge([noisy_results(tmp_path / name)], Judging("py_function_numpy", effect)).disturbance
         for name, effect in (("run", 0.03), ("other", 0.9))
     )
-    line = noise_line(noisy, 1, 1)
+    line = noisy.line_text(1, 1)
     assert line
     assert f"- {line}" in call("report", tmp_path / "run").out.splitlines()
-    assert not noise_line(quiet, 0, 1)
+    assert not quiet.line_text(0, 1)
     ended = call("report", tmp_path / "other", "--min-effect", 0.9)
     assert [line.rstrip() for line in ended.out.splitlines()] == [
         TITLE,
@@ -557,7 +560,7 @@ class Finished:
     @property
     def failures(self) -> dict[str, dict[str, Any]]:
         """Failures of launches, by variant."""
-        lines, _ = store.read_lines(self.folder)
+        lines = stored.read_lines(self.folder)
         return {failure["case"].split("/")[1]: failure for line in lines for failure in line.get("failures", ())}
 
 
@@ -580,15 +583,15 @@ def misbehave(folder: Path) -> Finished:
     """Run variants that misbehave in every way, next to some that do not."""
     variants = ",".join((*BEHAVING, *MISBEHAVING, "autograph"))
     axes = "--mode call --axis size=4 --direction forward,backward --baseline numpy_function --no-parts --no-probes"
-    options = f"{axes} --launches {LAUNCHES} --rounds 20 --until end"
-    arguments = ["negate", "--variant", variants, *options.split(), "--case-timeout", f"{TIMEOUT_SECONDS}s"]
+    options = f"{axes} --launches {LAUNCHES} --settings rounds=20 --until end"
+    arguments = ["negate", "--variant", variants, *options.split(), "--settings", f"case_timeout={TIMEOUT_SECONDS}s"]
     process = begin(PROGRAM, "run", *arguments, "--out", folder, until="sweep 1 (")
     while not groups(folder):
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     interrupted = Ended(process.returncode, out, err)
-    first, _ = store.read_lines(folder)
+    first = stored.read_lines(folder)
     were_gone = all(map(is_gone, workers_of(first)))
     require_whole(interrupted.code, ("resume", folder))
     return Finished(folder, interrupted, were_gone, first, program("resume", folder))
@@ -604,7 +607,7 @@ def test_a_misbehaving_variant_is_a_row_with_its_reason(misbehaved: Finished) ->
         "wrong_value": "wrong",
         "wrong_gradient": "wrong",
     }
-    assert failures["crashing"].pop("reason") in segmentation_faults(ROOT / "pyopbench" / "prepare")
+    assert failures["crashing"].pop("reason") in segmentation_faults(ROOT / "pyopbench" / "worker" / "prepare")
     assert {variant: failure["reason"] for variant, failure in failures.items() if "reason" in failure} == {
         "raising": "ValueError: raised by the body",
         "exiting": "the worker process ended with exit code 7",
@@ -619,13 +622,13 @@ def test_the_reason_of_a_crash_is_not_what_tensorflow_logs_anyway(misbehaved: Fi
 
 
 def test_what_cannot_be_is_a_row_with_its_reason(misbehaved: Finished) -> None:
-    skips = {skip["case"].split("/")[1]: skip for skip in store.read_run(misbehaved.folder)["skips"]}
+    skips = {skip["case"].split("/")[1]: skip for skip in stored.read_run(misbehaved.folder)["skips"]}
     assert skips["autograph"]["reason"] == "autograph needs a python body, and the op has none"
     assert skips["crashing"]["reason"] == "crashing is for forward cases only"
 
 
 def test_the_others_of_the_group_are_measured_in_every_launch(misbehaved: Finished) -> None:
-    lines = [line for line in store.read_lines(misbehaved.folder)[0] if line["kind"] == "group"]
+    lines = [line for line in stored.read_lines(misbehaved.folder) if line["kind"] == "group"]
     for line in lines:
         forward = line["group"].split("/")[1] == "forward"
         measured = [Case.from_id(key).variant for key in line["samples"]]
@@ -684,12 +687,12 @@ def test_an_interrupted_run_leaves_no_worker_behind(misbehaved: Finished) -> Non
 
 
 def test_a_resumed_run_holds_every_group_of_as_many_launches_as_were_asked_for(misbehaved: Finished) -> None:
-    assert store.read_lines(misbehaved.folder)[0][: len(misbehaved.first)] == misbehaved.first
+    assert stored.read_lines(misbehaved.folder)[: len(misbehaved.first)] == misbehaved.first
     assert launches_of(misbehaved.folder) == dict.fromkeys(GROUPS, LAUNCHES)
 
 
 def test_a_resumed_run_does_not_try_again_what_failed(misbehaved: Finished) -> None:
-    later = store.read_lines(misbehaved.folder)[0][len(misbehaved.first) :]
+    later = stored.read_lines(misbehaved.folder)[len(misbehaved.first) :]
     assert later
     assert not [line for line in later if line.get("failures")]
 
@@ -698,13 +701,13 @@ def test_a_worker_that_does_not_start_any_more_leaves_a_report_of_what_was_measu
     call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned()
-    whole = conduct.measure_together
+    whole = measure.measure_runs
 
     def measure_and_lose(*arguments: Any) -> None:
         whole(*arguments)
         raise WorkerLost("the worker process did not start")
 
-    monkeypatch.setattr(conduct, "measure_together", measure_and_lose)
+    monkeypatch.setattr(measure, "measure_runs", measure_and_lose)
     ended = call("run", "double", "--quick", "--out", tmp_path / "run")
     assert ended.err.splitlines()[-2:] == [
         "error: the worker process did not start",

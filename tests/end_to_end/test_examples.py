@@ -7,15 +7,17 @@ from pathlib import Path
 import pytest
 
 from places import ROOT
-from pyopbench.catalogue.load import load_op, load_variants
-from pyopbench.catalogue.own import load
-from pyopbench.core import own_target
-from pyopbench.core.discover import bring_own
-from pyopbench.core.model import Axes
-from pyopbench.prepare.prepare import prepare
-from pyopbench.results.mix_file import read_mix
+from pyopbench.model import own_target
+from pyopbench.model.case import Axes
+from pyopbench.model.discover import bring_own
+from pyopbench.ops.load import load_op, load_variants
+from pyopbench.ops.own import load
+from pyopbench.store.mix_file import read_mix
 from pyopbench.worker.plan import make_plan
+from pyopbench.worker.prepare.prepare import prepare
 from small_ops import put_in_place
+
+pytestmark = pytest.mark.slow
 
 EXAMPLES = ROOT / "examples"
 FILES = sorted(EXAMPLES.glob("*.py"))

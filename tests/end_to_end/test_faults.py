@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 import hostile
-from pyopbench.core.discover import PATH_VARIABLE
-from pyopbench.core.errors import WorkerLost
-from pyopbench.run.memory_limit import LEAST_BYTES
-from pyopbench.run.worker_process import CaseLost, Worker
+from pyopbench.engine.memory import LEAST_BYTES
+from pyopbench.engine.worker_process import CaseLost, Worker
+from pyopbench.model.discover import PATH_VARIABLE
+from pyopbench.model.errors import WorkerLost
 
-pytestmark = pytest.mark.measures
+pytestmark = [pytest.mark.slow, pytest.mark.measures]
 
 SECONDS = 120.0
 
@@ -95,4 +95,4 @@ def test_a_limit_that_is_too_low_is_named_as_the_reason() -> None:
     ended = caught.value.__cause__
     assert isinstance(ended, CaseLost)
     limit = "within the memory limit of 67,108,864 bytes"
-    assert caught.value.what == f"the worker process did not start {limit}: {ended.reason}"
+    assert caught.value.message == f"the worker process did not start {limit}: {ended.reason}"

@@ -12,21 +12,22 @@ from typing import Any
 import pytest
 
 import sharded
+import stored
 from caches import with_charts
 from forked_programs import ForkedPrograms
 from places import ROOT
 from pyopbench.judge.judge import Judging, judge
-from pyopbench.results import store
-from pyopbench.results.check import check
-from pyopbench.results.own_runs import read_runs
+from pyopbench.store import run_folder
+from pyopbench.store.check import check
+from pyopbench.store.read import read_one
 from workflow_steps import BASH, install, run_shell
 
 yaml = pytest.importorskip("yaml", reason="the workflow is read with PyYAML, which the extra `docs` brings")
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 EXAMPLES = ROOT / "examples" / "fleet"
-FEW = "--until end --launches 2 --rounds 2"
+FEW = "--until end --launches 2 --settings rounds=2"
 """Of every run, so that the fake workers are soon done."""
 PROGRAM = f"""#!/bin/sh
 if [ "$1" = run ]; then set -- "$@" {FEW} ${{{{PROBES-"--no-probes"}}}}; fi
@@ -81,7 +82,7 @@ def test_the_workflow_measures_on_each_machine_and_merges(place: Path, probes: s
         assert done.returncode == 0, done.stderr
     done = shell(place, [*BASH, step("Merge", "merge")["run"]])
     assert done.returncode == 0, done.stderr
-    merged = read_runs([place / "merged"])
+    merged = read_one([place / "merged"])
     assert sorted(merged.cases) == sorted(key for key in sharded.CASES if key.startswith(OPS))
     hosts = merged.frame.assign(host=merged.frame["launch"].map(merged.hosts)).groupby("op")["host"].nunique()
     assert dict(hosts) == {"cube": 2, "sinh": 2}
@@ -103,26 +104,26 @@ def slurm(place: Path, task: int, *words: str, shards: str = "2") -> subprocess.
 
 
 def test_an_array_of_slurm_measures_a_plan(place: Path) -> None:
-    words = ("sinh", "cube", "--seed", "1")
+    words = ("sinh", "cube", "--settings", "seed=1")
     for task in (1, 2):
         done = slurm(place, task, *words)
         assert done.returncode == 0, done.stderr
     done = shell(place, ["pyopbench", "merge", "shards/shard-1", "shards/shard-2", "--out", "merged"])
     assert done.returncode == 0, done.stderr
-    assert set(read_runs([place / "merged"]).hosts.values()) == {"node-1", "node-2"}
+    assert set(read_one([place / "merged"]).hosts.values()) == {"node-1", "node-2"}
 
 
 def test_a_task_that_slurm_starts_again_goes_on(place: Path) -> None:
-    words = ("sinh", "cube", "--seed", "1")
+    words = ("sinh", "cube", "--settings", "seed=1")
     assert slurm(place, 1, *words).returncode == 0
-    samples = place / "shards" / "shard-1" / store.SAMPLES_FILE
+    samples = place / "shards" / "shard-1" / run_folder.SAMPLES_FILE
     whole = samples.read_bytes()
     lines = whole.splitlines(keepends=True)
     samples.write_bytes(b"".join(lines[: len(lines) // 2])[:-5])  # as a node leaves it that loses its power
     done = slurm(place, 1, *words)
     assert done.returncode == 0, done.stderr
-    assert len(read_runs([samples.parent]).frame) == len(read_runs([samples.parent]).frame.drop_duplicates())
-    assert read_runs([samples.parent]).ended is not None
+    assert len(read_one([samples.parent]).frame) == len(read_one([samples.parent]).frame.drop_duplicates())
+    assert read_one([samples.parent]).ended is not None
 
 
 def test_an_array_without_the_number_of_shards_is_refused(place: Path) -> None:
@@ -137,15 +138,15 @@ def test_shards_of_processes_give_the_plan_the_cases_and_the_decisions_of_one_ru
     plan = sharded.plan()
     kept = {key: plan[key] for key in ("cases", "skips", "catalogue", "environment")}
     (place / "plan.json").write_text(json.dumps(kept), encoding="utf-8")
-    words = ["--seed", "1"]
+    words = ["--settings", "seed=1"]
     for index in range(1, 5):
         folder = f"shards/shard-{index}"
         shard = ["--shard", f"{index}/4", "--out", folder]
         done = shell(place, ["pyopbench", "run", *words, *shard], PYOPBENCH_HOST=f"host-{index}")
         assert done.returncode == 0, done.stderr
     shards = sorted((place / "shards").iterdir())
-    assert len({store.read_run(folder)["shard"]["plan"] for folder in shards}) == 1
-    cases = [key for folder in shards for key in store.read_run(folder)["cases"]]
+    assert len({stored.read_run(folder)["shard"]["plan"] for folder in shards}) == 1
+    cases = [key for folder in shards for key in stored.read_run(folder)["cases"]]
     assert sorted(cases) == sorted(sharded.CASES), "each case once"
     done = shell(place, ["pyopbench", "merge", *map(str, shards), "--out", "merged"])
     assert done.returncode == 0, done.stderr

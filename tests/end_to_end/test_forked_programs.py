@@ -14,7 +14,7 @@ import pytest
 
 from forked_programs import ForkedPrograms
 from processes import has_ended
-from pyopbench.core.marker import VARIABLE
+from pyopbench.model.marker import VARIABLE
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells the end of no child")
 

@@ -13,7 +13,7 @@ import pytest
 
 import fuzz_forever
 import mutants
-from pyopbench.core.errors import InternalError
+from pyopbench.model.errors import InternalError
 
 
 @pytest.fixture

@@ -23,15 +23,15 @@ import sharded
 import stored
 from hostile_names import NASTY, OPS, nasty, write_run
 from pyopbench.api.listeners import describe
-from pyopbench.cli import app, build
-from pyopbench.cli import list as list_module
-from pyopbench.core.model import Failure
-from pyopbench.results import probes, store
-from pyopbench.results.certificate import Loss
-from pyopbench.run import certify, count_copies, measure_copies, planning, start
-from pyopbench.run.budget import Progress
-from pyopbench.run.fleet import answers, connection
-from pyopbench.run.verify import Finding
+from pyopbench.cli import app, sources, verify
+from pyopbench.engine import certify, copies, git
+from pyopbench.engine import plan as planning
+from pyopbench.engine.budget import Progress
+from pyopbench.engine.fleet import facts, scheduler
+from pyopbench.engine.verify import Finding
+from pyopbench.model.case import Failure
+from pyopbench.store import probes, run_folder
+from pyopbench.store.certificate import Loss
 
 OBEYED = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 SCRIPT = re.compile("<script>.*?</script>", re.DOTALL)
@@ -105,7 +105,7 @@ def test_nothing_is_no_place_to_write_to(
 def test_a_check_obeys_nothing_that_lines_say(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    samples = folder / store.SAMPLES_FILE
+    samples = folder / run_folder.SAMPLES_FILE
     lines = samples.read_bytes().splitlines(keepends=True)
     lines[1:3] = [lines[1].replace(b"0.5", b"0.6"), json.dumps({"kind": NASTY, NASTY: NASTY}).encode() + b"\n"]
     samples.write_bytes(b"".join(lines))
@@ -132,7 +132,7 @@ def test_a_resume_obeys_nothing_that_a_run_says(
     run = stored.run([stored.case("native")], environment={**stored.ENVIRONMENT, "commit": None})
     settings = {**stored.SETTINGS, "baseline": "native"}
     folder = stored.write(tmp_path / f"run{NASTY.replace('/', '')}", {**run, "settings": settings, **changes}, [])
-    monkeypatch.setattr(start, "_commit", lambda: {"commit": None, "dirty": None})
+    monkeypatch.setattr(git, "commit_of_package", lambda: {"commit": None, "dirty": None})
     code, told = call(monkeypatch, capsys, "resume", folder)
     assert (code, is_shown_as_text(told)) == (2, True)
 
@@ -208,10 +208,10 @@ def _nasty_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     environment = nasty(certificates.ENVIRONMENT)
     certificate = certificates.certificate(decisions=decisions, environment=environment, created=NASTY)
     monkeypatch.setattr(planning, "ask_for_plan", lambda *_, **__: plan)
-    monkeypatch.setattr(list_module, "verify_cases", lambda *_: [Finding(case, None, failure)])
-    monkeypatch.setattr(build, "ask_once", lambda request: {**kernels, "gpu": {**kernels, "reason": NASTY}})
-    monkeypatch.setattr(count_copies, "count", lambda *_: placed)
-    monkeypatch.setattr(measure_copies, "measure", lambda: {**copied, "environment": {"tensorflow": NASTY}})
+    monkeypatch.setattr(verify, "verify_cases", lambda *_: [Finding(case, None, failure)])
+    monkeypatch.setattr(sources, "ask_once", lambda request: {**kernels, "gpu": {**kernels, "reason": NASTY}})
+    monkeypatch.setattr(copies, "count", lambda *_: placed)
+    monkeypatch.setattr(copies, "measure_bridges", lambda: {**copied, "environment": {"tensorflow": NASTY}})
     monkeypatch.setattr(certify, "certify", lambda *_, **__: certificate)
 
 
@@ -256,7 +256,7 @@ def test_a_fleet_obeys_nothing_that_hosts_say(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     hosts = fleet_fakes.FakeHosts(tmp_path, 2, {"a": "tcp://1"}, lambda host, shard: "fails", said=NASTY)
-    monkeypatch.setattr(connection, "Connection", lambda *_: hosts)
+    monkeypatch.setattr(scheduler, "Scheduler", lambda *_: hosts)
     words = ("--shards", "2", "--out", tmp_path / "out", "--scheduler", "tcp://127.0.0.1:1", "--patience", "0.01")
     code, told = call(monkeypatch, capsys, "fleet", "run", NASTY, *words)
     assert (code, is_shown_as_text(told)) == (2, True)
@@ -267,10 +267,12 @@ def test_a_fleet_obeys_nothing_that_hosts_say(
 def test_a_look_at_hosts_obeys_nothing_that_they_say(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    facts = fleet_fakes.facts("a", cpu=NASTY, governor=NASTY, compiler=NASTY, gpus=[NASTY], lock=NASTY)
-    known = answers.Known("tcp://1", facts, has_resource=True, refused=NASTY)
+    nasty = fleet_fakes.facts(
+        "a", cpu=NASTY, governor=NASTY, compiler=NASTY, gpus=(NASTY,), lock=NASTY, pyopbench=NASTY, dask=(NASTY,)
+    )
+    known = facts.Host("tcp://1", nasty)
     hosts = fleet_fakes.FakeHosts(Path(), 2, {"a": "tcp://1"}, known=known)
-    monkeypatch.setattr(connection, "Connection", lambda *_: hosts)
+    monkeypatch.setattr(scheduler, "Scheduler", lambda *_: hosts)
     for options in ([], ["--json"]):
         code, told = call(monkeypatch, capsys, "fleet", "doctor", "--scheduler", "tcp://127.0.0.1:1", *options)
         assert (code, is_shown_as_text(told)) == (0, True)
@@ -284,5 +286,5 @@ def test_every_command_is_tried_with_hostile_names() -> None:
     """The names of commands stand in the tests of this file."""
     tried = {word for node in ast.walk(ast.parse(Path(__file__).read_text(encoding="utf-8")))
              if isinstance(node, ast.Constant) and isinstance(word := node.value, str)}  # fmt: skip
-    commands = set(typer.main.get_command(app.app).commands)  # type: ignore[attr-defined]
+    commands = set(typer.main.get_command(app.make_app()).commands)  # type: ignore[attr-defined]
     assert commands - PRINTS_NO_NAMES <= tried

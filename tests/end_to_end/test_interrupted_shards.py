@@ -26,12 +26,12 @@ from commands import require_whole
 from forked_programs import ForkedPrograms
 from places import HELPERS
 from processes import has_ended
-from pyopbench.core.discover import PATH_VARIABLE
-from pyopbench.core.host import VARIABLE
-from pyopbench.results import store
-from pyopbench.run import host_lock
+from pyopbench.engine import host_lock
+from pyopbench.model.discover import PATH_VARIABLE
+from pyopbench.model.host import VARIABLE
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.long,
     pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells the end of no child"),
 ]
@@ -46,7 +46,7 @@ runpy.run_path({str(HELPERS / "fake_pyopbench.py")!r}, run_name="__main__")
 LONG = 60.0
 HANGING = {"prepare": "hanging", "sample": "late_hanging"}
 """The variant of `fake_worker.py` that never answers a request."""
-FEW = ("--until", "end", "--launches", "2", "--rounds", "2", "--no-probes", "--seed", "1")
+FEW = ("--until", "end", "--launches", "2", "--settings", "rounds=2", "--no-probes", "--settings", "seed=1")
 
 
 class Place:
@@ -115,7 +115,7 @@ class Place:
             os.close(descriptor)
 
     def workers(self, shard: str) -> list[int]:
-        lines, _ = store.read_lines(self.folder / shard)
+        lines = stored.read_lines(self.folder / shard)
         return [line["environment"]["pid"] for line in lines if line["kind"] == "launch"]
 
 

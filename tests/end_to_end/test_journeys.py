@@ -11,12 +11,14 @@ from pathlib import Path
 import pytest
 
 from commands import ENVIRONMENT, Call
-from pyopbench.callbacks.scan.draft import draft
-from pyopbench.catalogue.own import load
-from pyopbench.core import own_target
-from pyopbench.core.own_target import brought
-from pyopbench.run import start
+from pyopbench.engine import settings
+from pyopbench.find.draft import draft
+from pyopbench.model import own_target
+from pyopbench.model.own_target import brought
+from pyopbench.ops.own import load
 from written_ports import run_its_test, write
+
+pytestmark = pytest.mark.slow
 
 PROGRAM = '''"""A training loop with callbacks of all kinds."""
 import numpy as np
@@ -107,7 +109,7 @@ def test_the_printed_commands_lead_from_a_program_to_ports_that_pass_their_tests
     program: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Callbacks of one, two and three arguments: a lambda, a nested function and a method."""
-    monkeypatch.setattr(start, "QUICK_OP_SECONDS", 1.0)  # the answer does not matter
+    monkeypatch.setattr(settings, "QUICK_OP_SECONDS", 1.0)  # the answer does not matter
     words = [sys.executable, "-m", "pyopbench", "record", "--out", "r.json", "--", sys.executable, program.name]
     recorded = subprocess.run(words, env=ENVIRONMENT, capture_output=True, text=True, check=True)
     scan, first_run = commands_in(recorded.stderr)

@@ -23,10 +23,13 @@ import pytest
 import stored
 from places import HELPERS
 from processes import has_ended, left_in
-from pyopbench.results import store
-from pyopbench.results.check import check_folder
+from pyopbench.store import run_folder
+from pyopbench.store.check import check_folder
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells the end of no child")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells the end of no child"),
+]
 
 KILLS = 50
 LAUNCHES = 200
@@ -79,7 +82,7 @@ class Runs:
 def runs(tmp_path: Path) -> Iterator[Runs]:
     cases = [stored.case(variant, size=size) for size in SIZES for variant in ("well", "lasting")]
     settings = {**stored.SETTINGS, "launches": LAUNCHES, "rounds": 6, "group_seconds": 60.0}
-    store.create(tmp_path / "run", stored.run(cases, settings=settings))
+    stored.write(tmp_path / "run", stored.run(cases, settings=settings), [])
     (tmp_path / "temporary").mkdir()
     environment = {**os.environ, "TMPDIR": str(tmp_path / "temporary")}
     command = [sys.executable, str(HELPERS / "killed_run.py")]
@@ -124,7 +127,7 @@ def test_nothing_that_was_finished_is_lost_in_fifty_kills(runs: Runs) -> None:
         told += runs.lines("exit", 60.0)
         assert told[-1] == f"exit {-signal.SIGKILL}", "each kill is of a run that is going on"
         known += finished(told)
-        lines, _ = store.read_lines(runs.folder)
+        lines = stored.read_lines(runs.folder)
         found = groups_in(lines)
         assert found[: len(known)] == known
         assert len(found) <= len(known) + 1, "one may be on the disk, and killed before it was told"
@@ -140,8 +143,9 @@ def test_nothing_that_was_finished_is_lost_in_fifty_kills(runs: Runs) -> None:
     limit_to(runs.folder, most)
     runs.begin()
     assert runs.lines("exit", 120.0)[-1] == "exit 0"
-    lines, warnings = store.read_lines(runs.folder)
+    _, warnings = run_folder.read_lines(runs.folder)
     assert not warnings
+    lines = stored.read_lines(runs.folder)
     found = groups_in(lines)
     assert found[: len(known)] == known
     assert Counter(group for _, group in set(found)) == {stored.group(size=size): most for size in SIZES}
@@ -154,9 +158,9 @@ def test_nothing_that_was_finished_is_lost_in_fifty_kills(runs: Runs) -> None:
 
 def limit_to(folder: Path, launches: int) -> None:
     """Let a run end after so many launches."""
-    run = store.read_run(folder)
+    run = stored.read_run(folder)
     run["settings"]["launches"] = launches
-    (folder / store.RUN_FILE).write_text(json.dumps(run), encoding="utf-8")
+    (folder / run_folder.RUN_FILE).write_text(json.dumps(run), encoding="utf-8")
 
 
 def kill(process: int) -> int:

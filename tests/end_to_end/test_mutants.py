@@ -15,9 +15,11 @@ import mutants
 import pyopbench
 from mutant_files import PYTHON
 from pyopbench.__main__ import EXIT_INTERRUPTED
-from pyopbench.core.errors import InternalError
-from pyopbench.results import open_file
-from pyopbench.results.check import check
+from pyopbench.model.errors import InternalError
+from pyopbench.store import open_file
+from pyopbench.store.check import check
+
+pytestmark = pytest.mark.slow
 
 COUNT = 300
 """Some ten seconds; `make fuzz` goes on for as many as it is told."""

@@ -13,6 +13,8 @@ import pytest
 
 from places import ROOT
 
+pytestmark = pytest.mark.slow
+
 NOTEBOOK = ROOT / "examples" / "from_python.ipynb"
 SECONDS = 240
 
@@ -53,7 +55,7 @@ def ipython(tmp_path: Path, forked_worker: Path, monkeypatch: pytest.MonkeyPatch
     startup = tmp_path / "ipython" / "profile_default" / "startup"
     startup.mkdir(parents=True)
     command = (sys.executable, "-IS", str(forked_worker))
-    code = f"from pyopbench.run import worker_process\nworker_process.COMMAND = {command!r}\ndel worker_process\n"
+    code = f"from pyopbench.engine import worker_process\nworker_process.COMMAND = {command!r}\ndel worker_process\n"
     (startup / "worker.py").write_text(code, encoding="utf-8")
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
 

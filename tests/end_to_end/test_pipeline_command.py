@@ -16,10 +16,10 @@ import pytest
 
 from places import ROOT
 from processes import LONG, has_ended
-from pyopbench.core.discover import find
-from pyopbench.run.pipeline import THREADS
+from pyopbench.engine.pipeline import THREADS
+from pyopbench.worker.pipeline.forms import FORMS
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 SOURCE = """
 import itertools, os, sys, time
@@ -97,8 +97,8 @@ OPTIONS = (
     "1",
     "--budget",
     "100s",
-    "--case-timeout",
-    "10s",
+    "--settings",
+    "case_timeout=10s",
     "--step-ms",
     "60000",
 )
@@ -107,7 +107,7 @@ OPTIONS = (
 
 def start(folder: Path, behaviours: dict[str, str], *options: str) -> subprocess.Popen[str]:
     path = folder / "hostile.py"
-    path.write_text(SOURCE.format(behaviours=behaviours, forms=[*find("forms"), THREADS]), encoding="utf-8")
+    path.write_text(SOURCE.format(behaviours=behaviours, forms=[*FORMS, THREADS]), encoding="utf-8")
     command = (sys.executable, "-m", "pyopbench", "pipeline", str(path), *OPTIONS, *options)
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 

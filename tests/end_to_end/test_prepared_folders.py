@@ -22,14 +22,15 @@ import stored
 from commands import REPORT, Call
 from places import ROOT
 from pyopbench.cli import app
-from pyopbench.results import certificate, pipeline_file, versions
-from pyopbench.run import certify, count_copies, measure_copies, probe, start
-from pyopbench.run.fleet import connection, plan_folder
+from pyopbench.engine import certify, copies, git, probe
+from pyopbench.engine.fleet import folder as fleet_folder
+from pyopbench.engine.fleet import scheduler
+from pyopbench.store import certificate, pipeline_file, run_sides
 
 KEPT = b"keep me"
 SITE = "import tensorflow as tf\ndef f(x):\n    return x[1]\ny = tf.numpy_function(f, [1], tf.float32)\n"
 RUN = ("run.json", "samples.jsonl", "lock", "probes.json", "placement.json", "copies.json", "certificate.json")
-OTHERS = ("versions.json", "compare-2.21.0-2.21.0-2.md", "told.md", "my_op.py", "my_op.cc", "r.json", "r-mix-1.csv")
+OTHERS = ("sides.json", "compare-2.21.0-2.21.0-2.md", "told.md", "my_op.py", "my_op.cc", "r.json", "r-mix-1.csv")
 LATER = (
     "ported.py",
     "test_ported.py",
@@ -67,7 +68,7 @@ WRITING: dict[str, list[list[str]]] = {
 
 READING = {"list", "verify", "check", "schema", "version", "fleet doctor"}
 IN_CACHE = {"build"}
-"""Writes to the cache alone, which `core/cache_folder` refuses where others can prepare it."""
+"""Writes to the cache alone, which `model/cache_folder` refuses where others can prepare it."""
 
 
 def links_into(folder: Path, victim: Path, kept: set[str]) -> None:
@@ -100,10 +101,10 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planned: Callable[
     lines = [stored.launch_line(0), stored.group_line(0, cases), stored.launch_line(1), stored.group_line(1, cases)]
     settings = {**stored.SETTINGS, "baseline": "py_function_numpy"}
     whole = stored.write(here / "whole", stored.run(cases, settings=settings), lines)
-    named = versions.named(here / "several", ["2.21.0", "2.21.0"])
+    named = stored.name_versions(here / "several", ["2.21.0", "2.21.0"])
     for one in named:
         shutil.copytree(whole, one.folder)
-    versions.write(here / "several", named)
+    run_sides.write(here / "several", named)
     sharded.write_shards(here, 2)
     (here / "trap").mkdir()
     (here / "fresh").mkdir()
@@ -114,21 +115,21 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planned: Callable[
         pipeline_file.as_json(pipelines.document({one.key: 1e-4 for one in pipelines.ALL})), encoding="utf-8"
     )
     for folder in (whole, here / "several", *(one.folder for one in named)):
-        links_into(folder, victim, {"run.json", "samples.jsonl", "versions.json"})
+        links_into(folder, victim, {"run.json", "samples.jsonl", "sides.json"})
     links_into(here / "trap", victim, set())
-    links_into(here / "fresh", victim, {"run.json", "samples.jsonl", "versions.json"})
-    monkeypatch.setattr(count_copies, "count", lambda wanted, tell: placement_files.document())
-    monkeypatch.setattr(measure_copies, "measure", lambda: copied_files.document(copied_files.row(1, 1e-4)))
+    links_into(here / "fresh", victim, {"run.json", "samples.jsonl", "sides.json"})
+    monkeypatch.setattr(copies, "count", lambda wanted, tell: placement_files.document())
+    monkeypatch.setattr(copies, "measure_bridges", lambda: copied_files.document(copied_files.row(1, 1e-4)))
     monkeypatch.setattr(probe, "all_attempts", lambda *wanted: [])
     monkeypatch.setattr(probe, "try_all", lambda *wanted: probe_files.document(probe_files.row("xla", "native")))
     monkeypatch.setattr(certify, "certify", _certified)
     monkeypatch.setattr(certificate, "path_for", lambda environment: here / "trap" / "certificate.json")
-    plan_folder.create(here / "fleet", fleet_fakes.plan(2))
+    fleet_folder.create(here / "fleet", fleet_fakes.plan(2))
     links_into(here / "fleet", victim, {"fleet.json", "shards"})
-    links_into(here / "fleet" / "shards", victim, {"2", "2.json"})
+    links_into(here / "fleet" / "shards", victim, {"2"})
     hosts = fleet_fakes.FakeHosts(tmp_path, 2, {"a": "tcp://1"})
-    monkeypatch.setattr(connection, "Connection", lambda *_: hosts)
-    monkeypatch.setattr(start, "_commit", lambda: {"commit": None, "dirty": None})
+    monkeypatch.setattr(scheduler, "Scheduler", lambda *_: hosts)
+    monkeypatch.setattr(git, "commit_of_package", lambda: {"commit": None, "dirty": None})
     yield here
     assert victim.read_bytes() == KEPT
 
@@ -166,7 +167,7 @@ def test_samples_are_not_appended_through_a_link(prepared: Path, call: Call, lea
 
 
 def test_every_command_is_one_that_reads_or_is_tried_with_links() -> None:
-    whole = typer.main.get_command(app.app)
+    whole = typer.main.get_command(app.make_app())
     assert isinstance(whole, typer.core.TyperGroup)
     names = set()
     for name, command in whole.commands.items():

@@ -13,7 +13,7 @@ import page_commands
 from forked_programs import ForkedPrograms
 from places import ROOT
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 SESSIONS = [

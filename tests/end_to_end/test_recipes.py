@@ -17,11 +17,12 @@ from forked_workers import VARIABLE as WORKER
 from places import ROOT
 from repositories import git, repository
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 RECIPES = page_commands.sections((ROOT / "docs" / "recipes.md").read_text(encoding="utf-8"))
 SHORT = {
-    "run": "--budget 1s --launches 2 --rounds 2 --variant py_function_numpy,numpy_function --no-probes --no-parts",
+    "run": "--budget 1s --launches 2 --settings rounds=2 --no-probes --no-parts"
+    " --variant py_function_numpy,numpy_function",
     "pipeline": "--budget 1s --launches 1 --batch 32 --parallel 1",
     "verify": "--variant numpy_function",
 }

@@ -7,12 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from pyopbench.core.discover import bring_own
-from pyopbench.core.model import Axes
-from pyopbench.core.own_target import bring
-from pyopbench.results import store, versions
-from pyopbench.run import start, start_revisions
+import stored
+from pyopbench.engine import plan, settings, sides
+from pyopbench.engine.sides import AskedSides
+from pyopbench.model.case import Axes
+from pyopbench.model.discover import bring_own
+from pyopbench.model.own_target import bring
+from pyopbench.store import run_sides
 from repositories import commit, repository
+
+pytestmark = pytest.mark.slow
 
 OP = """
 import numpy as np
@@ -40,17 +44,16 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def test_each_revision_is_planned_and_computed_in_its_own_worktree(project: Path, tmp_path: Path) -> None:
     names = bring_own(["my_op.py"], [])
     axes = Axes(ops=tuple(names), variants=("py_function_numpy", "numpy_function"), parts=False, quick=True)
-    request = start.Request(axes, start.QUICK, "py_function_numpy", ("pyopbench", "run"))
-    folder, begun = start_revisions.begin(tmp_path / "run", request, ["HEAD~2", "HEAD~1", "HEAD"])
-    first, second, broken, twin = versions.read_all(folder)
-    assert second.revision is not None
-    (difference,) = second.revision.values.differences
-    assert (second.revision.values.compared, difference.kind) == (1, "outputs")
+    request = plan.Request(axes, settings.QUICK, "py_function_numpy", ("pyopbench", "run"))
+    begun = sides.begin(tmp_path / "run", request, AskedSides(revisions=("HEAD~2", "HEAD~1", "HEAD")))
+    first, second, broken, twin = begun.sides
+    assert begun.sides == tuple(run_sides.read_all(begun.folder)), "they are held as they are read back"
+    (difference,) = second.values.differences
+    assert (second.values.compared, difference.kind) == (1, "outputs")
     assert difference.reason == (
         "output 0 differs at index [7]: expected 14.0, got 21.0 (relative error 0.5, tolerance 1e-05)"
     )
-    assert broken.revision is not None
-    assert broken.revision.problem is not None
-    assert "no_such_module" in broken.revision.problem
-    assert [one.folder for one in begun] == [first.folder, second.folder, twin.folder]
-    assert store.read_run(first.folder)["cases"] == store.read_run(second.folder)["cases"]
+    assert broken.problem is not None
+    assert "no_such_module" in broken.problem
+    assert [side.folder for side in begun.measured] == [first.folder, second.folder, twin.folder]
+    assert stored.read_run(first.folder)["cases"] == stored.read_run(second.folder)["cases"]

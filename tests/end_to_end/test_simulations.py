@@ -14,17 +14,18 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from msgspec import structs
 
 import simulation_tables
-from frames import VARIANTS, Bench
-from pyopbench.judge import compared, decide, judge, stopping
+from frames import VARIANTS, Bench, variant
+from pyopbench.judge import comparisons, judge, stopping
 from pyopbench.judge.contrasts import contrasts_of
-from pyopbench.judge.decide import Judgement
-from pyopbench.judge.step_savings import Step
-from pyopbench.results import read
-from pyopbench.results.run import Costs
+from pyopbench.judge.judge import Judgement
+from pyopbench.judge.program import Step
+from pyopbench.stats.corrections import ONE_LOOK, Looks
 from pyopbench.stats.estimate import Estimate, moderated
-from pyopbench.stats.looks import ONE_LOOK, Looks
+from pyopbench.store import read
+from pyopbench.store.run import Costs
 from simulate import (
     COMPARISONS,
     MANY_LOOKS,
@@ -47,7 +48,7 @@ from simulated_verdicts import AT_BORDER, IDENTICAL, SPREAD_OUT, held
 from simulated_verdicts import world_of as verdicts_of
 from simulated_worlds import World, run_of
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 ROWS = 3000
 LEVEL = 0.95
@@ -153,11 +154,11 @@ def test_one_launch_that_went_wrong_for_all_neither_makes_verdicts_nor_keeps_fro
 def test_what_a_look_closes_is_settled_however_many_looks_follow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Or else it would be opened by the report, when nobody measures it any more."""
     charged = []
-    monkeypatch.setattr(read, "read_one", lambda folders: folders)
-    monkeypatch.setattr(compared, "compared", lambda run, *how, looks: charged.append(looks))
+    monkeypatch.setattr(read, "read_one", lambda sources: sources)
+    monkeypatch.setattr(comparisons, "compared", lambda run, *how, looks: charged.append(looks))
     monkeypatch.setattr(stopping, "look", lambda judgement, launches, most: None)
     judge.look(Path("run"), judge.Judging("py_function_numpy", 0.03), 3, 8)
-    most = Looks.of({"first_rounds": 8}, held=100)
+    most = Looks.of(held=100)
     assert charged == [most]
 
 
@@ -317,9 +318,9 @@ def noisy_judgement(seed: int) -> Judgement:
         variant="numpy_alone",
         seconds=body["seconds"] * rng.uniform(0.4, 1.2),
     )
-    parts = {"numpy_alone": {"role": "body_alone", "body": "numpy", "kind": "part"}}
-    made = {"catalogue": {**run.catalogue, "parts": parts}, "costs": Costs(frame=alone)}
-    return decide.judge(SimpleNamespace(**{**vars(run), **made}), step=Step(2.0, float(today * rng.uniform(1, 20))))
+    parts = {"numpy_alone": variant("part", role="body_alone")}
+    made = {"catalogue": structs.replace(run.catalogue, parts=parts), "costs": Costs(frame=alone)}
+    return judge.judge_run(SimpleNamespace(**{**vars(run), **made}), step=Step(2.0, float(today * rng.uniform(1, 20))))
 
 
 def test_no_bound_that_is_printed_contradicts_an_estimate_that_is_printed() -> None:

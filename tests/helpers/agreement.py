@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyopbench.catalogue.rebinding import rebind_helpers
+from pyopbench.ports.rebinding import rebind_helpers
 
 
 def compiled(body: Any) -> Any:

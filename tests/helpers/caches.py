@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from pyopbench.core.cache_folder import folder_of
+from pyopbench.model.cache_folder import folder_of
 from pyopbench.report import vega
 
 CHARTS = "vega"

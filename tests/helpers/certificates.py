@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pyopbench.results.certificate import (
+from pyopbench.store.certificate import (
     Certificate,
     ControlRun,
     Decisions,

@@ -16,11 +16,10 @@ import pytest
 import stored
 from places import EXTRAS, FAKE_WORKER, FAKE_WORKER_COMMAND, line_of
 from pyopbench.cli import app
-from pyopbench.core.discover import PATH_VARIABLE
-from pyopbench.core.errors import PyopbenchError
-from pyopbench.results import store
-from pyopbench.results.check import check
-from pyopbench.run import probe, worker_process
+from pyopbench.engine import probe, worker_process
+from pyopbench.model.discover import PATH_VARIABLE
+from pyopbench.model.errors import PyopbenchError
+from pyopbench.store.check import check
 
 REPORT = ("report.html", "report.md", "decisions.json")
 
@@ -41,9 +40,9 @@ CRASHED = (
 """Why the fake worker's variant `crashing` has no number."""
 
 
-def told(what: str, *, received: object = None, legal: object = None, next_step: str = "") -> str:
+def told(what: str, *, received: object = None, legal: object = None, hint: str = "") -> str:
     """Return what a command that ends with such an error prints on stderr, whole."""
-    return f"error: {PyopbenchError(what, received=received, legal=legal, next_step=next_step)}\n"
+    return f"error: {PyopbenchError(what, received=received, legal=legal, hint=hint)}\n"
 
 
 def json_refused(received: str) -> str:
@@ -52,7 +51,7 @@ def json_refused(received: str) -> str:
         "a run on several versions has one report per version",
         received=received,
         legal="--json with one version, or its folder",
-        next_step="leave out --json, then: pyopbench report DIR/tf-VERSION --json",
+        hint="leave out --json, then: pyopbench report DIR/tf-VERSION --json",
     )
 
 
@@ -163,5 +162,5 @@ def begin(command: Sequence[str], *arguments: object, until: str) -> subprocess.
 
 
 def groups(folder: Path) -> list[tuple[int, str]]:
-    lines, _ = store.read_lines(folder)
+    lines = stored.read_lines(folder)
     return [(line["launch"], line["group"]) for line in lines if line["kind"] == "group"]

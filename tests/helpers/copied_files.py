@@ -27,6 +27,7 @@ def row(size: int, seconds: float, *, shared: bool = False, bridge: str = "b") -
 def document(*rows: dict[str, Any]) -> dict[str, Any]:
     return {
         "schema": 1,
+        "refused": [],
         "environment": {"tensorflow": "2.21.0"},
         "bandwidths": [
             {"working_set_bytes": 1_000, "copy": 1e12, "triad": 1.0},

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyopbench.core.model import Case
-from pyopbench.results import counted_copies
+from pyopbench.model.case import Case
+from pyopbench.store import counted_copies
 
 ARRAYS = {"inputs": 8, "outputs": 4, "output_gradients": 4, "input_gradients": 8}
 

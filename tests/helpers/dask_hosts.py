@@ -27,7 +27,7 @@ def worker_of(host: str, *, measures: bool = True) -> dict[str, Any]:
     """Return the description of a worker that is told to be a host."""
     from distributed import Worker
 
-    from pyopbench.run.fleet.connection import RESOURCE
+    from pyopbench.engine.fleet.scheduler import RESOURCE
 
     resources = {RESOURCE: 1} if measures else {}
     return {"cls": Worker, "options": {"nthreads": 1, "resources": resources, "host": "127.0.0.1"}}
@@ -41,7 +41,7 @@ def dask_hosts(*hosts: str, security: Any = None, idle: Sequence[str] = ()) -> I
     """
     dask = pytest.importorskip("dask", reason="Dask.distributed is not installed")
     distributed = pytest.importorskip("distributed", reason="Dask.distributed is not installed")
-    from pyopbench.run.fleet.on_host import NAMED
+    from pyopbench.engine.fleet.host import NAMED
 
     scheduler = {
         "cls": distributed.Scheduler,
@@ -58,7 +58,7 @@ def dask_hosts(*hosts: str, security: Any = None, idle: Sequence[str] = ()) -> I
 
 def remove(cluster: Any, host: str) -> None:
     """Take a host away, as if its machine had gone."""
-    from pyopbench.run.fleet.on_host import NAMED
+    from pyopbench.engine.fleet.host import NAMED
 
     worker = cluster.workers[NAMED + host]
     cluster.sync(worker.close, nanny=False)

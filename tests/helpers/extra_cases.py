@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pyopbench.catalogue.load import load_variant
-from pyopbench.core.model import Case
+from pyopbench.model.case import Case
+from pyopbench.ops.load import load_variant
 
 SIZE = 4
 

@@ -2,7 +2,7 @@
 
 from places import FAKE_WORKER_COMMAND
 from pyopbench.cli import app
-from pyopbench.run import worker_process
+from pyopbench.engine import worker_process
 
 if __name__ == "__main__":
     worker_process.COMMAND = FAKE_WORKER_COMMAND

@@ -15,6 +15,7 @@ content goes to the log.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -23,9 +24,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from pyopbench.core.host import host_name
-from pyopbench.core.model import Case
-from pyopbench.results import store
+from pyopbench.model.case import Case
+from pyopbench.model.host import host_name
+from pyopbench.store import run_folder
+from pyopbench.store.content import RunContent
+from pyopbench.store.lines import GroupLine, LaunchLine, line_of
+from pyopbench.store.strict_json import convert
 
 EXIT_FAILED, EXIT_BAD = 7, 2
 ROUNDS = 12
@@ -74,34 +78,34 @@ def begin(folder: Path, index: int, of: int, replicates: int) -> None:
         for size in sizes
         for variant in ("py_function_numpy", "native")
     ]
-    store.create(folder, {**run, "shard": shard})
+    run_folder.create(folder, convert({**run, "shard": shard}, RunContent, str(folder)))
 
 
 def measure(folder: Path, words: list[str]) -> int:
     """Measure what is not there yet of a shard, a line for each pair of cases."""
-    run = store.read_run(folder)
-    store.drop_torn_line(folder)
-    lines, _ = store.read_lines(folder)
-    done = {case for line in lines if line["kind"] == "group" for case in line["samples"]}
+    side = run_folder.open_side(folder)
+    side.prepare_to_append()
+    run, lines = side.content, side.lines
+    done = {case for line in lines if isinstance(line, GroupLine) for case in line.samples}
     made = template()
     if not lines:
-        store.append(folder, {**made["launch"], "environment": {"pid": os.getpid(), "host": host_name()}})
+        side.append(LaunchLine(launch=0, environment={"pid": os.getpid(), "host": host_name()}))
     seconds = float(os.environ.get("FAKE_SHARD_SECONDS", "0"))
-    for first in range(0, len(run["cases"]), 2):
-        pair = run["cases"][first : first + 2]
+    for first in range(0, len(run.cases), 2):
+        pair = run.cases[first : first + 2]
         if done & set(pair):
             continue
         began, ended = sample(2 * seconds)
-        store.append(folder, line_of(made["group"], pair, words))
-        note(run["shard"]["index"], began, ended)
-    store.append(folder, made["ended"])
+        side.append(line_of(group_of(made["group"], pair, words), "here"))
+        note(run.shard.index, began, ended)
+    side.append(line_of(made["ended"], "here"))
     if "--torn" in words:
-        samples = folder / store.SAMPLES_FILE
+        samples = folder / run_folder.SAMPLES_FILE
         samples.write_bytes(samples.read_bytes().replace(b"0.5", b"0.6", 1))
     return 1 if "--wrong" in words else 0
 
 
-def line_of(group: dict[str, Any], pair: list[str], words: list[str]) -> dict[str, Any]:
+def group_of(group: dict[str, Any], pair: list[str], words: list[str]) -> dict[str, Any]:
     """Return the line of a pair of cases."""
     samples = {case: blocks(place, noisy="--noisy" in words) for place, case in enumerate(pair)}
     failures = []
@@ -118,7 +122,8 @@ def main() -> int:
         return measure(Path(words[0]), words + words_of_host())
     folder = Path(words[words.index("--out") + 1])
     index, _, of = words[words.index("--shard") + 1].partition("/")
-    replicates = int(words[words.index("--replicates") + 1]) if "--replicates" in words else 1
+    settings = dict(after.split("=", 1) for word, after in itertools.pairwise(words) if word == "--settings")
+    replicates = int(settings.get("replicates", 1))
     words += words_of_host()
     for word in words:
         if word.endswith(".py"):

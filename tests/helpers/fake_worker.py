@@ -128,7 +128,7 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
     if request["do"] == "values":
         return compare_values(request)
     if request["do"] == "plan" and os.path.exists("unloadable"):
-        return {"error": {"what": "no", "received": "it", "legal": None, "next_step": "", "traceback": ""}}
+        return {"error": {"message": "no", "received": "it", "legal": None, "hint": "", "traceback": ""}}
     if request["do"] == "plan":
         with open(os.environ["FAKE_WORKER_PLAN"], encoding="utf-8") as file:
             return dict(json.load(file))

@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import forking_process
-from pyopbench.core import marker
+from pyopbench.model import marker
 
 PROGRAM = '#!/bin/sh\nexec {python} -IS {client} "$@"\n'
 CLIENT = """

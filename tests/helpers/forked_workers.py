@@ -4,7 +4,7 @@ import os
 import sys
 
 from pyopbench.cli import app
-from pyopbench.run import worker_process
+from pyopbench.engine import worker_process
 
 VARIABLE = "FORKED_WORKER"
 

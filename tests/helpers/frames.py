@@ -23,9 +23,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from pyopbench.core.label import Label
-from pyopbench.core.model import NO_GRADIENT, Case, Failure
-from pyopbench.results.run import COLUMNS, Costs
+from pyopbench.model.case import NO_GRADIENT, Case, Failure
+from pyopbench.model.label import Label
+from pyopbench.store.content import Catalogue, GradientFacts, OpFacts, Settings, VariantFacts
+from pyopbench.store.lines import LaunchLine
+from pyopbench.store.run import COLUMNS, Costs
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Curve: TypeAlias = float | Mapping[int, float] | Callable[[Floats], Floats]
@@ -43,24 +45,34 @@ COST = {"forward": 1.0, "backward": 2.0, "forward_backward": 3.0}
 """What a direction costs, as a multiple of the curve."""
 
 
-def _variant(kind: str, effort: int, gradients: Sequence[str], body: str = "numpy") -> dict[str, Any]:
-    modes = ["eager", "call", "node"]
-    return {"summary": "made up", "body": body, "kind": kind, "effort": effort, "gradients": gradients, "modes": modes}
+def variant(
+    kind: str, effort: int = 0, gradients: Sequence[str] = (), body: str = "numpy", role: str = "candidate"
+) -> VariantFacts:
+    """Return what a made-up catalogue says of a variant."""
+    return VariantFacts(
+        summary="made up",
+        body=body,
+        kind=kind,
+        effort=effort,
+        gradients=list(gradients),
+        modes=["eager", "call", "node"],
+        role=role,
+    )
 
 
-VARIANTS: dict[str, dict[str, Any]] = {
-    "py_func": _variant("callback", 1, CALLBACK_GRADIENTS),
-    "numpy_function": _variant("callback", 1, CALLBACK_GRADIENTS),
-    "py_function": _variant("callback", 1, ["tape", *CALLBACK_GRADIENTS], "tensor"),
-    "py_function_numpy": _variant("callback", 0, CALLBACK_GRADIENTS),
-    "native": _variant("port", 3, ["autodiff"], "tensor"),
-    "autograph": _variant("port", 3, ["autodiff"], "python"),
-    "xla": _variant("port", 4, ["autodiff"], "tensor"),
-    "tnp": _variant("port", 2, ["autodiff"]),
-    "custom_op": _variant("port", 9, ["registered"], "kernel"),
+VARIANTS: dict[str, VariantFacts] = {
+    "py_func": variant("callback", 1, CALLBACK_GRADIENTS),
+    "numpy_function": variant("callback", 1, CALLBACK_GRADIENTS),
+    "py_function": variant("callback", 1, ["tape", *CALLBACK_GRADIENTS], "tensor"),
+    "py_function_numpy": variant("callback", 0, CALLBACK_GRADIENTS),
+    "native": variant("port", 3, ["autodiff"], "tensor"),
+    "autograph": variant("port", 3, ["autodiff"], "python"),
+    "xla": variant("port", 4, ["autodiff"], "tensor"),
+    "tnp": variant("port", 2, ["autodiff"]),
+    "custom_op": variant("port", 9, ["registered"], "kernel"),
 }
 GRADIENTS = {
-    name: {"summary": "made up", "source": "made up", "works_in": ["eager", "call", "node"]}
+    name: GradientFacts(summary="made up", source="made up", works_in=["eager", "call", "node"])
     for name in ("autodiff", "tape", "custom_gradient", "override_map", "registered")
 }
 ENVIRONMENT: dict[str, Any] = {
@@ -148,7 +160,7 @@ class Bench:
         if direction == "forward":
             gradient = NO_GRADIENT if gradient is None else ""
         else:
-            gradient = gradient or VARIANTS[variant]["gradients"][0]
+            gradient = gradient or VARIANTS[variant].gradients[0]
         fields = (self.op, variant, gradient, direction, self.mode, self.dtype)
         return [Case(*fields, size) for size in self.sizes] if gradient else []
 
@@ -205,7 +217,7 @@ class Bench:
 
 
 def run_of(*benches: Bench, failures: Sequence[Failure] = (), cases: Sequence[str] = ()) -> SimpleNamespace:
-    """Return what `own_runs.read_runs` would for a run of all these, with more failures and planned cases if given."""
+    """Return what `read.read_one` would for a run of all these, with more failures and planned cases if given."""
     planned = [pair for bench in benches for pair in bench.cases()]
     timeouts = [Failure(case.id, "timeout", "no answer in 60 s", 0) for case, seconds in planned if math.isnan(seconds)]
     ids = list(dict.fromkeys([*(case.id for case, _ in planned), *cases]))
@@ -215,7 +227,7 @@ def run_of(*benches: Bench, failures: Sequence[Failure] = (), cases: Sequence[st
         created="2030-01-01T00:00:00+00:00",
         settings=_settings(benches),
         environment=ENVIRONMENT,
-        catalogue={"ops": _ops(ids, failures), "variants": VARIANTS, "gradients": GRADIENTS},
+        catalogue=Catalogue(ops=_ops(ids, failures), variants=VARIANTS, gradients=GRADIENTS),
         cases=tuple(ids),
         failures=(*timeouts, *failures),
         launches=tuple(_launch(launch) for launch in range(max((b.launches for b in benches), default=0))),
@@ -250,49 +262,40 @@ def _no_rows() -> pd.DataFrame:
     return Bench({"native": 1.0}, launches=0).frame()
 
 
-def _settings(benches: Sequence[Bench]) -> dict[str, Any]:
-    return {
-        "seed": benches[0].seed if benches else 0,
-        "launches": max((bench.launches for bench in benches), default=0),
-        "rounds": max((bench.rounds for bench in benches), default=0),
-        "block_seconds": 0.005,
-        "budget_seconds": 150.0,
-        "case_timeout_seconds": 60.0,
-        "quick": False,
-        "baseline": "py_function_numpy",
-    }
+def _settings(benches: Sequence[Bench]) -> Settings:
+    return Settings(
+        launches=max((bench.launches for bench in benches), default=0),
+        rounds=max((bench.rounds for bench in benches), default=0),
+        budget_seconds=150.0,
+        baseline="py_function_numpy",
+    )
 
 
-def _ops(ids: Sequence[str], failures: Sequence[Failure]) -> dict[str, dict[str, Any]]:
+def _ops(ids: Sequence[str], failures: Sequence[Failure]) -> dict[str, OpFacts]:
     cases = [Case.from_id(key) for key in (*ids, *(failure.case for failure in failures))]
-    ops: dict[str, dict[str, Any]] = {}
+    ops: dict[str, OpFacts] = {}
     for name in dict.fromkeys(case.op for case in cases):
         sizes = sorted({case.size for case in cases if case.op == name})
-        ops[name] = {
-            "summary": f"{name}, made up",
-            "source": "made up",
-            "sizes": sizes,
-            "quick_sizes": sizes[:1],
-            "size_unit": "elements",
-            "dtypes": ["float32", "float64"],
-            "outputs": ["dtype"],
-            "differentiable": True,
-            "bytes_moved": {
-                dtype: {str(size): 2 * width * size for size in sizes}
-                for dtype, width in (("float32", 4), ("float64", 8))
+        ops[name] = OpFacts(
+            summary=f"{name}, made up",
+            source="made up",
+            sizes=sizes,
+            quick_sizes=sizes[:1],
+            size_unit="elements",
+            dtypes=["float32", "float64"],
+            outputs=["dtype"],
+            differentiable=True,
+            bytes_moved={
+                dtype: {size: 2 * width * size for size in sizes} for dtype, width in (("float32", 4), ("float64", 8))
             },
-            "flops": {str(size): size for size in sizes},
-        }
+            flops={size: size for size in sizes},
+        )
     return ops
 
 
-def _launch(number: int) -> dict[str, Any]:
+def _launch(number: int) -> LaunchLine:
     versions = {name: ENVIRONMENT[name] for name in ("tensorflow", "numpy", "cpu")}
-    return {
-        "kind": "launch",
-        "launch": number,
-        "environment": {"pid": 100 + number, **versions},
-    }
+    return LaunchLine(launch=number, environment={"pid": 100 + number, **versions})
 
 
 def _at(curve: Curve, sizes: Sequence[int]) -> list[float]:

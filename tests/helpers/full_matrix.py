@@ -12,8 +12,8 @@ from typing import Any
 
 import stored
 from frames import CALLBACK_GRADIENTS, Bench, run_of
-from pyopbench.core.label import Label
-from pyopbench.judge.decide import Judgement, judge
+from pyopbench.judge.judge import Judgement, judge_run
+from pyopbench.model.label import Label
 from pyopbench.report import write
 from pyopbench.stats.costs import MODE
 
@@ -29,8 +29,8 @@ def full(ops: tuple[str, ...] = OPS, launches: int = 3) -> Judgement:
     modes, dtypes = ("call", "eager", MODE), ("float32", "float64")
     benches = [_bench(op, mode, dtype, launches) for op in ops for mode in modes for dtype in dtypes]
     run = run_of(*benches)
-    limits = tuple(map(stored.limits_line, range(launches)))
-    return judge(SimpleNamespace(**{**vars(run), "limits": limits}))
+    limits = stored.limits_of(launches)
+    return judge_run(SimpleNamespace(**{**vars(run), "limits": limits}))
 
 
 def _bench(op: str, mode: str, dtype: str, launches: int) -> Bench:

@@ -20,21 +20,22 @@ from scipy import stats
 
 import simulation_tables as tables
 from places import ROOT
-from pyopbench.callbacks.record.usage import DISPATCH_SECONDS
-from pyopbench.compare.verdicts import INTERLEAVED_ERROR
-from pyopbench.core import formatting
-from pyopbench.core.model import MINIMUM_EFFECT
+from pyopbench.engine import certify, environments, memory, revisions, settings
+from pyopbench.engine import pipeline as pipelines
+from pyopbench.engine.next_step import WITHIN_RUN
+from pyopbench.find.usage import DISPATCH_SECONDS
 from pyopbench.judge import pipeline, stopping
 from pyopbench.judge.choice import PROVISIONAL
-from pyopbench.prepare import copies
+from pyopbench.judge.machines import BORDERS
+from pyopbench.judge.verdicts import INTERLEAVED_ERROR
+from pyopbench.model import formatting
+from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.report import gate
 from pyopbench.report.sections import limits
-from pyopbench.report.wording.machines import BORDERS
-from pyopbench.results import open_file
-from pyopbench.run import certificate_extent, environments, memory_limit, pipeline_request, revisions, start
-from pyopbench.run.look_times import WITHIN_RUN
-from pyopbench.stats import change_thresholds, estimate, launch_model, noise_scale, spread, unpaired
-from pyopbench.stats.looks import MOST_LOOKS
+from pyopbench.stats import change_points, estimate, launch_model, unpaired
+from pyopbench.stats.corrections import MOST_LOOKS
+from pyopbench.store import open_file
+from pyopbench.worker.prepare import node_graph
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,7 @@ LEVEL = percent(estimate.LEVEL)
 MINIMUM = percent(MINIMUM_EFFECT)
 ERROR = percent(estimate.FAMILY_ERROR)
 RUN_EFFECT = percent(launch_model.RUN_EFFECT)
+LARGEST_GRAPH = f"{max(value_of('pyopbench/worker/prepare/node_graph.py', 'LINEAR'))} copies"
 WHOLE = Example("all of it")
 THREE_RUNS = 2
 """Degrees of freedom of what three runs differ by."""
@@ -113,6 +115,7 @@ def held() -> dict[str, dict[str, Holder]]:
         "against-peers.md": _against_peers(),
         "api.md": {"40%": Example("0.4 in other words"), **_exact(LEVEL)},
         "certification.md": _certification(),
+        "commands.md": _exact(LARGEST_GRAPH),
         "comparing.md": {
             **_exact(f"{gate.MOST_LINES} lines", percent(unpaired.RUN_SPREAD), ERROR, percent(INTERLEAVED_ERROR)),
             **_exact(*(f"{100 * ratio - 100:.0f}%" for ratio in tables.SLOWDOWNS)),
@@ -121,12 +124,12 @@ def held() -> dict[str, dict[str, Holder]]:
         "decisions-json.md": {"98 of 100": Example("0.98 in other words"), **_exact(LEVEL)},
         "faults.md": _exact(
             size(value_of("pyopbench/worker/requests.py", "MOST_LOG_BYTES")),
-            seconds(value_of("pyopbench/catalogue/kernels/compiler.py", "COMPILE_SECONDS")),
-            size(memory_limit.LEAST_BYTES),
+            seconds(value_of("pyopbench/ops/kernels/compiler.py", "COMPILE_SECONDS")),
+            size(memory.LEAST_BYTES),
         ),
         "find-and-watch.md": {
             "100%": WHOLE,
-            **_exact(MINIMUM, seconds(value_of("pyopbench/callbacks/injected/recorder.py", "SAVE_SECONDS"))),
+            **_exact(MINIMUM, seconds(value_of("pyopbench/find/injected/recorder.py", "SAVE_SECONDS"))),
             **_exact(formatting.seconds(DISPATCH_SECONDS)),
         },
         "fleet.md": _fleet(),
@@ -134,7 +137,7 @@ def held() -> dict[str, dict[str, Holder]]:
         "history.md": _history(),
         "how-it-measures.md": _how_it_measures(),
         "pipelines.md": {
-            **_exact(seconds(pipeline_request.BUDGET_SECONDS)),
+            **_exact(seconds(pipelines.BUDGET_SECONDS)),
             **_exact(*map(percent, list(value_of("pyopbench/worker/concurrent_calls.py", "QUANTILES").values())[1:])),
         },
         "reading-a-report.md": {
@@ -152,18 +155,18 @@ def held() -> dict[str, dict[str, Holder]]:
             **_exact(f"{gate.MOST_LINES} lines", percent(INTERLEAVED_ERROR)),
             **_exact(size(revisions.LARGEST_UNTRACKED), size(revisions.WORKER_BYTES)),
         },
-        "start.md": _exact(seconds(start.QUICK_OP_SECONDS), seconds(start.QUICK.budget_seconds or 0)),
+        "start.md": _exact(seconds(settings.QUICK_OP_SECONDS), seconds(settings.QUICK.budget_seconds or 0)),
         "statistics.md": _statistics(),
         "tensorflow-versions.md": _exact(f"{environments.INSTALLED_GB} GB"),
         "what-changed-when.md": {
             "300 series": Example("so many that the rate makes three"),
-            **_exact(percent(change_thresholds.ALARM_RATE), f"{change_thresholds.FEWEST_POINTS} points"),
+            **_exact(percent(change_points.ALARM_RATE), f"{change_points.FEWEST_POINTS} points"),
         },
         "your-own-op.md": {
             "20%": Example("a share that explains the bound"),
             **_exact(
                 bodies(),
-                f"{value_of('pyopbench/prepare/finite_differences.py', 'MOST_ELEMENTS')} elements",
+                f"{value_of('pyopbench/worker/prepare/gradient_check.py', 'MOST_ELEMENTS')} elements",
                 f"{1 / (1 - 0.2):g} times",
             ),
         },
@@ -182,21 +185,22 @@ def in_words(number: float) -> str:
 
 def claims() -> dict[str, tuple[str, ...]]:
     """Return what pages claim with numbers that are no figures, made from the constants of the code."""
-    steps = ", ".join(map(str, copies.STEPS[:-1]))
-    graphs = f"{copies.LINEAR[1]}, {copies.LINEAR[2]} ... {copies.LINEAR[-1]}"
-    (block,) = {start.QUICK.block_seconds, start.FULL.block_seconds}
+    steps = ", ".join(map(str, node_graph.STEPS[:-1]))
+    graphs = f"{node_graph.LINEAR[1]}, {node_graph.LINEAR[2]} ... {node_graph.LINEAR[-1]}"
+    (block,) = {settings.QUICK.block_seconds, settings.FULL.block_seconds}
     trimmed, looks = in_words(estimate.TRIMMED), in_words(MOST_LOOKS)
     value_of("pyopbench/worker/sampling.py", "LARGEST_TIMER_SHARE")
-    far, lag = in_words(noise_scale.FARTHEST), in_words(noise_scale.LAG)
+    far, lag = in_words(change_points.FARTHEST), in_words(change_points.LAG)
     rows, gates, slower = tables.GATE_ROWS, tables.MOST_GATES, tables.GATE_SLOWDOWNS
     return {
         "how-it-measures.md": (
             (
-                f"the fewest copies ({steps} or {copies.STEPS[-1]}) at which the current callback takes "
-                f"{in_words(copies.SHARE_OF_EMPTY)} times as long as an empty graph, or {copies.USUAL} if it never does"
+                f"the fewest copies ({steps} or {node_graph.STEPS[-1]}) at which the current callback takes "
+                f"{in_words(node_graph.SHARE_OF_EMPTY)} times as long as an empty graph, "
+                f"or {node_graph.USUAL} if it never does"
             ),
-            f"need more than {copies.MOST_NODES} nodes",
-            f"makes graphs of {graphs} copies instead (and of {copies.LINEAR[0]} for a callback)",
+            f"need more than {node_graph.MOST_NODES} nodes",
+            f"makes graphs of {graphs} copies instead (and of {node_graph.LINEAR[0]} for a callback)",
             f"It lasts about {PARTS[block]}",
             f"more than {value_of('pyopbench/worker/sampling.py', 'LARGEST_TIMER_SHARE'):.0e} of it".replace(
                 "e-0", "e-"
@@ -206,20 +210,20 @@ def claims() -> dict[str, tuple[str, ...]]:
         "statistics.md": (
             f"From {trimmed} launches on, one in {trimmed} is trimmed at each end",
             f"n - 1 - {estimate.DEGREES_PER_PAIR:g} g, and with Yuen's number",
-            f"worth at most {spread.MOST_DEGREES:g} degrees of freedom",
-            f"in fewer than one case in {in_words(1 / spread.RARE)}",
+            f"worth at most {estimate.MOST_DEGREES:g} degrees of freedom",
+            f"in fewer than one case in {in_words(1 / estimate.RARE)}",
             f"times {student_over_normal():.1f}, the ratio of the {percent((1 + estimate.LEVEL) / 2)} quantiles",
-            f"at most {in_words(WITHIN_RUN)}, and continues with what is open",
-            f"all {looks} possible looks are charged",
-            f"p at most a / {MOST_LOOKS} at some look",
+            f"at most {in_words(WITHIN_RUN)}, and continues with the cases that are open",
+            f"all {looks} possible analyses are charged",
+            f"p at most a / {MOST_LOOKS} at some analysis",
             f"one that takes at most {PARTS[pipeline.ALIKE]} longer than the best is as good",
             f"may cost at most {in_words(100 * MINIMUM_EFFECT * stopping.CERTAIN)} point",
-            f"From {in_words(spread.LEAST_COMPARISONS)} others on",
+            f"From {in_words(estimate.LEAST_COMPARISONS)} others on",
             (
-                f"at most {spread.MOST_DEGREES:g}, and below {in_words(unpaired.MANY_COMPARISONS)} others at least "
+                f"at most {estimate.MOST_DEGREES:g}, and below {in_words(unpaired.MANY_COMPARISONS)} others at least "
                 f"{unpaired.LEAST_DEGREES:g}"
             ),
-            f"further than {far} standard errors from a running median of {in_words(noise_scale.WINDOW)}",
+            f"further than {far} standard errors from a running median of {in_words(change_points.WINDOW)}",
             f"what points differ by over {lag} places",
             f"as have {rows:,} rows, at most {gates}, and {slower} gates of slower code",
         ),
@@ -233,7 +237,7 @@ def student_over_normal() -> float:
 
 def dependent_over_independent() -> float:
     """Return the largest ratio of the two thresholds of a change, from so many points on as both are estimated."""
-    rate, kinds = change_thresholds.ALARM_RATE, change_thresholds.THRESHOLDS
+    rate, kinds = change_points.ALARM_RATE, change_points.THRESHOLDS
     pairs = zip(kinds["autocorrelated"][rate], kinds["independent"][rate], strict=True)
     return max(more / less for more, less in pairs)
 
@@ -257,13 +261,13 @@ def _against_peers() -> Mapping[str, Holder]:
 
 
 def _certification() -> Mapping[str, Holder]:
-    controls = certificate_extent.CONTROLS
+    controls = certify.CONTROL_SETTINGS
     return _exact(
         f"{controls.launches} launches",
         f"{controls.rounds} rounds",
         seconds(controls.group_seconds),
-        f"{max(certificate_extent.INJECTED)}%",
-        *map(seconds, value_of("pyopbench/worker/overhead.py", "DURATIONS")),
+        f"{max(certify.INJECTED)}%",
+        *map(seconds, value_of("pyopbench/worker/sampling.py", "DURATIONS")),
         points(MINIMUM_EFFECT),
         MINIMUM,
         RUN_EFFECT,
@@ -279,7 +283,7 @@ def _fleet() -> Mapping[str, Holder]:
         f"{value_of('scripts/fleet_scale.py', 'CASES'):,} cases",
         f"{value_of('scripts/fleet_scale.py', 'HOSTS')} hosts",
         size(open_file.SAMPLES.most_bytes),
-        percent(max(value_of("tests/stats/test_machines.py", "BETWEEN"))),
+        percent(max(value_of("tests/stats/test_launch_model.py", "BETWEEN"))),
     )
 
 
@@ -301,8 +305,8 @@ def _history() -> Mapping[str, Holder]:
 def _how_it_measures() -> Mapping[str, Holder]:
     sets = value_of("pyopbench/worker/machine_limits.py", "working_sets")
     return _exact(
-        seconds(value_of("pyopbench/prepare/copies.py", "LONGEST_CALL_SECONDS")),
-        f"{max(value_of('pyopbench/prepare/copies.py', 'LINEAR'))} copies",
+        seconds(value_of("pyopbench/worker/prepare/node_graph.py", "LONGEST_CALL_SECONDS")),
+        LARGEST_GRAPH,
         size(min(sets)),
         size(max(sets)),
         percent(limits.ENOUGH_SHARE),
@@ -313,7 +317,7 @@ def _how_it_measures() -> Mapping[str, Holder]:
 
 
 def _statistics() -> Mapping[str, Holder]:
-    machines, alarms = "tests/stats/test_machines.py", "scripts/change_alarms.py"
+    machines, alarms = "tests/stats/test_launch_model.py", "scripts/change_alarms.py"
     no_false = f"{1 - 0.05 ** (1 / tables.REPORTS):.0%}"
     return {
         "1%": Example("a share that explains the spread, what runs of the simulations differ by, and a default rate"),
@@ -326,7 +330,7 @@ def _statistics() -> Mapping[str, Holder]:
         **_exact(*(percent(border) for border, _ in BORDERS)),
         **_exact(*(f"{100 * ratio - 100:.0f}%" for ratio in tables.SLOWDOWNS[:1])),
         **_exact(percent(value_of("tests/helpers/simulated_worlds.py", "launch"))),
-        **_exact(f"{noise_scale.MANY_POINTS} runs", f"{value_of(alarms, 'POINTS')} points", *_lengths()),
+        **_exact(f"{change_points.MANY_POINTS} runs", f"{value_of(alarms, 'POINTS')} points", *_lengths()),
         **_exact(f"{value_of(alarms, 'RERUN_LAUNCHES')} launches", f"{value_of(machines, 'TRIALS'):,} draws"),
         **_exact(percent(value_of(machines, "LEAST_COVERAGE")), percent(value_of(machines, "MOST_COVERAGE_POOLED"))),
         **_settings(),
@@ -334,7 +338,7 @@ def _statistics() -> Mapping[str, Holder]:
 
 
 def _lengths() -> tuple[str, ...]:
-    shortest, *_, longest = change_thresholds.LENGTHS
+    shortest, *_, longest = change_points.LENGTHS
     return f"{longest:,} points", f"{shortest} points", f"{dependent_over_independent():.1f} times"
 
 

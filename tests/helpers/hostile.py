@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from places import EXTRAS
-from pyopbench.core.discover import PATH_VARIABLE
+from pyopbench.model.discover import PATH_VARIABLE
 
 FAULTS = {
     "segfaulting": "ctypes.string_at(0)",
@@ -41,8 +41,8 @@ from dataclasses import replace
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.catalogue.build_callback import build_callback
-from pyopbench.catalogue.load import load_variant
+from pyopbench.ops.build_callback import build_callback
+from pyopbench.ops.load import load_variant
 
 kept = []
 calls = []
@@ -96,7 +96,7 @@ def main(folder: Path) -> None:
     out = folder / "run"
     chosen = f"py_function_numpy,native,{','.join(FAULTS)}"
     options = f"--variant {chosen} --direction forward --axis size=4 --no-parts --quick --launches 3"
-    limits = f"--case-timeout 60s --memory-limit 4G --out {out}"
+    limits = f"--settings case_timeout=60s --memory-limit 4G --out {out}"
     command = [sys.executable, "-c", "from pyopbench.cli.app import main; main()", "run", "negate"]
     done = subprocess.run([*command, *options.split(), *limits.split()], env=variables, check=False)
     lines = [json.loads(line) for line in (out / "samples.jsonl").read_text(encoding="utf-8").splitlines()]

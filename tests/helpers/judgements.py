@@ -8,16 +8,20 @@ from functools import cache
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
+from msgspec import structs
+
 import stored
 from frames import Bench, run_of
-from pyopbench.compare.versions import VersionComparison, VersionResult
-from pyopbench.core.errors import NothingMeasured
-from pyopbench.core.model import Case, Failure
-from pyopbench.judge.decide import Judgement, judge
+from pyopbench.judge.comparison.versions import VersionComparison, VersionResult
 from pyopbench.judge.decision import Crossover, Decision, SizeRange, SizeSeconds
 from pyopbench.judge.findings import ClearGain, FasterBaseline, MeasuredGain
+from pyopbench.judge.judge import Judgement, judge_run
+from pyopbench.model.case import Case, Failure
+from pyopbench.model.errors import NothingMeasured
 from pyopbench.report.write import render
-from pyopbench.results.warnings import UnreadableFile
+from pyopbench.store.content import UNKNOWN_OP
+from pyopbench.store.lines import LaunchLine
+from pyopbench.store.warnings import UnreadableFile
 
 DIRECTIONS = ("forward", "backward", "forward_backward")
 SCRIPT = "<script>alert(1)<\\script><img src=x onerror=alert(1)>"
@@ -46,7 +50,14 @@ def plain(launches: int = 4) -> Judgement:
         Bench({"py_function_numpy": 9e-5, "native": 2e-6}, op="identity", launches=launches),
     ]
     run = run_of(*benches, failures=failures(), cases=["sinh/xla/none/forward/call/float32/1000/cpu"])
-    return judge(SimpleNamespace(**{**vars(run), "limits": tuple(map(stored.limits_line, range(launches)))}))
+    return judge_run(
+        SimpleNamespace(
+            **{
+                **vars(run),
+                "limits": stored.limits_of(launches),
+            }
+        )
+    )
 
 
 def failures() -> list[Failure]:
@@ -75,13 +86,14 @@ def hostile() -> Judgement:
     table["label"] = table["label"].replace("native", SCRIPT)
     table["op"] = table["op"].replace("sinh", SCRIPT)
     run = judged.run
-    catalogue = {**run.catalogue, "ops": {SCRIPT: {"summary": CLOSING, "size_unit": MARKUP}}}
+    op = structs.replace(UNKNOWN_OP, summary=CLOSING, size_unit=MARKUP)
+    catalogue = structs.replace(run.catalogue, ops={SCRIPT: op})
     bad: dict[str, Any] = {
         "name": CLOSING,
         "command": ("pyopbench", *HOSTILE),
         "created": MARKUP,
         "environment": {**run.environment, "cpu": CLOSING, MARKUP: LINES},
-        "settings": {**run.settings, LINES: SCRIPT},
+        "settings": structs.replace(run.settings, pairs={LINES: SCRIPT}),
         "catalogue": catalogue,
         "failures": (
             *run.failures,
@@ -89,8 +101,8 @@ def hostile() -> Judgement:
             Failure(f"{SCRIPT}/{MARKUP}", "raised", "not the id of a case"),
         ),
         "warnings": tuple(UnreadableFile(text, text) for text in HOSTILE),
-        "limits": (*run.limits, stored.limits_line(2, LINES)),
-        "launches": ({"launch": 0, "seed": CLOSING, "environment": {}}, *run.launches),
+        "limits": (*run.limits, stored.typed_line(stored.limits_line(2, LINES))),
+        "launches": (LaunchLine(launch=0, environment={"seed": CLOSING}), *run.launches),
     }
     verdicts = tuple(replace(verdict, baseline=CLOSING) for verdict in judged.verdicts)
     return replace(
@@ -148,4 +160,4 @@ def with_noise_for_today(launches: Sequence[float] = (-486e-6, 459.6e-6)) -> Jud
     is_today = run.frame["variant"] == "py_function_numpy"
     cost = run.frame["launch"].map(dict(enumerate(launches)))
     run.frame = run.frame.assign(seconds=run.frame["seconds"].mask(is_today, (floor + cost) * run.frame["calls"]))
-    return judge(run)
+    return judge_run(run)

@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from places import FAKE_WORKER_COMMAND
-from pyopbench.results import store
-from pyopbench.run import schedule, worker_process
-from pyopbench.run.settings import Settings
+from pyopbench.engine import measure, worker_process
+from pyopbench.engine.stored_run import settings_of
+from pyopbench.store import run_folder
+from pyopbench.store.lines import AnyLine, LaunchLine
+from pyopbench.store.run_folder import OpenSide
 
-append = store.append
+append = OpenSide.append
 
 
-def append_and_tell(folder: Path, line: Mapping[str, Any]) -> None:
-    append(folder, line)
-    what = line["environment"]["pid"] if line["kind"] == "launch" else line.get("group", "")
-    os.write(1, f"{line['kind']} {line['launch']} {what}\n".encode())
+def append_and_tell(side: OpenSide, line: AnyLine) -> None:
+    append(side, line)
+    what = line.environment["pid"] if isinstance(line, LaunchLine) else getattr(line, "group", "")
+    os.write(1, f"{line.__struct_config__.tag} {line.launch} {what}\n".encode())
 
 
 def never(launches: int) -> frozenset[str]:
@@ -31,13 +31,13 @@ def never(launches: int) -> frozenset[str]:
 
 
 def go_on(folder: Path) -> None:
-    chosen = Settings(**{name: store.read_run(folder)["settings"][name] for name in Settings.__dataclass_fields__})
-    schedule.measure(folder, chosen, lambda step: None, never)
+    side = run_folder.open_side(folder)
+    measure.measure_run(side, settings_of(side), lambda step: None, never)
 
 
 def main() -> None:
     worker_process.COMMAND = FAKE_WORKER_COMMAND
-    store.append = append_and_tell
+    OpenSide.append = append_and_tell  # type: ignore[method-assign]
     for line in iter(sys.stdin.readline, ""):
         process = os.fork()
         if process == 0:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.core.op import Op, Own
-from pyopbench.core.variant import Variant
+from pyopbench.model.op import Op, Own
+from pyopbench.model.variant import Variant
 
 
 def op_with_outputs(*outputs: str) -> Op:

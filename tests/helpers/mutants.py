@@ -34,15 +34,15 @@ from unittest.mock import patch
 import probe_files
 import pyopbench
 import stored
-from mutant_files import DATA, KNOWN, NATIVE, OUT, PYTHON, TODAY, VICTIM, Commands, make
-from mutations import mutate
+from mutant_files import DATA, KNOWN, NATIVE, OUT, PYTHON, TODAY, VICTIM, Commands, make, mutate
 from places import ROOT
 from pyopbench.__main__ import EXIT_INTERRUPTED
 from pyopbench.cli import app
 from pyopbench.cli.errors import command_of, end_of
-from pyopbench.core.errors import InternalError, PyopbenchError, WorkerLost
-from pyopbench.results import copy_costs, counted_copies, pipeline_file, probes, store, threads_file
-from pyopbench.run import conduct, environments, probe, start, worker_process
+from pyopbench.engine import environments, git, measure, probe, worker_process
+from pyopbench.engine import plan as planning
+from pyopbench.model.errors import InternalError, PyopbenchError, WorkerLost
+from pyopbench.store import copy_costs, counted_copies, pipeline_file, probes, run_folder, threads_file
 
 SECONDS_EACH = 30.0
 """For a command; the slowest takes one."""
@@ -65,7 +65,7 @@ WRITTEN = (*REPORTS, *HISTORY, *OTHERS)
 """What commands write, in the folder that they are told to or in a run that is reported or resumed."""
 PROBED = "probes/"
 """The folder of the user's own data that gets what was probed."""
-RESUMED = (store.SAMPLES_FILE, "lock")
+RESUMED = (run_folder.SAMPLES_FILE, "lock")
 HEAVY = ("report", "history", PYTHON)
 """Commands that judge, which takes ten times as long as reading does."""
 
@@ -104,7 +104,7 @@ FRAMES = ("decisions", "verdicts", "latencies", "failures", "changes", "values",
 
 @cache
 def cli() -> Any:
-    return command_of(app.app)
+    return command_of(app.make_app())
 
 
 @contextlib.contextmanager
@@ -125,10 +125,10 @@ def nothing_starts(data: Path, locks: Path) -> Iterator[None]:
         stack.enter_context(patch.dict(os.environ, own))
         found = probe_files.document(probe_files.row("xla", TODAY, "fails"))
         for module, name, instead in (
-            (conduct, "measure_together", _lost),
+            (measure, "measure_runs", _lost),
             (probe, "try_all", lambda *_: found),
-            (start, "ask_for_plan", lambda *_, **__: plan),
-            (start, "_commit", lambda: {"commit": None, "dirty": None}),
+            (planning, "ask_for_plan", lambda *_, **__: plan),
+            (git, "commit_of_package", lambda: {"commit": None, "dirty": None}),
             (environments, "_make", install),
             (environments, "_is_whole", lambda folder: False),
             (worker_process, "COMMAND", ("no program of this name",)),
@@ -375,7 +375,7 @@ def table(ends: Counter[tuple[str, str, int | str]]) -> Iterator[str]:
 
 def main() -> int:
     count, seed = (int(word) for word in (*sys.argv[1:], *("2000", str(time.time_ns() % 10**9))[len(sys.argv) - 1 :]))
-    start, wrong = time.process_time(), 0
+    planning, wrong = time.process_time(), 0
     ends: Counter[tuple[str, str, int | str]] = Counter()
     is_interrupted = False
     try:
@@ -385,7 +385,7 @@ def main() -> int:
             sys.stdout.flush()
     except KeyboardInterrupt:
         is_interrupted = True
-    seconds = time.process_time() - start
+    seconds = time.process_time() - planning
     said = f"{sum(ends.values()):,} mutants from seed {seed}: {wrong:,} wrong; {seconds:.0f} s of CPU"
     sys.stdout.write("\n".join((*table(ends), said)) + "\n")
     return EXIT_INTERRUPTED if is_interrupted else int(wrong > 0)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 import stored
-from pyopbench.core.model import Case
-from pyopbench.results import versions
+from pyopbench.model.case import Case
+from pyopbench.store import run_sides
 
 VARIANTS = ("py_function_numpy", "native", "xla")
 SIZES = (1, 10)
@@ -61,9 +61,9 @@ def write_run(
 
 def write_versions(folder: Path, *asked: str, **changes: Any) -> Path:
     """Write a run of several versions, each with a NumPy and an order of samples of its own."""
-    named = versions.named(folder, asked)
+    named = stored.name_versions(folder, asked)
     for place, one in enumerate(named):
         environment = {**stored.ENVIRONMENT, "tensorflow": one.tf, "numpy": f"1.{place}"}
         write_run(one.folder, cases(), seed=place, environment=environment, **changes.get(one.label, {}))
-    versions.write(folder, named)
+    run_sides.write(folder, named)
     return folder

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.core.arrangement import AUTOTUNE, Arrangement
-from pyopbench.run.worker_process import CaseLost
+from pyopbench.engine.worker_process import CaseLost
+from pyopbench.model.arrangement import AUTOTUNE, Arrangement
 
 CURRENT = Arrangement("map", "keep", "ds.map(f)")
 PARALLEL = Arrangement("map", "parallel", "ds.map(f, num_parallel_calls=tf.data.AUTOTUNE)", AUTOTUNE)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.prepare.reference import Reference
+from pyopbench.worker.prepare.checks import Reference
 from small_ops import square
 
 

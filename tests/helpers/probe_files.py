@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyopbench.results import probes as stored_probes
+from pyopbench.store import probes as stored_probes
 
 
 def row(probe: str, label: str, status: str = "works", told: str = "", *, op: str | None = None) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from pyopbench.core.errors import BadInput, PyopbenchError
+from pyopbench.model.errors import BadInput, PyopbenchError
 
 
 @contextmanager
@@ -15,5 +15,5 @@ def refused(what: str, error: type[PyopbenchError] = BadInput) -> Iterator[None]
     """Expect an error that says this is wrong, and what to do next."""
     with pytest.raises(error) as caught:
         yield
-    assert caught.value.what == what
-    assert caught.value.next_step
+    assert caught.value.message == what
+    assert caught.value.hint

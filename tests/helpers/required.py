@@ -7,7 +7,7 @@ from typing import Any
 
 from frames import Bench
 from probe_files import document
-from pyopbench.judge.decide import Judgement, judge
+from pyopbench.judge.judge import Judgement, judge_run
 
 TODAY = "py_function_numpy"
 
@@ -22,4 +22,4 @@ def run_with(*rows: dict[str, Any], curves: dict[str, float] = CURVES, **changes
 
 
 def judged(*rows: dict[str, Any], requires: tuple[str, ...], curves: dict[str, float] = CURVES) -> Judgement:
-    return judge(run_with(*rows, curves=curves), requires=requires)
+    return judge_run(run_with(*rows, curves=curves), requires=requires)

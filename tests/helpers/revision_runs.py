@@ -8,8 +8,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 import pairs
-from pyopbench.results import versions
-from pyopbench.results.versions import Revision, ValueDifference, Values
+from pyopbench.store import run_sides
+from pyopbench.store.run_sides import Revision, Side, ValueDifference, Values
 
 DIFFERENT = ValueDifference("double", 10, "float32", "outputs", "output 0 differs at index [3]")
 
@@ -47,14 +47,15 @@ def write_revisions(
         told = (different or {}).get(place)
         values = Values(2 if place else 0, (told,) if told is not None else ())
         name = f"{place:040x}" if by_hash else f"r{place}"
-        found.append(replace(revision(name, place), problem=(problems or {}).get(place), values=values))
-    found.append(replace(found[0], twin=True, values=Values()))
-    named = versions.named_revisions(folder, found)
+        problem = (problems or {}).get(place)
+        found.append(Side("", revision=revision(name, place), problem=problem, values=values))
+    found.append(replace(found[0], is_control=True, values=Values()))
+    named = run_sides.name_sides(folder, found)
     usual = [*factors, factors[0] if twin is None else twin]
     for place, (one, several) in enumerate(zip(named, usual, strict=True)):
-        if one.revision is not None and one.revision.problem is None:
-            some = wanted[:2] if one.revision.twin else wanted
-            stored_in_run = versions.stored_in_run(one.revision)
+        if one.revision is not None and one.problem is None:
+            some = wanted[:2] if one.is_control else wanted
+            stored_in_run = run_sides.stored_in_run(one.revision)
             pairs.write_run(one.folder, some, factors=several, seed=place, launches=launches, revision=stored_in_run)
-    versions.write(folder, named)
+    run_sides.write(folder, named)
     return folder

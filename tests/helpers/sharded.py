@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 import stored
-from pyopbench.core.model import Case
-from pyopbench.results import versions
-from pyopbench.run.shards import ShardChoice, narrowed
+from pyopbench.engine.shards import ShardChoice, narrowed
+from pyopbench.model.case import Case
+from pyopbench.store import run_sides
 
 CASES = [
     stored.case(variant, op, size)
@@ -43,6 +45,17 @@ def plan(cases: Sequence[str] = CASES, **changes: Any) -> dict[str, Any]:
     return {"own": {}, **content, "settings": settings, "catalogue": {**content["catalogue"], "variants": variants}}
 
 
+def narrow(content: dict[str, Any], choice: ShardChoice) -> dict[str, Any]:
+    """Return the content of the `run.json` of a shard."""
+    return narrow_all([content], choice)[0]
+
+
+def narrow_all(contents: Sequence[dict[str, Any]], choice: ShardChoice) -> list[dict[str, Any]]:
+    """Return the content of the `run.json` of each run of a shard."""
+    narrowed_runs = narrowed([stored.typed(content) for content in contents], choice)
+    return [msgspec.to_builtins(run, str_keys=True) for run in narrowed_runs]
+
+
 def lines_of(cases: Sequence[str], index: int, seconds: Seconds = steady) -> list[dict[str, Any]]:
     """Return what the workers of a shard have stored of its cases."""
     groups: dict[str, list[str]] = {}
@@ -66,7 +79,7 @@ def write_shard(
 ) -> Path:
     """Write a shard of `plan()` and return its folder; `changes` are of the content of its `run.json`."""
     whole = plan(**{key: changes.pop(key) for key in ("settings", "own") if key in changes})
-    content = {**narrowed([whole], ShardChoice(index, of, replicates))[0], "run": folder.name, **changes}
+    content = {**narrow(whole, ShardChoice(index, of, replicates)), "run": folder.name, **changes}
     content["shard"] = {**content["shard"], "host": host or f"host-{index}"}
     return stored.write(folder, content, [*lines_of(content["cases"], index, seconds), ENDED])
 
@@ -78,13 +91,13 @@ def write_shards(folder: Path, of: int = 4, replicates: int = 1) -> list[Path]:
 
 def write_versions(folder: Path, index: int, of: int, tensorflows: Sequence[str]) -> Path:
     """Write a shard that is measured on several versions of TensorFlow."""
-    named = versions.named(folder, tensorflows)
+    named = stored.name_versions(folder, tensorflows)
     contents = []
     for one in named:
         content = plan(environment={**stored.ENVIRONMENT, "tensorflow": one.tf})
         contents.append({**content, "settings": {**content["settings"], "tf": one.tf}})
-    for one, content in zip(named, narrowed(contents, ShardChoice(index, of)), strict=True):
+    for one, content in zip(named, narrow_all(contents, ShardChoice(index, of)), strict=True):
         shard = {**content["shard"], "host": f"host-{index}"}
         stored.write(one.folder, {**content, "shard": shard}, [*lines_of(content["cases"], index), ENDED])
-    versions.write(folder, named)
+    run_sides.write(folder, named)
     return folder

@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from pyopbench.judge.decision import Verdict
-from pyopbench.judge.verdicts import SHARES, estimates_of, verdicts_from
+from pyopbench.judge.verdicts import estimates_of, verdicts_from, verdicts_on
 from pyopbench.stats import launch_model
+from pyopbench.stats.corrections import ALL_LOOKS, ONE_LOOK, Looks
 from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.launch_model import Shares
-from pyopbench.stats.looks import ALL_LOOKS, Looks
 from pyopbench.stats.unpaired import unpaired
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -29,8 +29,6 @@ COMPARISONS = 200
 FEW_LOOKS = (3, 5, 8)
 MANY_LOOKS = (4, 6, 10, 16, 24)
 """After how many launches the data are looked at."""
-LOOKED_AT = {"first_look": 3}
-"""Settings of a run that looks at its data."""
 
 
 def normal(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
@@ -114,7 +112,7 @@ def looked_at(logs: Floats, setting: Setting) -> tuple[Verdict, ...]:
         if not any(going_on):
             break
         have = np.where(going_on, look, have)
-    return judged(logs, have, setting, Looks.of(LOOKED_AT, held))
+    return judged(logs, have, setting, Looks.of(held))
 
 
 def judged(logs: Floats, have: npt.NDArray[np.int64], setting: Setting, looks: Looks) -> tuple[Verdict, ...]:
@@ -126,7 +124,7 @@ def judged(logs: Floats, have: npt.NDArray[np.int64], setting: Setting, looks: L
     }
     baselines = dict.fromkeys(shares, "baseline")
     estimates = estimates_of(shares, baselines, (), launch_model.fit(list(shares.values())), 1)
-    return verdicts_from(estimates, baselines, setting.minimum_effect, looks, SHARES)
+    return verdicts_from(estimates, baselines, setting.minimum_effect, looks)
 
 
 def false_ones(verdicts: Sequence[Verdict], truth: float | Floats, minimum_effect: float) -> int:
@@ -235,5 +233,4 @@ def unpaired_outcomes(
     second += spread * moves(rng, cases)[:, None]
     second[0] += math.log(ratio)
     pair = unpaired([Estimate.of(row) for row in first], [Estimate.of(row) for row in second])
-    names = {f"case{place:03}": "before" for place in range(cases)}
-    return [verdict.outcome for verdict in verdicts_from(pair, names, 0.03)]
+    return [verdict.outcome for verdict in verdicts_on(pair, 0.03, ONE_LOOK)]

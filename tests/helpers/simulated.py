@@ -29,7 +29,7 @@ for line in sys.stdin:
 BEGIN = """
 import json, numpy as np, tensorflow as tf
 from dataclasses import asdict
-from pyopbench.catalogue.kernels import simulated_device as device
+from pyopbench.ops.kernels import simulated_device as device
 simulated = device.simulate()
 def count(call):
     result, counts = simulated.count(call)

@@ -8,10 +8,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from pyopbench.core.model import MINIMUM_EFFECT
 from pyopbench.judge.choice import Choice, Rules, Standing, choose
 from pyopbench.judge.contrasts import Contrasts
-from pyopbench.judge.mix import even_mix
+from pyopbench.judge.program import even_mix
+from pyopbench.model.case import MINIMUM_EFFECT
 from simulated_worlds import Floats, Report, World, repeated, run_of
 
 KEEP = ""

@@ -16,19 +16,16 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pyopbench.compare.pairing import usual_among
-from pyopbench.compare.verdicts import CaseVerdict, verdicts_on
-from pyopbench.run.next_step import LEAST_FOR_LOOK
-from pyopbench.stats.estimate import Estimate, moderated
-from pyopbench.stats.looks import ALL_LOOKS, Looks
-from pyopbench.stats.spread import LEAST_COMPARISONS
+from pyopbench.engine.next_step import LEAST_FOR_LOOK
+from pyopbench.judge.comparison.sides import usual_among
+from pyopbench.judge.verdicts import CaseVerdict, verdicts_on
+from pyopbench.stats.corrections import ALL_LOOKS, Looks
+from pyopbench.stats.estimate import LEAST_COMPARISONS, Estimate, moderated
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 MINIMUM_EFFECT = 0.05 / 3
 """Of a gate that is to fail on slowdowns by 5%."""
-LOOKED_AT = {"first_rounds": 12}
-"""Settings of a run that looks at its data."""
 ROUNDS = 0.03
 """Standard deviation of a launch's number after the first sweep, of what rounds add."""
 SWEEPS = (1, 3, 9)
@@ -106,7 +103,7 @@ class Gate:
             if sweeps != SWEEPS[-1] and (self.cases >= LEAST_COMPARISONS or self.launches >= LEAST_FOR_LOOK):
                 held += 1
                 open_ = np.array([one.outcome == "unresolved" for one in self._judged(found, ALL_LOOKS)])
-        return self._judged(found, Looks.of(LOOKED_AT, held))
+        return self._judged(found, Looks.of(held))
 
     def _judged(self, found: Floats, looks: Looks) -> list[CaseVerdict]:
         estimates = [Estimate.of(row) for row in found]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pyopbench.core.model import MINIMUM_EFFECT
-from pyopbench.judge.verdicts import SHARES, estimates_of, verdicts_from
+from pyopbench.judge.verdicts import estimates_of, verdicts_from
+from pyopbench.model.case import MINIMUM_EFFECT
 from simulate import false_ones
 from simulated_worlds import Report, World, repeated, run_of
 
@@ -49,7 +49,7 @@ def _of(report: Report) -> Held:
     estimates = estimates_of(report.shares, baselines, report.port_cases, report.model, 1)
     true = report.true_shares()
     ends = 1 + np.array([one.interval() for one in estimates])
-    verdicts = verdicts_from(estimates, baselines, MINIMUM_EFFECT, unit=SHARES)
+    verdicts = verdicts_from(estimates, baselines, MINIMUM_EFFECT)
     return Held(
         float(np.mean((ends[:, 0] <= true) & (true <= ends[:, 1]))),
         float(false_ones(verdicts, true, MINIMUM_EFFECT) > 0),

@@ -20,7 +20,7 @@ import simulate
 import simulated_gates
 import simulated_verdicts
 from places import ROOT
-from pyopbench.compare.verdicts import INTERLEAVED_ERROR
+from pyopbench.judge.verdicts import INTERLEAVED_ERROR
 from simulated_changes import dropped, false_changes, gained
 from simulated_choices import MIXTURES, RANDOM, RULES, Plan, runs_of, tallies, world_of
 
@@ -74,7 +74,7 @@ def looks() -> Iterator[str]:
 
 
 def power() -> Iterator[str]:
-    yield "| slowdown | spread of a launch | looks after | found | launches taken |"
+    yield "| slowdown | spread of a launch | analyses after | found | launches taken |"
     for schedule in (simulate.FEW_LOOKS, (8,), simulate.MANY_LOOKS):
         for spread in (0.01, 0.02):
             for ratio in (1.05, 1.10):

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench.catalogue.load import load_variant
-from pyopbench.core.errors import WrongResult
-from pyopbench.core.model import Case
-from pyopbench.core.op import Op
-from pyopbench.prepare import checks, finite_differences, prepare, reference
+from pyopbench.model.case import Case
+from pyopbench.model.errors import WrongResult
+from pyopbench.model.op import Op
+from pyopbench.ops.load import load_variant
+from pyopbench.worker.prepare import checks, gradient_check, prepare
 
 Put = Callable[..., None]
 
@@ -93,7 +93,7 @@ def compared_with_differences(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any
         made.append(compared)
         return checks.require_equal(*compared)
 
-    monkeypatch.setattr(finite_differences, "require_equal", require_equal)
+    monkeypatch.setattr(gradient_check, "require_equal", require_equal)
     return made
 
 
@@ -136,10 +136,10 @@ def square_with_gradient(gradient: Callable[[Any, Any], Any]) -> Callable[..., A
 
 def put_in_place(monkeypatch: pytest.MonkeyPatch, op: Op, **variant_changes: Any) -> None:
     """Have an op, and changed variants, prepared in place of what is loaded by name."""
-    reference.reference_of.cache_clear()
-    finite_differences._checked_differences.clear()
-    finite_differences._vouched.clear()
-    for module in (prepare, reference):
+    checks.reference_of.cache_clear()
+    gradient_check._checked_differences.clear()
+    gradient_check._vouched.clear()
+    for module in (prepare, checks):
         monkeypatch.setattr(module, "load_op", lambda name: op)
     monkeypatch.setattr(prepare, "load_variant", lambda name: replace(load_variant(name), **variant_changes))
 
@@ -148,4 +148,4 @@ def refusal(case: Case, **options: Any) -> str:
     """Return in what words a case is refused."""
     with pytest.raises(WrongResult) as raised:
         prepare.prepare(case, **options)
-    return raised.value.what
+    return raised.value.message

@@ -9,11 +9,16 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from hypothesis import strategies as st
 
-from pyopbench.core.errors import BadInput
-from pyopbench.core.model import Case
-from pyopbench.results import integrity, store
+from pyopbench.model.case import Case
+from pyopbench.model.errors import BadInput
+from pyopbench.store import integrity, run_folder, run_sides
+from pyopbench.store.content import RunContent
+from pyopbench.store.lines import AnyLine, line_of
+from pyopbench.store.run_sides import Side
+from pyopbench.store.strict_json import convert, storable
 
 SETTINGS: dict[str, Any] = {
     "seed": 0,
@@ -100,7 +105,7 @@ def group(op: str = "double", size: int = 1) -> str:
 
 
 def run(cases: Sequence[str], **changes: Any) -> dict[str, Any]:
-    """Return the content of a `run.json` that plans `cases`, all but the version of the schema."""
+    """Return the content of a `run.json` that plans `cases`."""
     parts = [Case.from_id(key) for key in cases]
     content = {
         "run": "made-up",
@@ -135,6 +140,11 @@ def limits_line(launch: int, reason: str = "", **changes: Any) -> dict[str, Any]
     return {"kind": "limits", "launch": launch, **known, "reason": reason, **changes}
 
 
+def limits_of(launches: int) -> tuple[AnyLine, ...]:
+    """Return the lines of so many launches, as they are read back."""
+    return tuple(typed_line(limits_line(launch)) for launch in range(launches))
+
+
 def group_line(
     launch: int, cases: Sequence[str], failures: Sequence[dict[str, Any]] = (), seconds: float = 0.5
 ) -> dict[str, Any]:
@@ -155,16 +165,55 @@ def group_line(
 def encoded(content: dict[str, Any], lines: Sequence[dict[str, Any]]) -> list[bytes]:
     """Return the lines of samples as they stand in the file of a run with this content."""
     with tempfile.TemporaryDirectory() as folder:
-        path = write(Path(folder), content, lines) / store.SAMPLES_FILE
+        path = write(Path(folder), content, lines) / run_folder.SAMPLES_FILE
         return path.read_bytes().splitlines(keepends=True)
 
 
 def write(folder: Path, content: dict[str, Any], lines: Sequence[dict[str, Any]]) -> Path:
-    """Write results as a run does, and return their folder."""
-    store.create(folder, content)
-    for line in lines:
-        store.append(folder, line)
+    """Write results with their checksums as a run does, whatever they hold, and return their folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    run = integrity.sealed(json.dumps(storable(msgspec.to_builtins(content, str_keys=True)), indent=1))
+    (folder / run_folder.RUN_FILE).write_bytes(run)
+    (folder / run_folder.SAMPLES_FILE).write_bytes(b"")
+    append(folder, *lines)
     return folder
+
+
+def append(folder: Path, *lines: dict[str, Any]) -> None:
+    """Append lines to samples with their checksums as a run does, whatever they hold."""
+    path = folder / run_folder.SAMPLES_FILE
+    ends = path.read_bytes().splitlines()[-1:]
+    seal = integrity.seal_of((folder / run_folder.RUN_FILE).read_bytes()).checksum
+    before = (integrity.checksum_of(ends[0]) if ends else seal) or 0
+    with path.open("ab") as stream:
+        for line in lines:
+            content = json.dumps(storable(line), separators=(",", ":")).encode()
+            sealed = integrity.sealed_line(content, before)
+            before = integrity.checksum_of(sealed) or 0
+            stream.write(sealed + b"\n")
+
+
+def read_run(folder: Path) -> dict[str, Any]:
+    """Return the JSON of a `run.json`, without its checksum."""
+    content: dict[str, Any] = json.loads((folder / run_folder.RUN_FILE).read_bytes())
+    return {key: value for key, value in content.items() if key != integrity.KEY}
+
+
+def read_lines(folder: Path) -> list[dict[str, Any]]:
+    """Return the JSON of all whole lines of samples, without their checksums."""
+    whole = (folder / run_folder.SAMPLES_FILE).read_bytes().splitlines(keepends=True)
+    lines = [json.loads(line) for line in whole if line.endswith(b"\n")]
+    return [{key: value for key, value in line.items() if key != integrity.KEY} for line in lines]
+
+
+def typed(content: dict[str, Any]) -> RunContent:
+    """Return the content of a `run.json` as it is read back."""
+    return convert(content, RunContent, "here")
+
+
+def typed_line(line: dict[str, Any]) -> AnyLine:
+    """Return a line as it is read back."""
+    return line_of(line, "here")
 
 
 def seal(path: Path, document: Any) -> Path:
@@ -206,3 +255,8 @@ def refusal(read: Callable[[], object]) -> str | None:
     except BadInput as error:
         return str(error.received)
     return None
+
+
+def name_versions(folder: Path, versions: Sequence[str]) -> list[Side]:
+    """Return the sides of a run on several versions of TensorFlow, with labels and folders."""
+    return run_sides.name_sides(folder, [Side("", version) for version in versions])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.core.model import BASELINE, NO_GRADIENT, Case
+from pyopbench.model.case import BASELINE, NO_GRADIENT, Case
 
 LAUNCHES, ROUNDS = 3, 5
 

@@ -1,4 +1,4 @@
-"""Runs the shell of workflows and scripts as those do that run them for real, with what the tests put on the PATH."""
+"""Runs the shell of workflows, scripts and the composite action of this repository as it is run for real."""
 
 from __future__ import annotations
 
@@ -7,9 +7,17 @@ import stat
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+import pytest
+
+from places import ROOT
 
 BASH = ("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c")
 """How GitHub runs a step with `shell: bash`. Source: GitHub's documentation of `jobs.<job_id>.steps[*].shell`."""
+
+HANDED_ON = {"GITHUB_OUTPUT": "output", "GITHUB_STEP_SUMMARY": "summary"}
+"""Variables that name files in which a step hands something on, and the names of the files here."""
 
 
 def install(folder: Path, program: str, script: str) -> None:
@@ -31,3 +39,38 @@ def run_shell(
         text=True,
         check=False,
     )
+
+
+def action() -> dict[str, Any]:
+    """Return the action."""
+    yaml = pytest.importorskip("yaml", reason="the action is read with PyYAML, which the extra `docs` brings")
+    found: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+    return found
+
+
+def step(name: str) -> dict[str, Any]:
+    """Return the step of the action that has a name."""
+    found: dict[str, Any] = next(one for one in action()["runs"]["steps"] if one.get("name") == name)
+    return found
+
+
+def run_step(name: str, programs: Path, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the shell of a step.
+
+    Args:
+        name: of the step.
+        programs: a folder with programs that are found before those of the system; gets what the step hands on.
+        folder: in which it is run.
+        environment: more variables.
+    """
+    places = {key: str(programs / value) for key, value in HANDED_ON.items()}
+    return run_shell([*BASH, step(name)["run"]], folder, {**places, **environment}, programs)
+
+
+def measure_inputs(**inputs: str) -> dict[str, str]:
+    """Return the variables of the step that measures: the inputs that are given, and the action's defaults."""
+    usual = {name: one["default"] for name, one in action()["inputs"].items()}
+    asked = {"OPS": usual["ops"], "BASE": usual["base"], "HEAD": usual["head"]}
+    asked |= {"FAIL_ON": usual["fail-on"], "ARGUMENTS": usual["arguments"], "FOLDER": usual["folder"]}
+    assert set(step("Measure")["env"]) == set(asked)
+    return {**asked, **inputs}

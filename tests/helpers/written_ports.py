@@ -10,10 +10,11 @@ from types import ModuleType
 import pytest
 
 from places import ROOT
-from pyopbench.catalogue.own import load as own_load
-from pyopbench.catalogue.porting.port import Ported, port
-from pyopbench.core.discover import bring_own
-from pyopbench.core.own_target import brought
+from pyopbench.model.discover import bring_own
+from pyopbench.model.own_target import brought
+from pyopbench.ops.compiled import check_compiled
+from pyopbench.ops.own import load as own_load
+from pyopbench.ports.porting.port import Ported, port
 
 CORPUS = ROOT / "examples" / "corpus"
 
@@ -22,7 +23,7 @@ def write(text: str, *inputs: str, to: str = "traced", module: str = "ported") -
     """Return the port of what a command line names."""
     own_load.load_own.cache_clear()
     (name,) = bring_own([text], inputs)
-    return port(brought()[name], to, module)
+    return port(own_load.load_own(name), brought()[name], to, module, check_compiled)
 
 
 def write_source(folder: Path, source: str, *inputs: str, to: str = "traced") -> Ported:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from frames import VARIANTS, Bench, Curve, run_of
-from pyopbench.core.model import Case, Failure
-from pyopbench.judge.candidates import Comparison, Setting, compare, settings_of
+from pyopbench.judge.candidates import Comparison, Measured, Setting, compare, settings_of
 from pyopbench.judge.latencies import baseline_of, latency_table
-from pyopbench.judge.measured import Measured
-from pyopbench.judge.mix import even_mix
+from pyopbench.judge.program import even_mix
+from pyopbench.model.case import Case, Failure
 from pyopbench.stats import costs, estimate
 from pyopbench.stats.launch_model import LaunchModel
 
@@ -20,7 +20,7 @@ TODAY = "py_function_numpy"
 
 def compared(run: Any, direction: str = "forward") -> Comparison:
     latencies = latency_table(run.frame, run.catalogue)
-    baselines = baseline_of(latencies, TODAY, VARIANTS[TODAY]["gradients"])
+    baselines = baseline_of(latencies, TODAY, VARIANTS[TODAY].gradients)
     ratios = costs.ratios(costs.round_costs(run.frame, estimate.UNIT), baselines, estimate.UNIT)
     setting = Setting("sinh", direction, str(run.frame["mode"].iloc[0]), "float32", "cpu")
     return compare(setting, Measured(run, latencies, ratios, LaunchModel()), TODAY)
@@ -77,7 +77,7 @@ def test_a_baseline_that_has_only_another_gradient_is_named_by_it() -> None:
 
 def test_a_variant_that_the_catalogue_does_not_know_takes_most_effort() -> None:
     run: Any = Bench({TODAY: 2.0, "native": 1.0}).run()
-    run.catalogue = {**run.catalogue, "variants": {TODAY: VARIANTS[TODAY]}}
+    run.catalogue = structs.replace(run.catalogue, variants={TODAY: VARIANTS[TODAY]})
     (native,) = compared(run).candidates
     assert (native.kind, native.effort) == ("port", float("inf"))
 

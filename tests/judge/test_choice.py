@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from pyopbench.judge.answer import Answer
 from pyopbench.judge.choice import (
     PROVISIONAL,
     Choice,
@@ -19,8 +18,9 @@ from pyopbench.judge.choice import (
     choose,
     standings_of,
 )
-from pyopbench.judge.mix import even_mix
-from pyopbench.stats.looks import Looks
+from pyopbench.judge.findings import Answer
+from pyopbench.judge.program import even_mix
+from pyopbench.stats.corrections import Looks
 from shares import TODAY as NOW
 from shares import candidate, contrasts_by_hand, spread
 

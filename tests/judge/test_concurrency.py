@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from pyopbench.core.model import BASELINE
 from pyopbench.judge.concurrency import threaded_calls
+from pyopbench.model.case import BASELINE
 from thread_calls import document
 
 RATES = {BASELINE: {1: 1000.0, 4: 900.0}, "native": {1: 2000.0, 4: 6000.0}}

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from pyopbench.judge.contrasts import Contrasts, contrasts_of
-from pyopbench.judge.mix import calls_mix, even_mix
+from pyopbench.judge.program import calls_mix, even_mix
 from pyopbench.stats.launch_model import LaunchModel
 from shares import TODAY, contrasts_by_hand
 

@@ -1,19 +1,38 @@
-"""Labels, the table of latencies, and who is compared with whom."""
+"""What each case takes, and why some have no number."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import replace
 
 import pandas as pd
 import pytest
 
 from frames import VARIANTS, Bench, run_of
-from pyopbench.core.model import Failure
-from pyopbench.judge.latencies import baseline_of, checked_frame, label_of, latency_table, measured_cases
+from pyopbench.judge.latencies import (
+    Hole,
+    Reason,
+    baseline_of,
+    cases_by_reason,
+    checked_frame,
+    holes_of,
+    label_of,
+    latency_table,
+    may_have_bound,
+    measured_cases,
+    without_number_text,
+)
+from pyopbench.model.case import Case, Failure
+from pyopbench.store.content import UNKNOWN_OP, Catalogue
 
-CATALOGUE: dict[str, Any] = {"ops": {"sinh": {}}, "variants": VARIANTS}
-GRADIENTS = VARIANTS["py_function_numpy"]["gradients"]
+OPS = Catalogue(ops={"sinh": UNKNOWN_OP}, variants=VARIANTS, gradients={})
+GRADIENTS = VARIANTS["py_function_numpy"].gradients
+
+SINH = Case("sinh", "xla", "none", "forward", "call", "float32", 10).id
+LARGER = Case("sinh", "xla", "none", "forward", "call", "float32", 100).id
+RELU = Case("relu", "xla", "none", "forward", "call", "float32", 10).id
+
+FORWARD_CALL = Case("sinh", "native", "none", "forward", "call", "float32", 1000)
 
 
 @pytest.mark.parametrize(
@@ -27,7 +46,7 @@ GRADIENTS = VARIANTS["py_function_numpy"]["gradients"]
     ],
 )
 def test_a_label_names_the_gradient_only_if_it_is_not_the_usual_one(variant: str, gradient: str, label: str) -> None:
-    assert label_of(CATALOGUE, variant, gradient) == label
+    assert label_of(OPS, variant, gradient) == label
 
 
 def test_a_latency_is_the_mean_over_launches_per_call() -> None:
@@ -36,7 +55,7 @@ def test_a_latency_is_the_mean_over_launches_per_call() -> None:
         Bench({"native": seconds}, sizes=(10,), launches=1, first_launch=number, within=0, between=0).frame()
         for number, seconds in enumerate((1e-5, 4e-5))
     ]
-    row = latency_table(pd.concat(launches), CATALOGUE).iloc[0]
+    row = latency_table(pd.concat(launches), OPS).iloc[0]
     assert row["seconds"] == pytest.approx(2.5e-5)
     assert row["high"] == pytest.approx(2.5e-5 + 12.7062 * 1.5e-5, rel=1e-4)
     assert row["low"] == pytest.approx(2.5e-5 - 12.7062 * 1.5e-5, rel=1e-4)
@@ -44,7 +63,7 @@ def test_a_latency_is_the_mean_over_launches_per_call() -> None:
 
 
 def test_one_launch_has_a_latency_and_no_interval() -> None:
-    row = latency_table(Bench({"native": 1e-5}, launches=1, within=0, between=0).frame(), CATALOGUE).iloc[0]
+    row = latency_table(Bench({"native": 1e-5}, launches=1, within=0, between=0).frame(), OPS).iloc[0]
     assert row["seconds"] == pytest.approx(1e-5)
     assert math.isnan(row["low"])
     assert math.isnan(row["high"])
@@ -53,7 +72,7 @@ def test_one_launch_has_a_latency_and_no_interval() -> None:
 def test_in_a_graph_it_is_what_one_op_costs_beyond_the_empty_function() -> None:
     """The call takes 200 us around it; what costs nothing has a latency that may be below zero."""
     bench = Bench({"native": 1e-5, "tnp": 0.0}, sizes=(10,), mode="node", rounds=50)
-    found = latency_table(bench.frame(), CATALOGUE).set_index("variant")
+    found = latency_table(bench.frame(), OPS).set_index("variant")
     for variant, true in (("native", 1e-5), ("tnp", 0.0)):
         low, high = found.loc[variant, ["low", "high"]]
         assert low - 2e-7 < true < high + 2e-7
@@ -65,7 +84,9 @@ def test_cases_come_in_the_order_of_the_catalogue_then_direction_size_and_label(
     late = Bench(curves, op="absent", directions=("backward", "forward"), sizes=(100, 9))
     early = Bench(curves, op="zeta", sizes=(9,))
     run = run_of(early, late)
-    cases = measured_cases(run.frame.sample(frac=1, random_state=0), {"ops": {"zeta": {}}, "variants": VARIANTS})
+    cases = measured_cases(
+        run.frame.sample(frac=1, random_state=0), Catalogue(ops={"zeta": UNKNOWN_OP}, variants=VARIANTS, gradients={})
+    )
     rows = list(cases[["op", "direction", "size", "label"]].itertuples(index=False, name=None))
     assert rows[:4] == [
         ("zeta", "forward", 9, "native"),
@@ -92,7 +113,7 @@ def test_a_case_that_crashed_in_one_launch_keeps_the_others() -> None:
 def test_the_baseline_has_its_usual_gradient_and_its_other_gradients_are_compared_with_it() -> None:
     curves = {"py_function_numpy+override_map": 1.0, "py_function_numpy": 1.0, "native": 1.0}
     bench = Bench(curves, sizes=(10,), directions=("backward", "forward_backward"))
-    found = baseline_of(measured_cases(bench.frame(), CATALOGUE), "py_function_numpy", GRADIENTS)
+    found = baseline_of(measured_cases(bench.frame(), OPS), "py_function_numpy", GRADIENTS)
     tail = "call/float32/10/cpu"
     assert found == {
         f"sinh/{key}/{direction}/{tail}": f"sinh/py_function_numpy/custom_gradient/{direction}/{tail}"
@@ -103,20 +124,20 @@ def test_the_baseline_has_its_usual_gradient_and_its_other_gradients_are_compare
 
 def test_where_the_usual_gradient_was_not_measured_the_next_one_is_the_baseline() -> None:
     bench = Bench({"py_function_numpy+override_map": 1.0, "native": 1.0}, sizes=(10,), directions=("backward",))
-    found = baseline_of(measured_cases(bench.frame(), CATALOGUE), "py_function_numpy", GRADIENTS)
+    found = baseline_of(measured_cases(bench.frame(), OPS), "py_function_numpy", GRADIENTS)
     assert list(found.values()) == ["sinh/py_function_numpy/override_map/backward/call/float32/10/cpu"]
 
 
 def test_groups_without_the_baseline_are_left_out() -> None:
     bench = Bench({"py_function_numpy": {10: 1.0}, "native": 1.0}, sizes=(10, 20))
-    found = baseline_of(measured_cases(bench.frame(), CATALOGUE), "py_function_numpy", GRADIENTS)
+    found = baseline_of(measured_cases(bench.frame(), OPS), "py_function_numpy", GRADIENTS)
     assert list(found) == ["sinh/native/none/forward/call/float32/10/cpu"]
 
 
 def test_pairs_of_their_own_replace_the_baseline_case_by_case_of_the_same_gradient() -> None:
     curves = {"py_function_numpy": 1.0, "native": 1.0, "xla": 1.0, "py_func": 1.0, "py_func+override_map": 1.0}
     bench = Bench(curves, sizes=(10,), directions=("forward", "backward"))
-    cases = measured_cases(bench.frame(), CATALOGUE)
+    cases = measured_cases(bench.frame(), OPS)
     found = baseline_of(cases, "py_function_numpy", GRADIENTS, {"xla": "native", "py_func": "py_function_numpy"})
     pairs = {(*key.split("/")[1:4], *partner.split("/")[1:3]) for key, partner in found.items()}
     assert pairs == {
@@ -126,3 +147,84 @@ def test_pairs_of_their_own_replace_the_baseline_case_by_case_of_the_same_gradie
         ("py_func", "custom_gradient", "backward", "py_function_numpy", "custom_gradient"),
     }
     assert found == baseline_of(cases, "native", (), {"xla": "native", "py_func": "py_function_numpy"})
+
+
+def run_with(*failures: Failure, cases: tuple[str, ...] = ()):  # type: ignore[no-untyped-def]
+    run = Bench({"native": 1.0}, launches=1).run()
+    run.failures, run.cases = failures, cases
+    return run
+
+
+def test_a_case_that_fails_in_every_launch_for_one_reason_is_one_case() -> None:
+    failures = [Failure(SINH, "raised", "no kernel", launch) for launch in (0, 1)]
+    assert cases_by_reason(run_with(*failures), set()) == {Reason("raised", "no kernel"): [SINH]}
+
+
+def test_what_was_planned_and_left_no_trace_was_not_measured() -> None:
+    run = run_with(Failure(RELU, "timeout", "too long"), cases=(SINH, RELU))
+    found = cases_by_reason(run, set())
+    assert found == {Reason("timeout", "too long"): [RELU], Reason("not measured"): [SINH]}
+    assert cases_by_reason(run, {SINH}) == {Reason("timeout", "too long"): [RELU]}
+
+
+def test_ops_with_the_same_reason_are_one_hole() -> None:
+    groups = {Reason("raised", "no kernel"): [SINH, RELU, LARGER]}
+    assert holes_of(groups) == (Hole(Reason("raised", "no kernel"), 3, ("sinh", "relu")),)
+
+
+def test_the_gravest_reason_comes_first_and_then_the_one_of_most_cases() -> None:
+    groups = {
+        Reason("not measured"): [SINH],
+        Reason("unsupported", "one"): [SINH],
+        Reason("unsupported", "two"): [SINH, RELU],
+        Reason("wrong", "three"): [RELU],
+    }
+    assert [(hole.reason.status, hole.reason.said) for hole in holes_of(groups)] == [
+        ("wrong", "three"),
+        ("unsupported", "two"),
+        ("unsupported", "one"),
+        ("not measured", ""),
+    ]
+
+
+def test_what_is_no_case_is_a_hole_of_its_own_name() -> None:
+    assert holes_of({Reason("raised", "no"): ["what/ever"]}) == (Hole(Reason("raised", "no"), 1, ("what/ever",)),)
+
+
+def test_a_forward_call_may_have_a_bound() -> None:
+    assert may_have_bound(FORWARD_CALL)
+
+
+@pytest.mark.parametrize("change", [{"direction": "backward"}, {"mode": "node"}, {"placement": "gpu"}])
+def test_no_other_case_has_one(change: dict[str, str]) -> None:
+    assert not may_have_bound(replace(FORWARD_CALL, **change))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("hole", "said"),
+    [
+        (
+            Hole(Reason("unsupported", "the op has no python body"), 2, ("sinh", "log")),
+            "2 cases unsupported, of sinh and log: the op has no python body",
+        ),
+        (
+            Hole(Reason("unsupported", "the op has no python body"), 1, ("sinh",)),
+            "1 case unsupported, of sinh: the op has no python body",
+        ),
+    ],
+)
+def test_holes(hole: Hole, said: str) -> None:
+    assert hole.text() == said
+
+
+def test_what_no_launch_got_to_says_so() -> None:
+    assert Reason("not measured").text() == "the run ended before it was measured"
+
+
+def test_cases_without_a_number_are_counted_once_where_all_are_alike() -> None:
+    assert without_number_text({"unsupported": 75}) == "No number: 75 unsupported cases; the report says why"
+    assert without_number_text({"wrong": 1}) == "No number: 1 wrong case; the report says why"
+    assert (
+        without_number_text({"wrong": 1, "timeout": 6})
+        == "No number: 7 cases (1 wrong, 6 timeout); the report says why"
+    )

@@ -1,4 +1,4 @@
-"""Several machines: ratios are taken within a launch, machines are what varies, and kinds may have other answers."""
+"""Answers by kind of machine, and hosts that are unlike the others."""
 
 from __future__ import annotations
 
@@ -6,23 +6,32 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import frames
 import sharded
 import stored
-from pyopbench.core.model import GPU
-from pyopbench.judge.answer import Answer, DiffersByMachine
-from pyopbench.judge.decide import Judgement, judge
-from pyopbench.judge.machines import kinds_in, run_on
-from pyopbench.results import merge
-from pyopbench.results.own_runs import read_runs
-from pyopbench.results.run import Run
-from pyopbench.stats.machines import MachinesEstimate
+from pyopbench.judge import machines
+from pyopbench.judge.findings import Answer, DiffersByMachine, KindAnswer
+from pyopbench.judge.judge import Judgement, judge_run
+from pyopbench.judge.machines import HostResults, MachineAnswers, kinds_in, run_on, summary_text
+from pyopbench.model import formatting
+from pyopbench.model.case import GPU
+from pyopbench.stats.launch_model import MachinesEstimate
+from pyopbench.store import merge
+from pyopbench.store.lines import LaunchLine
+from pyopbench.store.read import read_one
+from pyopbench.store.run import Run
 
 FAST, SLOW = "fast processor", "slow processor"
 BASELINE = "py_function_numpy"
+
+CASES = [stored.case("native", size=size) for size in range(1, 13)]
+
+PORT = KindAnswer("fast, 8 cores", 3, "port", "native", 0.5, 0.4, 0.6, 12)
+KEEP = KindAnswer("slow, 1 core", 1, "keep", None, -0.2, -0.3, -0.1, 4)
 
 
 def on_machines(costs: dict[str, tuple[str, float]], launches: int = 4, **changes: Any) -> Run:
@@ -50,7 +59,7 @@ def _as_run(made: Any) -> Run:
 
 
 def judged(costs: dict[str, tuple[str, float]], **changes: Any) -> Judgement:
-    return judge(on_machines(costs, **changes), BASELINE)
+    return judge_run(on_machines(costs, **changes), BASELINE)
 
 
 def test_machines_that_agree_give_the_answer_of_one() -> None:
@@ -91,7 +100,7 @@ def test_kinds_that_are_not_clear_do_not_differ() -> None:
     """One machine of the second kind, with one launch, says nothing."""
     run = on_machines({"a": (FAST, 0.5), "b": (FAST, 0.5), "c": (SLOW, 1.4)})
     frame = run.frame[run.frame["launch"] <= 8]
-    [machines] = judge(replace(run, frame=frame), BASELINE).machines
+    [machines] = judge_run(replace(run, frame=frame), BASELINE).machines
     assert [kind.action for kind in machines.kinds] == ["port", "undecided"]
     assert not machines.differs
 
@@ -103,9 +112,9 @@ def test_estimates_over_machines_have_as_many_degrees_as_machines_less_one() -> 
 
 def test_a_run_on_one_machine_says_nothing_of_machines() -> None:
     run = on_machines({"a": (FAST, 0.5)})
-    alone = judge(replace(run, hosts={}, machines={}), BASELINE)
+    alone = judge_run(replace(run, hosts={}, machines={}), BASELINE)
     assert alone.machines == ()
-    assert judge(run, BASELINE).decisions == alone.decisions
+    assert judge_run(run, BASELINE).decisions == alone.decisions
 
 
 def test_kinds_are_processors_with_their_cores() -> None:
@@ -121,7 +130,7 @@ def test_kinds_are_processors_with_their_cores() -> None:
 def on_gpus(run: Run, gpus: dict[str, list[str]], placement: str = GPU) -> Run:
     """Return the run as one whose launches tell of GPUs, and whose blocks were on a device."""
     reads = {name: {"gpus": [{"name": one} for one in names], "reason": ""} for name, names in gpus.items()}
-    lines = ({"launch": launch, "environment": {"gpu": reads.get(host)}} for launch, host in run.hosts.items())
+    lines = (LaunchLine(launch=launch, environment={"gpu": reads.get(host)}) for launch, host in run.hosts.items())
     return replace(run, launches=tuple(lines), frame=run.frame.assign(placement=placement))
 
 
@@ -140,7 +149,7 @@ def test_kinds_have_other_gpus_where_anything_ran_on_one() -> None:
 def test_what_a_launch_says_of_its_gpus_may_be_anything(told: Any) -> None:
     """No schema says what a launch tells of its machine."""
     run = on_gpus(on_machines({"a": (FAST, 1.0), "b": (FAST, 1.0)}), {})
-    odd = tuple({**line, "environment": {"gpu": told}} for line in run.launches)
+    odd = tuple(LaunchLine(launch=line.launch, environment={"gpu": told}) for line in run.launches)
     [kind] = kinds_in(replace(run, launches=odd))
     assert kind.startswith(f"{FAST}, 4 cores")
 
@@ -158,7 +167,111 @@ def test_shards_on_one_machine_each_decide_as_one_run_of_all(tmp_path: Path) -> 
     merge.merge(shards, tmp_path / "merged")
     lines = [line for index in (1,) for line in sharded.lines_of(sharded.CASES, index)]
     whole = stored.write(tmp_path / "whole", sharded.plan(), [*lines, sharded.ENDED])
-    merged, one = (judge(read_runs([path]), BASELINE) for path in (tmp_path / "merged", whole))
+    merged, one = (judge_run(read_one([path]), BASELINE) for path in (tmp_path / "merged", whole))
     assert [decision.answer for decision in merged.decisions] == [decision.answer for decision in one.decisions]
     assert [decision.op for decision in merged.decisions] == [decision.op for decision in one.decisions]
     assert len(merged.verdicts) == len(one.verdicts)
+
+
+def quiet(spread: float = 0.01) -> HostResults:
+    return HostResults([1], set(), set(CASES), [spread] * 12)
+
+
+def test_hosts_that_are_alike_are_not_named() -> None:
+    found = {"a": quiet(0.01), "b": quiet(0.02), "c": quiet(0.015)}
+    assert machines.odd_hosts(found) == []
+
+
+def test_a_host_that_is_far_noisier_is_named_with_both_figures() -> None:
+    (odd,) = machines.odd_hosts({"a": quiet(), "b": quiet(0.2), "c": quiet(0.02)})
+    assert (odd.host, odd.kind, odd.spread, odd.others, odd.shards) == ("b", "noisy", 0.2, 0.02, (1,))
+
+
+@pytest.mark.parametrize(
+    "hosts", [{"a": quiet(), "b": quiet(0.2)}, {"a": quiet(0.0), "b": quiet(0.0), "c": quiet(0.005)}]
+)
+def test_of_two_hosts_none_is_odd_and_small_spreads_are_no_matter(hosts: dict[str, HostResults]) -> None:
+    assert machines.odd_hosts(hosts) == []
+
+
+def test_a_case_that_is_wrong_on_one_host_and_right_on_another_names_the_one() -> None:
+    bad = HostResults([2], {CASES[0]}, set(CASES[1:]), [0.01] * 11)
+    (odd,) = machines.odd_hosts({"a": quiet(), "b": bad})
+    assert (odd.host, odd.kind, odd.cases) == ("b", "wrong_here", 1)
+
+
+def test_a_case_that_is_wrong_everywhere_is_the_variants_fault() -> None:
+    hosts = {name: HostResults([1], {CASES[0]}, set(CASES[1:]), [0.01] * 11) for name in "abc"}
+    assert machines.odd_hosts(hosts) == []
+
+
+def test_a_host_that_alone_finds_anything_wrong_is_named() -> None:
+    bad = HostResults([2], {stored.case("xla")}, set(), [])
+    (odd,) = machines.odd_hosts({"a": quiet(), "b": bad, "c": quiet()})
+    assert (odd.host, odd.kind) == ("b", "wrong_only_here")
+
+
+def test_spread_is_that_of_blocks_of_one_kind_of_graph_relative_to_their_median() -> None:
+    rng = np.random.default_rng(0)
+    alone = [[place, 0, 2, 2 * seconds, 1] for place, seconds in enumerate(rng.uniform(1.0, 1.1, 40))]
+    more = [[place, 0, 2, 8 * seconds, 4] for place, seconds in enumerate(rng.uniform(1.0, 1.1, 40))]
+    (low, middle, high) = np.quantile([sample[3] / 2 for sample in alone], (0.25, 0.5, 0.75))
+    first, second = machines._spread([*alone, *more])
+    assert first == pytest.approx((high - low) / 2 / middle)
+    assert 0.01 < second < 0.04
+
+
+def test_results_are_read_by_host(tmp_path: Path) -> None:
+    cases = [stored.case("py_function_numpy"), stored.case("native")]
+    lines = [stored.launch_line(0), stored.group_line(0, cases[:1], [stored.failure(cases[1], "wrong")])]
+    folders = {
+        1: ("a", stored.write(tmp_path / "1", stored.run(cases), lines)),
+        2: ("a", stored.write(tmp_path / "2", stored.run(cases), [stored.launch_line(0), stored.group_line(0, cases)])),
+    }
+    found = machines.results_by_host(folders)
+    assert found["a"].shards == [1, 2]
+    assert (found["a"].wrong, found["a"].right) == ({cases[1]}, set(cases))
+
+
+def answers(i_squared: float | None, between: float | None = 0.02, machines: int = 4) -> MachineAnswers:
+    return MachineAnswers(
+        "sinh", "inference", "node", "float32", "cpu", machines, "native", between, i_squared, False, (PORT,)
+    )
+
+
+@pytest.mark.parametrize(
+    ("i_squared", "words"),
+    [
+        (0.0, "machines agree, as far as launches can show"),
+        (0.24, "machines agree, as far as launches can show"),
+        (0.25, "machines differ a little"),
+        (0.5, "machines differ moderately"),
+        (0.75, "machines differ much"),
+        (1.0, "machines differ much"),
+    ],
+)
+def test_i_squared_has_words(i_squared: float, words: str) -> None:
+    told = answers(i_squared).text()
+    assert told.startswith(f"{words}: I² is {round(100 * i_squared)}%")
+    assert "2%" in told
+
+
+def test_one_machine_says_nothing_of_others() -> None:
+    assert answers(None, None, 1).text() == "measured on one machine"
+    assert answers(None, None, 4).text() == "no candidate on several machines"
+
+
+def test_other_answers_are_all_told() -> None:
+    told = DiffersByMachine((PORT, KEEP)).text()
+    assert told == (
+        "the answer differs by kind of machine: port to native on fast, 8 cores (3 machines, saves "
+        f"{formatting.saved_at_least(0.5, 0.4)}); keep on slow, 1 core (1 machine)"
+    )
+    assert KEEP.text() in told
+
+
+def test_a_summary_counts_machines_kinds_and_answers_that_differ() -> None:
+    one, none, some, two = (summary_text(4, kinds, many, 3) for kinds, many in ((1, 0), (2, 0), (2, 1), (2, 2)))
+    assert none == one.replace("kind", "kinds", 1).replace("1", "2", 1) + " None differs by kind of machine."
+    assert some == none[: -len("None differs by kind of machine.")] + "1 of 3 decisions differs by kind of machine."
+    assert two == none[: -len("None differs by kind of machine.")] + "2 of 3 decisions differ by kind of machine."

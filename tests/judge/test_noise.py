@@ -1,4 +1,4 @@
-"""Whether a machine was quiet enough, on made-up runs whose noise is known."""
+"""How quiet the machine was, and what noise leaves open."""
 
 from __future__ import annotations
 
@@ -12,16 +12,27 @@ import pytest
 from scipy import stats as scipy_stats
 
 from frames import Bench, Noise, normal, spikes
-from pyopbench.judge.decide import Judgement, judge
+from pyopbench.judge.judge import Judgement, judge_run
 from pyopbench.judge.noise import Disturbance, disturbance_of
 from pyopbench.stats.estimate import Estimate
 
 TODAY = "py_function_numpy"
 EQUAL = {TODAY: 3e-5, **dict.fromkeys(("native", "xla", "tnp", "numpy_function", "py_func"), 3e-5)}
 
+NOISY = Disturbance(
+    launches=(),
+    launches_made=4,
+    verdicts=2,
+    unresolved=1,
+    usual_spread=0.1,
+    smallest_effect=0.2501,
+    minimum_effect=0.03,
+    enough_launches=1200,
+)
+
 
 def disturbance(**changes: Any) -> Disturbance:
-    return judge(Bench(EQUAL, **changes).run()).disturbance
+    return judge_run(Bench(EQUAL, **changes).run()).disturbance
 
 
 def of_few(values: list[float], minimum_effect: float = 0.03, level: float = 0.95) -> Disturbance:
@@ -38,7 +49,7 @@ def test_a_quiet_machine_is_not_too_noisy() -> None:
 
 
 def test_a_noisy_machine_is_too_noisy_and_how_many_launches_would_be_enough_is_known() -> None:
-    found = judge(Bench({TODAY: 3e-5, "py_func": 2.6e-5}, between=0.1, launches=4).run()).disturbance
+    found = judge_run(Bench({TODAY: 3e-5, "py_func": 2.6e-5}, between=0.1, launches=4).run()).disturbance
     assert found.too_noisy
     assert found.enough_launches is not None
     assert found.enough_launches > 4
@@ -60,7 +71,7 @@ def test_the_smallest_effect_is_half_of_an_interval() -> None:
 
 def of_unresolved(needed: list[int | None]) -> Disturbance:
     run = Bench(EQUAL, launches=2).run()
-    verdict = next(iter(judge(run).verdicts))
+    verdict = next(iter(judge_run(run).verdicts))
     verdicts = [replace(verdict, outcome="unresolved", needed=launches) for launches in needed]
     return disturbance_of(run, verdicts, [Estimate.of([0.0, 0.1])], 0.03, 0.95)
 
@@ -89,21 +100,21 @@ def halves_of(judged: Judgement) -> list[float]:
 
 def test_launches_can_show_whatever_verdicts_show() -> None:
     """Ports vary the less the faster they are: by one spread for all, launches would seem to show far less."""
-    judged = judge(Bench(FAR_APART, launches=2, between=0.3, sizes=SIZES).run())
+    judged = judge_run(Bench(FAR_APART, launches=2, between=0.3, sizes=SIZES).run())
     assert judged.disturbance.smallest_effect is not None
     assert judged.disturbance.smallest_effect <= statistics.median(halves_of(judged)) * (1 + 1e-9)
 
 
 def test_what_runs_differ_by_is_no_noise_of_the_machine() -> None:
     """Ports that are as fast as the callback shift by 4% from run to run, however quiet the launches are."""
-    judged = judge(Bench(EQUAL, between=0.002, within=0.002).run())
+    judged = judge_run(Bench(EQUAL, between=0.002, within=0.002).run())
     assert judged.disturbance.smallest_effect is not None
     assert judged.disturbance.smallest_effect < 0.03 < statistics.median(halves_of(judged))
 
 
 @pytest.mark.parametrize("launches", [0, 1])
 def test_one_launch_tells_nothing_about_its_spread(launches: int) -> None:
-    found = judge(Bench(EQUAL, launches=launches).run()).disturbance
+    found = judge_run(Bench(EQUAL, launches=launches).run()).disturbance
     assert (found.usual_spread, found.smallest_effect, found.enough_launches) == (None, None, None)
     assert not found.too_noisy
     assert len(found.launches) == launches
@@ -111,7 +122,7 @@ def test_one_launch_tells_nothing_about_its_spread(launches: int) -> None:
 
 def test_noise_that_leaves_no_verdict_open_is_no_reason_to_warn() -> None:
     curves = {TODAY: 3e-5, "native": 3e-7, "xla": 3e-3}
-    found = judge(Bench(curves, between=0.05).run()).disturbance
+    found = judge_run(Bench(curves, between=0.05).run()).disturbance
     assert found.smallest_effect is not None
     assert found.smallest_effect > 0.03
     assert (found.unresolved, found.too_noisy) == (0, False)
@@ -119,7 +130,7 @@ def test_noise_that_leaves_no_verdict_open_is_no_reason_to_warn() -> None:
 
 def test_verdicts_that_no_quiet_machine_could_resolve_are_no_reason_to_warn() -> None:
     """One launch has nothing to tell its spread by; that is told where the verdict is."""
-    one = judge(Bench({TODAY: 3e-5, "native": 3e-5}, launches=1).run())
+    one = judge_run(Bench({TODAY: 3e-5, "native": 3e-5}, launches=1).run())
     values = [Estimate.of([0.0, 0.2, -0.2])]
     found = disturbance_of(one.run, one.verdicts, values, 0.03, 0.95)
     assert (found.verdicts, found.unresolved, found.too_noisy) == (3, 0, False)
@@ -151,7 +162,7 @@ def test_what_went_on_is_summed_over_the_groups_of_a_launch() -> None:
     other = {**group, "group": "b", "steal_seconds": 6.0, "load": 1.5, "mhz_low": 1000.0, "switches": 10}
     unknown = {**group, "launch": 1, "steal_seconds": math.nan, "load": math.nan, "mhz_low": math.nan}
     run.noise = pd.DataFrame([group, other, unknown])
-    first, second = judge(run).disturbance.launches
+    first, second = judge_run(run).disturbance.launches
     assert first.steal_share == pytest.approx(8 / (20 * 4))
     assert (first.load, first.mhz_low, first.mhz_high) == (1.5, 1000.0, 2600.0)
     assert (first.switches_per_second, first.collections) == (2.0, 2)
@@ -161,6 +172,67 @@ def test_what_went_on_is_summed_over_the_groups_of_a_launch() -> None:
 def test_results_from_before_noise_was_recorded_are_judged() -> None:
     run = Bench(EQUAL, launches=2).run()
     run.noise = run.noise.iloc[:0]
-    launch = judge(run).disturbance.launches[0]
+    launch = judge_run(run).disturbance.launches[0]
     assert (launch.steal_share, launch.switches_per_second, launch.collections) == (None, None, None)
     assert launch.blocks > 0
+
+
+def test_a_noisy_machine_is_told_with_what_to_do() -> None:
+    assert NOISY.warning_text() == (
+        "In a typical comparison launches differ by 10% of the current time. 4 launches cannot show a difference below "
+        "25% there, once intervals are corrected for 2 comparisons. 1 is unresolved; about 1,200 launches would "
+        "resolve it (--launches 1200, with enough --budget). Stop other work, or pin the run to idle cores (taskset "
+        "-c 0,1 pyopbench run ...). Or accept a larger minimum effect (--min-effect 0.26)."
+    )
+
+
+def test_a_terminal_has_the_same_in_one_line() -> None:
+    unresolved = "1 of 2 comparisons unresolved"
+    assert NOISY.line_text(0, 3) == f"Noise: answers are clear, {unresolved}; --launches 1200 would resolve it"
+    assert NOISY.line_text(1, 3) == f"Noise: 1 of 3 answers undecided, {unresolved}"
+    assert replace(NOISY, enough_launches=None).line_text(2, 3) == (
+        f"Noise: 2 of 3 answers undecided, {unresolved}; stop other work on the machine"
+    )
+    assert replace(NOISY, unresolved=2, enough_launches=8).line_text(0, 3) == (
+        "Noise: answers are clear, 2 of 2 comparisons unresolved; --launches 8 would resolve half of them"
+    )
+    assert replace(NOISY, unresolved=0).line_text(0, 3) == ""
+
+
+def test_what_nobody_waits_for_has_no_number_of_launches_and_no_effect_above_one() -> None:
+    assert replace(NOISY, unresolved=2, smallest_effect=10.1, enough_launches=None).warning_text() == (
+        "In a typical comparison launches differ by 10% of the current time. 4 launches cannot even show a factor of "
+        "two there, once intervals are corrected for 2 comparisons. 2 are unresolved; to resolve half of them would "
+        "take more than 1,000 launches. Stop other work, or pin the run to idle cores (taskset -c 0,1 pyopbench run "
+        "...)."
+    )
+
+
+def test_a_run_that_only_its_budget_limits_needs_a_longer_one() -> None:
+    unlimited = replace(NOISY, is_unlimited=True)
+    assert unlimited.line_text(0, 3) == (
+        "Noise: answers are clear, 1 of 2 comparisons unresolved; a longer --budget would resolve it"
+    )
+    assert unlimited.warning_text() == (
+        "In a typical comparison launches differ by 10% of the current time. 4 launches cannot show a difference below "
+        "25% there, once intervals are corrected for 2 comparisons. 1 is unresolved; about 1,200 launches would "
+        "resolve it (a longer --budget). Stop other work, or pin the run to idle cores (taskset -c 0,1 pyopbench run "
+        "...). Or accept a larger minimum effect (--min-effect 0.26)."
+    )
+
+
+def test_noise_that_leaves_nothing_open_is_no_warning() -> None:
+    assert replace(NOISY, unresolved=0).warning_text() == ""
+    assert replace(NOISY, smallest_effect=0.02).warning_text() == ""
+
+
+@pytest.mark.parametrize(
+    ("effect", "said"),
+    [
+        (0.25, "4 launches cannot show a difference below 25%"),
+        (1.0, "4 launches cannot show a difference below 100%"),
+        (3.89, "4 launches cannot even show a factor of two"),
+    ],
+)
+def test_what_so_few_launches_can_tell(effect: float, said: str) -> None:
+    assert replace(NOISY, smallest_effect=effect).reach_text() == said

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from frames import Bench, run_of
-from pyopbench.judge.answer import Answer
 from pyopbench.judge.candidates import Setting
-from pyopbench.judge.decide import judge
+from pyopbench.judge.findings import Answer
+from pyopbench.judge.judge import judge_run
 from pyopbench.judge.repetition import repetition_of, run_effect_of, shares_of_ports
 
 SETTING = Setting("sinh", "forward", "node", "float32", "cpu")
@@ -68,7 +68,7 @@ def test_a_decision_that_some_run_lacks_is_left_out() -> None:
 def shifted(by: float) -> Any:
     """Return a run of two ports that leave a tenth and a fifth of the current time, both shifted by a factor."""
     curves = {"py_function_numpy": 1e-4, "py_function": 9e-5, "native": 1e-5 * by, "xla": 2e-5 * by}
-    return judge(run_of(Bench(curves, sizes=(10,), rounds=40, within=1e-4, between=1e-4)))  # type: ignore[arg-type]
+    return judge_run(run_of(Bench(curves, sizes=(10,), rounds=40, within=1e-4, between=1e-4)))  # type: ignore[arg-type]
 
 
 def test_shares_of_ports_leave_callbacks_out() -> None:

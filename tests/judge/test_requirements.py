@@ -1,7 +1,8 @@
-"""What is required removes the variants that were seen not to do it, and says which probe removed which."""
+"""What is required of a port, and what was not seen to meet it."""
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import pytest
@@ -10,13 +11,13 @@ import counted_files
 from placement_files import document as counted
 from probe_files import document
 from probe_files import row as row_of
-from pyopbench.core.discover import find
-from pyopbench.core.errors import BadInput
 from pyopbench.judge import requirements
-from pyopbench.judge.answer import Answer
-from pyopbench.judge.bars import Bar, BarStatus, Substituted, Unknown
-from pyopbench.judge.decide import judge
-from pyopbench.judge.findings import BaselineBarred, NoCandidate
+from pyopbench.judge.decision import Bar, BarStatus, Substituted, Unknown
+from pyopbench.judge.findings import Answer, BaselineBarred, NoCandidate
+from pyopbench.judge.judge import judge_run
+from pyopbench.judge.requirements import bar_text, blocks_text, required_text, substituted_text, unknown_text
+from pyopbench.model.discover import find_probes
+from pyopbench.model.errors import BadInput
 from required import TODAY, judged, run_with
 
 OP = "sinh"
@@ -30,14 +31,14 @@ def row(probe: str, label: str, status: str = "works", told: str = "", op: str |
 
 
 def test_every_requirement_is_settled_by_a_probe_that_there_is() -> None:
-    assert set(requirements.PROBES.values()) <= set(find("probes"))
+    assert set(requirements.PROBES.values()) <= set(find_probes())
 
 
 def test_an_unknown_requirement_is_refused_with_the_legal_ones() -> None:
     assert requirements.check(["gpu", "xla", "gpu"]) == ("xla", "gpu")
     with pytest.raises(BadInput) as refused:
         requirements.check(["speed"])
-    assert (refused.value.what, refused.value.received) == ("unknown requirement", repr("speed"))
+    assert (refused.value.message, refused.value.received) == ("unknown requirement", repr("speed"))
     assert refused.value.legal == "savedmodel, xla, second_order, distributed, tflite, gpu"
 
 
@@ -99,7 +100,7 @@ def test_what_was_not_probed_is_unknown_and_no_candidate() -> None:
     assert decision.barred == ()
     others = ("native", "numpy_function", "xla")
     assert set(decision.unknown) == {Unknown("xla", others), Unknown("gpu", (TODAY, *others))}
-    (without,) = judge(run_with(probes=None), requires=("xla",)).decisions
+    (without,) = judge_run(run_with(probes=None), requires=("xla",)).decisions
     assert (without.answer, without.unknown) == (Answer("undecided", None), (Unknown("xla", (TODAY, *others)),))
 
 
@@ -197,3 +198,63 @@ def test_what_a_callback_blocks_is_seen_with_the_cube_where_its_op_was_not_tried
     rows = [row("xla", TODAY, "fails", "no", op=None), row("tflite", TODAY, "fails", "no", op=None)]
     assert requirements.blocked(run_with(*rows), OP, TODAY) == ("xla", "tflite")
     assert requirements.blocked(run_with(*rows, row("xla", TODAY)), OP, TODAY) == ("tflite",)
+
+
+def test_what_the_current_callback_blocks() -> None:
+    assert blocks_text("py_func", ["xla", "tflite"]) == ("py_func does not work with xla and tflite")
+
+
+@pytest.mark.parametrize(
+    ("status", "told", "seen"),
+    [
+        ("fails", "no kernel", "no kernel"),
+        ("silently wrong", "2 and not 5", "silently wrong: 2 and not 5"),
+        ("refused", "no device", "refused: no device"),
+        ("falls back", "", "pinned to the device, it computes on the host"),
+    ],
+)
+def test_what_bars_variants(status: BarStatus, told: str, seen: str) -> None:
+    bar = Bar("native", "xla", "compiled", status, told)
+    with_ops = f"native and tnp do not work with xla (probe compiled with sinh and log: {seen})"
+    assert bar_text(["native", "tnp"], bar, ["sinh", "log"]) == with_ops
+    with_cube = f"native and tnp do not work with xla (probe compiled with x³ of four numbers: {seen})"
+    assert bar_text(["native", "tnp"], bar) == with_cube
+
+
+def test_copies_are_counted_with_no_op_that_could_be_named() -> None:
+    bar = Bar("py_func", "gpu", "placement", "falls back", "")
+    told = "py_func does not work with gpu (probe placement: pinned to the device, it computes on the host)"
+    assert bar_text(["py_func"], bar) == told
+
+
+def test_what_cannot_be_tried_was_not_seen_to_fail() -> None:
+    bar = Bar("njit", "xla", "xla", "does not apply", "a cube has no such body")
+    assert bar_text(["njit"], bar) == (
+        "njit could not be tried for xla (probe xla with x³ of four numbers: a cube has no such body), so it "
+        "is unknown whether it works"
+    )
+
+
+def test_what_is_not_known_and_how_to_find_out() -> None:
+    assert unknown_text(Unknown("distributed", ("native", "tnp")), ["sinh", "mine"], {"mine"}) == (
+        "not recommended, because untested for distributed with sinh and mine: native, tnp; run `pyopbench "
+        "probe --probe server_other_process --op sinh --op mine --variant native,tnp --out RUN/probes.json` "
+        "(with the --tf of the run, mine named by its file as in `pyopbench run`) and report again"
+    )
+    # Variants are counted with whatever op, but those that are tried with own ops alone need one.
+    gpu = unknown_text(Unknown("gpu", ("traced",)), ["sinh", "mine"], {"mine"})
+    assert shlex.split(gpu.split("`")[1]) == ["pyopbench", "placement", "mine", "--out", "RUN/placement.json"]
+    gpu = unknown_text(Unknown("gpu", ("native",)), ["sinh"], set())
+    assert shlex.split(gpu.split("`")[1]) == ["pyopbench", "placement", "--out", "RUN/placement.json"]
+
+
+def test_the_cube_in_place_of_an_op() -> None:
+    one = Substituted("native", "second_order", "the op has no gradient")
+    assert substituted_text(["native", "tnp"], one, ["sinh"]) == (
+        "native and tnp worked with second_order for x³ of four numbers, but sinh could not be tried "
+        "(the op has no gradient); try your model before you rely on it"
+    )
+
+
+def test_a_remark_among_other_notes() -> None:
+    assert required_text("native cannot do xla") == "required: native cannot do xla"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from frames import Bench, run_of
-from pyopbench.core.errors import BadInput
 from pyopbench.judge.candidates import Comparison
 from pyopbench.judge.choice import Rules
-from pyopbench.judge.decide import judge
-from pyopbench.judge.mix import Calls
-from pyopbench.judge.rulebook import choose_over_mix, is_called, rulebook_of, sizes_beyond
+from pyopbench.judge.comparisons import choose_over_mix, is_called, rulebook_of, sizes_beyond
+from pyopbench.judge.judge import judge_run
+from pyopbench.judge.program import Calls
+from pyopbench.model.errors import BadInput
 
 TODAY = "py_function_numpy"
 
@@ -18,7 +18,7 @@ TODAY = "py_function_numpy"
 @pytest.fixture(scope="module")
 def comparison() -> Comparison:
     """Today's callback has numbers from 1,000 to 10,000 of the 1,000 to 100,000 that were asked for."""
-    return judge(run_of(Bench({TODAY: {1_000: 1e-4, 10_000: 1e-4}, "native": 1e-5}))).comparisons[0]
+    return judge_run(run_of(Bench({TODAY: {1_000: 1e-4, 10_000: 1e-4}, "native": 1e-5}))).comparisons[0]
 
 
 @pytest.mark.parametrize(
@@ -55,14 +55,14 @@ def test_there_is_a_choice_over_the_mix_where_the_baseline_has_every_size_of_it(
 def test_a_mix_that_fits_nothing_that_was_asked_for_is_refused(comparison: Comparison) -> None:
     with pytest.raises(BadInput) as caught:
         rulebook_of([comparison], Rules(0.03), {10: 1.0})
-    assert (caught.value.what, caught.value.received, caught.value.legal) == (
+    assert (caught.value.message, caught.value.received, caught.value.legal) == (
         "the mix has sizes outside the measured range of py_function_numpy for sinh",
         "10",
         "sizes from 1000 to 10000",
     )
     with pytest.raises(BadInput) as caught:
         rulebook_of([comparison], Rules(0.03), {("float64", 1_000): 1.0})
-    assert (caught.value.what, caught.value.received, caught.value.legal) == (
+    assert (caught.value.message, caught.value.received, caught.value.legal) == (
         "no dtype of the mix was measured",
         "float64",
         "float32",

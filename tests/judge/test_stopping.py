@@ -1,4 +1,4 @@
-"""Cases go on while more launches could settle a verdict or a decision, and no longer."""
+"""What is measured further, and how far a run has come."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 from scipy import special
 
 from frames import Bench, run_of
-from pyopbench.core.model import Case, Failure
 from pyopbench.judge.choice import Rules, choose
-from pyopbench.judge.decide import Judgement, judge
 from pyopbench.judge.decision import Verdict
-from pyopbench.judge.mix import even_mix
-from pyopbench.judge.stopping import look, open_labels
+from pyopbench.judge.judge import Judgement, judge_run
+from pyopbench.judge.program import even_mix
+from pyopbench.judge.stopping import Look, look, open_labels
+from pyopbench.model.case import UNLIMITED, Case, Failure
 from shares import candidate, contrasts_by_hand, spread
 
 BASELINE = "py_function_numpy"
@@ -24,7 +25,7 @@ NOISY = {"between": 0.05, "within": 0.01}
 
 
 def judged(curves: dict[str, Any], launches: int = 4, sizes: tuple[int, ...] = SIZES, **noise: float) -> Judgement:
-    return judge(run_of(Bench({BASELINE: 1e-4, **curves}, launches=launches, sizes=sizes, **noise)))
+    return judge_run(run_of(Bench({BASELINE: 1e-4, **curves}, launches=launches, sizes=sizes, **noise)))
 
 
 def case(variant: str, size: int, op: str = "sinh") -> str:
@@ -63,7 +64,7 @@ def test_a_verdict_goes_on_with_its_baseline_while_it_is_within_reach(needed: in
 
 def with_settings(judgement: Judgement, **settings: Any) -> Judgement:
     run = judgement.run
-    return replace(judgement, run=type(run)(**{**vars(run), "settings": {**run.settings, **settings}}))
+    return replace(judgement, run=type(run)(**{**vars(run), "settings": structs.replace(run.settings, **settings)}))
 
 
 def with_open_verdicts(judgement: Judgement, *fewest: int | None) -> Judgement:
@@ -92,7 +93,7 @@ def test_where_there_is_nothing_to_decide_the_comparisons_are_what_is_asked_for(
 def test_of_backward_passes_alone_nothing_is_decided_so_that_they_go_on_until_resolved() -> None:
     """An answer is about inference or training; a backward pass is a part of training."""
     bench = Bench({BASELINE: 1e-4, "native": 0.97e-4}, launches=4, rounds=6, within=0.05, directions=("backward",))
-    judgement = with_settings(judge(run_of(bench)), until="decided", rounds=450)
+    judgement = with_settings(judge_run(run_of(bench)), until="decided", rounds=450)
     assert [verdict.outcome for verdict in judgement.verdicts] == ["unresolved"] * len(judgement.verdicts)
     assert {verdict.case for verdict in judgement.verdicts} <= look(judgement, 4, 8).open
 
@@ -127,7 +128,7 @@ def test_identical_code_goes_on_after_few_noisy_rounds_and_is_shown_equal_after_
 ) -> None:
     """Blocks that differ by 5%: four launches of six rounds cannot show that copies differ by less than 3%."""
     copies = {BASELINE: 1e-4, "py_function": 1e-4, "numpy_function": 1e-4, "py_func": 1e-4}
-    judgement = judge(run_of(Bench(copies, launches=4, rounds=rounds, sizes=SIZES, within=0.05, between=0.0005)))
+    judgement = judge_run(run_of(Bench(copies, launches=4, rounds=rounds, sizes=SIZES, within=0.05, between=0.0005)))
     seen = look(with_settings(judgement, until="resolved", rounds=450), 4, 8)
     open_ = {verdict.case for verdict in judgement.verdicts if verdict.outcome == "unresolved"}
     assert (seen.resolved, bool(open_)) == ((6, False) if is_shown else (0, True))
@@ -193,7 +194,7 @@ def test_what_may_be_the_best_goes_on_and_what_cannot_be_the_answer_does_not() -
 
 def test_a_decision_over_a_mix_takes_only_the_sizes_that_the_mix_draws_on() -> None:
     bench = Bench({BASELINE: 1e-4, "native": 0.96e-4}, sizes=(10, 1_000, 10_000), launches=4, between=0.006)
-    judgement = decisions_only(judge(run_of(bench), mix={1_000: 1.0}))
+    judgement = decisions_only(judge_run(run_of(bench), mix={1_000: 1.0}))
     assert {Case.from_id(key).size for key in look(judgement, 4, 24).open} == {1_000}
 
 
@@ -207,14 +208,14 @@ def test_a_candidate_that_failed_at_a_size_of_the_mix_does_not_keep_a_run_going(
 
 
 def test_cases_without_a_baseline_have_no_verdict_and_keep_nothing_going() -> None:
-    judgement = judge(run_of(Bench({"native": 1e-4, "numpy_function": 1e-4}, launches=4, **NOISY)))
+    judgement = judge_run(run_of(Bench({"native": 1e-4, "numpy_function": 1e-4}, launches=4, **NOISY)))
     seen = look(judgement, 4, 24)
     assert seen.open == frozenset()
     assert (seen.launches, seen.verdicts) == (4, 0)
 
 
 def test_a_run_without_a_sample_goes_on_with_nothing() -> None:
-    assert look(judge(run_of()), 3, 8).open == frozenset()
+    assert look(judge_run(run_of()), 3, 8).open == frozenset()
 
 
 def test_what_is_open_is_counted_apart_from_what_is_out_of_reach() -> None:
@@ -224,8 +225,6 @@ def test_what_is_open_is_counted_apart_from_what_is_out_of_reach() -> None:
 
 
 # Which labels of a choice could still be the answer
-
-
 def labels(shares: dict[str, list[float]], efforts: dict[str, float] | None = None, **rules: Any) -> set[str]:
     contrasts = contrasts_by_hand({label: {10: values} for label, values in shares.items()})
     given = [candidate(contrasts, label, (efforts or {}).get(label, 1.0)) for label in shares]
@@ -274,3 +273,41 @@ def test_where_today_cannot_stay_it_is_not_open() -> None:
 
 def test_without_candidates_nothing_is_open() -> None:
     assert labels({}) == set()
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "resolved", "reachable", "unneeded", "words"),
+    [
+        (0, 0, 0, 0, "after 4 launches: no verdict, because only the baseline was measured"),
+        (4, 4, 0, 0, "after 4 launches: all 4 verdicts resolved"),
+        (4, 0, 0, 0, "after 4 launches: 0 of 4 verdicts resolved, 4 would need more than 8 launches"),
+        (4, 2, 1, 0, "after 4 launches: 2 of 4 verdicts resolved, 1 open, 1 would need more than 8 launches"),
+        (1, 0, 1, 0, "after 4 launches: 0 of 1 verdict resolved, 1 open"),
+        (
+            6,
+            3,
+            0,
+            2,
+            (
+                "after 4 launches: 3 of 6 verdicts resolved, 2 not needed for an answer, 1 would need more than 8 "
+                "launches"
+            ),
+        ),
+    ],
+)
+def test_progress(verdicts: int, resolved: int, reachable: int, unneeded: int, words: str) -> None:
+    look = Look(frozenset(), 4, verdicts=verdicts, resolved=resolved, reachable=reachable, unneeded=unneeded, most=8)
+    assert look.progress_text() == words
+
+
+def test_a_look_that_leaves_nothing_but_what_no_answer_needs_says_that_answers_are_clear() -> None:
+    settled = Look(frozenset(), 2, verdicts=2, resolved=0, reachable=0, unneeded=2, most=8)
+    assert settled.text() == "done after 2 launches: the answers are clear"
+    assert replace(settled, open=frozenset({"a"})).text() == (
+        "after 2 launches: 0 of 2 verdicts resolved, 2 not needed for an answer; measuring 1 case further"
+    )
+
+
+def test_launches_that_only_a_budget_limits_have_no_number() -> None:
+    look = Look(frozenset(), 4, verdicts=4, resolved=0, reachable=1, unneeded=0, most=UNLIMITED)
+    assert look.progress_text() == "after 4 launches: 0 of 4 verdicts resolved, 1 open, 3 would need too many launches"

@@ -1,27 +1,69 @@
-"""Outcomes, and reasons for having none."""
+"""Outcomes of variants, of sides and of A/A controls, and reasons for having none."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from msgspec import structs
 
-from frames import VARIANTS, Bench, run_of
-from pyopbench.core.model import Case
-from pyopbench.judge.decision import Verdict
+from certificates import certificate
+from frames import NODE, VARIANTS, Bench, run_of, variant
+from pairs import cases, write_run
+from pyopbench.judge.comparison.diff import compare_sides
+from pyopbench.judge.comparison.sides import read_sides
+from pyopbench.judge.comparisons import compared, run_effect_for
+from pyopbench.judge.decision import Outcome, Verdict
 from pyopbench.judge.latencies import baseline_of, measured_cases
-from pyopbench.judge.verdicts import LOGS, SHARES, Unit, estimates_of, shares_of, verdicts_from
-from pyopbench.stats import costs, launch_model
+from pyopbench.judge.verdicts import (
+    NO_TWINS,
+    Twins,
+    estimates_of,
+    not_above_zero,
+    shares_of,
+    shares_of_pairs,
+    too_small,
+    twins_of,
+    verdicts_from,
+    verdicts_on,
+)
+from pyopbench.model.case import Case
+from pyopbench.report import comparison
+from pyopbench.stats import costs, estimate, launch_model
 from pyopbench.stats import estimate as statistics
+from pyopbench.stats.corrections import ONE_LOOK, Looks
 from pyopbench.stats.estimate import Estimate
-from pyopbench.stats.launch_model import LaunchModel, Shares
-from pyopbench.stats.looks import ONE_LOOK, Looks
-from pyopbench.stats.unresolved import AcrossBorder, MoreLaunches, NeverPaired, OneLaunch
+from pyopbench.stats.launch_model import RUN_EFFECT, LaunchModel, Shares, fit
+from pyopbench.stats.unresolved import (
+    AcrossBorder,
+    FewOtherCases,
+    InterleavedRun,
+    MoreLaunches,
+    MoreLaunchesOfBothRuns,
+    NeverPaired,
+    NotAboveZero,
+    OneLaunch,
+    Remedy,
+    Unresolved,
+)
+from pyopbench.store.run import Costs
 
-GRADIENTS = VARIANTS["py_function_numpy"]["gradients"]
+GRADIENTS = VARIANTS["py_function_numpy"].gradients
+
+BORDERS = (1 / 1.03, 1.03)
+
+TODAY = "py_function_numpy"
+PAIRS = {"xla": "native", "py_function": TODAY, "py_func": "numpy_function"}
+"""Each stands for a control of what it is paired with: a copy of a port, of the current callback, of another one."""
+COSTS = {TODAY: 1e-4, "py_function": 1e-4, "numpy_function": 5e-5, "py_func": 5e-5, "native": 1e-6, "xla": 1e-6}
+TWIN = TODAY + "_twin"
 
 
 def judged(bench: Bench, minimum_effect: float = 0.03) -> dict[str, Verdict]:
@@ -40,17 +82,15 @@ def judged_alone(benches: Sequence[Bench], minimum_effect: float) -> Iterator[li
         compared = {case: baseline for case, baseline in baselines.items() if Case.from_id(case).op == bench.op}
         own = {case: found for case, found in shares.items() if case in compared}
         model = launch_model.fit(list(own.values()), run_effect=0.0)
-        verdicts = verdicts_from(estimates_of(own, compared, (), model, 1), compared, minimum_effect, unit=SHARES)
+        verdicts = verdicts_from(estimates_of(own, compared, (), model, 1), compared, minimum_effect)
         assert [verdict.case for verdict in verdicts] == list(compared)
         yield verdicts
 
 
-def verdicts(
-    values: dict[str, list[float]], minimum_effect: float = 0.03, looks: Looks = ONE_LOOK, unit: Unit = LOGS
-) -> list[Verdict]:
+def verdicts(values: dict[str, list[float]], minimum_effect: float = 0.03, looks: Looks = ONE_LOOK) -> list[Verdict]:
     """Verdicts of differences by launch, moved towards what is usual among them."""
     estimates = statistics.moderated([Estimate.of(differences) for differences in values.values()])
-    return list(verdicts_from(estimates, dict.fromkeys(values, "z"), minimum_effect, looks, unit))
+    return list(verdicts_from(estimates, dict.fromkeys(values, "z"), minimum_effect, looks))
 
 
 def test_each_outcome() -> None:
@@ -92,7 +132,7 @@ def test_the_reason_holds_the_corrected_interval_and_the_launches_needed() -> No
     values = [0.10, -0.02, 0.08, 0.05]
     verdict = verdicts({"a": values, "b": [0.0, 0.1, -0.1]})[0]
     half = 4.17653 * 0.0525198 / 2  # t(0.9875, 3) and the deviation of `values`
-    low, high = math.exp(0.0525 - half), math.exp(0.0525 + half)
+    low, high = 1.0525 - half, 1.0525 + half
     reason = verdict.reason
     assert isinstance(reason, AcrossBorder)
     assert (reason.low, reason.high) == pytest.approx((low, high), rel=1e-5)
@@ -155,14 +195,14 @@ def test_every_look_makes_a_verdict_stricter() -> None:
 
 def test_a_verdict_says_how_many_launches_would_resolve_it() -> None:
     """At the level that is corrected for verdicts and looks, and the same number as in the reason."""
-    middle = [math.log(1.03) + step for step in (-0.1, 0.1)]
+    middle = [0.03 + step for step in (-0.1, 0.1)]
     logs = {"a": [0.10, 0.14, 0.04, 0.11], "b": [0.02, 0.1, -0.1, 0.0], "c": middle}
     clear, near, never = verdicts(logs, looks=Looks(2))
     level = 1 - 0.05 / 6
     for verdict in (clear, near):
         estimate = statistics.Estimate.of(logs[verdict.case])
         assert verdict.outcome == "unresolved"
-        assert verdict.needed == estimate.launches_to_clear(math.log(1.03), level)
+        assert verdict.needed == estimate.launches_to_clear(0.03, level)
         assert isinstance(verdict.reason, AcrossBorder)
         assert verdict.reason.remedy == MoreLaunches(4, verdict.needed, statistics.MOST_LAUNCHES)
     assert clear.needed is not None
@@ -175,16 +215,13 @@ def test_a_resolved_verdict_needs_what_it_has_and_tells_what_was_trimmed() -> No
     values = [0.10, 0.12, 0.11, 0.09, 0.10, 0.11, 0.10, 0.30]
     verdict = verdicts({"a": values})[0]
     assert (verdict.outcome, verdict.needed, verdict.launches, verdict.trimmed) == ("slower", 8, 8, 1)
-    assert verdict.ratio == pytest.approx(math.exp(np.mean(sorted(values)[1:-1])))
-
-
-# In shares of the baseline's time, as within a run
+    assert verdict.ratio == pytest.approx(1 + np.mean(sorted(values)[1:-1]))
 
 
 def test_in_shares_a_verdict_is_on_the_difference_and_its_ratio_is_one_more() -> None:
     """By hand: 10% of today's time is left, so that 90 points are saved; the border lies 3 points from today's."""
     saved = [-0.92, -0.90, -0.88, -0.90]
-    found, open_still = verdicts({"a": saved, "b": [-0.02, -0.05, -0.03, -0.04]}, unit=SHARES)
+    found, open_still = verdicts({"a": saved, "b": [-0.02, -0.05, -0.03, -0.04]})
     low, high = Estimate.of(saved).interval()
     assert (found.outcome, found.ratio) == ("faster", pytest.approx(0.1))
     assert (found.low, found.high) == pytest.approx((1 + low, 1 + high))
@@ -193,13 +230,13 @@ def test_in_shares_a_verdict_is_on_the_difference_and_its_ratio_is_one_more() ->
 
 
 def test_a_cost_below_nothing_is_shown_as_nothing() -> None:
-    (found,) = verdicts({"a": [-1.01, -0.99, -1.0, -1.02]}, unit=SHARES)
+    (found,) = verdicts({"a": [-1.01, -0.99, -1.0, -1.02]})
     assert (found.outcome, found.ratio, found.low) == ("faster", 0.0, 0.0)
     assert found.high > 0
 
 
 def test_within_three_points_of_today_is_equivalent() -> None:
-    assert [one.outcome for one in verdicts({"a": [0.001, 0.0, -0.001, 0.0]}, unit=SHARES)] == ["equivalent"]
+    assert [one.outcome for one in verdicts({"a": [0.001, 0.0, -0.001, 0.0]})] == ["equivalent"]
 
 
 def test_shares_are_differences_by_launch_with_their_errors() -> None:
@@ -217,3 +254,280 @@ def test_only_ports_share_what_a_run_shifts_them_by() -> None:
     port, callback, never = estimates_of(shares, baselines, {"port", "never"}, LaunchModel(run_effect=0.04), 1)
     assert (port.shared, callback.shared) == (pytest.approx(0.008**2), 0.0)
     assert (never.n, never.shared) == (0, 0.0)
+
+
+def estimates(n: int = 36) -> list[Estimate]:
+    rng = np.random.default_rng(0)
+    means = [math.log(0.69), *[0.0] * (n - 1)]
+    return [Estimate.of(mean + rng.normal(0.0, 0.1, 8)) for mean in means]
+
+
+@pytest.mark.parametrize("looks", [ONE_LOOK, Looks(5)])
+def test_a_verdict_is_open_exactly_where_its_interval_holds_a_border(looks: Looks) -> None:
+    for verdict in verdicts_on(estimates(), 0.03, looks):
+        holds = any(verdict.low <= border <= verdict.high for border in BORDERS)
+        assert holds == (verdict.outcome == "unresolved")
+        if isinstance(verdict.reason, AcrossBorder):
+            assert (verdict.reason.low, verdict.reason.high) == (verdict.low, verdict.high)
+            assert verdict.reason.border in BORDERS or verdict.reason.border == pytest.approx(1.03, rel=0.1)
+
+
+def test_an_interval_of_an_open_case_reaches_further_than_95_percent_of_it_alone() -> None:
+    """0.69x (0.57 to 0.83) stood beside "unresolved", though 0.83 is clear of the border."""
+    first = verdicts_on(estimates(), 0.03, Looks(5))[0]
+    alone = estimates()[0].interval()
+    assert first.low < math.exp(alone[0])
+    assert first.high > math.exp(alone[1])
+
+
+def test_what_has_no_interval_says_why() -> None:
+    found = verdicts_on([Estimate.of([]), Estimate.of([0.1])], 0.03, ONE_LOOK)
+    assert [one.reason for one in found] == [NeverPaired(), OneLaunch()]
+    assert math.isnan(found[1].low)
+
+
+def nodes(slopes: dict[str, list[float]]) -> pd.DataFrame:
+    """Return samples of mode node: for each case the cost of a copy in each launch, beside 100 us of the call."""
+    rows = []
+    for case, by_launch in slopes.items():
+        for launch, cost in enumerate(by_launch):
+            for copies in (1, 4, 16):
+                row = {"case": case, "tool": "pyopbench", "run": "r", "launch": launch, "mode": "node", "calls": 1}
+                row["floor_seconds"] = math.nan
+                rows += [{**row, "copies": copies, "round": i, "seconds": 1e-4 + cost * copies} for i in range(3)]
+    return pd.DataFrame(rows)
+
+
+def test_a_cost_that_is_not_above_zero_in_some_launch_has_no_ratio() -> None:
+    frame = nodes({"clear": [1e-6, 2e-6], "small": [1e-8, -1e-8, 1e-8], "none": [-1e-8]})
+    found = not_above_zero(frame, estimate.launch_logs(frame))
+    assert found == {"small": NotAboveZero(1, 3), "none": NotAboveZero(1, 1)}
+    verdict = too_small(found["small"])
+    assert (verdict.outcome, verdict.reason) == ("unresolved", NotAboveZero(1, 3))
+    assert math.isnan(verdict.ratio)
+
+
+def test_the_empty_function_beside_copies_is_no_case_that_is_too_small() -> None:
+    frame = nodes({"clear": [1e-6]})
+    empty = frame.assign(case="empty", copies=0)
+    assert not_above_zero(pd.concat([frame, empty]), estimate.launch_logs(frame)) == {}
+
+
+def test_a_case_that_is_too_small_is_in_every_output_with_its_reason(tmp_path: Path) -> None:
+    sides = read_sides([str(write_run(tmp_path / name, cases(), seed=seed)) for seed, name in enumerate("ab")], "run")
+    for side in (sides.first, sides.second):
+        side.frame["mode"] = "node"
+    large, small = sides.first.frame["case"].unique()[:2]
+    for side, cost in ((sides.first, 1e-6), (sides.second, -1e-9)):
+        made = nodes({large: [1e-6] * 4, small: [cost] * 4})
+        side.frame.drop(side.frame.index, inplace=True)
+        for name in made:
+            side.frame[name] = made[name]
+    found = compare_sides(sides)
+    by_case = {str(one.key): one.verdict for one in found.cases}
+    assert by_case[small].reason == NotAboveZero(4, 4)
+    assert by_case[large].outcome == "equivalent" or by_case[large].outcome == "unresolved"
+    assert NotAboveZero(4, 4).text() in comparison.markdown(found, "")
+    assert '"ratio": null' in comparison.as_json(found, None, failed=False)
+    assert [row[-2] for row in comparison.rows(found)].count("–") == 1
+
+
+def pairs_verdicts(costs: dict[str, float], **changes: Any) -> dict[str, Verdict]:
+    """Return the verdict on each control of a run of one size, by its name."""
+    bench = Bench(costs, sizes=(10,), mode=NODE, launches=8, rounds=40, within=0.002, between=0.001, **changes)
+    run = run_of(bench)
+    run.settings = structs.replace(run.settings, pairs=PAIRS)
+    found = compared(run, TODAY, 0.03)  # type: ignore[arg-type]
+    assert not found.comparisons
+    return {Case.from_id(verdict.case).variant: verdict for verdict in found.verdicts}
+
+
+def test_identical_pairs_are_equal() -> None:
+    found = pairs_verdicts(COSTS)
+    assert {name: verdict.outcome for name, verdict in found.items()} == dict.fromkeys(PAIRS, "equivalent")
+    assert {Case.from_id(verdict.baseline).variant for verdict in found.values()} == set(PAIRS.values())
+
+
+def test_a_port_differs_by_points_of_the_current_callbacks_time() -> None:
+    """Half a microsecond more is half of the port, and half a point of today's 100 us; 5 us more are 5 points."""
+    near = pairs_verdicts({**COSTS, "xla": 1.5e-6})["xla"]
+    assert (near.outcome, near.ratio) == ("equivalent", pytest.approx(1.005, abs=0.002))
+    far = pairs_verdicts({**COSTS, "xla": 6e-6})["xla"]
+    assert (far.outcome, far.ratio) == ("slower", pytest.approx(1.05, abs=0.003))
+
+
+def test_a_callback_differs_by_points_of_the_current_ones_time() -> None:
+    """A tenth of 50 us is 5 points of 100 us."""
+    found = pairs_verdicts({**COSTS, "py_func": 5.5e-5, "py_function": 1.05e-4})
+    assert (found["py_func"].outcome, found["py_func"].ratio) == ("slower", pytest.approx(1.05, abs=0.01))
+    assert (found["py_function"].outcome, found["py_function"].ratio) == ("slower", pytest.approx(1.05, abs=0.01))
+    assert found["xla"].outcome == "equivalent"
+
+
+def test_on_a_busy_machine_a_copy_is_no_cheaper_than_its_original() -> None:
+    """Blocks vary by so much that the callback costs less than nothing in many rounds, which have no ratio."""
+    bench = Bench(COSTS, sizes=(10,), mode=NODE, launches=40, rounds=200, within=0.4, between=0.0, copies=1, seed=3)
+    run = run_of(bench)
+    run.settings = structs.replace(run.settings, pairs={"py_function": TODAY})
+    (verdict,) = compared(run, TODAY, 0.03).verdicts  # type: ignore[arg-type]
+    (estimate,) = compared(run, TODAY, 0.03).estimates  # type: ignore[arg-type]
+    assert verdict.ratio == pytest.approx(1.0, abs=3 * estimate.standard_error)
+    assert estimate.standard_error < 0.06
+
+
+def test_of_skewed_noise_a_slowdown_is_found_in_full() -> None:
+    """Costs vary by a lognormal of 0.8 to the right, and so do those of the slowed copy, which are 10% more each.
+
+    The median of differences would find 8.6%.
+    """
+    rng, launches, rounds = np.random.default_rng(5), 40, 4_000
+    shape = (launches, rounds)
+    today, slowed = (factor * np.exp(rng.normal(0.0, 0.8, shape)) for factor in (1.0, 1.1))
+    at = np.indices(shape).reshape(2, -1)
+    frame = pd.concat(
+        pd.DataFrame({"case": case, "tool": "", "run": "", "launch": at[0], "round": at[1], "seconds": costs.ravel()})
+        for case, costs in (("today", today), ("slowed", slowed))
+    )
+    found = shares_of_pairs(frame, {"slowed": "today"}, {"slowed": "today"})["slowed"]
+    assert found.values.mean() == pytest.approx(0.1, abs=0.007)
+
+
+def test_no_run_effect_lies_between_two_of_a_pair() -> None:
+    """Both cross the same bridge. An ordinary run of the same cases allows for one in what ports cost."""
+    bench = Bench(COSTS, sizes=(10,), mode=NODE, launches=8, rounds=40)
+    paired, ordinary = run_of(bench), run_of(bench)
+    paired.settings = structs.replace(paired.settings, pairs=PAIRS)
+    assert {estimate.shared for estimate in compared(paired, TODAY, 0.03).estimates} == {0.0}  # type: ignore[arg-type]
+    assert max(estimate.shared for estimate in compared(ordinary, TODAY, 0.03).estimates) > 0  # type: ignore[arg-type]
+
+
+def test_a_pair_without_the_current_callback_has_no_verdict() -> None:
+    run = run_of(Bench({name: COSTS[name] for name in ("native", "xla", "numpy_function", "py_func")}, sizes=(10,)))
+    run.settings = structs.replace(run.settings, pairs=PAIRS)
+    found = {Case.from_id(one.case).variant: one for one in compared(run, TODAY, 0.03).verdicts}  # type: ignore[arg-type]
+    assert {name: verdict.launches for name, verdict in found.items()} == {"xla": 0, "py_func": 0}
+    assert {verdict.outcome for verdict in found.values()} == {"unresolved"}
+
+
+def test_intervals_allow_for_the_run_effect_that_is_certified() -> None:
+    made = certificate()
+    assert made.run_effect is not None
+    for stored, expected in (
+        (None, RUN_EFFECT),
+        (certificate(run_effect=None), RUN_EFFECT),
+        (made, made.run_effect.allowed),
+    ):
+        assert run_effect_for(SimpleNamespace(certificate=stored)) == expected  # type: ignore[arg-type]
+    run = run_of(Bench(COSTS, sizes=(10,), mode=NODE))
+    run.certificate = certificate(run_effect=replace(made.run_effect, allowed=0.5))
+    found = compared(run, TODAY, 0.03)  # type: ignore[arg-type]
+    assert found.model.run_effect == 0.5
+    port = next(one for one, verdict in zip(found.estimates, found.verdicts, strict=True) if "/native/" in verdict.case)
+    assert port.shared == pytest.approx((0.5 * 0.01) ** 2, rel=0.1)
+
+
+def found(seconds: float) -> Twins:
+    """Return the twins of a run in which the twin of the callback, which is 100 us, costs `seconds`."""
+    bench = Bench({TODAY: 1e-4}, sizes=(10,), between=0.001, within=0.001)
+    run = bench.run()
+    beside = run.frame.copy()
+    case = str(beside["case"].iloc[0])
+    beside["case"], beside["variant"] = case.replace(TODAY, TWIN), TWIN
+    beside["seconds"] *= seconds / 1e-4
+    beside["seconds"] *= 1 + 1e-3 * (beside["launch"] % 3 - 1)
+    parts = {TWIN: variant("part", role="twin")}
+    changed = {
+        "catalogue": structs.replace(run.catalogue, parts=parts),
+        "costs": Costs(cases=(beside["case"].iloc[0],), frame=beside),
+    }
+    return twins_of(SimpleNamespace(**{**vars(run), **changed}), fit(()), 0.03)  # type: ignore[arg-type]
+
+
+def test_what_differs_by_less_than_the_effect_is_equal() -> None:
+    twins = found(1.005e-4)
+    (pair,) = twins.pairs
+    assert (pair.case.split("/")[1], pair.baseline.split("/")[1]) == (TWIN, TODAY)
+    assert pair.ratio == pytest.approx(1.005, abs=0.002)
+    assert twins.equal == (pair,)
+    assert twins.told_apart == ()
+    assert twins.farthest == pytest.approx(0.005, abs=0.002)
+
+
+def test_what_differs_by_more_is_told_apart() -> None:
+    (pair,) = found(1.5e-4).told_apart
+    assert pair.outcome == "slower"
+
+
+def test_a_run_without_twins_has_none() -> None:
+    assert NO_TWINS.farthest is None
+    run = Bench({TODAY: 1e-4}).run()
+    assert twins_of(run, fit(()), 0.03) == Twins((), 0.03)  # type: ignore[arg-type]
+
+
+def pair(ratio: float, outcome: Outcome) -> Verdict:
+    return Verdict("twin", "itself", ratio, ratio, ratio, 6, 0.5, outcome)
+
+
+@pytest.mark.parametrize(
+    ("twins", "said"),
+    [
+        (NO_TWINS, ""),
+        (
+            Twins((pair(1.01, "equivalent"), pair(0.88, "faster"), pair(1.06, "unresolved")), 0.03),
+            (
+                "A/A controls in this run (3 callbacks measured twice under two names): 1 found different, "
+                "1 equal within 3%, 1 unresolved; largest difference 12%."
+            ),
+        ),
+    ],
+)
+def test_twins(twins: Twins, said: str) -> None:
+    assert twins.text() == said
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        (NeverPaired(), "never measured in the same launch and round as the baseline"),
+        (OneLaunch(), "one launch gives no interval"),
+        (
+            NotAboveZero(2, 8),
+            "too small for a ratio: in 2 of 8 launches its cost is not above zero",
+        ),
+        (FewOtherCases(0), "one launch, and no other case to show how much launches differ"),
+        (FewOtherCases(1), "one launch, and only 1 other case to show how much launches differ"),
+        (FewOtherCases(9), "one launch, and only 9 other cases to show how much launches differ"),
+        (
+            AcrossBorder(0.95, 1.2, border=1.03, verdicts=2, looks=1, remedy=MoreLaunches(4, 9, 1000)),
+            (
+                "the interval (corrected for 2 verdicts) is 0.950× to 1.20× and includes 1.03×; about 9 "
+                "launches instead of 4 would decide it"
+            ),
+        ),
+        (
+            AcrossBorder(0.95, 1.2, border=1.03, verdicts=1, looks=5, remedy=MoreLaunchesOfBothRuns()),
+            (
+                "the interval (corrected for 1 verdict at 5 analyses of the data) is 0.950× to 1.20× and includes "
+                "1.03×; more launches in both runs would narrow it"
+            ),
+        ),
+    ],
+)
+def test_why_a_verdict_is_open(reason: Unresolved, said: str) -> None:
+    assert reason.text() == said
+
+
+@pytest.mark.parametrize(
+    ("remedy", "said"),
+    [
+        (MoreLaunches(4, 9, 1000), "about 9 launches instead of 4 would decide it"),
+        (MoreLaunches(4, None, 1000), "this would take more than 1,000 launches instead of 4"),
+        (MoreLaunchesOfBothRuns(), "more launches in both runs would narrow it"),
+        (
+            InterleavedRun(0.03),
+            "separate runs are assumed to differ by 3%; an interleaved run avoids that",
+        ),
+    ],
+)
+def test_what_would_settle_it(remedy: Remedy, said: str) -> None:
+    assert remedy.text() == said

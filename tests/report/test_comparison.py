@@ -11,16 +11,21 @@ import pytest
 import stored
 from foreign_files import asv_folder, document, scaled, write
 from pairs import cases, write_run
-from pyopbench.compare.case_key import CaseKey
-from pyopbench.compare.diff import Comparison, compare_sides
-from pyopbench.compare.notes import DifferentProcessors, NotPaired, SmallestSlowdown, SteppedDown, notes_of
-from pyopbench.compare.select import read_sides
-from pyopbench.core import formatting
-from pyopbench.core.model import Case
+from pyopbench.judge.comparison.diff import (
+    Comparison,
+    DifferentProcessors,
+    NotPaired,
+    SmallestSlowdown,
+    SteppedDown,
+    compare_sides,
+    notes_of,
+    text_of,
+)
+from pyopbench.judge.comparison.sides import CaseKey, read_sides
+from pyopbench.model import formatting
+from pyopbench.model.case import Case
 from pyopbench.report import comparison
 from pyopbench.report.markdown import escape
-from pyopbench.report.wording.comparison import note_text, unmatched_text
-from pyopbench.report.wording.verdicts import unresolved_text
 
 OPS = ("double", "square", "cube", "sinh")
 SLOW = cases(ops=OPS)[5]
@@ -87,7 +92,7 @@ def test_markdown_has_the_worst_first_and_the_loud_things_on_top(found: Comparis
     lines = comparison.markdown(found, "Failed: 1 case is slower by 5% or more.").splitlines()
     notes = notes_of(found)
     assert [type(note) for note in notes] == [DifferentProcessors, NotPaired, SteppedDown, SmallestSlowdown]
-    places = [lines.index(f"- {note_text(note)}") for note in notes]
+    places = [lines.index(f"- {text_of(note)}") for note in notes]
     table = next(place for place, line in enumerate(lines) if line.startswith("| case "))
     assert [*places, table] == sorted([*places, table])
     assert "slower" in lines[table + 2]
@@ -95,7 +100,7 @@ def test_markdown_has_the_worst_first_and_the_loud_things_on_top(found: Comparis
     assert len([line for line in lines[table:] if line.startswith("| ") and "×" in line]) == len(found.cases)
     (without,) = found.unmatched
     assert (without.kind, without.side) == ("not_measured", "A")
-    assert f"| 1 | A | {unmatched_text(without)}; {without.key} |" in lines
+    assert f"| 1 | A | {without.text()}; {without.key} |" in lines
 
 
 def test_what_all_cases_share_is_said_once(found: Comparison) -> None:
@@ -146,6 +151,6 @@ def test_many_unresolved_cases_do_not_fill_a_ticket(found: Comparison) -> None:
     shown, left = comparison.MOST_REASONS, len(reasons) - comparison.MOST_REASONS
     assert left > 0
     assert comparison.markdown(many, "").splitlines()[-shown - 1 :] == [
-        *(f"- {escape(str(key))}: {escape(unresolved_text(reason))}" for key, reason in reasons[:shown]),
+        *(f"- {escape(str(key))}: {escape(reason.text())}" for key, reason in reasons[:shown]),
         f"- and {left} more",
     ]

@@ -14,11 +14,10 @@ import pytest
 from finding_examples import example
 from judgements import decision, hostile, plain
 from places import ROOT
-from pyopbench.judge.copies_advice import CopiesAdvice
+from pyopbench.judge.decision import CopiesAdvice
 from pyopbench.judge.findings import Caveat, Reason, WouldChange
 from pyopbench.report import decisions_json as module
 from pyopbench.report.decisions_json import decisions_json
-from pyopbench.report.wording.decisions import answer_text, change_text, why
 
 FILE = ROOT / "docs" / "decisions.schema.json"
 
@@ -112,9 +111,9 @@ def test_what_a_decision_says_is_there_as_kinds_with_numbers_and_in_words():
     for made, found in zip(judged.decisions, document["decisions"], strict=True):
         assert found["reason"]["kind"] == made.reason.kind
         assert [change["kind"] for change in found["would_change"]] == [change.kind for change in made.would_change]
-        assert found["text"]["answer"] == answer_text(made.answer)
-        assert found["text"]["reason"] == why(made)
-        assert found["text"]["would_change"] == [change_text(change) for change in made.would_change]
+        assert found["text"]["answer"] == made.answer.text()
+        assert found["text"]["reason"] == made.why()
+        assert found["text"]["would_change"] == [change.text() for change in made.would_change]
 
 
 def test_numbers_of_a_finding_are_those_of_the_judgement():

@@ -10,7 +10,7 @@ import pytest
 
 import pairs
 import revision_runs
-from pyopbench.compare.gate import read_gate
+from pyopbench.judge.comparison.gate import read_gate
 from pyopbench.report import gate as report
 from revision_runs import DIFFERENT, revision, write_revisions
 
@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_comment_has_the_answer_first_and_thirty_lines_at_most(folder: Path) -> None:
     lines = report.comment(read_gate(folder, 0.03, 0.05)).splitlines()
     assert lines[0] == (
-        "### pyopbench: Failed: 1 input gives different values, 1 revision cannot be measured and 60 cases are "
+        "### pyopbench: Failed: 1 input gives different values, 1 side cannot be measured and 60 cases are "
         "slower by 5% or more."
     )
     assert lines[2] == "r1, r2 and r3 against r0"

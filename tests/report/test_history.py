@@ -13,7 +13,7 @@ import stored
 from histories import CHANGED, commit, stepped, write_asv, write_commits
 from judgements import CLOSING
 from pairs import write_run, write_versions
-from pyopbench.compare.history import Options, read_history
+from pyopbench.judge.comparison.history import Options, read_history
 from pyopbench.report import history_page
 from pyopbench.report.history import COLUMNS, SCHEMA, as_json, markdown, reruns_of, row_of, short_rows
 from pyopbench.report.history_page import html

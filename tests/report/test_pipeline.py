@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 
 from pipelines import ALL, BATCH, CALLS, CURRENT, PARALLEL, POOL, PORT, document
-from pyopbench.judge.lock_share import lock_share
-from pyopbench.judge.pipeline import PipelineJudgement, TrainingStep, judge
+from pyopbench.judge import pipeline as wording
+from pyopbench.judge.pipeline import PipelineJudgement, TrainingStep, judge, lock_share
 from pyopbench.report import write_pipeline
 from pyopbench.report.charts.latency import DATA
 from pyopbench.report.charts.pipeline import LAW, scaling_chart, throughput_chart
 from pyopbench.report.pipeline import as_data, report_of
-from pyopbench.report.wording import pipeline as wording
 
 ALIKE = {one.key: 1e-4 for one in ALL}
 
@@ -37,7 +36,7 @@ def judged(seconds: dict[str, float] | None = None, step: float | None = None, *
 def test_the_answer_names_the_change_in_one_line(seconds: dict[str, float], named: Any) -> None:
     found = judged(seconds)
     words = wording.ACTIONS[named.action]
-    assert wording.answer_text(found) == (words if named is CURRENT else f"{words}: {named.code}")
+    assert found.answer_text() == (words if named is CURRENT else f"{words}: {named.code}")
     assert found.chosen is not None
     assert found.chosen.arrangement == named
 
@@ -108,8 +107,8 @@ def test_the_axis_of_threads_has_a_tick_for_each_number_that_was_measured() -> N
 @pytest.mark.parametrize("step", [None, 1e-3, 3.2e-3, 1.0])
 def test_every_judgement_has_words_for_its_step(step: float | None) -> None:
     found = judged({BATCH.key: 1e-5}, step)
-    assert wording.step_text(found)
-    assert wording.why_text(found)
+    assert found.step_text()
+    assert found.why_text()
 
 
 @pytest.mark.parametrize("threads", [1000.0, 1400.0, 2000.0])

@@ -6,6 +6,7 @@ import itertools
 from dataclasses import replace
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,15 +14,14 @@ from hypothesis import strategies as st
 import pipelines
 import stored
 import thread_calls
-from certificates import as_stored, certificate
+from certificates import certificate
 from judgements import decision, failures, hostile, hostile_versions, plain
-from pyopbench.core import formatting
-from pyopbench.core.model import BASELINE, Case, Failure
 from pyopbench.judge.decision import Crossover, Decision, SizeTrend
-from pyopbench.judge.findings import FasterBaseline, FasterVariant, MeasuredGain, StillOpen
+from pyopbench.judge.findings import FasterBaseline, FasterVariant, MeasuredGain, MoreLaunches, StillOpen, summary_text
 from pyopbench.judge.noise import Disturbance
-from pyopbench.judge.roofline import Bound
-from pyopbench.judge.settling import MoreLaunches
+from pyopbench.judge.roofline import BRIEF, Bound, beyond_text
+from pyopbench.model import formatting
+from pyopbench.model.case import BASELINE, Case, Failure
 from pyopbench.report import sections, terminal
 from pyopbench.report.sections import (
     Bullets,
@@ -44,18 +44,11 @@ from pyopbench.report.sections import latency as latency_section
 from pyopbench.report.sections import limits as limits_section
 from pyopbench.report.sections import noise as noise_section
 from pyopbench.report.sections import ratios as ratios_section
-from pyopbench.report.wording.certificate import effect_text, made_text, miss_text
-from pyopbench.report.wording.crossovers import change_text as change_text_of
-from pyopbench.report.wording.crossovers import fastest_text, size_trend_text
-from pyopbench.report.wording.decisions import answer_text, change_text, summary_text, why
-from pyopbench.report.wording.noise import noise_warning, spread_text
-from pyopbench.report.wording.roofline import BRIEF, beyond_text
-from pyopbench.report.wording.verdicts import unresolved_text
-from pyopbench.report.wording.warnings import warning_text
+from pyopbench.report.wording.certificate import effect_text, made_text
 from pyopbench.report.write import render
-from pyopbench.results.certificate import Pairs
-from pyopbench.results.promises import misses_of
-from pyopbench.results.warnings import UnfinishedLine
+from pyopbench.store.certificate import Pairs
+from pyopbench.store.promises import misses_of
+from pyopbench.store.warnings import UnfinishedLine
 
 
 @pytest.fixture(scope="module")
@@ -137,8 +130,8 @@ def test_every_decision_has_its_answer_what_it_saves_and_its_reason(judged):
     assert {table.columns for table in evidence} == {("use", "dtype", "answer", "saves (at least)", "one op", "why")}
     assert [row for table in evidence for row in texts(table)] == [
         [
-            made.use, made.dtype, answer_text(made.answer), formatting.saved_at_least(made.saved, made.saved_low),
-            costs_of(made), why(made),
+            made.use, made.dtype, made.answer.text(), formatting.saved_at_least(made.saved, made.saved_low),
+            costs_of(made), made.why(),
         ]
         for made in judged.decisions
     ]  # fmt: skip
@@ -153,13 +146,13 @@ def test_sizes_crossovers_and_what_would_change_it_are_told_where_there_are_any(
     assert [row[2:] for row in texts(by_size)] == [
         [
             formatting.sized(part.low, "elements", part.high),
-            answer_text(part.answer),
+            part.answer.text(),
             formatting.saved_at_least(part.saved, part.saved_low),
         ]
         for part in made.ranges
     ]
-    assert [row[-1] for row in changes.rows] == [change_text(change) for change in found]
-    assert [row[-1] for row in crossovers.rows] == [fastest_text(made.crossovers[0], "elements")]
+    assert [row[-1] for row in changes.rows] == [change.text() for change in found]
+    assert [row[-1] for row in crossovers.rows] == [made.crossovers[0].text("elements")]
 
 
 def test_one_answer_for_all_sizes_is_not_told_by_size(judged):
@@ -176,10 +169,10 @@ def test_an_undecided_one_says_so_and_why(judged):
     assert not others  # what would settle it is in the reason, and is not told again
     assert glance.rows[0][1] == Cell("undecided", "warn")
     assert [str(cell) for cell in evidence.rows[0][-4:]] == [
-        answer_text(made.answer),
+        made.answer.text(),
         formatting.MISSING,
         formatting.MISSING,
-        why(made),
+        made.why(),
     ]
 
 
@@ -194,7 +187,7 @@ def test_long_details_are_folded(judged):
 def test_an_op_whose_settings_agree_is_one_row_with_what_is_saved_at_least(judged):
     places = (decision("xla", op="sinh"), decision("xla", op="sinh", dtype="float64", saved=0.5, saved_low=0.4))
     (row,) = tables(decisions.build(replace(judged, decisions=places)))[0].rows
-    assert (row[1].text, row[1].tone) == (answer_text(places[0].answer), "good")
+    assert (row[1].text, row[1].tone) == (places[0].answer.text(), "good")
     assert formatting.saved_at_least(0.5, 0.4) in row[1].note
     unsure = replace(places[1], is_provisional=True)
     (provisional,) = tables(decisions.build(replace(judged, decisions=(places[0], unsure))))[0].rows
@@ -215,7 +208,7 @@ def test_confidence_is_the_launches_that_answers_stand_on(judged):
 def test_the_gain_of_every_decision_is_in_the_chart(judged):
     (chart,) = [block for block in decisions.build(judged) if isinstance(block, Chart)]
     drawn = sorted((row["op"], row["use"], row["answer"]) for row in chart.spec["datasets"]["rows"])
-    assert drawn == sorted((made.op, made.use, answer_text(made.answer)) for made in judged.decisions)
+    assert drawn == sorted((made.op, made.use, made.answer.text()) for made in judged.decisions)
 
 
 def test_noise_that_leaves_no_decision_open_is_not_put_as_a_warning(judged):
@@ -224,7 +217,7 @@ def test_noise_that_leaves_no_decision_open_is_not_put_as_a_warning(judged):
     assert told[-1].tone == "muted"
     assert told[-1].text == (
         f"All {len(judged.decisions)} decisions are clear in spite of the noise, but not every single comparison is. "
-        f"{noise_warning(noisy)}"
+        f"{noisy.warning_text()}"
     )
     left = (decision("xla", action="undecided", choice=None), *judged.decisions)
     told = [
@@ -233,15 +226,15 @@ def test_noise_that_leaves_no_decision_open_is_not_put_as_a_warning(judged):
         if isinstance(block, Paragraph)
     ]
     assert told[-1].tone == "warn"
-    assert told[-1].text == f"1 of {len(left)} decisions is undecided. {noise_warning(noisy)}"
+    assert told[-1].text == f"1 of {len(left)} decisions is undecided. {noisy.warning_text()}"
 
 
 def test_warnings_of_the_files_stand_beside_the_answer(judged):
     warning = UnfinishedLine("samples.jsonl", 6)
     blocks = decisions.build(with_run(judged, warnings=(warning,)))
-    assert Paragraph(f"Warning: {warning_text(warning)}", "warn") in blocks
+    assert Paragraph(f"Warning: {warning.text()}", "warn") in blocks
     nothing = decisions.build(with_run(nothing_measured(judged), warnings=(warning,)))
-    assert Paragraph(f"Warning: {warning_text(warning)}", "warn") in nothing
+    assert Paragraph(f"Warning: {warning.text()}", "warn") in nothing
 
 
 # latency and ratios
@@ -297,7 +290,7 @@ def test_an_unresolved_verdict_has_its_reason():
     cells = [cell for table in left for row in texts(table) for cell in row[table.headings :]]
     assert {verdict.outcome for verdict in judgement.verdicts} == {"unresolved"}
     assert sum(cell != formatting.MISSING for cell in cells) == len(judgement.verdicts)
-    said = {f"about {one.needed:,}, not 1" if one.needed else unresolved_text(one.reason) for one in judgement.verdicts}
+    said = {f"about {one.needed:,}, not 1" if one.needed else one.reason.text() for one in judgement.verdicts}
     assert said == set(cells) - {formatting.MISSING}
 
 
@@ -347,9 +340,9 @@ def test_a_candidate_that_does_not_cross_says_where_it_differs(judged):
     (table,) = tables(crossovers_section.build(replace(judged, decisions=(made,))))
     none, (crossover,) = ["none in range", formatting.MISSING], size_trends[-1].crossovers
     assert [row[-3:] for row in texts(table)] == [
-        *([size_trend_text(trend), *none] for trend in size_trends[:-1]),
+        *([trend.text(), *none] for trend in size_trends[:-1]),
         [
-            change_text_of("d", crossover),
+            crossover.change_text("d"),
             f"{formatting.about_size(12.3)} elements",
             formatting.about_sizes(crossover.low, crossover.high),
         ],
@@ -359,7 +352,7 @@ def test_a_candidate_that_does_not_cross_says_where_it_differs(judged):
 def test_a_leader_that_changes_has_the_sizes_at_which_it_may_be(judged):
     made = decision("sinh", crossovers=(Crossover("a", "b", 34_567.0, 21_000.0, None),))
     table = tables(decisions.build(replace(judged, decisions=(made,))))[3]
-    assert table.rows[0][-1] == fastest_text(made.crossovers[0], "elements")
+    assert table.rows[0][-1] == made.crossovers[0].text("elements")
 
 
 # limits
@@ -459,12 +452,8 @@ def test_an_op_of_which_no_share_tells_anything_has_no_chart_and_says_why(judged
 
 def test_a_run_without_limits_says_so_and_why(judged):
     (none,) = limits_section.build(replace(with_run(judged, limits=()), limits=None, bounds=()))
-    assert none == Paragraph(
-        "This run has no limits of the machine, because an older pyopbench made it, so how much faster the "
-        "best variant could become is unknown.",
-        "warn",
-    )
-    lines = (stored.limits_line(0, "OSError: no memory"),)
+    assert none == Paragraph("The limits of the machine could not be measured: the run ended before that", "warn")
+    lines = (stored.typed_line(stored.limits_line(0, "OSError: no memory")),)
     (failed,) = limits_section.build(replace(with_run(judged, limits=lines), limits=None, bounds=()))
     assert failed == Paragraph("The limits of the machine could not be measured: OSError: no memory", "warn")
 
@@ -475,7 +464,7 @@ def test_a_run_of_which_no_case_has_a_bound_has_no_limits_and_says_nothing(judge
 
 
 def test_launches_without_limits_and_cases_without_bounds_are_told(judged):
-    lines = (*judged.run.limits, stored.limits_line(4, "OSError: no memory"))
+    lines = (*judged.run.limits, stored.typed_line(stored.limits_line(4, "OSError: no memory")))
     blocks = limits_section.build(replace(with_run(judged, limits=lines), bounds=judged.bounds[2:]))
     assert [block.text for block in blocks if isinstance(block, Paragraph) and block.tone == "warn"] == [
         "In 1 launch this could not be measured: OSError: no memory",
@@ -567,7 +556,7 @@ TOO_FEW_BLOCKS = "No case has enough blocks in one launch to find outliers."
 
 
 def least_text(disturbance: Disturbance) -> str:
-    return f"{spread_text(disturbance)} The minimum effect is 3%."
+    return f"{disturbance.spread_text()} The minimum effect is 3%."
 
 
 def seen_text(far: str, stolen: int, busy: str = "") -> str:
@@ -615,7 +604,7 @@ def test_what_is_not_told_is_not_made_up(judged):
 def test_a_machine_that_was_too_noisy_says_so_again_in_its_section(judged):
     noisy = replace(judged.disturbance, smallest_effect=0.5, usual_spread=0.4, unresolved=3)
     first = noise_section.build(replace(judged, disturbance=noisy))[0]
-    assert first == Paragraph(noise_warning(noisy), "warn")
+    assert first == Paragraph(noisy.warning_text(), "warn")
     resolved = replace(noisy, unresolved=0)
     (first, *_) = noise_section.build(replace(judged, disturbance=resolved))
     assert first == Paragraph(f"{least_text(resolved)} Every verdict is resolved all the same.")
@@ -634,8 +623,8 @@ def test_environment_and_settings_are_shown_whole(judged):
     assert found["memory_bytes"] == "8.00 GiB"
     assert found["tensorflow_build.cuda"] == "no"
     assert found["governor"] == "unknown"
-    assert found["case_timeout_seconds"] == "60.0 s"
-    assert set(found) == set(environment.flat(judged.run.environment)) | set(judged.run.settings)
+    assert found["budget_seconds"] == "150 s"
+    assert set(found) == set(environment.flat(judged.run.environment)) | set(msgspec.to_builtins(judged.run.settings))
 
 
 def test_launches_tell_what_differs(judged):
@@ -655,7 +644,7 @@ def judged_texts(verdicts: int, mix: str) -> tuple[str, ...]:
         "from run to run."
     )
     corrected = (
-        f"{verdicts} verdicts against py_function_numpy are corrected together (Holm), and for 1 look at the data "
+        f"{verdicts} verdicts against py_function_numpy are corrected together (Holm), and for 1 analysis of the data "
         "(Bonferroni): the chance of any false verdict is at most 5%. Faster or slower means a difference of clearly "
         "more than 3%, equivalent clearly less; anything else is unresolved."
     )
@@ -707,7 +696,7 @@ def test_the_floor_is_the_op_that_only_crosses_the_bridges(judged):
     assert "1k elements" in table.caption
     without = replace(judged, latencies=judged.latencies[judged.latencies["op"] != "identity"])
     assert method.build(without)[-1] == Paragraph(
-        "The cost of an empty callback was not measured; add the op `identity` to see it."
+        "The bridge baseline was not measured; add the op `identity` to see what an empty callback costs."
     )
 
 
@@ -798,7 +787,7 @@ def test_the_charts_of_a_pipeline_are_in_the_page_as_those_of_the_run_are(judged
 
 
 def certified(judged, made, **environment):
-    found = with_run(judged, certificate=as_stored(made), environment={**made.environment, **environment})
+    found = with_run(judged, certificate=made, environment={**made.environment, **environment})
     return certificate_section.build(found)
 
 
@@ -810,20 +799,9 @@ MISSED = Paragraph("Not as good as promised:", "bad")
 MANY_APART = Pairs(0, 100, 5, 5, 90, 0, 1.0, 0.16, 0.83)
 
 
-def test_a_certificate_of_an_older_pyopbench_is_not_shown(judged):
-    found = with_run(judged, certificate={"schema": 1, "launches": [10]})
-    (told,) = certificate_section.build(found)
-    assert certificate_section.brief(found) == (told,)
-    assert told == Paragraph(
-        "The certificate of this machine was made by another version of pyopbench, so the rates of false "
-        "verdicts and missed slowdowns are unknown. Run `pyopbench certify`.",
-        "warn",
-    )
-
-
 def test_the_run_effect_is_told_in_short_too(judged):
     made = certificate()
-    found = with_run(judged, certificate=as_stored(made), environment=made.environment)
+    found = with_run(judged, certificate=made, environment=made.environment)
     items = [item for block in certificate_section.brief(found) if isinstance(block, Bullets) for item in block.items]
     assert f"{certificate_section.RUN_EFFECT}: {effect_text(made.run_effect)}" in items
 
@@ -847,11 +825,11 @@ def test_the_figures_of_the_certificate_are_shown(judged):
     blocks = certified(judged, certificate())
     (table,) = tables(blocks)
     rows = {row[0]: row[1:] for row in texts(table)}
-    assert rows["identical, found different"] == [
+    assert rows["A/A controls, found different"] == [
         "1 of 1,080 (0.0926%, at most 0.44%)",
         "at most 0.1% (upper bound: at most 5%)",
     ]
-    assert rows["identical, found equivalent"] == ["1,070 of 1,080 (99.1%, at least 98.5%)", "at least 95%"]
+    assert rows["A/A controls, found equivalent"] == ["1,070 of 1,080 (99.1%, at least 98.5%)", "at least 95%"]
     assert rows["slowed by 5%, found"] == ["118 of 120 (98.3%, at least 95%)", "at least 95%"]
     assert rows["run effect"][0] == effect_text(certificate().run_effect)
     assert rows["decisions that changed"] == ["1 of 24, made 3 times", "at most 8.33%"]
@@ -869,7 +847,7 @@ def test_what_a_certificate_misses_is_shown(judged):
     assert MISSED in blocks
     (misses,) = (block.items for block in blocks if isinstance(block, Bullets))
     expected = misses_of(certificate(identical=MANY_APART, decisions=None))
-    assert misses == tuple(map(miss_text, expected))
+    assert misses == tuple(miss.text() for miss in expected)
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from frames import Bench
-from pyopbench.core.model import BASELINE, Case
-from pyopbench.judge.decide import judge
+from pyopbench.judge.judge import judge_run
+from pyopbench.model.case import BASELINE, Case
 from pyopbench.report.sections import Table, checks
 
 
@@ -18,7 +18,7 @@ def build(**checked: dict[int, dict[str, float]]) -> Any:
         for key, case in ((key, Case.from_id(key)) for key in run.cases)
         if case.size in checked.get(case.variant, {})
     }
-    return checks.build(judge(SimpleNamespace(**{**vars(run), "checked": errors})))
+    return checks.build(judge_run(SimpleNamespace(**{**vars(run), "checked": errors})))
 
 
 def test_the_largest_error_over_the_sizes_is_shown() -> None:

@@ -9,18 +9,17 @@ import pytest
 
 import sharded
 import stored
-from pyopbench.core.model import Case
-from pyopbench.judge.decide import Judgement, judge
+from pyopbench.judge.findings import DIFFERS_TEXT
+from pyopbench.judge.judge import Judgement, judge_run
+from pyopbench.judge.machines import summary_text
+from pyopbench.model.case import Case
 from pyopbench.report import terminal
 from pyopbench.report.sections import machines
-from pyopbench.report.wording.decisions import DIFFERS_TEXT
-from pyopbench.report.wording.machines import heterogeneity_text, summary_text
-from pyopbench.report.wording.warnings import warning_text
 from pyopbench.report.write import render
-from pyopbench.results import merge
-from pyopbench.results.own_runs import read_runs
-from pyopbench.results.shards import unit_of
-from pyopbench.results.warnings import MissingShards
+from pyopbench.store import merge
+from pyopbench.store.content import unit_of
+from pyopbench.store.read import read_one
+from pyopbench.store.warnings import MissingShards
 
 FAST, SLOW = "fast <b>processor</b>", "slow processor"
 
@@ -49,13 +48,13 @@ def merged(folder: Path, *, differ: bool, kinds: bool = True) -> Path:
 
 @pytest.fixture(scope="module")
 def differing(tmp_path_factory: pytest.TempPathFactory) -> Judgement:
-    return judge(read_runs([merged(tmp_path_factory.mktemp("differing"), differ=True)]), "py_function_numpy")
+    return judge_run(read_one([merged(tmp_path_factory.mktemp("differing"), differ=True)]), "py_function_numpy")
 
 
 @pytest.fixture(scope="module")
 def agreeing(tmp_path_factory: pytest.TempPathFactory) -> Judgement:
     folder = merged(tmp_path_factory.mktemp("agreeing"), differ=False, kinds=False)
-    return judge(read_runs([folder]), "py_function_numpy")
+    return judge_run(read_one([folder]), "py_function_numpy")
 
 
 def test_answers_that_differ_are_told_in_every_form(differing: Judgement) -> None:
@@ -74,7 +73,7 @@ def test_answers_that_differ_are_told_in_every_form(differing: Judgement) -> Non
     assert {row[2] for row in answers.rows} == {DIFFERS_TEXT}
     assert by_kind.title == "By kind of machine"
     assert len(by_kind.rows) == 2 * len(answers.rows)
-    texts = set(map(heterogeneity_text, differing.machines))
+    texts = {machines.text() for machines in differing.machines}
     assert all(any(text in note for note in terminal.notes(differing)) for text in texts)
 
 
@@ -95,7 +94,7 @@ def test_every_machine_is_shown_with_its_launches(differing: Judgement) -> None:
 
 def test_a_run_on_one_machine_has_no_such_section(tmp_path: Path) -> None:
     lines = [*sharded.lines_of(sharded.CASES, 1), sharded.ENDED]
-    alone = judge(read_runs([stored.write(tmp_path / "run", sharded.plan(), lines)]), "py_function_numpy")
+    alone = judge_run(read_one([stored.write(tmp_path / "run", sharded.plan(), lines)]), "py_function_numpy")
     assert machines.build(alone) == ()
     assert machines.brief(alone) == ()
     assert json.loads(render(alone)["decisions.json"])["machines"] == []
@@ -104,10 +103,10 @@ def test_a_run_on_one_machine_has_no_such_section(tmp_path: Path) -> None:
 def test_missing_shards_are_a_warning_of_the_report(tmp_path: Path) -> None:
     shards = sharded.write_shards(tmp_path, of=4)
     merge.merge(shards[:2], tmp_path / "merged", allow_missing=True)
-    run = read_runs([tmp_path / "merged"])
-    told = render(judge(run, "py_function_numpy"))
-    lost = tuple(sorted({unit_of(Case.from_id(key)) for shard in shards[2:] for key in read_runs([shard]).cases}))
+    run = read_one([tmp_path / "merged"])
+    told = render(judge_run(run, "py_function_numpy"))
+    lost = tuple(sorted({unit_of(Case.from_id(key)) for shard in shards[2:] for key in read_one([shard]).cases}))
     assert run.warnings == (MissingShards((3, 4), 4, lost),)
-    assert warning_text(run.warnings[0]) in told["report.md"]
+    assert run.warnings[0].text() in told["report.md"]
     [warning] = json.loads(told["decisions.json"])["warnings"]
     assert (warning["kind"], warning["shards"]) == ("missing_shards", [3, 4])

@@ -8,12 +8,12 @@ import pandas as pd
 
 from frames import Bench, run_of
 from judgements import plain
-from pyopbench.core import formatting
-from pyopbench.judge.answer import Answer
-from pyopbench.judge.decide import Judgement, judge
+from pyopbench.judge.findings import Answer
+from pyopbench.judge.judge import Judgement, judge_run
+from pyopbench.model import formatting
 from pyopbench.report.sections import Table, nodes
-from pyopbench.stats import estimate, slopes
-from pyopbench.stats.surcharges import surcharges
+from pyopbench.stats import estimate, node_graphs
+from pyopbench.stats.node_graphs import surcharges
 
 TODAY = "py_function_numpy"
 FIRST_SECONDS = 5e-5
@@ -30,7 +30,7 @@ def judged(*copies: int) -> Judgement:
     frame = pd.concat([bench.frame() for bench in benches], ignore_index=True)
     frame["seconds"] += FIRST_SECONDS * frame["calls"] * (frame["variant"] == TODAY)
     run.frame = frame
-    return judge(run)
+    return judge_run(run)
 
 
 def row_of(judgement: Judgement, variant: str) -> dict[str, str]:
@@ -73,7 +73,7 @@ def test_the_first_callback_and_each_further_one_are_told_where_both_graphs_were
 def test_a_slope_is_there_from_three_numbers_of_copies_on() -> None:
     two, three = judged(1, 8), judged(1, 8, 32)
     assert row_of(two, TODAY)[nodes.SLOPE] == formatting.MISSING
-    lines = slopes.lines(three.run.frame, estimate.UNIT)
+    lines = node_graphs.lines(three.run.frame, estimate.UNIT)
     slope = estimate.Estimate.of(lines["slope"][lines["case"] == latency(three, TODAY).case])
     assert abs(slope.mean - 1e-4) < 1e-5
     assert row_of(three, TODAY)[nodes.SLOPE] == formatting.seconds_interval(slope.mean, *slope.interval())

@@ -16,19 +16,18 @@ import judgements
 import stored
 from frames import Bench
 from placement_files import document
-from pyopbench.core.places import ROUTES
-from pyopbench.judge.copies_advice import DataOnDevice
-from pyopbench.judge.decide import Judgement, judge
+from pyopbench.judge.decision import DataOnDevice
+from pyopbench.judge.judge import Judgement, judge_run
+from pyopbench.model.places import ROUTES
 from pyopbench.report.sections import Paragraph, Table, decisions
 from pyopbench.report.sections.copies import SECTION as COPIES
 from pyopbench.report.sections.placement import SECTION as PLACEMENT
 from pyopbench.report.sections.placement import SIMULATED_INTRO
 from pyopbench.report.wording.counted_copies import place_text
-from pyopbench.report.wording.gpu_advice import advice_text
 from pyopbench.report.write import render
-from pyopbench.results import copy_costs, counted_copies, own_runs
-from pyopbench.results.counted_copies import copies_at_places, rows_of
-from pyopbench.results.warnings import UnreadableFile
+from pyopbench.store import copy_costs, counted_copies, read
+from pyopbench.store.counted_copies import copies_at_places, rows_of
+from pyopbench.store.warnings import UnreadableFile
 
 
 @pytest.fixture(scope="module")
@@ -64,17 +63,17 @@ def test_the_report_says_simulated_and_where_to_run_each_op(judgement: Judgement
 
 def test_the_advice_uses_the_copies_and_without_them_says_nothing_of_a_gpu() -> None:
     run = Bench({"py_func": 2e-4, "native": 1e-4}, op="sinh", launches=4).run()
-    plain = judge(run, baseline="py_func")
+    plain = judge_run(run, baseline="py_func")
     counts = [counted_files.row("py_func", to_device=[1, 4], to_host=[1, 8]), counted_files.row()]
     rows = [{**row, "inputs": start, "result": end} for row in counts for start, end in ROUTES]
-    counted = judge(SimpleNamespace(**{**vars(run), "counted_copies": document(rows=rows)}), baseline="py_func")
+    counted = judge_run(SimpleNamespace(**{**vars(run), "counted_copies": document(rows=rows)}), baseline="py_func")
     assert [one.copies for one in plain.decisions] == [()]
     assert [one.answer for one in counted.decisions] == [one.answer for one in plain.decisions]
     (advice,) = counted.decisions[0].copies
     assert isinstance(advice, DataOnDevice)
     assert (advice.choice, advice.today.copies) == ("native", 2)
     page = render(counted)["report.html"]
-    assert advice_text(advice) in page
+    assert advice.text() in page
     without, with_counts = (
         [block.caption for block in decisions.build(one) if isinstance(block, Table)] for one in (plain, counted)
     )
@@ -99,7 +98,7 @@ def test_files_beside_a_run_are_read_and_a_broken_one_is_a_warning(tmp_path: Pat
     folder = stored.write(tmp_path / "run", stored.run(cases), [])
     counted_copies.write(folder / counted_copies.FILE, document())
     (folder / copy_costs.FILE).write_text("broken", encoding="utf-8")
-    run = own_runs.read_runs([folder])
+    run = read.read_one([folder])
     assert run.counted_copies == document()
     assert run.copy_costs is None
     (warning,) = run.warnings

@@ -6,18 +6,11 @@ import json
 from typing import Any
 
 from probe_files import document, row
-from pyopbench.judge.bars import Bar, Substituted, Unknown
-from pyopbench.judge.decide import judge
+from pyopbench.judge.decision import Bar, Substituted, Unknown
+from pyopbench.judge.judge import judge_run
+from pyopbench.judge.requirements import CUBE, bar_text, blocks_text, required_text, substituted_text, unknown_text
 from pyopbench.report.sections import Bullets, Paragraph, Table, decisions, probes
 from pyopbench.report.sections._required import remarks
-from pyopbench.report.wording.requirements import (
-    CUBE,
-    bar_text,
-    blocks_text,
-    required_text,
-    substituted_text,
-    unknown_text,
-)
 from pyopbench.report.write import render
 from required import TODAY, judged, run_with
 
@@ -30,7 +23,7 @@ def words(blocks: Any) -> str:
 
 
 def test_without_probes_there_is_no_section() -> None:
-    assert probes.build(judge(run_with(probes=None))) == ()
+    assert probes.build(judge_run(run_with(probes=None))) == ()
 
 
 def test_the_matrix_has_a_row_for_each_probe_and_today_first() -> None:
@@ -95,7 +88,7 @@ def test_the_answer_at_a_glance_names_what_it_blocks() -> None:
 def test_a_matrix_of_another_version_is_told() -> None:
     run = run_with(probes=document(row("xla", TODAY), tensorflow="2.16.2"))
     again = "They were tried on TensorFlow 2.16.2, but this run used 2.21.0: probe again."
-    assert Paragraph(again, "warn") in probes.build(judge(run))
+    assert Paragraph(again, "warn") in probes.build(judge_run(run))
 
 
 def test_every_output_of_the_report_holds_it() -> None:

@@ -11,17 +11,17 @@ import pytest
 
 from judgements import plain_report
 from pairs import VARIANTS, cases, write_versions
-from pyopbench.compare.versions import VersionComparison
-from pyopbench.core import formatting
-from pyopbench.core.errors import NothingMeasured
 from pyopbench.judge import judge
-from pyopbench.judge.decide import Judgement
+from pyopbench.judge.comparison.diff import reach_of
+from pyopbench.judge.comparison.versions import VersionComparison
+from pyopbench.judge.judge import Judgement
 from pyopbench.judge.verdicts import Verdict
+from pyopbench.model import formatting
+from pyopbench.model.errors import NothingMeasured
 from pyopbench.report import write
 from pyopbench.report.sections import Block, Bullets, Cell, Chart, Heading, Paragraph, Table, by_version
 from pyopbench.report.sections import versions as section
-from pyopbench.report.wording.comparison import reach, summary
-from pyopbench.results import versions
+from pyopbench.store import run_sides
 
 Shown: TypeAlias = tuple[Judgement, VersionComparison]
 """What the report of one version is made of."""
@@ -39,8 +39,10 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Shown:
 
 def shown(folder: Path, **unmeasured: str) -> Shown:
     """Return what the report of the last version is made of."""
-    every = versions.read(folder)
-    found, across = write.report_versions(folder, every, judge.Judging(VARIANTS[0], 0.03), unmeasured)
+    every = run_sides.read(folder)
+    found, across = write.report_versions(
+        run_sides.open_run(folder), every, judge.Judging(VARIANTS[0], 0.03), unmeasured
+    )
     return found[-1], replace(across, shown=every[-1].label)
 
 
@@ -68,8 +70,8 @@ def test_the_answer_is_told_for_each_version(judged: Shown) -> None:
 def test_it_says_which_version_the_report_is_of_and_what_each_brings(judged: Shown) -> None:
     said = section.build(*judged)[0]
     assert said == Paragraph(
-        "Launches of TensorFlow 2.16.2 and 2.21.0 were interleaved in random order, so each version is compared with "
-        "2.16.2 in pairs. The rest of this report is about 2.21.0. Each version has its own NumPy: NumPy 1.0 with "
+        "Launches on 2.16.2 and 2.21.0 were interleaved in random order, so each side is compared with "
+        "2.16.2 in pairs. The rest of this report is about 2.21.0. Each side has its own NumPy: NumPy 1.0 with "
         "2.16.2 and NumPy 1.1 with 2.21.0."
     )
 
@@ -109,22 +111,22 @@ def test_versions_that_do_not_differ_have_no_list(tmp_path: Path) -> None:
     comparison = alike[1].comparisons["2.21.0"]
     assert [case.verdict.outcome for case in comparison.cases] == ["equivalent"] * 6
     _, answers, said = section.build(*alike)
-    assert answers.caption == "What to do, by TensorFlow version"
-    assert said == Paragraph(f"2.21.0 against 2.16.2: {summary(comparison)} {reach(comparison)}")
+    assert answers.caption == "What to do, by side"
+    assert said == Paragraph(f"2.21.0 against 2.16.2: {comparison.summary()} {reach_of(comparison).text()}")
 
 
 def test_a_version_without_a_number_is_named_with_its_reason(tmp_path: Path) -> None:
     judged = shown(write_versions(tmp_path, "2.16.2"), **{"2.21.0": "3 failures; the first: it broke"})
     said, _, missing = section.build(*judged)
     assert isinstance(said, Paragraph)
-    assert said.text == "Only TensorFlow 2.16.2 was measured, so there is nothing to compare."
+    assert said.text == "Only 2.16.2 was measured, so there is nothing to compare."
     assert missing == Paragraph("nothing was measured on 2.21.0: 3 failures; the first: it broke", "warn")
     assert section.brief(*judged)[1] == Bullets((missing.text,))
     assert by_version.build(*judged) == ()
 
 
 def test_a_version_that_cannot_be_compared_says_why_in_a_line(judged: Shown) -> None:
-    error = NothingMeasured("nothing to compare", received="1 case", legal="more", next_step="measure")
+    error = NothingMeasured("nothing to compare", received="1 case", legal="more", hint="measure")
     judgement, across = judged
     apart = (judgement, replace(across, comparisons={}, unmatched={"2.21.0": error}))
     assert section.build(*apart)[-1] == Paragraph("2.21.0: nothing to compare: 1 case", "warn")
@@ -138,7 +140,7 @@ def test_a_ticket_has_the_answers_and_a_line_for_each_version(judged: Shown) -> 
     (line,) = bullets.items
     comparison = judged[1].comparisons["2.21.0"]
     assert (len(comparison.cases), comparison.counts()["slower"]) == (6, 1)
-    assert line == f"2.21.0 against 2.16.2: {summary(comparison)} {reach(comparison)}"
+    assert line == f"2.21.0 against 2.16.2: {comparison.summary()} {reach_of(comparison).text()}"
 
 
 def test_each_op_has_a_chart_and_a_table_of_every_version(judged: Shown) -> None:

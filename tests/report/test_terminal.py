@@ -6,16 +6,13 @@ import dataclasses
 
 from frames import Bench
 from judgements import decision, plain
-from pyopbench.core import formatting
-from pyopbench.core.formatting import MISSING
-from pyopbench.judge import decide
-from pyopbench.judge.body_share import BodyShare
-from pyopbench.judge.findings import DiffersBySize, NoAnswerAt
-from pyopbench.judge.settling import MoreLaunches
+from pyopbench.judge import judge
+from pyopbench.judge.cost_components import BodyShare
+from pyopbench.judge.findings import TWO_SCOPES, DiffersBySize, MoreLaunches, NoAnswerAt, open_text, standing_text
+from pyopbench.judge.latencies import without_number_text
+from pyopbench.model import formatting
+from pyopbench.model.formatting import MISSING
 from pyopbench.report import terminal
-from pyopbench.report.wording.body_share import body_share_text
-from pyopbench.report.wording.decisions import TWO_SCOPES, answer_text, note_text, open_text, standing_text
-from pyopbench.report.wording.holes import without_number_text
 
 
 def test_the_terminal_says_where_and_why():
@@ -25,29 +22,29 @@ def test_the_terminal_says_where_and_why():
     judged = plain()
     changed = dataclasses.replace(judged, decisions=(made, *judged.decisions))
     (decisions,) = terminal.tables(changed)
-    assert decisions.rows[0] == ("sinh", "inference", "float64", answer_text(made.answer), MISSING, MISSING)
+    assert decisions.rows[0] == ("sinh", "inference", "float64", made.answer.text(), MISSING, MISSING)
     notes = terminal.notes(changed)
     where = " ".join((made.op, made.use, made.dtype))
     assert terminal.undecided(changed) == ((f"{where} is undecided: {open_text(made.reason)}", made),)
     differ = [made, *(one for one in judged.decisions if len(one.ranges) > 1)]
     names = (f"{one.op} {one.use} {one.dtype}" for one in differ)
-    assert f"{note_text(DiffersBySize())}: {', '.join(names)}" in notes
+    assert f"{DiffersBySize().text()}: {', '.join(names)}" in notes
     # One case crashed in a launch and has its number from the others: it is no hole.
     assert without_number_text({"wrong": 1, "timeout": 6, "unsupported": 40, "not measured": 1}) in notes
 
 
 def test_the_terminal_table_names_sizes_without_an_answer():
     bench = Bench({"py_function_numpy": {1: 1e-4}, "native": 1e-5}, sizes=(1, 1000))
-    judged = decide.judge(bench.run())
+    judged = judge.judge_run(bench.run())
     (row,) = terminal.tables(judged)[0].rows
     (made,) = judged.decisions
-    assert row[2] == answer_text(made.answer)
+    assert row[2] == made.answer.text()
     assert row[3:] == (
         formatting.saved_at_least(made.saved, made.saved_low),
         formatting.change_of_seconds(made.seconds[0].today, made.seconds[0].after),
     )
     assert terminal.notes(judged) == (
-        f"{note_text(NoAnswerAt((1000,)))}: sinh inference",
+        f"{NoAnswerAt((1000,)).text()}: sinh inference",
         without_number_text({"timeout": 1}),
     )
 
@@ -55,9 +52,9 @@ def test_the_terminal_table_names_sizes_without_an_answer():
 def test_why_what_is_saved_is_not_what_one_op_saves_is_told_where_there_are_sizes():
     """At 10 us of 100 a port saves 90%, and over both sizes 70%."""
     bench = Bench({"py_function_numpy": {1: 1e-4, 1000: 1e-3}, "native": {1: 1e-5, 1000: 5e-4}}, sizes=(1, 1000))
-    assert terminal.notes(decide.judge(bench.run()))[0] == TWO_SCOPES
+    assert terminal.notes(judge.judge_run(bench.run()))[0] == TWO_SCOPES
     bench = Bench({"py_function_numpy": 1e-4, "native": 1e-5}, sizes=(1,))
-    assert TWO_SCOPES not in terminal.notes(decide.judge(bench.run()))
+    assert TWO_SCOPES not in terminal.notes(judge.judge_run(bench.run()))
 
 
 def test_many_decisions_have_a_row_for_each_op_and_a_note_for_all():
@@ -68,9 +65,9 @@ def test_many_decisions_have_a_row_for_each_op_and_a_note_for_all():
     (answers,) = terminal.tables(judged)
     assert answers.columns == ("op", "dtype", "inference", "saves", "training", "saves")
     assert len(answers.rows) == 13
-    told = (answer_text(made[0].answer), formatting.at_least(made[0].saved_low))
+    told = (made[0].answer.text(), formatting.at_least(made[0].saved_low))
     assert answers.rows[0] == ("op_0", made[0].dtype, *told, *told)
-    assert answers.rows[-1] == ("op_0", "float64", answer_text(undecided.answer), MISSING, MISSING, MISSING)
+    assert answers.rows[-1] == ("op_0", "float64", undecided.answer.text(), MISSING, MISSING, MISSING)
     by_size = sum(len(one.ranges) > 1 for one in judged.decisions)
     provisional = sum(one.is_provisional for one in judged.decisions)
     assert [one for _, one in terminal.undecided(judged)] == [undecided]
@@ -84,4 +81,4 @@ def test_what_a_body_bounds_is_not_said_below_an_answer_with_another_body():
         made = decision("sinh", action="switch" if choice else "keep", choice=choice)
         judged = dataclasses.replace(plain(), decisions=(made,))
         vars(judged)["body_shares"] = (share,)  # as a cached property holds it
-        assert any(note.startswith(body_share_text(share)) for note in terminal.notes(judged)) == is_said, choice
+        assert any(note.startswith(share.text()) for note in terminal.notes(judged)) == is_said, choice

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import vl_convert
 
-from pyopbench.core.cache_folder import folder_of
+from pyopbench.model.cache_folder import folder_of
 from pyopbench.report import vega
 
 WHOLE = "(() => {\nmade 1\n})();"

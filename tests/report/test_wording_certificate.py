@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from certificates import DECISIONS, certificate
-from pyopbench.report.wording.certificate import effect_text, loss_text, made_text, miss_text, renaming_text
-from pyopbench.results.certificate import ControlRun, Overhead, Pairs, RunEffect
-from pyopbench.results.promises import (
+from pyopbench.report.wording.certificate import effect_text, made_text, renaming_text
+from pyopbench.store.certificate import ControlRun, Overhead, Pairs, RunEffect
+from pyopbench.store.promises import (
     BoundsTooTight,
     LosesTooMuch,
     MayBeToldApart,
@@ -21,6 +21,7 @@ from pyopbench.results.promises import (
     TooCostly,
     TooManyRenamed,
     Undone,
+    loss_text,
 )
 
 
@@ -29,11 +30,11 @@ from pyopbench.results.promises import (
     [
         (
             ToldApart(Pairs(0, 1_000, 6, 5, 900, 89, 1.0, 0.018, 0.88), 0.001),
-            "11 of 1,000 identical pairs were found different, 1.1%; promised: at most 0.1%",
+            "11 of 1,000 A/A controls were found different, 1.1%; promised: at most 0.1%",
         ),
         (
             MayBeToldApart(Pairs(0, 200, 1, 1, 198, 0, 1.0, 0.031, 0.97), 0.02),
-            "2 of 200 identical pairs were found different: up to 3.1%; promised: at most 2%",
+            "2 of 200 A/A controls were found different: up to 3.1%; promised: at most 2%",
         ),
         (
             SlowdownMissed(Pairs(5, 100, 0, 94, 0, 6, 1.05, 0.9, 0.0), 0.95),
@@ -41,7 +42,7 @@ from pyopbench.results.promises import (
         ),
         (
             NotShownEquivalent(Pairs(0, 200, 0, 0, 188, 12, 1.0, 0.015, 0.9), 0.95),
-            "188 of 200 identical pairs were found equivalent, 94%; promised: at least 95%",
+            "188 of 200 A/A controls were found equivalent, 94%; promised: at least 95%",
         ),
         (TooManyRenamed(DECISIONS, 1 / 24), "1 of 24 decisions changed from run to run; promised: at most 4.17%"),
         (
@@ -60,7 +61,7 @@ from pyopbench.results.promises import (
     ],
 )
 def test_misses(miss: Miss, said: str) -> None:
-    assert miss_text(miss) == said
+    assert miss.text() == said
 
 
 def test_a_decision_that_was_renamed_is_told_with_every_answer() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from copied_files import GPU, document, gpu_document, row
-from pyopbench.core import formatting
+from pyopbench.model import formatting
 from pyopbench.report.sections import Cell
 from pyopbench.report.wording import copy_costs
 

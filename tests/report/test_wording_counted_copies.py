@@ -8,7 +8,7 @@ import pytest
 
 from counted_files import ON_HOST, one, row, rows
 from pyopbench.report.wording.counted_copies import count_text, marks_text, note_text, place_text, remedy_text
-from pyopbench.results.counted_copies import Note, NoteKind, copies_at_places, remedy_savings
+from pyopbench.store.counted_copies import Note, NoteKind, copies_at_places, remedy_savings
 
 
 def test_a_count_is_marked_where_more_crosses_than_has_to() -> None:

@@ -6,9 +6,9 @@ from typing import get_args
 
 import pytest
 
+from pyopbench.engine.fleet.dispatch import Snapshot
 from pyopbench.report.wording import fleet
-from pyopbench.results.fleet_findings import FleetEvent, HostProblem, Kind, Lack, OddHost
-from pyopbench.run.fleet.dispatch import Snapshot
+from pyopbench.store.fleet_findings import FleetEvent, HostProblem, Kind, Lack, OddHost
 
 
 @pytest.mark.parametrize("kind", get_args(Kind))

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+from pyopbench.engine.budget import LimitedBy, Progress
 from pyopbench.judge.stopping import Look
 from pyopbench.report.wording.measuring import (
     budget_text,
     compared_text,
-    look_text,
     planned_text,
     planned_together_text,
     sampling_text,
     stage_text,
     workers_text,
 )
-from pyopbench.run.budget import LimitedBy, Progress
 
 
 def step(doing: str, workers: int, limited_by: LimitedBy = "", sweep: int = 0) -> Progress:
@@ -49,20 +48,20 @@ def test_what_was_planned_says_where_it_goes() -> None:
     assert planned_text(1_200, 3, "results/x") == "1,200 cases, 3 not supported; results in results/x"
 
 
-def test_several_revisions_are_one_line() -> None:
+def test_several_sides_are_one_line() -> None:
     assert planned_together_text([2, 2], 1, 1, "results/x") == (
-        "2 revisions of 2 cases each, 1 not supported, and a control of 1; results in results/x"
+        "2 sides of 2 cases each, 1 not supported, and a control of 1; results in results/x"
     )
     assert planned_together_text([2, 3, 5], 0, 1, "x") == (
-        "3 revisions of 2 to 5 cases, 0 not supported, and a control of 1; results in x"
+        "3 sides of 2 to 5 cases, 0 not supported, and a control of 1; results in x"
     )
 
 
 def test_a_look_says_whether_it_is_measured_further() -> None:
     some = Look(frozenset({"a case"}), launches=2, verdicts=2, resolved=1, reachable=1, unneeded=0, most=8)
     none = Look(frozenset(), launches=3, verdicts=2, resolved=2, reachable=0, unneeded=0, most=8)
-    assert look_text(some) == "after 2 launches: 1 of 2 verdicts resolved, 1 open; measuring 1 case further"
-    assert look_text(none) == "after 3 launches: all 2 verdicts resolved; done"
+    assert some.text() == "after 2 launches: 1 of 2 verdicts resolved, 1 open; measuring 1 case further"
+    assert none.text() == "after 3 launches: all 2 verdicts resolved; done"
     assert compared_text(1, 2, 3) == "after 1 launch 2 of 3 comparisons are resolved"
 
 

@@ -23,14 +23,13 @@ import stored
 from frames import Bench
 from judgements import CLOSING, HOSTILE, decision, hostile_report, plain, plain_report, with_noise_for_today
 from places import HELPERS, ROOT
-from pyopbench.core import formatting
-from pyopbench.judge import decide
+from pyopbench.judge import judge
+from pyopbench.judge.findings import summary_text
 from pyopbench.judge.judge import Judging
+from pyopbench.model import formatting
 from pyopbench.report import terminal, write
 from pyopbench.report.page import embedded as embed
 from pyopbench.report.sections import Chart, Paragraph, Table, decisions, discover
-from pyopbench.report.wording.decisions import answer_text, summary_text, why
-from pyopbench.report.wording.noise import noise_warning
 
 TODAY = "py_function_numpy"
 NAMES = ["report.html", "report.md", "decisions.json"]
@@ -278,7 +277,7 @@ def test_each_op_is_folded_into_one_line_with_its_reasons_and_one_table(judged, 
         assert f"<summary>{op} · " in line
         assert line.count("<table>") == 1
         for made in judged.decisions:
-            assert (why(made) in html.unescape(line)) == (made.op == op) or made.op != op
+            assert (made.why() in html.unescape(line)) == (made.op == op) or made.op != op
 
 
 def test_long_markdown_goes_without_the_tables_of_ops(judged, rendered, monkeypatch):
@@ -294,9 +293,9 @@ def test_long_markdown_goes_without_the_tables_of_ops(judged, rendered, monkeypa
 
 
 def test_too_noisy_a_machine_is_told_with_the_answers():
-    judged = decide.judge(Bench({TODAY: 3e-5, "native": 3e-5, "xla": 3e-5}, between=0.2, seed=1).run())
+    judged = judge.judge_run(Bench({TODAY: 3e-5, "native": 3e-5, "xla": 3e-5}, between=0.2, seed=1).run())
     made = write.render(judged)
-    warning = noise_warning(judged.disturbance)
+    warning = judged.disturbance.warning_text()
     assert warning
     first, _ops = made["report.html"].split(' id="ops"')
     shown = " ".join("".join(Page(first).words).split())
@@ -309,7 +308,7 @@ def test_too_noisy_a_machine_is_told_with_the_answers():
 
 def test_a_quiet_machine_has_no_banner(judged, rendered):
     assert not judged.disturbance.too_noisy
-    assert noise_warning(judged.disturbance) == ""
+    assert judged.disturbance.warning_text() == ""
     told = [block.text for block in decisions.build(judged) if isinstance(block, Paragraph)]
     assert told == [summary_text([made.action for made in judged.decisions], 3, judged.baseline)], "and nothing else"
     noise = json.loads(rendered["decisions.json"])["noise"]
@@ -330,10 +329,10 @@ def test_every_decision_is_in_every_output(judged, rendered):
             made.action,
             made.choice,
         )
-        assert (*row[:2], row[-3]) == (made.op, made.use, answer_text(made.answer))
+        assert (*row[:2], row[-3]) == (made.op, made.use, made.answer.text())
         assert found["reason"]["kind"] == made.reason.kind
-        assert why(made) in page
-        assert why(made) in markdown
+        assert made.why() in page
+        assert made.why() in markdown
 
 
 def test_names_that_end_scripts_are_in_the_data_and_cannot_end_them():

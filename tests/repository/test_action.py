@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from action_steps import action, measure_inputs, run_step
 from places import ROOT
-from workflow_steps import install
+from workflow_steps import action, install, measure_inputs, run_step
 
 yaml = pytest.importorskip("yaml", reason="the action is read with PyYAML, which the extra `docs` brings")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from places import ROOT
-from pyopbench.core.discover import find
 from pyopbench.judge import requirements
+from pyopbench.model.discover import find_probes
 
 CLAIMS = (ROOT / "docs" / "claims.md").read_text(encoding="utf-8")
 
@@ -17,11 +17,11 @@ def named() -> set[str]:
 
 
 def test_each_claim_is_settled_by_probes_that_exist() -> None:
-    assert named() <= set(find("probes"))
+    assert named() <= set(find_probes())
 
 
 def test_each_probe_settles_a_claim() -> None:
-    assert set(find("probes")) <= named()
+    assert set(find_probes()) <= named()
 
 
 def test_each_requirement_is_told_of_with_its_probe() -> None:

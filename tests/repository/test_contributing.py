@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from places import ROOT
-from pyopbench.catalogue import load
-from pyopbench.core.discover import PATH_VARIABLE
-from pyopbench.core.model import Case
-from pyopbench.prepare.prepare import prepare
+from pyopbench.model.case import Case
+from pyopbench.model.discover import PATH_VARIABLE
+from pyopbench.ops import load
+from pyopbench.worker.prepare.prepare import prepare
 
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 OP, VARIANT = re.findall(r"^```python\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
@@ -52,5 +52,5 @@ def test_a_variant_with_a_role_that_is_none_is_told_with_those_that_there_are(fo
     (folder / "variants" / "mine.py").write_text(source, encoding="utf-8")
     told = load.why_unloadable()
     assert told is not None
-    assert "role" in str(told["what"])
+    assert "role" in str(told["message"])
     assert "attempt" in str(told["legal"])

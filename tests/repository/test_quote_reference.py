@@ -10,6 +10,7 @@ from types import ModuleType
 
 import pytest
 
+import stored as stored_runs
 from places import ROOT
 
 
@@ -45,8 +46,8 @@ def test_another_run_gives_another_table(quote: ModuleType, tmp_path: Path) -> N
 
 def test_a_run_without_a_certificate_has_no_figures_of_one(quote: ModuleType, tmp_path: Path) -> None:
     assert "|" in quote.trusted()
-    (tmp_path / "run.json").write_text("{}", encoding="utf-8")
-    assert "|" not in quote.trusted(tmp_path)
+    folder = stored_runs.write(tmp_path / "run", stored_runs.run([stored_runs.case("well")]), [])
+    assert "|" not in quote.trusted(folder)
 
 
 def test_certificates_stand_beside_one_another_with_what_they_lack(quote: ModuleType, tmp_path: Path) -> None:

@@ -17,14 +17,14 @@ from places import ROOT
 
 PACKAGE = ROOT / "pyopbench"
 
-# The packages in order: a module imports from its own package, from those before it in its half, and from `core`.
-COMMON = ("core",)
-MEASURING = ("catalogue", "prepare", "worker")
-JUDGING = ("results", "stats", "judge", "compare", "report", "run", "callbacks", "api", "cli")
+# The packages in order: a module imports from its own package, from those before it in its half, and from `model`.
+COMMON = ("model",)
+MEASURING = ("ports", "ops", "worker")
+JUDGING = ("store", "stats", "judge", "report", "engine", "find", "api", "cli")
 TOP_LEVEL = {"__init__.py": (*COMMON, "api"), "__main__.py": (*COMMON, "cli")}
 """The modules outside of packages, and which packages each may import."""
 
-ALONE = PACKAGE / "callbacks" / "injected"
+ALONE = PACKAGE / "find" / "injected"
 """Loaded into the user's program by path: imports the standard library and its own folder."""
 
 TENSORFLOW = {"tensorflow", "keras", "tf_keras"}
@@ -36,13 +36,9 @@ HEAVY = {"pandas", "scipy", "altair", "vl_convert", "jinja2", "msgspec"} | COMMA
 ERRORS_OF_USERS = {"BadInput", "CannotStore", "NothingMeasured"}
 
 LAST_NAMES = {
-    "ops": "OP",
-    "floor": "OP",
-    "parts": "VARIANT",
+    "builtin": "OP",
     "variants": "VARIANT",
     "sections": "SECTION",
-    "probes": "PROBE",
-    "forms": "FORM",
 }
 
 # asv collects names that begin so from every module below its benchmark folder, imported ones too.
@@ -99,10 +95,10 @@ def imports_of(tree: ast.Module) -> tuple[str, ...]:
 
 
 def own_imports(tree: ast.Module) -> set[str]:
-    """Return the packages of pyopbench that a source imports from; members of pyopbench itself are of `core`."""
+    """Return the packages of pyopbench that a source imports from; members of pyopbench itself are of `model`."""
     names = [name.split(".") for name in imports_of(tree)]
     members = {parts[1] for parts in names if parts[0] == "pyopbench" and len(parts) > 1}
-    return {name if (PACKAGE / name).is_dir() else "core" for name in members}
+    return {name if (PACKAGE / name).is_dir() else "model" for name in members}
 
 
 def outside_imports(tree: ast.Module) -> set[str]:
@@ -187,8 +183,8 @@ def test_tensorflow_and_heavy_libraries_stay_in_their_half() -> None:
     ("place", "source"),
     [
         ("judge/verdicts.py", "import tensorflow as tf"),
-        ("results/store.py", "def load():\n    from keras import layers"),
-        ("core/model.py", "import pandas"),
+        ("store/run_folder.py", "def load():\n    from keras import layers"),
+        ("model/case.py", "import pandas"),
         ("worker/plan.py", "from scipy import stats"),
         ("judge/verdicts.py", "import importlib\ntf = importlib.import_module('tensorflow')"),
         ("report/write.py", "import typer"),
@@ -202,9 +198,9 @@ def test_the_rule_about_halves_finds_what_breaks_it(place: str, source: str) -> 
     ("place", "source"),
     [
         ("judge/verdicts.py", "from pyopbench.report import write"),
-        ("judge/verdicts.py", "from pyopbench.catalogue.load import load_op"),
-        ("catalogue/load.py", "import pyopbench.prepare.prepare"),
-        ("core/model.py", "def late():\n    from pyopbench.results.run import Run"),
+        ("judge/verdicts.py", "from pyopbench.ops.load import load_op"),
+        ("ops/load.py", "import pyopbench.worker.prepare.prepare"),
+        ("model/case.py", "def late():\n    from pyopbench.store.run import Run"),
         ("judge/verdicts.py", "from importlib import import_module\nimport_module('pyopbench.report.write')"),
         ("__init__.py", "from pyopbench.judge import decide"),
     ],
@@ -221,7 +217,7 @@ def test_what_is_loaded_into_a_program_of_the_user_imports_nothing_else() -> Non
         outer = outside_imports(parse(path)) - set(sys.stdlib_module_names)
         # TensorFlow has been imported by the program itself by then; `sitecustomize` is the user's own.
         outer -= {"tensorflow", "sitecustomize"}
-        return outer | {name for name in inner if not name.startswith("pyopbench.callbacks.injected.")}
+        return outer | {name for name in inner if not name.startswith("pyopbench.find.injected.")}
 
     assert {path.parent for path in SOURCES} >= {ALONE}
     assert broken_by(taken) == {}
@@ -283,20 +279,20 @@ def test_no_name_is_one_that_asv_collects() -> None:
 
 
 def incomplete_errors(tree: ast.Module) -> list[int]:
-    """Return the lines on which an error of the user is made, or raised as its class, without one of its fields."""
+    """Return the lines on which an error of the user has no value received or no hint."""
     raised = {id(node.exc) for node in ast.walk(tree) if isinstance(node, ast.Raise)}
     lines = []
     for name, node in references(tree):
         if name.rpartition(".")[2] not in ERRORS_OF_USERS:
             continue
         given = {keyword.arg for keyword in node.keywords} if isinstance(node, ast.Call) else set()
-        is_whole = given >= {"received", "legal", "next_step"} or None in given
+        is_whole = given >= {"received", "hint"} or None in given
         if (isinstance(node, ast.Call) or id(node) in raised) and not is_whole:
             lines.append(node.lineno)  # type: ignore[attr-defined]
     return lines
 
 
-def test_an_error_of_the_user_says_what_received_legal_and_next_step() -> None:
+def test_an_error_of_the_user_says_what_was_received_and_gives_a_hint() -> None:
     assert broken_by(lambda path: incomplete_errors(parse(path))) == {}
 
 
@@ -304,8 +300,8 @@ def test_an_error_of_the_user_says_what_received_legal_and_next_step() -> None:
     "source",
     [
         "raise BadInput('x', received='y')",
-        "from pyopbench.core import errors\nraise errors.BadInput('x')",
-        "from pyopbench.core.errors import BadInput as Bad\nraise Bad('x')",
+        "from pyopbench.model import errors\nraise errors.BadInput('x')",
+        "from pyopbench.model.errors import BadInput as Bad\nraise Bad('x')",
         "raise BadInput",
     ],
 )
@@ -313,7 +309,7 @@ def test_the_rule_about_errors_finds_what_breaks_it(source: str) -> None:
     assert incomplete_errors(ast.parse(source))
 
 
-def test_a_file_of_a_folder_ends_with_what_it_holds() -> None:
+def test_a_file_of_a_folder_ends_with_what_it_defines() -> None:
     def ending(path: Path) -> str:
         """Return how a file ends that should end otherwise."""
         folder = path.parent.name
@@ -321,7 +317,8 @@ def test_a_file_of_a_folder_ends_with_what_it_holds() -> None:
             return ""
         last = parse(path).body[-1]
         target = last.targets[0] if isinstance(last, ast.Assign) else getattr(last, "target", None)
-        return "" if isinstance(target, ast.Name) and target.id == LAST_NAMES[folder] else ast.dump(last)
+        called = LAST_NAMES[folder]
+        return "" if isinstance(target, ast.Name) and target.id in (called, f"{called}S") else ast.dump(last)
 
     assert {path.parent.name for path in SOURCES} >= set(LAST_NAMES)
     assert broken_by(ending) == {}
@@ -352,12 +349,12 @@ def test_the_measuring_half_brings_no_heavy_library_along() -> None:
 
 
 WRITES = {"write_text", "write_bytes", "mkstemp", "NamedTemporaryFile", "touch", "to_csv", "to_json", "to_html"}
-WRITERS = tuple(package for package in JUDGING if package != "run")
+WRITERS = tuple(package for package in JUDGING if package != "engine")
 """Packages that write what users keep or hand on; `run` also writes to /proc, and locks in the cache."""
 
 
 def written_otherwise(tree: ast.Module) -> set[str]:
-    """Return the calls of a source that write a file not by `core/write_file.py`, or may: by a mode that is no text."""
+    """Return the calls of a source that write a file without `model/write_file.py`, or may: by a variable mode."""
     found = set()
     for node in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
         name = node.func.attr if isinstance(node.func, ast.Attribute) else dotted(node.func)
@@ -417,15 +414,15 @@ def test_the_rule_about_temporary_folders_finds_what_breaks_it(source: str) -> N
     assert left_by_a_kill(ast.parse(source))
 
 
-READERS = {"results/open_file.py", "results/strict_json.py", "results/catalogue_facts.py"}
+READERS = {"store/open_file.py", "store/strict_json.py", "store/catalogue_facts.py"}
 """The last reads sources of ops, as `import` does."""
-READING = ("results", "stats", "judge", "compare", "report", "callbacks", "api", "cli")
-SOURCES_OF_USERS = PACKAGE / "callbacks" / "scan"
+READING = ("store", "stats", "judge", "report", "find", "api", "cli")
+SOURCES_OF_USERS = PACKAGE / "find" / "scan"
 """Reads programs, of which there is no kind; every other file that comes from outside is of a kind with a limit."""
 
 
 def read_otherwise(tree: ast.Module) -> set[str]:
-    """Return the calls of a source that read a file, or JSON, not by `results/open_file.py` and `strict_json.py`."""
+    """Return the calls of a source that read a file, or JSON, not by `store/open_file.py` and `strict_json.py`."""
     found = set()
     for node in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
         called = ast.unparse(node.func)

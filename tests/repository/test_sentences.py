@@ -22,16 +22,14 @@ PATTERNS = {"compile", "match", "search", "fullmatch", "findall", "finditer", "s
 OF_OTHERS = {
     "benchmarks/peers/pyperf.py": 2,
     "benchmarks/peers/pytest_benchmark.py": 2,
-    "pyopbench/catalogue/for_numba/source.py": 1,
-    "pyopbench/catalogue/own/changes.py": 4,
-    "pyopbench/catalogue/own/explain.py": 9,
+    "pyopbench/ports/for_numba/source.py": 1,
+    "pyopbench/ops/own/explain.py": 13,
     "pyopbench/cli/errors.py": 1,
-    "pyopbench/core/failures.py": 1,
-    "pyopbench/results/validation.py": 2,
-    "pyopbench/run/worker_log.py": 3,
+    "pyopbench/model/failures.py": 1,
+    "pyopbench/store/strict_json.py": 3,
+    "pyopbench/engine/worker_process.py": 3,
     "pyopbench/worker/environment.py": 1,
-    "pyopbench/worker/probes/concurrent_calls.py": 1,
-    "pyopbench/worker/probes/exceptions.py": 1,
+    "pyopbench/worker/probes/bodies.py": 2,
     "pyopbench/worker/values.py": 2,
     "scripts/quote_reference.py": 2,
     "scripts/traced_functions.py": 1,
@@ -39,13 +37,13 @@ OF_OTHERS = {
     "tests/end_to_end/test_command_line.py": 2,
     "tests/helpers/figures.py": 2,
     "tests/helpers/mutants.py": 2,
-    "tests/helpers/named_versions.py": 5,
+    "tests/repository/test_named_versions.py": 5,
     "tests/helpers/simulation_tables.py": 1,
-    "tests/judge/test_tried_ports.py": 1,
+    "tests/judge/test_ports.py": 1,
     "tests/report/charts/test_history.py": 1,
     "tests/report/test_history_scale.py": 1,
     "tests/report/test_write.py": 1,
-    "tests/results/test_read.py": 2,
+    "tests/store/test_read.py": 2,
     "tests/worker/test_op_subject.py": 2,
     "tests/worker/test_probes.py": 1,
 }
@@ -94,7 +92,7 @@ def found_in(tree: ast.AST) -> Iterator[int]:
 
 
 def is_count(node: ast.AST) -> bool:
-    """Is it what counts values: the lines of a text, or things that `core/formatting.py` puts a number before?"""
+    """Is it what counts values: the lines of a text, or things that `model/formatting.py` puts a number before?"""
     return ast.unparse(node) == "formatting" or ast.unparse(node).endswith(".splitlines()")
 
 

@@ -13,25 +13,25 @@ from typer.testing import CliRunner
 
 from places import ROOT
 from pyopbench.cli import app
-from pyopbench.core.model import MINIMUM_EFFECT
 from pyopbench.judge import judge
-from pyopbench.judge.decide import Judgement
+from pyopbench.judge.judge import Judgement
+from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.report import write
 from pyopbench.report.sections import Bullets, Paragraph, discover
-from pyopbench.run import start
+from pyopbench.store import run_folder
 
 MOST_HELP_CHARACTERS = 100
 MOST_PARAGRAPH_WORDS = 90
 SCREEN_LINES, SCREEN_COLUMNS = 24, 80
 REFERENCE = ROOT / "results" / "reference"
-SNIPPETS = ROOT / "pyopbench" / "catalogue" / "porting" / "snippets.py"
+SNIPPETS = ROOT / "pyopbench" / "ports" / "porting" / "snippets.py"
 """Holds sources of ports, which are no paragraphs."""
 PACKAGES = sorted(path.parent.name for path in (ROOT / "pyopbench").glob("*/__init__.py"))
 
 
 def commands() -> Iterator[tuple[str, Any]]:
     """Yield every command with its name."""
-    command: Any = get_command(app.app)
+    command: Any = get_command(app.make_app())
     left = [("pyopbench", command)]
     while left:
         name, command = left.pop()
@@ -93,7 +93,7 @@ def test_a_long_paragraph_is_found() -> None:
 
 @pytest.fixture(scope="module")
 def reference() -> Judgement:
-    baseline = start.baseline_of(REFERENCE)
+    baseline = run_folder.read_run(REFERENCE).settings.baseline
     return judge.judge([REFERENCE], judge.Judging(baseline, MINIMUM_EFFECT))
 
 
@@ -113,7 +113,7 @@ def test_the_answers_of_the_reference_run_fit_one_screen(
     """Judged once, because that takes seconds, as the command judges where nothing else is asked for."""
     monkeypatch.setattr(write, "judge", lambda *_: reference)
     arguments = ["report", str(REFERENCE), "--out", str(tmp_path)]
-    ended = CliRunner().invoke(app.app, arguments, env={"COLUMNS": str(SCREEN_COLUMNS)})
+    ended = CliRunner().invoke(app.make_app(), arguments, env={"COLUMNS": str(SCREEN_COLUMNS)})
     assert ended.exit_code == 0
     shown = ended.stdout.replace(str(tmp_path), "results/reference").splitlines()
     # What is piped is not wrapped: a terminal would break it at its edge.

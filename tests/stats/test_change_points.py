@@ -1,20 +1,35 @@
-"""Changes of level: found where they are, and no more often where there are none than is said."""
+"""Changes of a level are found where they were planted, and in series without one as rarely as promised."""
 
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 import pytest
 from scipy import signal, special
 
+from places import ROOT
 from pyopbench.stats import change_points
-from pyopbench.stats.change_points import segment
-from pyopbench.stats.change_thresholds import ALARM_RATES, FEWEST_POINTS
-from pyopbench.stats.noise_scale import between_runs
+from pyopbench.stats.change_points import (
+    ALARM_RATES,
+    FEWEST_POINTS,
+    LENGTHS,
+    MANY_POINTS,
+    THRESHOLDS,
+    between_runs,
+    clipped,
+    excess,
+    segment,
+    threshold,
+)
 
 POINTS = 100
 ERROR, STEP = 0.02, math.log(1.05)
+
+SERIES = 150
+
+RNG = np.random.default_rng(11)
 
 
 def normal(rng, shape):
@@ -165,3 +180,151 @@ def test_fewer_false_alarms_cost_more():
     values = ERROR * np.random.default_rng(8).standard_normal(POINTS)
     limits = [segment(values, np.full(POINTS, ERROR), "independent", rate).threshold for rate in ALARM_RATES]
     assert limits == sorted(limits)
+
+
+@pytest.fixture
+def script(monkeypatch):
+    """The script that makes the table."""
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    monkeypatch.delitem(sys.modules, "change_thresholds", raising=False)
+    import change_thresholds
+
+    return change_thresholds
+
+
+@pytest.mark.parametrize("noise", ["independent", "autocorrelated"])
+@pytest.mark.parametrize("n", [8, 30])
+def test_the_table_is_what_its_script_makes(script, noise, n):
+    found = script.quantiles(n, noise, 3_000)
+    told = [threshold(n, noise, rate) for rate in ALARM_RATES]
+    assert found[:2] == pytest.approx(told[:2], rel=0.06)
+
+
+def test_the_table_is_whole():
+    assert LENGTHS[0] == FEWEST_POINTS
+    for rates in THRESHOLDS.values():
+        assert set(rates) == set(ALARM_RATES)
+        assert all(len(column) == len(LENGTHS) for column in rates.values())
+        columns = np.array([rates[rate] for rate in sorted(ALARM_RATES, reverse=True)])
+        assert (np.diff(columns, axis=0) > 0).all()
+
+
+def test_between_lengths_it_is_between_their_thresholds_and_beyond_them_at_the_end():
+    low, high = threshold(100, "independent", 0.01), threshold(150, "independent", 0.01)
+    assert min(low, high) <= threshold(120, "independent", 0.01) <= max(low, high)
+    assert threshold(5_000, "independent", 0.01) == threshold(LENGTHS[-1], "independent", 0.01)
+    assert math.isinf(threshold(FEWEST_POINTS - 1, "independent", 0.01))
+
+
+@pytest.fixture(scope="module")
+def change_alarms_script():
+    """The script that prints the table."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "scripts"))
+        for name in ("change_thresholds", "change_alarms", "gate_trials"):
+            patch.delitem(sys.modules, name, raising=False)
+        import change_alarms
+
+        yield change_alarms
+
+
+@pytest.mark.parametrize("kind", ["normal", "t with 3 degrees of freedom"])
+def test_interleaved_series_raise_few_alarms_confirm_none_and_find_nine_steps_of_ten(change_alarms_script, kind):
+    row = change_alarms_script.simulated(change_alarms_script.interleaved, kind, SERIES)
+    assert row.alarmed <= 6  # 1% of 150 is 1.5; more than 6 come once in 700 times
+    assert row.confirmed == 0
+    assert row.located >= 0.9 * SERIES
+    assert row.located_confirmed >= 0.7 * row.located
+
+
+def test_runs_by_themselves_raise_few_alarms_whatever_the_noise(change_alarms_script):
+    for kind in change_alarms_script.DRAWN:
+        row = change_alarms_script.simulated(change_alarms_script.apart, kind, SERIES)
+        assert row.alarmed <= 6
+        assert row.confirmed == 0
+
+
+def test_a_method_that_takes_every_point_for_a_change_would_be_told(change_alarms_script):
+    row = change_alarms_script.simulated(lambda values: list(range(1, values.size)), "normal", 20)
+    assert (row.alarmed, row.located) == (20, 20)
+
+
+def test_what_is_not_installed_is_said(change_alarms_script, monkeypatch):
+    monkeypatch.setattr(change_alarms_script, "METHODS", {"missing": lambda: None})
+    rows = list(change_alarms_script.lines(1, change_alarms_script.Kept()))[2:]
+    assert [line.split("missing")[1].strip().split(":")[0] for line in rows] == ["skipped"] * 3
+
+
+def test_batches_are_simulated_once_and_a_portion_ends_before_the_next(change_alarms_script, monkeypatch, tmp_path):
+    asked = []
+
+    def simulated(method, kind, series, seed):
+        asked.append((kind, series, seed))
+        return change_alarms_script.Row(1, 0, series, series, series)
+
+    monkeypatch.setattr(change_alarms_script, "simulated", simulated)
+    path = tmp_path / "kept.json"
+
+    def of(series, most_seconds=None):
+        return change_alarms_script.Kept(path, most_seconds).of(
+            change_alarms_script.interleaved, "some", "normal", series
+        )
+
+    assert of(600, -1.0).series == 0
+    assert of(600) == change_alarms_script.Row(3, 0, 600, 600, 600)
+    assert asked == [("normal", 250, 0), ("normal", 250, 1), ("normal", 100, 2)]
+    assert of(600, -1.0) == change_alarms_script.Row(3, 0, 600, 600, 600)
+    assert of(1000, -1.0) == change_alarms_script.Row(2, 0, 500, 500, 500), "batches of another size are others"
+    assert len(asked) == 3
+
+
+def noise_scale_lasting(n):
+    shocks = RNG.standard_normal(n + 30) * np.sqrt(0.75)
+    return signal.lfilter([1.0], [1.0, -0.5], shocks)[30:]
+
+
+@pytest.mark.parametrize("levels", [(0.0, 0.0, 0.0, 0.0), (0.0, 5.0, -3.0, 8.0)])
+def test_the_scale_of_the_noise_does_not_hang_on_levels(levels):
+    values = 0.3 * RNG.standard_normal(4_000) + np.repeat(levels, 1_000)
+    assert excess(values, np.full(4_000, 0.1), "independent") == pytest.approx(3.0, rel=0.05)
+
+
+def test_noise_that_lasts_is_seen_over_points_further_apart():
+    values = noise_scale_lasting(20_000)
+    ones = np.ones(values.size)
+    assert between_runs(values, 0 * ones, 0.0) == pytest.approx(np.sqrt(1 - 0.5**3), rel=0.05)
+    assert excess(values, 0.5 * ones, "independent") == pytest.approx(2 * np.sqrt(0.5), rel=0.05)
+
+
+def test_errors_that_explain_everything_stay_as_they_are():
+    values = RNG.standard_normal(200)
+    assert excess(values, np.full(200, 5.0), "independent") == 1.0
+
+
+def test_what_runs_differ_by_is_beyond_what_their_launches_explain():
+    values = 0.05 * RNG.standard_normal(5_000)
+    assert between_runs(values, np.full(5_000, 0.03), 0.0) == pytest.approx(0.04, rel=0.08)
+    assert between_runs(values, np.full(5_000, 0.2), 0.03) == 0.0
+
+
+def test_few_runs_are_taken_to_differ_by_what_is_assumed_or_more():
+    few = 0.001 * RNG.standard_normal(MANY_POINTS - 1)
+    assert between_runs(few, np.zeros(few.size), 0.03) == 0.03
+    assert between_runs(1000 * few, np.zeros(few.size), 0.03) > 0.3
+    assert between_runs(few[:1], np.zeros(1), 0.03) == 0.03
+
+
+def test_a_level_of_four_points_is_kept_and_one_point_alone_is_cut():
+    values = np.zeros(30)
+    values[10:14], values[20] = 5.0, 5.0
+    found = clipped(values, np.full(30, 0.1))
+    assert found[10:14].tolist() == [5.0] * 4
+    assert found[20] == pytest.approx(0.3)
+    assert np.delete(found, [*range(10, 14), 20]).tolist() == [0.0] * 25
+
+
+def test_many_series_at_once_are_each_as_by_itself():
+    values, errors = RNG.standard_normal((3, 12)), RNG.uniform(0.5, 2, (3, 12))
+    assert clipped(values, errors) == pytest.approx(
+        np.array([clipped(one, error) for one, error in zip(values, errors, strict=True)])
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from statistics import fmean, stdev
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +16,10 @@ from scipy import special
 from scipy import stats as scipy_stats
 
 from frames import Bench, Noise, heavy, normal, spikes
-from pyopbench.core.model import Case
+from pyopbench.model.case import Case
 from pyopbench.stats import estimate as statistics
-from pyopbench.stats.estimate import Estimate
-from pyopbench.stats.holm import holm
+from pyopbench.stats.corrections import holm
+from pyopbench.stats.estimate import Estimate, mean_and_deviation
 from pyopbench.stats.unresolved import MoreLaunches
 
 pytestmark = pytest.mark.long
@@ -326,8 +327,6 @@ def test_a_spread_above_what_is_usual_may_be_bad_luck() -> None:
 
 
 # What was predicted of the spread, and what all launches have in common
-
-
 def test_a_predicted_variance_is_the_unit_of_what_is_usual() -> None:
     """By hand: 3 degrees of its own at 1e-4, 6 of what is usual at twice the predicted 1e-4."""
     found = statistics.Estimate(0.0, 0.01, 4, statistics.Spread(6.0, 2.0), scale=1e-4)
@@ -359,8 +358,6 @@ def test_without_any_spread_only_what_is_shared_is_left() -> None:
 
 
 # what is too noisy to be shown
-
-
 def too_noisy(values: npt.NDArray[np.float64], today: float = 0.0) -> float:
     """Return the share of rows of launches whose estimate is too noisy."""
     return float(np.mean([Estimate.of(row).is_too_noisy(today) for row in values]))
@@ -395,3 +392,23 @@ def test_one_launch_is_too_noisy_where_its_cost_is_impossible() -> None:
     assert Estimate.of([-1e-6]).is_too_noisy()
     assert not Estimate.of([-1e-6]).is_too_noisy(today=1e-4)
     assert not Estimate.of([1e-6]).is_too_noisy()
+
+
+@pytest.mark.parametrize("many", [2, 3, 5, 8])
+def test_they_are_those_of_the_standard_library_in_any_order(many: int) -> None:
+    values = np.random.default_rng(many).normal(1e-4, 1e-5, many).tolist()
+    found = mean_and_deviation(values)
+    assert found == pytest.approx((fmean(values), stdev(values)))
+    assert mean_and_deviation(values[::-1]) == found
+
+
+def test_one_value_has_no_deviation_and_none_has_nothing() -> None:
+    mean, deviation = mean_and_deviation([2.0])
+    assert mean == 2.0
+    assert math.isnan(deviation)
+    assert all(map(math.isnan, mean_and_deviation([])))
+
+
+@pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf])
+def test_what_is_no_number_makes_nothing_of_all(odd: float) -> None:
+    assert all(map(math.isnan, mean_and_deviation([1.0, odd, 2.0])))

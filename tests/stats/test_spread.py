@@ -8,15 +8,16 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from pyopbench.stats import spread
-from pyopbench.stats.estimate import Estimate, moderated
-from pyopbench.stats.holm import holm
-from pyopbench.stats.spread import (
+from pyopbench.stats import estimate as statistics
+from pyopbench.stats.corrections import holm
+from pyopbench.stats.estimate import (
     LEAST_COMPARISONS,
     MOST_DEGREES,
     RARE,
     UNKNOWN,
+    Estimate,
     Spread,
+    moderated,
     usual_spread,
     usual_without_each,
 )
@@ -60,7 +61,7 @@ def test_too_few_or_no_spreads_are_unknown() -> None:
 
 @pytest.mark.parametrize("at_once", [1, 100, 1_000_000])
 def test_what_is_usual_without_each_is_the_fit_to_the_others(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spread, "MOST_AT_ONCE", at_once)
+    monkeypatch.setattr(statistics, "MOST_AT_ONCE", at_once)
     deviations = np.abs(np.random.default_rng(6).standard_t(3, LEAST_COMPARISONS + 2))
     deviations[[2, 5]] = math.nan, 0.0
     known = LEAST_COMPARISONS

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy import stats as reference
 
-from pyopbench.judge.verdicts import verdicts_from
-from pyopbench.stats.estimate import Estimate
-from pyopbench.stats.spread import LEAST_COMPARISONS, UNKNOWN, Spread, usual_spread
+from pyopbench.judge.verdicts import verdicts_on
+from pyopbench.stats.corrections import ONE_LOOK
+from pyopbench.stats.estimate import LEAST_COMPARISONS, UNKNOWN, Estimate, Spread, usual_spread
 from pyopbench.stats.unpaired import LEAST_DEGREES, RUN_SPREAD, Unpaired, between_runs, unpaired
 from pyopbench.stats.unresolved import FewOtherCases, InterleavedRun, MoreLaunchesOfBothRuns
 from simulate import Floats, heavy, normal, unpaired_pairs
@@ -58,7 +58,7 @@ def test_what_all_other_cases_moved_by_counts_as_the_machines() -> None:
     values = [rng.normal(0.0, 0.002, 4) for _ in range(20)]
     second = [rng.normal(0.3 if place == 7 else 0.0, 0.002, 4) for place in range(20)]
     apart = unpaired([Estimate.of(one) for one in values], [Estimate.of(one) for one in second])
-    verdicts = verdicts_from(apart, {str(place): "before" for place in range(20)}, 0.03)
+    verdicts = verdicts_on(apart, 0.03, ONE_LOOK)
     assert [verdict.outcome for verdict in verdicts].index("slower") == 7
     assert [verdict.outcome for verdict in verdicts].count("slower") == 1
 
@@ -90,9 +90,7 @@ def test_one_launch_takes_other_cases_to_tell_how_launches_differ() -> None:
     few = unpaired([one] * LEAST_COMPARISONS, [one] * LEAST_COMPARISONS)
     assert not few[0].known
     assert math.isnan(few[0].interval()[0])
-    assert verdicts_from(few, {str(place): "a" for place in range(len(few))}, 0.03)[0].reason == FewOtherCases(
-        LEAST_COMPARISONS - 1
-    )
+    assert verdicts_on(few, 0.03, ONE_LOOK)[0].reason == FewOtherCases(LEAST_COMPARISONS - 1)
     rng = np.random.default_rng(4)
     many = LEAST_COMPARISONS + 1
     second = [Estimate.of([value]) for value in rng.normal(0.0, 0.02, many)]
@@ -124,7 +122,7 @@ def error(share: float, trials: int) -> float:
     return 3 * math.sqrt(share * (1 - share) / trials)
 
 
-@pytest.mark.parametrize("noise", [normal, heavy])
+@pytest.mark.parametrize("noise", [normal, pytest.param(heavy, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("cases", "launches", "common", "own"),
     [

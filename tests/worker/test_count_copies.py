@@ -19,17 +19,18 @@ import pytest
 import tensorflow as tf
 
 from places import DATA
-from pyopbench.core.model import SIMULATED, Case
-from pyopbench.results import counted_copies
-from pyopbench.run import count_copies
-from pyopbench.run.count_copies import CountRequest
-from pyopbench.run.environments import available
-from pyopbench.run.worker_process import Worker
+from pyopbench.engine import copies
+from pyopbench.engine.copies import CountRequest
+from pyopbench.engine.environments import available
+from pyopbench.engine.worker_process import Worker
+from pyopbench.model.case import SIMULATED, Case
+from pyopbench.store import counted_copies
 
 GOLDEN = DATA / "golden"
 TIMEOUT_SECONDS = 300.0
 
 pytestmark = [
+    pytest.mark.usefixtures("kernels"),
     pytest.mark.skipif(
         not any(map(shutil.which, ("g++", "c++", "clang++"))), reason="the simulated device needs a C++ compiler"
     ),
@@ -119,8 +120,8 @@ def test_the_table_of_an_op_is_what_tensorflow_is_known_for(other: str | None) -
     """Two commands have to write the same bytes, or else the golden file would not hold."""
     if other is not None and "PYOPBENCH_EVERY_VERSION" not in os.environ:
         pytest.skip("a minute for each version: make versions")
-    axes = replace(count_copies.EVERYTHING, ops=("sinh",))
-    found = count_copies.count(CountRequest(axes, "simulated", TIMEOUT_SECONDS, other), lambda done, total: None)
+    axes = replace(copies.EVERYTHING, ops=("sinh",))
+    found = copies.count(CountRequest(axes, "simulated", TIMEOUT_SECONDS, other), lambda done, total: None)
     assert other in (None, found["tensorflow"])
     assert not found["failures"]
     known = known_for(found["tensorflow"])

@@ -8,12 +8,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from devices import needs_compiler
-from gpus import needs_gpu, needs_none
-from pyopbench.core.errors import Unsupported
-from pyopbench.prepare import gpu
+from devices import needs_compiler, needs_gpu, needs_none
+from pyopbench.model.errors import Unsupported
 from pyopbench.worker import gpu_copies
 from pyopbench.worker.gpu_copies import GpuCopy, PreparedCopy
+from pyopbench.worker.prepare import gpu
 from simulated import Process
 
 

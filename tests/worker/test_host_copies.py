@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench.catalogue.alignment import aligned, unaligned
-from pyopbench.core.errors import Unsupported
+from pyopbench.model.errors import Unsupported
+from pyopbench.ops.alignment import aligned, unaligned
 from pyopbench.worker import host_copies
 from pyopbench.worker.host_copies import IN, OUT, TENSOR, HostCopy, PreparedCopy
 
@@ -108,14 +108,14 @@ def test_an_array_with_gaps_is_refused() -> None:
 def test_an_unaligned_array_is_refused() -> None:
     with pytest.raises(Unsupported) as refused:
         host_copies.tensor_of(unaligned(ARRAY))
-    assert refused.value.what == ENDS_THE_PROCESS
+    assert refused.value.message == ENDS_THE_PROCESS
 
 
 def test_an_op_on_a_tensor_of_an_unaligned_array_ends_the_process() -> None:
     """That is why they are refused; once this fails, they need not be."""
     code = """
 import numpy as np, tensorflow as tf
-from pyopbench.catalogue.alignment import unaligned
+from pyopbench.ops.alignment import unaligned
 tensor = tf.experimental.dlpack.from_dlpack(unaligned(np.ones(12, np.float32)).__dlpack__())
 print(tensor.numpy().sum(), flush=True)
 tensor + 1

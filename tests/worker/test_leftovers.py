@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pyopbench.worker import leftovers
-from pyopbench.worker.leftovers import Leftovers
+from pyopbench.worker import noise
+from pyopbench.worker.noise import Leftovers
 
 pytestmark = [
     pytest.mark.measures,
@@ -35,7 +35,7 @@ class Clock:
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock(0.0)
-    monkeypatch.setattr(leftovers, "time", clock)
+    monkeypatch.setattr(noise, "time", clock)
     return clock
 
 
@@ -67,9 +67,9 @@ def test_what_is_no_thread_of_python_is_seen_by_the_cores_it_takes(clock: Clock)
 def test_what_comes_to_rest_is_not_left_running(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is tidied up after a group keeps a core busy for a moment."""
     before = Leftovers()
-    monkeypatch.setattr(clock, "process_time", lambda: min(clock.seconds, 2.5 * leftovers.QUIET_SECONDS))
+    monkeypatch.setattr(clock, "process_time", lambda: min(clock.seconds, 2.5 * noise.QUIET_SECONDS))
     assert before.found() is None
-    assert clock.seconds == pytest.approx(4 * leftovers.QUIET_SECONDS), "the fourth look finds it at rest"
+    assert clock.seconds == pytest.approx(4 * noise.QUIET_SECONDS), "the fourth look finds it at rest"
 
 
 def test_a_process_is_counted_until_it_has_ended() -> None:

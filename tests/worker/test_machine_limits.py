@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from pyopbench.results.samples_schema import check_line
+from pyopbench.store.lines import decode_line
 from pyopbench.worker.machine_limits import CHUNK_ELEMENTS, Extent, best_seconds, copies, measure, triads
 
 READING = 2.0**-10
@@ -130,7 +130,7 @@ def test_limits_can_be_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where the system has no large pages to give."""
     monkeypatch.delattr(mmap, "MADV_HUGEPAGE", raising=False)
     line = {"kind": "limits", "launch": 0, **measure(ClockOfThreads(), extent())}
-    check_line(json.loads(json.dumps(line)), "here")
+    decode_line(json.dumps(line).encode(), "here")
 
 
 def test_there_is_a_thread_for_each_core_that_may_be_used(monkeypatch: pytest.MonkeyPatch) -> None:

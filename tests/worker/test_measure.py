@@ -15,17 +15,16 @@ import tensorflow as tf
 
 from extra_cases import case, ignore
 from places import EXTRAS
-from pyopbench.core.discover import PATH_VARIABLE
-from pyopbench.core.model import Case
-from pyopbench.prepare import group, node_graph
-from pyopbench.prepare.checks import Checked
-from pyopbench.prepare.prepare import Prepared
-from pyopbench.results.samples_schema import check_line
+from pyopbench.engine.launch import line_of_answer
+from pyopbench.model.case import Case
+from pyopbench.model.discover import PATH_VARIABLE
+from pyopbench.store.lines import GroupLine
 from pyopbench.worker import measure as measuring
-from pyopbench.worker import prepared_group
-from pyopbench.worker.overhead import DURATIONS
-from pyopbench.worker.prepared_group import PreparedGroup
-from pyopbench.worker.sampling import NO_STRETCH, Calibration, Stretch, Timer, measure_block
+from pyopbench.worker.measure import PreparedGroup
+from pyopbench.worker.prepare import node_graph, prepare
+from pyopbench.worker.prepare.checks import Checked
+from pyopbench.worker.prepare.prepare import Prepared
+from pyopbench.worker.sampling import DURATIONS, NO_STRETCH, Calibration, Stretch, Timer, measure_block
 
 pytestmark = pytest.mark.measures
 
@@ -73,8 +72,7 @@ def test_every_case_has_a_sample_for_each_round() -> None:
 
 def test_what_else_went_on_is_told_in_the_shape_that_is_stored() -> None:
     answer = measure(case("native"))
-    line = {"kind": "group", "launch": 0, "group": Case.from_id(case("native")).group, **answer}
-    check_line(line, "here")
+    line_of_answer(GroupLine, answer, launch=0, group=Case.from_id(case("native")).group)
     noise = answer["noise"]
     blocks = [seconds for rows in answer["samples"].values() for _, _, _, seconds in rows]
     assert noise["wall_seconds"] >= sum(blocks) > 0
@@ -82,10 +80,8 @@ def test_what_else_went_on_is_told_in_the_shape_that_is_stored() -> None:
 
 
 def test_a_body_that_collects_garbage_while_it_is_timed_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = prepared_group.measure_block
-    monkeypatch.setattr(
-        prepared_group, "measure_block", lambda *args, **options: (gc.collect(), real(*args, **options))[1]
-    )
+    real = measuring.measure_block
+    monkeypatch.setattr(measuring, "measure_block", lambda *args, **options: (gc.collect(), real(*args, **options))[1])
     assert measure(case("native"))["noise"]["collections"] == 4
 
 
@@ -104,7 +100,7 @@ def test_backward_and_forward_backward_come_from_the_same_pass() -> None:
 
 def eight_copies(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every group have eight copies: how many are enough, and affordable, depends on the machine."""
-    monkeypatch.setattr(group, "enough_copies", lambda empty, one: 8)
+    monkeypatch.setattr(prepare, "enough_copies", lambda empty, one: 8)
     monkeypatch.setattr(node_graph, "shortest_call", lambda call: 1e-6)
 
 
@@ -126,8 +122,7 @@ def test_a_case_of_mode_node_has_a_sample_for_each_number_of_copies_in_each_roun
     for number in range(4):
         places = sorted(row[1] for row in rows if row[0] == number)
         assert places == list(range(len(places))), "all copies of all variants take turns in one order"
-    line = {"kind": "group", "launch": 0, "group": Case.from_id(keys[0]).group, **answer}
-    check_line(line, "here")
+    line_of_answer(GroupLine, answer, launch=0, group=Case.from_id(keys[0]).group)
 
 
 def test_forward_and_backward_of_mode_node_are_one_graph() -> None:
@@ -181,21 +176,21 @@ def test_what_is_wrong_is_wrong_in_every_direction_of_its_group() -> None:
 
 def test_nothing_wrong_is_ever_called_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     timed: list[str] = []
-    sample = prepared_group.PreparedGroup.sample
+    sample = measuring.PreparedGroup.sample
 
-    def spy(group: prepared_group.PreparedGroup, wanted: Sequence[str], *others: Any) -> Any:
+    def spy(group: measuring.PreparedGroup, wanted: Sequence[str], *others: Any) -> Any:
         timed.extend(wanted)
         assert list(group.runners) == timed
         return sample(group, wanted, *others)
 
-    monkeypatch.setattr(prepared_group.PreparedGroup, "sample", spy)
+    monkeypatch.setattr(measuring.PreparedGroup, "sample", spy)
     measure(case("native"), case("wrong_value"), case("raising"))
     assert timed == ["native/none"]
 
 
 def test_a_case_that_raises_while_it_is_timed_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     keys = [case("numpy_function"), case("twin"), case("wrong_value")]
-    prepare_all = group.prepare_all
+    prepare_all = prepare.prepare_all
 
     def prepare_flaky(one: Case, **options: Any) -> tuple[Prepared, ...]:
         (prepared,) = prepare_all(one, **options)
@@ -203,7 +198,7 @@ def test_a_case_that_raises_while_it_is_timed_is_a_row(monkeypatch: pytest.Monke
         segments = (lambda: next(calls),) if one.variant == "twin" else prepared.segments
         return (Prepared(prepared.case, segments, prepared.checked),)
 
-    monkeypatch.setattr(group, "prepare_all", prepare_flaky)
+    monkeypatch.setattr(prepare, "prepare_all", prepare_flaky)
     answer = measure(*keys)
     assert list(answer["samples"]) == keys[:1]
     assert len(answer["samples"][keys[0]]) == 4
@@ -239,8 +234,8 @@ def test_blocks_of_a_control_are_stretched(monkeypatch: pytest.MonkeyPatch) -> N
         stretches.append(stretch)
         return measure_block(segments, calls, clock, timer, stretch)
 
-    monkeypatch.setattr(group, "prepare_all", lambda one, **_: (Prepared(one, (int,), Checked(0.0), stretch=0.05),))
-    monkeypatch.setattr(prepared_group, "measure_block", spy)
+    monkeypatch.setattr(prepare, "prepare_all", lambda one, **_: (Prepared(one, (int,), Checked(0.0), stretch=0.05),))
+    monkeypatch.setattr(measuring, "measure_block", spy)
     measure(case("native"), rounds=2)
     assert stretches == [Stretch(0.05), Stretch(0.05)]
 
@@ -264,8 +259,8 @@ def test_a_control_in_a_graph_is_stretched_by_what_it_takes_beyond_the_last_bloc
         blocks.append((name, stretch))
         return (float(sum(other == "empty" for other, _ in blocks)) if name == "empty" else 100.0,)
 
-    monkeypatch.setattr(prepared_group, "measure_block", spy)
-    monkeypatch.setattr(prepared_group, "calibrate", lambda *_: Calibration(1, 0.5))
+    monkeypatch.setattr(measuring, "measure_block", spy)
+    monkeypatch.setattr(measuring, "calibrate", lambda *_: Calibration(1, 0.5))
     request = {"block_seconds": 0.1, "group_seconds": 1e9, "rounds": 8}
     prepared.sample(["control", "empty"], request, np.random.default_rng(0), Timer(0.0, 0.0), lambda event: None)
     assert len(blocks) == 16
@@ -301,7 +296,7 @@ def test_what_an_op_of_a_control_costs_in_a_graph_is_higher_by_its_share(
         )
         for name, (of, copies, at) in named.items()
     }
-    monkeypatch.setattr(prepared_group, "time", SimpleNamespace(perf_counter=clock))
+    monkeypatch.setattr(measuring, "time", SimpleNamespace(perf_counter=clock))
     request = {"block_seconds": 1e-3, "group_seconds": 1e9, "rounds": 1_500}
     blocks = PreparedGroup(runners).sample(list(named), request, rng, Timer(0.0, 0.0), lambda event: None)
     seconds = {name: np.array([one.segment_seconds[0] for one in blocks[name][named[name][1]]]) for name in named}
@@ -313,7 +308,7 @@ def test_what_an_op_of_a_control_costs_in_a_graph_is_higher_by_its_share(
 def test_variants_that_take_about_as_long_are_called_as_often_in_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
     """However it was calibrated: here one call was too short by a little in one of them."""
     found = iter([Calibration(1, 0.0005), Calibration(2, 0.0009)])
-    monkeypatch.setattr(prepared_group, "calibrate", lambda *given: next(found))
+    monkeypatch.setattr(measuring, "calibrate", lambda *given: next(found))
     samples = measure(case("native"), case("twin"))["samples"]
     assert len({row[2] for rows in samples.values() for row in rows}) == 1
 
@@ -348,8 +343,8 @@ def test_what_is_prepared_stays_and_is_timed_again_with_as_many_calls(monkeypatc
     groups = measuring.WarmGroups()
     groups.prepare({**request, "cases": keys}, ignore)
     first = groups.sample({**request, "cases": keys, "rounds": 12, "first_round": 0, "pass": 0}, ignore)["samples"]
-    monkeypatch.setattr(group, "prepare_all", lambda *given, **named: pytest.fail("prepared"))
-    monkeypatch.setattr(prepared_group, "calibrate", lambda *given: pytest.fail("calibrated"))
+    monkeypatch.setattr(prepare, "prepare_all", lambda *given, **named: pytest.fail("prepared"))
+    monkeypatch.setattr(measuring, "calibrate", lambda *given: pytest.fail("calibrated"))
     again = groups.sample({**request, "cases": keys, "rounds": 12, "first_round": 12, "pass": 1}, ignore)["samples"]
     assert [row[0] for row in again[keys[0]]] == list(range(12, 24))
     assert places({"samples": first}) != places({"samples": again})

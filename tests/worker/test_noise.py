@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pyopbench.results.samples_schema import Noise
+from pyopbench.store.lines import Noise
 from pyopbench.worker import noise
 from pyopbench.worker.noise import Meter, Reading, Sources
 

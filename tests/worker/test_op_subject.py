@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyopbench.catalogue.load import load_variants
-from pyopbench.core.discover import bring_own
-from pyopbench.core.own_target import VARIABLE
+from pyopbench.model.discover import bring_own
+from pyopbench.model.own_target import VARIABLE
+from pyopbench.ops.load import load_variants
 from pyopbench.worker.op_subject import load_op_subject
 from pyopbench.worker.probe import Finding, find_out
 from pyopbench.worker.subject import Differs, Inapplicable
@@ -133,12 +133,12 @@ def test_a_port_that_captures_a_variable_is_not_there_in_a_saved_model(own: Any)
 
 def test_text_and_whole_numbers_are_given_as_they_are(own: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The server is of this process, in place of one that would take seconds to start."""
-    from pyopbench.worker.probes import server_same_process
+    from pyopbench.worker.probes import graphs
 
     several = own("several_kinds", SEVERAL)
     subject = load_op_subject("native", "autodiff", Path(), "several_kinds")
     subject.require_values("what it computes", subject.function()(*subject.tensors))
-    assert server_same_process.run(subject).remark == ""
+    assert graphs.server_same_process(subject).remark == ""
     assert several("second_order", "native").told == "by autodiff, against finite differences"
     wrong = list(subject.reference.outputs)
     wrong[0] = wrong[0] + 1

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from pyopbench.worker import overhead
-from pyopbench.worker.overhead import DURATIONS, known_seconds, waiting
+from pyopbench.worker import sampling
+from pyopbench.worker.sampling import DURATIONS, known_seconds, waiting
 
 READING = 2.0**-25
 
@@ -41,5 +41,5 @@ def test_what_is_known_is_what_a_call_costs_without_the_clock_around_it(monkeypa
 
         return body
 
-    monkeypatch.setattr(overhead, "waiting", costly)
+    monkeypatch.setattr(sampling, "waiting", costly)
     assert known_seconds(clock) == pytest.approx([seconds + 1e-6 for seconds in DURATIONS])

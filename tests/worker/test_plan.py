@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import tensorflow as tf
 
-from pyopbench.catalogue.gradients import GRADIENTS
-from pyopbench.catalogue.load import load_floor, load_ops, load_parts, load_variants
-from pyopbench.core.model import DIRECTIONS, Axes, Case
-from pyopbench.core.op import Op, Own
-from pyopbench.core.variant import Variant
+from pyopbench.model.case import DIRECTIONS, Axes, Case
+from pyopbench.model.op import Op, Own
+from pyopbench.model.variant import Variant
+from pyopbench.ops.gradients import GRADIENTS
+from pyopbench.ops.load import load_floor, load_ops, load_parts, load_variants
 from pyopbench.worker.plan import Instruments, make_plan, plan_instruments, sizes_of, why_not
 from small_ops import square
 

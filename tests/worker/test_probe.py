@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from pyopbench.core.discover import find
+from pyopbench.model.discover import find, find_probes
 from pyopbench.worker import probe
-from pyopbench.worker.peers import Raised
-from pyopbench.worker.subject import Differs, Fails, Inapplicable, Probe, Seen, Subject
+from pyopbench.worker.subject import Differs, Fails, Inapplicable, Probe, Raised, Seen, Subject
 
 
 @pytest.mark.parametrize(
@@ -34,7 +33,7 @@ def test_each_outcome_is_a_finding(
             return outcome
         raise outcome
 
-    monkeypatch.setattr(probe, "load_probe", lambda name: Probe("made_up", "made up", run))
+    monkeypatch.setitem(probe.PROBES, "made_up", Probe("made up", run))
     found = probe.find_out("made_up", "native", "autodiff", Path())
     status, told, words = expected
     assert (found.status, found.words) == (status, words)
@@ -44,7 +43,7 @@ def test_each_outcome_is_a_finding(
 
 def test_a_worker_describes_every_probe_and_variant() -> None:
     described = probe.describe({"do": "probes"}, lambda event: None)
-    assert set(described["probes"]) == set(find("probes"))
+    assert set(described["probes"]) == set(find_probes())
     assert all(described["probes"].values())
     assert set(described["variants"]) == set(find("variants"))
     assert described["variants"]["py_function"]["gradients"][0] == "tape"

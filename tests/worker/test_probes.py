@@ -14,10 +14,11 @@ from typing import Any
 
 import pytest
 
-from pyopbench.catalogue.load import load_probe, load_variants
-from pyopbench.core.discover import find
-from pyopbench.run.worker_process import Worker
-from pyopbench.worker.subject import Probe, load_subject
+from pyopbench.engine.worker_process import Worker
+from pyopbench.model.discover import find_probes
+from pyopbench.ops.load import load_variants
+from pyopbench.worker.probes.table import PROBES
+from pyopbench.worker.subject import load_subject
 
 pytestmark = pytest.mark.long
 
@@ -34,12 +35,10 @@ def find_out() -> Iterator[Try]:
         )
 
 
-@pytest.mark.parametrize("name", find("probes"))
-def test_a_file_holds_the_probe_of_its_name(name: str) -> None:
-    probe = load_probe(name)
-    assert isinstance(probe, Probe)
-    assert probe.name == name
-    assert 10 < len(probe.summary) < 90
+@pytest.mark.parametrize("name", find_probes())
+def test_a_probe_has_a_function_of_its_name(name: str) -> None:
+    assert PROBES[name].run.__name__ == name
+    assert 10 < len(PROBES[name].summary) < 90
 
 
 @pytest.mark.parametrize(
@@ -105,47 +104,47 @@ def test_words_are_kept_whole_beside_what_is_told(find_out: Try) -> None:
 
 def test_growth_is_that_of_what_calls_keep(monkeypatch: pytest.MonkeyPatch) -> None:
     """What each call keeps is seen; what a process takes once, in the middle of it, is not."""
-    from pyopbench.worker.probes import memory_growth
+    from pyopbench.worker.probes import bodies
 
-    monkeypatch.setattr(memory_growth, "CALLS", 50)
+    monkeypatch.setattr(bodies, "GROWTH_CALLS", 50)
     kept: list[int] = []
-    once = memory_growth.WARM_CALLS + 60
-    monkeypatch.setattr(memory_growth, "resident_bytes", lambda: sum(kept) + 10**9 * (len(kept) > once))
-    assert memory_growth.growth(lambda: kept.append(200_000)) == pytest.approx(2e8)
+    once = bodies.WARM_CALLS + 60
+    monkeypatch.setattr(bodies, "resident_bytes", lambda: sum(kept) + 10**9 * (len(kept) > once))
+    assert bodies.growth(lambda: kept.append(200_000)) == pytest.approx(2e8)
     kept.clear()
-    assert memory_growth.growth(lambda: kept.append(0)) == 0
+    assert bodies.growth(lambda: kept.append(0)) == 0
 
 
 def test_growth_of_pipelines_is_that_of_what_their_calls_keep(monkeypatch: pytest.MonkeyPatch) -> None:
-    from pyopbench.worker.probes import map_memory
+    from pyopbench.worker.probes import pipelines
 
     kept: list[int] = []
-    monkeypatch.setattr(map_memory, "resident_bytes", lambda: sum(kept))
-    assert map_memory.growth(lambda calls: kept.append(200 * calls)) == pytest.approx(200_000)
+    monkeypatch.setattr(pipelines, "resident_bytes", lambda: sum(kept))
+    assert pipelines.growth_of_reading(lambda calls: kept.append(200 * calls)) == pytest.approx(200_000)
     kept.clear()
-    assert map_memory.growth(lambda calls: kept.append(0)) == 0
+    assert pipelines.growth_of_reading(lambda calls: kept.append(0)) == 0
 
 
 @pytest.mark.measures
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
 def test_memory_in_use_is_what_the_process_has_touched() -> None:
-    from pyopbench.worker.probes import memory_growth
+    from pyopbench.worker.probes import bodies
 
-    before = memory_growth.resident_bytes()
+    before = bodies.resident_bytes()
     held = bytearray(os.urandom(1) * (256 << 20))
-    assert memory_growth.resident_bytes() - before > len(held) / 2
+    assert bodies.resident_bytes() - before > len(held) / 2
 
 
 def test_a_pipeline_of_bodies_that_wait_is_faster_with_two_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """By a clock that counts bodies which begin while another is inside as free."""
-    from pyopbench.worker.probes import _pipelines
+    from pyopbench.worker.probes import pipelines
     from pyopbench.worker.subject import Fails
 
-    seconds = iter([2.0, 1.0] * _pipelines.TURNS)
-    monkeypatch.setattr(_pipelines, "_seconds", lambda function, subject, calls: next(seconds))
+    seconds = iter([2.0, 1.0] * pipelines.TIMED_TURNS)
+    monkeypatch.setattr(pipelines, "_map_seconds", lambda function, subject, calls: next(seconds))
     subject = load_subject("numpy_function", "custom_gradient", Path())
-    assert _pipelines.scaling(subject, int).figures == {"gain": 2.0}
-    seconds = iter([1.0, 0.9] * _pipelines.TURNS)
+    assert pipelines.scaling(subject, int).figures == {"gain": 2.0}
+    seconds = iter([1.0, 0.9] * pipelines.TIMED_TURNS)
     with pytest.raises(Fails) as failed:
-        _pipelines.scaling(subject, int)
+        pipelines.scaling(subject, int)
     assert str(failed.value) == "two calls at once give 1.1 times the throughput of one"

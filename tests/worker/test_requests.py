@@ -21,13 +21,13 @@ import tensorflow as tf
 from extra_cases import SIZE, case, ignore
 from fake_worker import LIMITS
 from places import EXTRAS
-from pyopbench.catalogue.load import load_op
-from pyopbench.core.discover import PATH_VARIABLE
-from pyopbench.core.errors import Unsupported
-from pyopbench.core.marker import Marker
-from pyopbench.core.model import EMPTY, Axes, Case
-from pyopbench.prepare.prepare import prepare
+from pyopbench.model.case import EMPTY, Axes, Case
+from pyopbench.model.discover import PATH_VARIABLE
+from pyopbench.model.errors import Unsupported
+from pyopbench.model.marker import Marker
+from pyopbench.ops.load import load_op
 from pyopbench.worker import requests
+from pyopbench.worker.prepare.prepare import prepare
 from small_ops import compared_with_differences, differing, differing_from_differences
 
 
@@ -105,7 +105,7 @@ def test_an_attempt_that_does_not_work_is_unsupported() -> None:
     assert failure["status"] == "unsupported"
     with pytest.raises(Unsupported) as refused:
         prepare(Case.from_id(key))
-    assert failure["reason"] == refused.value.what
+    assert failure["reason"] == refused.value.message
 
 
 def plan(**axes: Any) -> dict[str, Any]:
@@ -141,7 +141,7 @@ def test_a_file_that_cannot_be_loaded_is_told_with_its_place(
     (tmp_path / "ops" / f"{name}.py").write_text(content, encoding="utf-8")
     monkeypatch.setenv(PATH_VARIABLE, str(tmp_path))
     error = plan()["error"]
-    told = f"{error['what']} {error['received']}"
+    told = f"{error['message']} {error['received']}"
     assert words in told
     assert name in told
 

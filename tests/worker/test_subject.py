@@ -1,20 +1,27 @@
-"""What probes stand on: subjects compute the cube in every variant, and what is wrong is told from what is right."""
+"""What probes stand on: subjects compute the cube in every variant, and what is wrong is told from what is right.
+
+Other processes: results come back, errors come back with their words, and one that ends is an error.
+"""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from pyopbench.catalogue.kernels import register
-from pyopbench.catalogue.load import load_variants
-from pyopbench.core.model import NO_GRADIENT
+from pyopbench.model.case import NO_GRADIENT
+from pyopbench.ops.kernels import register
+from pyopbench.ops.load import load_variants
+from pyopbench.worker import subject as subjects
 from pyopbench.worker.subject import (
     VALUES,
     Differs,
     Inapplicable,
+    Raised,
     Subject,
+    call_in_peer,
     first_derivative,
     gradient_of,
     load_subject,
@@ -77,3 +84,23 @@ def test_what_is_missing_or_another_number_differs(found: object, words: str) ->
 
 def test_rounding_is_no_difference() -> None:
     require_equal("it", np.array([1.0000001, 3.0], np.float32), [1.0, 3.0])
+
+
+def test_a_peer_is_another_process_that_stays_until_it_ends() -> None:
+    first = call_in_peer("a test", (), os.getpid)
+    assert first != os.getpid()
+    assert call_in_peer("a test", (), os.getpid) == first
+    with pytest.raises(Raised) as caught:
+        call_in_peer("a test", (), int, "no number")
+    assert caught.value.told == "ValueError: invalid literal for int() with base 10: 'no number'"
+    assert str(caught.value) == caught.value.told
+    with pytest.raises(Raised) as caught:
+        call_in_peer("a test", ("/nosuch.so",), os.getpid)
+    assert "/nosuch.so" in str(caught.value)
+    with pytest.raises(Raised) as caught:
+        call_in_peer("a test", (), os._exit, 3)
+    assert (
+        caught.value.told
+        == f"the other process ended, or was silent for {subjects.PEER_SECONDS:g} s: BrokenProcessPool"
+    )
+    assert subjects._pool.cache_info().currsize == 0  # the next call starts another

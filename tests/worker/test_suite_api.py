@@ -56,9 +56,9 @@ def test_the_promise_says_what_each_name_is(name: str) -> None:
     ("source", "found"),
     [
         ("import pyopbench", {"pyopbench"}),
-        ("import os, pyopbench.prepare.prepare as seam", {"pyopbench.prepare.prepare"}),
+        ("import os, pyopbench.worker.prepare.prepare as seam", {"pyopbench.worker.prepare.prepare"}),
         ("from pyopbench import prepare", {"pyopbench"}),
-        ("def later():\n    from pyopbench.core.model import Case", {"pyopbench.core.model"}),
+        ("def later():\n    from pyopbench.model.case import Case", {"pyopbench.model.case"}),
         (f"import {suite_api.__name__}", {suite_api.__name__}),
         (f"import pyopbenches\nfrom {suite_api.__name__} import Case", set()),
     ],

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyopbench.catalogue.arrays import as_array
-from pyopbench.prepare.reference import Reference
+from pyopbench.ports.arrays import as_array
 from pyopbench.worker import values
+from pyopbench.worker.prepare.checks import Reference
 
 X = np.linspace(0.0, 1.0, 5, dtype=np.float32)
 

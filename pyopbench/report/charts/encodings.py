@@ -1,7 +1,8 @@
 """What charts of variants share: how a label looks, lines that a click singles out, and rows by label.
 
 The rows of such a chart have a `label`, and most of them a `size`. Encodings are Altair's channels and never texts or
-dicts: of those Altair makes channels by comparing the schemas of all its classes, in more time than all else takes.
+dicts: of those Altair makes channels by comparing the schemas of all its classes, in more time than all else takes. A
+channel is made with its scale and its axis: each call of a method that sets one has Altair work out a signature.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 import altair as alt
 
-from pyopbench.core.label import Label
+from pyopbench.model.label import Label
 from pyopbench.report.charts.log_axis import Row
 from pyopbench.report.charts.style import Style
 
@@ -38,16 +39,16 @@ def sizes_of(rows: Sequence[Row]) -> list[int]:
     return sorted({row["size"] for row in rows})
 
 
-def scaled(channel: Any, looks: Mapping[str, Any]) -> Any:
-    """Return the channel with what each value of its field looks like."""
-    return channel.scale(domain=list(looks), range=list(looks.values()))
+def scale_of(looks: Mapping[str, Any]) -> alt.Scale:
+    """Return the scale that says what each value of a field looks like."""
+    return alt.Scale(domain=list(looks), range=list(looks.values()))
 
 
 def pinned_to(channel: type[Any], rows: Sequence[Row], pinned: Mapping[str, Style], **options: Any) -> Any:
     """Return one of the channels of `PARTS` for the labels of the rows."""
     labels = sorted({row["label"] for row in rows})
     looks = {label: getattr(pinned[label], PARTS[channel]) for label in labels}
-    return scaled(channel("label:N", title=None, **options), looks)
+    return channel("label:N", title=None, scale=scale_of(looks), **options)
 
 
 def by_label(rows: Sequence[Row]) -> alt.Chart:
@@ -58,22 +59,22 @@ def by_label(rows: Sequence[Row]) -> alt.Chart:
     # Looked up in a list: an object would have a `constructor` too, which may be the name of an op or a variant.
     place = f"indexof({json.dumps([*two])}, datum.label)"
     two_lines = alt.when(f"{place} >= 0").then(alt.value("bottom")).otherwise(alt.value("middle"))
-    y = alt.Y("label:N", title=None, sort="ascending").axis(
+    axis = alt.Axis(
         labelExpr=f"{place} < 0 ? datum.label : {json.dumps([*two.values()])}[{place}]",
         labelBaseline=two_lines,
         labelLimit=LABEL_PIXELS,
         ticks=False,
         grid=True,
     )
+    y = alt.Y("label:N", title=None, sort="ascending", axis=axis)
     one_size = len(sizes_of(rows)) < 2
     return blank().encode(y=y) if one_size else blank().encode(y=y, yOffset=alt.YOffset("size:O", sort="ascending"))
 
 
 def size_axis(rows: Sequence[Row], unit: str) -> alt.X:
     """Return the sizes of the rows on a logarithmic axis; `unit` is what they count."""
-    x = alt.X("size:Q", title=unit).scale(type="log", nice=False, padding=12)
-    axis: alt.X = x.axis(values=sizes_of(rows), format=".3~s", labelOverlap=True)
-    return axis
+    axis = alt.Axis(values=sizes_of(rows), format=".3~s", labelOverlap=True)
+    return alt.X("size:Q", title=unit, scale=alt.Scale(type="log", nice=False, padding=12), axis=axis)
 
 
 def row_step(rows: Sequence[Row]) -> dict[str, Any]:

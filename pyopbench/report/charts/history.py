@@ -10,7 +10,7 @@ from typing import Any
 import altair as alt
 from altair.utils.schemapi import debug_mode
 
-from pyopbench.compare.points import Measure
+from pyopbench.judge.comparison.series import Measure
 from pyopbench.report.charts.latency import DATA, Spec
 from pyopbench.report.charts.style import OUTCOMES, THEME
 

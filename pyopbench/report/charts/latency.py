@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import altair as alt
 from altair.utils.schemapi import debug_mode
 
-from pyopbench.core.label import Label
+from pyopbench.model.label import Label
 from pyopbench.report.charts.encodings import (
     PICK,
     PICKED_IN,
@@ -23,7 +23,7 @@ from pyopbench.report.charts.encodings import (
     picked,
     pinned_to,
     row_step,
-    scaled,
+    scale_of,
     size_axis,
     sizes_of,
 )
@@ -112,12 +112,14 @@ def ratio_chart(rows: Sequence[Row], scene: Scene, minimum_effect: float) -> Spe
     data = drawable(rows, "ratio")
     band = {"ratio": 1.0, "low": 1 / (1 + minimum_effect), "high": 1 + minimum_effect}
     ends = limits([*data, band], "ratio")
-    ratio = alt.X("ratio:Q", title=f"time relative to {scene.baseline}").scale(type="log", domain=ends, nice=False)
-    colour = scaled(alt.Color("outcome:N", title=None), {name: look[0] for name, look in OUTCOMES.items()})
-    shape = scaled(alt.Shape("outcome:N", title=None), {name: look[1] for name, look in OUTCOMES.items()})
+    scale, axis = alt.Scale(type="log", domain=ends, nice=False), alt.Axis(format="~r", values=ticks(ends))
+    ratio = alt.X("ratio:Q", title=f"time relative to {scene.baseline}", scale=scale, axis=axis)
+    colours, shapes = ({name: look[place] for name, look in OUTCOMES.items()} for place in (0, 1))
+    colour = alt.Color("outcome:N", title=None, scale=scale_of(colours))
+    shape = alt.Shape("outcome:N", title=None, scale=scale_of(shapes))
     base = by_label(data).encode(color=colour)
     point = base.mark_point(filled=True, opacity=1, clip=True).encode(
-        x=ratio.axis(format="~r", values=ticks(ends)),
+        x=ratio,
         shape=shape,
         size=_size(data, scene.unit),
         tooltip=_tooltip("ratio"),
@@ -142,9 +144,9 @@ def version_chart(rows: Sequence[Row], pinned: Mapping[str, Style], scene: Scene
     data = drawable(rows, "seconds")
     there = {row["version"] for row in data}
     order = [version for version in versions if version in there]
-    x = alt.X("version:N", title="TensorFlow", sort=order).scale(domain=order)
-    axis = x.axis(labelAngle=SLANT_DEGREES if len(order) > 2 else 0, labelLimit=VERSION_PIXELS)
-    curves, y = Curves(data, pinned, scene.baseline, axis), _seconds(alt.Y, data)
+    axis = alt.Axis(labelAngle=SLANT_DEGREES if len(order) > 2 else 0, labelLimit=VERSION_PIXELS)
+    x = alt.X("version:N", title="TensorFlow", sort=order, scale=alt.Scale(domain=order), axis=axis)
+    curves, y = Curves(data, pinned, scene.baseline, x), _seconds(alt.Y, data)
     rule = curves.base().mark_rule(clip=True, strokeWidth=1.5, opacity=0.5).encode(y=alt.Y("from:Q"), y2=alt.Y2("to:Q"))
     told = [alt.Tooltip("version:N", title="TensorFlow"), *_tooltip("seconds")]
     layers = Layers([rule, curves.lines(y), curves.points(y, told)], LATENCY_PIXELS, _computed("seconds"))
@@ -191,8 +193,9 @@ def _interval(base: alt.Chart) -> alt.Chart:
 
 def _seconds(channel: Any, data: Sequence[Row]) -> Any:
     ends = limits(data, "seconds")
-    scaled = channel("seconds:Q", title=TITLES["seconds"]).scale(type="log", domain=ends, nice=False)
-    return scaled.axis(labelExpr="format(datum.value, '~s') + 's'", values=ticks(ends))
+    axis = alt.Axis(labelExpr="format(datum.value, '~s') + 's'", values=ticks(ends))
+    scale = alt.Scale(type="log", domain=ends, nice=False)
+    return channel("seconds:Q", title=TITLES["seconds"], scale=scale, axis=axis)
 
 
 def _size(data: Sequence[Row], unit: str) -> Any:
@@ -201,7 +204,7 @@ def _size(data: Sequence[Row], unit: str) -> Any:
         return alt.SizeValue(50)
     areas = [12 + 88 * place / (len(sizes) - 1) for place in range(len(sizes))]
     legend = alt.Legend(format=".3~s", symbolFillColor=INK, symbolStrokeColor=INK)
-    return alt.Size("size:O", title=unit).scale(domain=sizes, range=areas).legend(legend)
+    return alt.Size("size:O", title=unit, scale=alt.Scale(domain=sizes, range=areas), legend=legend)
 
 
 def _tooltip(value: str) -> list[alt.Tooltip]:

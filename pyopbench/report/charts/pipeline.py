@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import altair as alt
 from altair.utils.schemapi import debug_mode
 
-from pyopbench.judge.lock_share import LockShare
-from pyopbench.judge.pipeline import PipelineJudgement
+from pyopbench.judge.pipeline import LockShare, PipelineJudgement
 from pyopbench.report.charts.encodings import blank
 from pyopbench.report.charts.latency import Layers, Spec, as_spec
 from pyopbench.report.charts.style import INK

@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 from altair.utils.schemapi import debug_mode
 
-from pyopbench.core import formatting
+from pyopbench.model import formatting
 from pyopbench.report.charts.encodings import Curves, blank, by_label, pinned_to, row_step, size_axis, sizes_of
 from pyopbench.report.charts.latency import (
     BY_LABEL_FRAME,

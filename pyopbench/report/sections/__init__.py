@@ -12,11 +12,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from pyopbench.core.discover import python_files
+from pyopbench.model.discover import python_files
 
 if TYPE_CHECKING:
-    from pyopbench.compare.versions import VersionComparison
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.comparison.versions import VersionComparison
+    from pyopbench.judge.judge import Judgement
 
 Tone: TypeAlias = Literal["", "good", "bad", "warn", "muted"]
 

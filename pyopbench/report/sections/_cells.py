@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pyopbench.core import formatting
-from pyopbench.core.label import Label
+from pyopbench.model import formatting
+from pyopbench.model.label import Label
 from pyopbench.report.sections import Cell, Tone
 
 

@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pyopbench.core import formatting
-from pyopbench.core.errors import BadInput
-from pyopbench.core.model import DIRECTIONS, Case
+from pyopbench.model import formatting
+from pyopbench.model.case import DIRECTIONS, Case
+from pyopbench.model.errors import BadInput
 from pyopbench.report.sections import Cell, Table, _cells
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pyopbench.judge.decide import Judgement
     from pyopbench.judge.decision import Decision
+    from pyopbench.judge.judge import Judgement
 
 FIELDS = ("mode", "dtype", "placement")
 
@@ -69,7 +69,7 @@ def varying_in(judged: Iterable[tuple[pd.DataFrame, Sequence[Decision]]]) -> Pla
 
 def records(judgement: Judgement, op: str) -> list[dict[str, Any]]:
     """Return the rows of `judgement.latencies` for an op, as dictionaries with text for keys."""
-    return records_in(judgement.latencies, op)
+    return judgement.rows_by_op.get(op, [])
 
 
 def records_in(table: pd.DataFrame, op: str) -> list[dict[str, Any]]:
@@ -79,12 +79,12 @@ def records_in(table: pd.DataFrame, op: str) -> list[dict[str, Any]]:
 
 def ops_of(judgement: Judgement) -> list[str]:
     """Return the measured ops in the order of the latencies."""
-    return [str(op) for op in dict.fromkeys(judgement.latencies["op"])]
+    return [*judgement.rows_by_op]
 
 
 def unit_of(judgement: Judgement, op: str) -> str:
     """Return what a size of the op counts."""
-    return str(judgement.run.catalogue["ops"].get(op, {}).get("size_unit", "elements"))
+    return judgement.run.catalogue.op(op).size_unit
 
 
 def parsed(case: str) -> Case | None:

@@ -7,17 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from pyopbench.judge import requirements
-from pyopbench.report.wording.requirements import (
-    bar_text,
-    blocks_text,
-    required_text,
-    substituted_text,
-    unknown_text,
-)
+from pyopbench.judge.requirements import bar_text, blocks_text, required_text, substituted_text, unknown_text
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
     from pyopbench.judge.decision import Decision
+    from pyopbench.judge.judge import Judgement
 
 Finding = TypeVar("Finding", bound=Hashable)
 
@@ -49,7 +43,7 @@ def barred(judgement: Judgement) -> tuple[str, ...]:
     bars = [(replace(bar, label="", op=None), bar.label, bar.op) for one in decisions for bar in one.barred]
     unknown = [(finding, "", one.op) for one in decisions for finding in one.unknown]
     met = [(replace(two, label=""), two.label, one.op) for one in decisions for two in one.substituted]
-    own = {name for name, op in judgement.run.catalogue["ops"].items() if op.get("own")}
+    own = {name for name, op in judgement.run.catalogue.ops.items() if op.own}
     return (
         *(bar_text(labels, bar, ops) for bar, labels, ops in _alike(bars)),
         *(unknown_text(one, ops, own) for one, _, ops in _alike(unknown)),

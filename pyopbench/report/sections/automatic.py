@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pyopbench.core import formatting
-from pyopbench.judge.tried_ports import Attempt, attempts_of
+from pyopbench.judge.ports import Attempt, attempts_of, change_text, works_text
+from pyopbench.model import formatting
 from pyopbench.report.sections import Block, Cell, Paragraph, Section, Table, _cells
-from pyopbench.report.wording.tried_ports import change_text, works_text
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
 
 COLUMNS = ("op", "port", "works", "saves (at least)", "why not")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyopbench.core import formatting
+from pyopbench.model import formatting
 from pyopbench.report.charts.latency import Scene, version_chart
 from pyopbench.report.charts.style import styles
 from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Table, VersionsSection, _cells
@@ -13,10 +13,10 @@ from pyopbench.report.sections._places import FIELDS, Places, panels_of, records
 from pyopbench.report.sections.versions import OUTCOME_TONES, places_across
 
 if TYPE_CHECKING:
-    from pyopbench.compare.diff import ComparedCase
-    from pyopbench.compare.verdicts import CaseVerdict
-    from pyopbench.compare.versions import VersionComparison
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.comparison.diff import ComparedCase
+    from pyopbench.judge.comparison.versions import VersionComparison
+    from pyopbench.judge.judge import Judgement
+    from pyopbench.judge.verdicts import CaseVerdict
 
 
 def build(judgement: Judgement, across: VersionComparison) -> Sequence[Block]:
@@ -26,7 +26,7 @@ def build(judgement: Judgement, across: VersionComparison) -> Sequence[Block]:
     places = places_across(across)
     ops = dict.fromkeys(str(op) for one in across.versions for op in one.latencies["op"])
     intro = Paragraph(
-        "Time per call by TensorFlow version, at the smallest and the largest size: geometric mean over launches with "
+        "Time per call by side, at the smallest and the largest size: geometric mean over launches with "
         f"its 95% interval. The table has every size, with the ratio to {across.labels[0]} over pairs of launches; its "
         "interval is corrected for all comparisons of a version."
     )
@@ -40,7 +40,7 @@ def _op(judgement: Judgement, across: VersionComparison, op: str, places: Places
         for row in places.in_panels(records_in(one.latencies, op))
     ]
     unit = unit_of(judgement, op)
-    pinned = styles(judgement.run.catalogue["variants"], {row["label"] for row in rows})
+    pinned = styles(judgement.run.catalogue.variants, {row["label"] for row in rows})
     drawn = _at_ends(rows, unit)
     table = _table(across, op, rows, places, unit)
     if not drawn:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyopbench.core import formatting
+from pyopbench.model import formatting
 from pyopbench.report.sections import Block, Bullets, Paragraph, Section, Table
-from pyopbench.report.wording.certificate import effect_text, loss_text, made_text, miss_text, renaming_text
-from pyopbench.results.certificate import Certificate, Decisions, Pairs, from_dict
-from pyopbench.results.promises import (
+from pyopbench.report.wording.certificate import effect_text, made_text, renaming_text
+from pyopbench.store.certificate import Certificate, Decisions, Pairs
+from pyopbench.store.promises import (
     LEAST_EQUIVALENT,
     LEAST_FOUND,
     MOST_FALSE,
@@ -18,11 +18,12 @@ from pyopbench.results.promises import (
     MOST_MEAN_LOSS,
     MOST_OVERHEAD,
     MOST_RENAMED,
+    loss_text,
     misses_of,
 )
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
 
 COLUMNS = ("what", "found", "promised")
 Row = tuple[str, str, str]
@@ -37,9 +38,9 @@ def build(judgement: Judgement) -> Sequence[Block]:
     """Return the figures of the certificate, or that there is none."""
     if judgement.run.cannot:  # what pyopbench's own clock is worth says nothing of another tool's
         return ()
-    certificate = _certificate(judgement)
+    certificate = judgement.run.certificate
     if certificate is None:
-        return _without(judgement)
+        return _without()
     return (
         Paragraph(made_text(certificate)),
         *_differences(certificate, judgement.run.environment),
@@ -54,7 +55,7 @@ def build(judgement: Judgement) -> Sequence[Block]:
 
 def brief(judgement: Judgement) -> Sequence[Block]:
     """Return the figures of the certificate as items of a list, or that there is none."""
-    certificate = _certificate(judgement)
+    certificate = judgement.run.certificate
     if judgement.run.cannot or certificate is None:
         return build(judgement)
     told = tuple(
@@ -65,20 +66,11 @@ def brief(judgement: Judgement) -> Sequence[Block]:
     return (Paragraph(made_text(certificate)), Bullets(told), *_misses(certificate))
 
 
-def _certificate(judgement: Judgement) -> Certificate | None:
-    stored = judgement.run.certificate
-    return None if stored is None else from_dict(stored)
-
-
-def _without(judgement: Judgement) -> Sequence[Block]:
-    why = (
-        "This machine was never certified"
-        if judgement.run.certificate is None
-        else "The certificate of this machine was made by another version of pyopbench"
-    )
+def _without() -> Sequence[Block]:
     return (
         Paragraph(
-            f"{why}, so the rates of false verdicts and missed slowdowns are unknown. Run `pyopbench certify`.",
+            "This machine was never certified, so the rates of false verdicts and missed slowdowns are unknown. Run "
+            "`pyopbench certify`.",
             "warn",
         ),
     )
@@ -92,12 +84,12 @@ def rows_of(certificate: Certificate) -> tuple[Row, ...]:
     equivalent = f"{_of(identical.equivalent, identical)} ({shown}, at least "
     return (
         (
-            "identical, found equivalent",
+            "A/A controls, found equivalent",
             f"{equivalent}{formatting.percent(identical.equivalent_bound)})",
             f"at least {formatting.percent(LEAST_EQUIVALENT)}",
         ),
         (
-            "identical, found different",
+            "A/A controls, found different",
             _share(identical, "at most"),
             f"at most {formatting.percent(MOST_FALSE)}{bound}",
         ),
@@ -185,7 +177,7 @@ def _fact(value: object) -> str:
 
 def _misses(certificate: Certificate) -> Sequence[Block]:
     renamed = tuple(map(renaming_text, certificate.decisions.renamed)) if certificate.decisions else ()
-    misses = tuple(map(miss_text, misses_of(certificate)))
+    misses = tuple(miss.text() for miss in misses_of(certificate))
     return (
         *((Paragraph("Not as good as promised:", "bad"), Bullets(misses)) if misses else ()),
         *((Paragraph("Decisions that changed from run to run:"), Bullets(renamed)) if renamed else ()),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyopbench.core import formatting
+from pyopbench.model import formatting
 from pyopbench.report.sections import Block, Cell, Heading, Paragraph, Section, Table, _cells
 from pyopbench.report.sections._places import Places, ops_of, places_of, records
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
 
 DIFFERENCE, UNCERTAINTY = "finite_difference", "difference_uncertainty"
 ERRORS = {"values": "values", "gradient": "gradient", DIFFERENCE: "against finite differences"}

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyopbench.core import formatting
+from pyopbench.model import formatting
 from pyopbench.report.sections import Block, Bullets, Paragraph, Section, Table
 from pyopbench.report.wording import copy_costs as wording
-from pyopbench.results import copy_costs
+from pyopbench.store import copy_costs
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
 
 
 def build(judgement: Judgement) -> Sequence[Block]:

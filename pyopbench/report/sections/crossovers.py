@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pyopbench.core import formatting
+from pyopbench.model import formatting
 from pyopbench.report.sections import Block, Cell, Heading, Paragraph, Section, Table, Tone, _cells
-from pyopbench.report.sections._places import places_of, unit_of
+from pyopbench.report.sections._places import Places, places_of, unit_of
 from pyopbench.report.sections.decisions import cells_of
-from pyopbench.report.wording.crossovers import change_text, is_closed, size_trend_text
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
     from pyopbench.judge.decision import Crossover, SizeTrend
+    from pyopbench.judge.judge import Judgement
 
 TONES: dict[str, Tone] = {"crosses": "", "faster": "good", "slower": "bad", "unclear": "warn"}
 
@@ -29,11 +28,11 @@ def build(judgement: Judgement) -> Sequence[Block]:
         "needs a clear difference on both sides; the last column is where the 95% interval includes 0."
     )
     ops = dict.fromkeys(decision.op for decision in judgement.decisions if decision.size_trends)
-    return (intro, *(block for op in ops for block in _op(judgement, op)))
-
-
-def _op(judgement: Judgement, op: str) -> Sequence[Block]:
     places = places_of(judgement)
+    return (intro, *(block for op in ops for block in _op(judgement, op, places)))
+
+
+def _op(judgement: Judgement, op: str, places: Places) -> Sequence[Block]:
     rows = tuple(
         (decision.use, *cells_of(decision, places), *row)
         for decision in judgement.decisions
@@ -50,12 +49,12 @@ def _rows(trend: SizeTrend, unit: str) -> list[tuple[Cell | str, ...]]:
     label = _cells.variant(trend.label)
     if not trend.crossovers:
         none = Cell("none in range", "muted")
-        return [(label, Cell(size_trend_text(trend), TONES[trend.answer]), none, Cell(formatting.MISSING, "muted"))]
+        return [(label, Cell(trend.text(), TONES[trend.answer]), none, Cell(formatting.MISSING, "muted"))]
     return [(label, _change(trend, one), *_sizes(one, unit)) for one in trend.crossovers]
 
 
 def _change(trend: SizeTrend, crossover: Crossover) -> Cell:
-    return Cell(change_text(trend.label, crossover), "" if is_closed(crossover) else "warn")
+    return Cell(crossover.change_text(trend.label), "" if crossover.is_closed else "warn")
 
 
 def _sizes(crossover: Crossover, unit: str) -> tuple[Cell, Cell]:

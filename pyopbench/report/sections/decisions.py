@@ -7,24 +7,17 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pyopbench.core import formatting
-from pyopbench.judge.findings import StillOpen
-from pyopbench.judge.settling import Settling
-from pyopbench.judge.writable_ports import writable_ports
+from pyopbench.judge.findings import DIFFERS_TEXT, Settling, StillOpen, summary_text
+from pyopbench.judge.ports import writable_ports
+from pyopbench.model import formatting
 from pyopbench.report.charts.gains import gain_chart
 from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Section, Table, Tone, _cells
 from pyopbench.report.sections._places import FIELDS, Places, places_of, unit_of
 from pyopbench.report.sections._required import blocked, blocked_by
-from pyopbench.report.wording.crossovers import fastest_text
-from pyopbench.report.wording.decisions import DIFFERS_TEXT, answer_text, change_text, decision_text, summary_text, why
-from pyopbench.report.wording.gpu_advice import advice_text
-from pyopbench.report.wording.noise import noise_warning
-from pyopbench.report.wording.port import how_to_write
-from pyopbench.report.wording.warnings import warning_text
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
     from pyopbench.judge.decision import Decision, SizeSeconds
+    from pyopbench.judge.judge import Judgement
 
 Rows: TypeAlias = tuple[tuple[Cell | str, ...], ...]
 
@@ -64,10 +57,10 @@ def cells_of(decision: Decision, places: Places) -> tuple[Cell, ...]:
 
 
 def _head(judgement: Judgement) -> tuple[Block, ...]:
-    warnings = tuple(Paragraph(f"Warning: {warning_text(warning)}", "warn") for warning in judgement.run.warnings)
+    warnings = tuple(Paragraph(f"Warning: {warning.text()}", "warn") for warning in judgement.run.warnings)
     if not judgement.decisions:
         return (
-            Paragraph("There is no decision, because no variant was measured beside the callback.", "warn"),
+            Paragraph("There is no decision, because no variant was measured alongside the callback.", "warn"),
             *warnings,
         )
     what = blocked(judgement)
@@ -87,7 +80,7 @@ def of_noise(judgement: Judgement) -> Paragraph | None:
     """Return what noise leaves open, beside what it does not; None where it leaves nothing open."""
     if not judgement.disturbance.too_noisy:
         return None
-    warning = noise_warning(judgement.disturbance)
+    warning = judgement.disturbance.warning_text()
     total, left = len(judgement.decisions), sum(decision.action == OPEN for decision in judgement.decisions)
     made = formatting.count(total, "decision")
     if left:
@@ -118,19 +111,19 @@ def _over_places(decisions: Sequence[Decision]) -> Cell:
         return Cell(formatting.MISSING, "muted")
     answers = Counter(one.answer for one in decisions)
     if len(answers) > 1:
-        told = formatting.listing([f"{answer_text(answer)} in {n}" for answer, n in answers.most_common()])
+        told = formatting.listing([f"{answer.text()} in {n}" for answer, n in answers.most_common()])
         return Cell("depends", "warn", f"{told} of {len(decisions)} settings")
-    differing = [one for one in decisions if decision_text(one) == DIFFERS_TEXT]
+    differing = [one for one in decisions if one.answer_text() == DIFFERS_TEXT]
     if differing:
         return Cell(DIFFERS_TEXT, "warn", "the section on machines has the answer of each kind")
     least = min(decisions, key=lambda one: (one.saved_low or 0.0, one.saved or 0.0))
     if least.choice is None:
-        return Cell(answer_text(least.answer), TONES[least.action])
+        return Cell(least.answer.text(), TONES[least.action])
     settings = f" or more in {len(decisions)} settings" if len(decisions) > 1 else ""
     by_size = ", differs by size" if any(len(one.ranges) > 1 for one in decisions) else ""
     saved = f"saves {formatting.saved_at_least(least.saved, least.saved_low)}{settings}{by_size}"
     provisional = ", provisional" if any(one.is_provisional for one in decisions) else ""
-    return Cell(answer_text(least.answer), TONES[least.action], f"{saved}{provisional}", number=least.saved)
+    return Cell(least.answer.text(), TONES[least.action], f"{saved}{provisional}", number=least.saved)
 
 
 def _confidence(decisions: Sequence[Decision]) -> Cell:
@@ -153,7 +146,7 @@ def _gains(judgement: Judgement, places: Places) -> Sequence[Block]:
     rows: list[dict[str, Any]] = [
         {
             **{name: getattr(one, name) for name in ("op", "use", "action", "saved")},
-            "answer": answer_text(one.answer),
+            "answer": one.answer.text(),
             "panel": " · ".join(place_of(one, places)),
             "low": math.nan if one.saved_low is None else one.saved_low,
             "high": math.nan if one.saved_high is None else one.saved_high,
@@ -171,7 +164,7 @@ def _surest(decisions: Sequence[Decision]) -> str:
         return "None is certain to save time."
     best = max(sure, key=lambda one: one.saved_low or 0.0)
     saved = formatting.saved_at_least(best.saved, best.saved_low)
-    return f"The largest certain saving is {saved}: {best.op} for {best.use}, {answer_text(best.answer)}."
+    return f"The largest certain saving is {saved}: {best.op} for {best.use}, {best.answer.text()}."
 
 
 def _page(judgement: Judgement, op: str, decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
@@ -190,21 +183,19 @@ def _page(judgement: Judgement, op: str, decisions: Sequence[Decision], places: 
 
 def _as_source(judgement: Judgement, op: str) -> Sequence[Block]:
     """Return how to have the answers as source, where they are ports of an own op's body."""
-    return tuple(Paragraph(how_to_write(port)) for port in writable_ports(judgement) if port.op == op)
+    return tuple(Paragraph(port.how_to_write()) for port in writable_ports(judgement) if port.op == op)
 
 
 def _crossovers(decisions: Sequence[Decision], places: Places, unit: str) -> Sequence[Block]:
     found = [(one, crossover) for one in decisions for crossover in one.crossovers]
-    rows: Rows = tuple((one.use, *cells_of(one, places), fastest_text(crossover, unit)) for one, crossover in found)
+    rows: Rows = tuple((one.use, *cells_of(one, places), crossover.text(unit)) for one, crossover in found)
     return _details(("what changes",), rows, f"{decisions[0].op}: where the fastest variant changes", places)
 
 
 def _changes(decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
     """Return what would change each answer; what would settle an undecided one is part of its reason."""
     found = [(one, flip) for one in decisions for flip in one.would_change if flip != _settled_by(one)]
-    rows: Rows = tuple(
-        (one.use, *cells_of(one, places), answer_text(one.answer), change_text(flip)) for one, flip in found
-    )
+    rows: Rows = tuple((one.use, *cells_of(one, places), one.answer.text(), flip.text()) for one, flip in found)
     return _details(
         ("answer", "what would change it"), rows, f"{decisions[0].op}: what would change the answer", places
     )
@@ -217,7 +208,7 @@ def _settled_by(decision: Decision) -> Settling | None:
 def _copies(judgement: Judgement, decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
     """Return what each answer means where data live on a device, where copies were counted."""
     rows: Rows = tuple(
-        (one.use, *cells_of(one, places), answer_text(one.answer), " ".join(map(advice_text, one.copies)))
+        (one.use, *cells_of(one, places), one.answer.text(), " ".join(advice.text() for advice in one.copies))
         for one in decisions
         if one.copies
     )
@@ -239,10 +230,10 @@ def _evidence(op: str, decisions: Sequence[Decision], places: Places) -> Table:
         (
             decision.use,
             *cells_of(decision, places),
-            Cell(decision_text(decision), TONES[decision.action]),
+            Cell(decision.answer_text(), TONES[decision.action]),
             _cells.saved(decision.saved, decision.saved_low),
             _one_op(decision),
-            why(decision),
+            decision.why(),
         )
         for decision in decisions
     )
@@ -272,7 +263,7 @@ def _by_size(decisions: Sequence[Decision], places: Places, unit: str) -> Sequen
             decision.use,
             *cells_of(decision, places),
             Cell(formatting.sized(part.low, unit, part.high), number=part.low),
-            answer_text(part.answer),
+            part.answer.text(),
             _cells.saved(part.saved, part.saved_low),
         )
         for decision in decisions

@@ -7,11 +7,14 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyopbench.core import formatting
+import msgspec
+
+from pyopbench.model import formatting
 from pyopbench.report.sections import Block, Cell, Code, Paragraph, Section, Table
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
+    from pyopbench.store.lines import LaunchLine
 
 Facts = dict[str, Any]
 
@@ -24,7 +27,7 @@ def build(judgement: Judgement) -> Sequence[Block]:
     return (
         *brief(judgement),
         _facts("Environment", run.environment),
-        _facts("Settings", run.settings),
+        _facts("Settings", msgspec.to_builtins(run.settings)),
         *_launches(run.launches),
     )
 
@@ -70,15 +73,15 @@ def _shown(key: str, value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
-def _launches(launches: Sequence[Mapping[str, Any]]) -> Sequence[Block]:
+def _launches(launches: Sequence[LaunchLine]) -> Sequence[Block]:
     """Return how many launches there were, and what differed between them."""
     if not launches:
         return (Paragraph("No launch is recorded.", "warn"),)
-    facts = [flat(launch["environment"]) for launch in launches]
+    facts = [flat(launch.environment) for launch in launches]
     keys = sorted({key for fact in facts for key in fact})
     varying = [key for key in keys if len({json.dumps(fact.get(key), sort_keys=True) for fact in facts}) > 1]
     rows = tuple(
-        (_cell("launch", launch.get("launch")), *(_cell(key, fact.get(key)) for key in varying))
+        (_cell("launch", launch.launch), *(_cell(key, fact.get(key)) for key in varying))
         for launch, fact in zip(launches, facts, strict=True)
     )
     versions = sorted({str(fact["tensorflow"]) for fact in facts if "tensorflow" in fact})

@@ -6,14 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from pyopbench.core import formatting
-from pyopbench.judge.holes import Reason, Status, cases_by_reason, holes_of, rank
+from pyopbench.judge.latencies import Reason, Status, cases_by_reason, holes_of, rank
+from pyopbench.model import formatting
 from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Section, Table, Tone, _cells
 from pyopbench.report.sections._places import parsed
-from pyopbench.report.wording.holes import hole_text, reason_text
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
 
 Pattern: TypeAlias = tuple[frozenset[str], ...]
 
@@ -57,7 +56,7 @@ def brief(judgement: Judgement) -> Sequence[Block]:
     found = holes_of(cases_by_reason(judgement.run, measured_in(judgement)))
     more = len(found) - MOST_BRIEF
     rest = (f"{formatting.count(more, 'more reason')} in the table of report.html",) if more > 0 else ()
-    return (Bullets((*map(hole_text, found[:MOST_BRIEF]), *rest)),) if found else ()
+    return (Bullets((*(hole.text() for hole in found[:MOST_BRIEF]), *rest)),) if found else ()
 
 
 def measured_in(judgement: Judgement) -> set[str]:
@@ -95,7 +94,7 @@ def _row(reason: Reason, cases: Sequence[str], measured: set[str]) -> tuple[Cell
     return (
         Cell(reason.status, TONES.get(reason.status, "warn")),
         _cells.count(len(cases)),
-        formatting.shorten(reason_text(reason), LONGEST_REASON, in_words=True) + note,
+        formatting.shorten(reason.text(), LONGEST_REASON, in_words=True) + note,
         "; ".join(compact(cases)),
     )
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyopbench.core import formatting
 from pyopbench.judge.candidates import USES
+from pyopbench.model import formatting
 from pyopbench.report.charts.latency import Scene, latency_chart
 from pyopbench.report.charts.style import styles
 from pyopbench.report.sections import Block, Chart, Heading, Paragraph, Section, _cells
 from pyopbench.report.sections._places import Places, by_size, ops_of, panels_of, places_of, records, unit_of
-from pyopbench.report.wording.crossovers import fastest_text
 from pyopbench.stats import costs
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
     from pyopbench.report.charts.style import Style
 
 DIRECTION_OF_USE = {use: direction for direction, use in USES.items()}
@@ -25,7 +24,7 @@ def build(judgement: Judgement) -> Sequence[Block]:
     """Return for each op a chart of latency against size and the same numbers as a table."""
     if judgement.latencies.empty:
         return (Paragraph("Nothing was measured.", "warn"),)
-    pinned = styles(judgement.run.catalogue["variants"], judgement.latencies["label"])
+    pinned = styles(judgement.run.catalogue.variants, judgement.latencies["label"])
     places = places_of(judgement)
     intro = Paragraph(
         "Mean time per call over launches, with its 95% interval; lower is faster, both axes are logarithmic. The "
@@ -56,7 +55,7 @@ def _op(judgement: Judgement, op: str, places: Places, pinned: Mapping[str, Styl
     drawn = [row for row in rows if not row["too_noisy"]]
     spec = latency_chart([_chart_row(row) for row in drawn], pinned, scene, _crossings(judgement, op, places))
     caption = f"{op}: time per call{_where(rows)} (95% interval) by {unit}"
-    summary = str(judgement.run.catalogue["ops"].get(op, {}).get("summary", ""))
+    summary = judgement.run.catalogue.op(op).summary
     described = (Paragraph(summary),) if summary else ()
     return (
         Heading(op, of_op=True),
@@ -72,7 +71,7 @@ def _crossings(judgement: Judgement, op: str, places: Places) -> list[dict[str, 
         {
             "panel": places.panel({**vars(decision), "direction": DIRECTION_OF_USE[decision.use]}),
             "size": crossover.size,
-            "told": fastest_text(crossover, unit_of(judgement, op)),
+            "told": crossover.text(unit_of(judgement, op)),
         }
         for decision in judgement.decisions
         if decision.op == op

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyopbench.core import formatting
-from pyopbench.core.model import Case
-from pyopbench.judge.bounded_cases import may_have_bound
-from pyopbench.judge.roofline import Bound, Limits, bounded_rows, nearest
+from pyopbench.judge.latencies import may_have_bound
+from pyopbench.judge.roofline import BRIEF, Bound, Limits, beyond_text, bounded_rows, nearest
+from pyopbench.model import formatting
+from pyopbench.model.case import Case
 from pyopbench.report.charts.latency import Scene
 from pyopbench.report.charts.roofline import LEAST_SHARE, share_chart
 from pyopbench.report.charts.style import styles
 from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Section, Table, Tone, _cells
 from pyopbench.report.sections._places import Places, by_size, panels_of, places_of, unit_of
-from pyopbench.report.wording.roofline import BRIEF, beyond_text
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
     from pyopbench.report.charts.style import Style
+    from pyopbench.store.lines import LimitsLine
 
 ENOUGH_SHARE = 0.8
 """From here on a perfect variant could save a fifth of the time at most."""
@@ -54,18 +54,14 @@ def build(judgement: Judgement) -> Sequence[Block]:
     for bound in judgement.bounds:
         by_op.setdefault(Case.from_id(bound.case).op, []).append(bound)
     named = [*judgement.latencies["label"], *(Case.from_id(bound.case).variant for bound in judgement.bounds)]
-    pinned = styles(judgement.run.catalogue["variants"], named)
+    pinned = styles(judgement.run.catalogue.variants, named)
     pages = (block for op, bounds in by_op.items() for block in _op(judgement, op, bounds, (places, pinned)))
     return (*blocks, *_without(judgement), _nearest(judgement, by_op, places), *pages)
 
 
-def _why_none(lines: Sequence[Mapping[str, Any]]) -> str:
-    if not lines:
-        return (
-            "This run has no limits of the machine, because an older pyopbench made it, so how much faster the best "
-            "variant could become is unknown."
-        )
-    return f"The limits of the machine could not be measured: {lines[0]['reason']}"
+def _why_none(lines: Sequence[LimitsLine]) -> str:
+    reason = lines[0].reason if lines else "the run ended before that"
+    return f"The limits of the machine could not be measured: {reason}"
 
 
 def _intro(limits: Limits) -> str:
@@ -77,7 +73,7 @@ def _intro(limits: Limits) -> str:
 
 
 def _failed(judgement: Judgement) -> Sequence[Block]:
-    reasons = [line["reason"] for line in judgement.run.limits if line["reason"]]
+    reasons = [line.reason for line in judgement.run.limits if line.reason]
     if not reasons:
         return ()
     count = formatting.count(len(reasons), "launch", "launches")

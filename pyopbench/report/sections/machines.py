@@ -6,16 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pyopbench.core import formatting
-from pyopbench.judge.machines import MachineAnswers, kinds_in, kinds_of
+from pyopbench.judge.machines import MachineAnswers, kinds_in, kinds_of, summary_text
+from pyopbench.model import formatting
 from pyopbench.report.sections import Block, Cell, Paragraph, Section, Table, _cells
 from pyopbench.report.sections._places import FIELDS, Places, places_of
 from pyopbench.report.sections.decisions import TONES
-from pyopbench.report.wording.decisions import answer_text
-from pyopbench.report.wording.machines import heterogeneity_text, summary_text
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
 
 
 def build(judgement: Judgement) -> Sequence[Block]:
@@ -50,7 +48,7 @@ def _by_kind(judgement: Judgement, places: Places) -> Table:
             *_cells_of(one, places),
             Cell(kind.machine),
             _cells.count(kind.machines),
-            Cell(answer_text(kind.answer), TONES[kind.action]),
+            Cell(kind.answer.text(), TONES[kind.action]),
             _cells.saved(kind.saved, kind.saved_low) if kind.choice else formatting.MISSING,
         )
         for one in judgement.machines
@@ -67,7 +65,7 @@ def _differences(judgement: Judgement, places: Places) -> Table:
             one.label or formatting.MISSING,
             _cells.count(one.machines),
             _cells.percent(one.i_squared),
-            heterogeneity_text(one),
+            one.text(),
         )
         for one in judgement.machines
     )

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from pyopbench.core import formatting
+from pyopbench.model import formatting
 from pyopbench.report.sections import Block, Paragraph, Section, Table, _cells
 from pyopbench.report.sections._places import places_of, records
 from pyopbench.stats import costs
-from pyopbench.stats.looks import Looks
+from pyopbench.stats.corrections import Looks
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
-    from pyopbench.results.mix_file import Calls
+    from pyopbench.judge.judge import Judgement
+    from pyopbench.store.mix_file import Calls
 
 OWN_TOOL = "pyopbench"
 FLOOR_OP = "identity"
@@ -63,8 +63,8 @@ def _judged(judgement: Judgement) -> tuple[Paragraph, ...]:
     if judgement.mix is not None:
         calls = [f"{formatting.number(weight)} of {_called(key)}" for key, weight in _sorted(judgement.mix)]
         mix = f"calls are mixed as you gave them ({', '.join(calls)})"
-    looks = Looks.of(judgement.run.settings, len(judgement.run.looks))
-    against = "what each is paired with" if judgement.run.settings.get("pairs") else judgement.baseline
+    looks = Looks.of(len(judgement.run.looks))
+    against = "what each is paired with" if judgement.run.settings.pairs else judgement.baseline
     return (
         Paragraph(
             "Each launch gives one number per case, and only launches count as independent. Intervals are t intervals "
@@ -74,9 +74,9 @@ def _judged(judgement: Judgement) -> tuple[Paragraph, ...]:
         ),
         Paragraph(
             f"{formatting.count(len(judgement.verdicts), 'verdict')} against {against} are corrected together (Holm), "
-            f"and for {formatting.count(looks.planned, 'look')} at the data (Bonferroni): the chance of any false "
-            f"verdict is at most 5%. Faster or slower means a difference of clearly more than {effect}, equivalent "
-            "clearly less; anything else is unresolved."
+            f"and for {formatting.count(looks.planned, 'analysis', 'analyses')} of the data (Bonferroni): the chance "
+            "of any false verdict is at most 5%. Faster or slower means a difference of clearly more than "
+            f"{effect}, equivalent clearly less; anything else is unresolved."
         ),
         Paragraph(
             f"In a decision {mix}. The answer is the variant that takes the least work among those within {effect} of "
@@ -128,7 +128,11 @@ def _floor(judgement: Judgement) -> Sequence[Block]:
     """Return what it costs to cross each bridge with an op that does nothing."""
     rows = [row for row in records(judgement, FLOOR_OP) if row["direction"] == "forward"]
     if not rows:
-        return (Paragraph(f"The cost of an empty callback was not measured; add the op `{FLOOR_OP}` to see it."),)
+        return (
+            Paragraph(
+                f"The bridge baseline was not measured; add the op `{FLOOR_OP}` to see what an empty callback costs."
+            ),
+        )
     smallest = min(row["size"] for row in rows)
     places = places_of(judgement)
     lines = tuple(
@@ -140,7 +144,8 @@ def _floor(judgement: Judgement) -> Sequence[Block]:
         for row in sorted(rows, key=lambda row: (row["label"], *places.of(row)))
         if row["size"] == smallest
     )
-    caption = f"Cost of a callback that does nothing: {FLOOR_OP}, forward, {formatting.sized(smallest, 'elements')}"
+    where = f"{FLOOR_OP}, forward, {formatting.sized(smallest, 'elements')}"
+    caption = f"Bridge baseline, the cost of a callback that does nothing: {where}"
     return (Table(("variant", *places.varying, "time per call (95% interval)"), lines, caption),)
 
 

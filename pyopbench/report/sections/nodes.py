@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from pyopbench.core import formatting
+from pyopbench.model import formatting
 from pyopbench.report.sections import Block, Cell, Heading, Paragraph, Section, Table, _cells
 from pyopbench.report.sections._places import Places, ops_of, places_of, records, unit_of
-from pyopbench.stats import costs, estimate, slopes
-from pyopbench.stats.surcharges import Surcharge, surcharges
+from pyopbench.stats import costs, estimate, node_graphs
+from pyopbench.stats.node_graphs import Surcharge, surcharges
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
 
 MEANING = (
     "The cost of one op inside a graph: the time of a graph with several copies less that of an empty function, per "
@@ -32,7 +32,7 @@ def build(judgement: Judgement) -> Sequence[Block]:
         return ()
     frame = judgement.run.frame
     found = surcharges(frame, estimate.UNIT)
-    lines = {str(case): found for case, found in slopes.lines(frame, estimate.UNIT).groupby("case")}
+    lines = {str(case): found for case, found in node_graphs.lines(frame, estimate.UNIT).groupby("case")}
     places = Places(tuple(field for field in places_of(judgement).varying if field != "mode"))
     columns = ("direction", *places.varying, "variant", "size", "one op", "the first", "each further", "copies", SLOPE)
     blocks: list[Block] = []
@@ -48,7 +48,7 @@ def _row(
     judgement: Judgement, row: Mapping[str, Any], surcharge: Surcharge | None, lines: pd.DataFrame, places: Places
 ) -> tuple[Cell | str, ...]:
     copies = sorted({int(number) for numbers in lines["copies"] for number in numbers})
-    is_line = len(copies) >= slopes.LEAST_POINTS
+    is_line = len(copies) >= node_graphs.LEAST_POINTS
     slope = estimate.Estimate.of(lines["slope"].dropna()) if is_line else None
     return (
         _cells.direction(row["direction"]),

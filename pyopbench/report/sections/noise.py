@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pyopbench.core import formatting
 from pyopbench.judge.noise import FAR_DEVIATIONS
+from pyopbench.model import formatting
 from pyopbench.report.sections import Block, Cell, Paragraph, Section, Table, _cells
-from pyopbench.report.wording.noise import noise_warning, spread_text
-from pyopbench.report.wording.twins import twins_text
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
     from pyopbench.judge.noise import Disturbance, LaunchNoise
 
 MOST_ROWS = 12
@@ -29,7 +27,7 @@ def build(judgement: Judgement) -> Sequence[Block]:
     if judgement.run.cannot:  # other tools do not record what else went on
         return ()
     spread = Paragraph(_spread(disturbance), "warn" if disturbance.too_noisy else "")
-    said = twins_text(judgement.twins)
+    said = judgement.twins.text()
     told = (spread, *((Paragraph(said, "warn" if judgement.twins.told_apart else ""),) if said else ()))
     if not disturbance.launches:
         return told
@@ -39,10 +37,10 @@ def build(judgement: Judgement) -> Sequence[Block]:
 
 def _spread(disturbance: Disturbance) -> str:
     if disturbance.too_noisy:
-        return noise_warning(disturbance)
+        return disturbance.warning_text()
     if disturbance.smallest_effect is None:
         return "How much launches differ is unknown, because no comparison has two of them."
-    told = f"{spread_text(disturbance)} The minimum effect is {formatting.percent(disturbance.minimum_effect)}."
+    told = f"{disturbance.spread_text()} The minimum effect is {formatting.percent(disturbance.minimum_effect)}."
     if disturbance.smallest_effect <= disturbance.minimum_effect:
         return told
     return f"{told} Every verdict is resolved all the same."

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pyopbench.core.arrangement import STEP_ELEMENTS
 from pyopbench.judge import pipeline as judging
+from pyopbench.judge import pipeline as wording
+from pyopbench.model.arrangement import STEP_ELEMENTS
 from pyopbench.report.charts.pipeline import scaling_chart, throughput_chart
 from pyopbench.report.pipeline import report_of
 from pyopbench.report.sections import Block, Bullets, Chart, Paragraph, Section, Table
-from pyopbench.report.wording import pipeline as wording
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
 
 
 def build(judgement: Judgement) -> Sequence[Block]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyopbench.core import formatting
-from pyopbench.core.places import ROUTES
+from pyopbench.model import formatting
+from pyopbench.model.places import ROUTES
 from pyopbench.report.sections import Block, Bullets, Cell, Heading, Paragraph, Section, Table, _cells
 from pyopbench.report.wording import counted_copies as wording
-from pyopbench.results import counted_copies
-from pyopbench.results.counted_copies import Note, Row
+from pyopbench.store import counted_copies
+from pyopbench.store.counted_copies import Note, Row
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
 
 SIMULATED_INTRO = (
     "Copies between host and device, counted on a simulated GPU whose memory is the host's. This shows what is copied "

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pyopbench.core import formatting
-from pyopbench.core.label import Label
+from pyopbench.judge.requirements import CUBE
+from pyopbench.model import formatting
+from pyopbench.model.label import Label
 from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Section, Table, Tone
 from pyopbench.report.sections._required import barred
-from pyopbench.report.wording.requirements import CUBE
-from pyopbench.results import probes
-from pyopbench.results.probes import Row
+from pyopbench.store import probes
+from pyopbench.store.probes import Row
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
 
 MARKS: dict[str, str] = {"works": "works", "fails": "fails", "silently wrong": "wrong", "does not apply": "–"}
 TONES: dict[str, Tone] = {"works": "good", "fails": "bad", "silently wrong": "bad", "does not apply": "muted"}

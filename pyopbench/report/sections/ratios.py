@@ -6,16 +6,15 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyopbench.core import formatting
+from pyopbench.model import formatting
 from pyopbench.report.charts.latency import Scene, ratio_chart
 from pyopbench.report.charts.style import OUTCOMES
 from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Section, Tone
 from pyopbench.report.sections._places import Places, by_size, panels_of, parsed, places_of, unit_of
-from pyopbench.report.wording.verdicts import unresolved_text
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
     from pyopbench.judge.decision import Verdict
+    from pyopbench.judge.judge import Judgement
 
 TONES: dict[str, Tone] = {"faster": "good", "slower": "bad", "equivalent": "", "unresolved": "warn"}
 
@@ -94,7 +93,7 @@ def _unresolved(op: str, rows: Sequence[dict[str, Any]], places: Places) -> Sequ
 
 def _settling(row: Mapping[str, Any]) -> Cell:
     if row["needed"] is None:
-        return Cell(unresolved_text(row["reason"]))
+        return Cell(row["reason"].text())
     return Cell(f"about {row['needed']:,}, not {row['launches']:,}", number=row["needed"])
 
 

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pyopbench.report.sections import Block, Bullets, Paragraph, Section
-from pyopbench.report.wording.limitations import limitation_text
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
 
 
 def build(judgement: Judgement) -> Sequence[Block]:
@@ -17,7 +16,7 @@ def build(judgement: Judgement) -> Sequence[Block]:
     run = judgement.run
     if not run.cannot:
         return ()
-    sentences = tuple(map(limitation_text, run.cannot))
+    sentences = tuple(limitation.text() for limitation in run.cannot)
     return (Paragraph(f"These are results of {run.tool}. Their limitations:", "warn"), Bullets(sentences))
 
 

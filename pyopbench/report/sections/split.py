@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pyopbench.core import formatting
-from pyopbench.core.model import Case
-from pyopbench.judge.cost_split import CLOSE, PARTS, Split
+from pyopbench.judge.cost_components import CLOSE, PARTS, Split
+from pyopbench.model import formatting
+from pyopbench.model.case import Case
 from pyopbench.report.charts.cost_split import stack_chart
 from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Section, Table, _cells
 from pyopbench.report.sections._places import Places, places_of, unit_of
-from pyopbench.report.wording.body_share import body_share_text
-from pyopbench.report.wording.cost_split import unpredicted_text
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
 
 Rows: TypeAlias = tuple[tuple[Cell | str, ...], ...]
 TITLES = tuple(part.replace("_", " ") for part in PARTS)
@@ -26,7 +24,7 @@ def build(judgement: Judgement) -> Sequence[Block]:
     """Return how well the parts predict the total, and for each op a chart and a table of them."""
     found = judgement.splits
     if not found:
-        return (Paragraph("Not measured in this run (--parts)."),)
+        return (Paragraph("The cost components were not measured in this run (--parts)."),)
     by_op: dict[str, list[Split]] = {}
     for split in found:
         by_op.setdefault(Case.from_id(split.case).op, []).append(split)
@@ -41,10 +39,10 @@ def build(judgement: Judgement) -> Sequence[Block]:
 
 def _intro() -> Paragraph:
     return Paragraph(
-        "The parts of a forward call. Dispatch: calling an empty tf.function. Bridge: what a callback adds for one "
-        "element. Bytes in, bytes out: what many elements add on the way to Python and back. Body: the Python function "
-        "alone. Each was measured separately, so their sum is a prediction; the dashed line at 100% is the measured "
-        "time."
+        "The cost components of a forward call. Dispatch: calling an empty tf.function. Bridge: what a callback adds "
+        "for one element. Bytes in, bytes out: what many elements add on the way to Python and back. Body: the Python "
+        "function alone. Each was measured separately, so their sum is a prediction; the dashed line at 100% is the "
+        "measured time."
     )
 
 
@@ -52,9 +50,9 @@ def _verdict(found: Sequence[Split]) -> Paragraph:
     told = [split for split in found if split.predicted is not None]
     good = sum(split.is_explained for split in told)
     rest = len(found) - len(told)
-    missing = f" For {formatting.count(rest, 'more case')} a part has no number." if rest else ""
+    missing = f" For {formatting.count(rest, 'more case')} a cost component has no number." if rest else ""
     return Paragraph(
-        f"The parts predict the measured total within {formatting.percent(CLOSE)} in {good} of "
+        f"The components predict the measured total within {formatting.percent(CLOSE)} in {good} of "
         f"{formatting.count(len(told), 'case')}.{missing}"
     )
 
@@ -68,11 +66,9 @@ def _unexplained(places: Places, found: Sequence[Split]) -> Sequence[Block]:
     if off:
         rows: Rows = tuple((Case.from_id(split.case).op, *_head(places, split), *_off_by(split)) for split in off)
         columns = (*head, "measured", "predicted", "remainder", "share of measured")
-        blocks.append(Table(columns, rows, "Cases that the parts do not predict", folded=True, headings=len(head)))
+        blocks.append(Table(columns, rows, "Cases that the components do not predict", folded=True, headings=len(head)))
     if dark := [(split, split.reason) for split in found if split.reason is not None]:
-        lines: Rows = tuple(
-            (Case.from_id(one.case).op, *_head(places, one), unpredicted_text(reason)) for one, reason in dark
-        )
+        lines: Rows = tuple((Case.from_id(one.case).op, *_head(places, one), reason.text()) for one, reason in dark)
         blocks.append(Table((*head, "why"), lines, "Cases without a prediction", folded=True, headings=len(head)))
     return blocks
 
@@ -89,7 +85,9 @@ def _share(split: Split) -> float:
 def _op(places: Places, op: str, splits: Sequence[Split], unit: str) -> Sequence[Block]:
     head = _head_columns(places)
     rows = tuple((*_head(places, split), *_amounts(split)) for split in splits)
-    table = Table((*head, *COLUMNS), rows, f"{op}: time per call by part, by {unit}", folded=True, headings=len(head))
+    table = Table(
+        (*head, *COLUMNS), rows, f"{op}: time per call by cost component, by {unit}", folded=True, headings=len(head)
+    )
     drawn = [row for split in splits for row in _bars(places, split)]
     panels = {row["panel"]: row.pop("fields") for row in drawn}
     return (
@@ -102,7 +100,7 @@ def _op(places: Places, op: str, splits: Sequence[Split], unit: str) -> Sequence
 def _body_shares(judgement: Judgement, op: str, places: Places) -> Sequence[Block]:
     """Return what no other callback around the same body can gain, where the body takes most of the time."""
     return tuple(
-        Paragraph(f"{': '.join((*places.of(vars(share)), body_share_text(share)))}.")
+        Paragraph(f"{': '.join((*places.of(vars(share)), share.text()))}.")
         for share in judgement.body_shares
         if share.op == op and share.is_bound
     )
@@ -151,8 +149,9 @@ def _alt(op: str, splits: Sequence[Split]) -> str:
     largest = [max(TITLES, key=dict(zip(TITLES, end.parts.values(), strict=True)).__getitem__) for end in ends]  # type: ignore[arg-type]
     cases = [Case.from_id(end.case) for end in ends]
     return (
-        f"Parts of a call of {op} as shares of the measured time. The largest is {largest[0]} for {cases[0].variant} "
-        f"at {formatting.size(cases[0].size)}, {largest[1]} for {cases[1].variant} at {formatting.size(cases[1].size)}."
+        f"Cost components of a call of {op} as shares of the measured time. The largest is {largest[0]} for "
+        f"{cases[0].variant} at {formatting.size(cases[0].size)}, {largest[1]} for {cases[1].variant} at "
+        f"{formatting.size(cases[1].size)}."
     )
 
 

@@ -11,7 +11,7 @@ from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Section, 
 from pyopbench.report.wording import threads as wording
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
 
 Place: TypeAlias = tuple[str, str, int, str]
 

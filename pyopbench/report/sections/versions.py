@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pyopbench.compare.diff import ComparedCase, Comparison
-from pyopbench.core import formatting
+from pyopbench.judge.comparison.diff import ComparedCase, Comparison, reach_of
+from pyopbench.model import formatting
 from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Table, Tone, VersionsSection, _cells
 from pyopbench.report.sections._places import FIELDS, Places, parsed, varying_in
 from pyopbench.report.sections.decisions import TONES, cells_of
-from pyopbench.report.wording.comparison import reach, summary
-from pyopbench.report.wording.decisions import answer_text
 
 if TYPE_CHECKING:
-    from pyopbench.compare.versions import VersionComparison
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.comparison.versions import VersionComparison
     from pyopbench.judge.decision import Decision
+    from pyopbench.judge.judge import Judgement
 
 OUTCOME_TONES: Mapping[str, Tone] = {"faster": "good", "slower": "bad", "unresolved": "", "equivalent": ""}
 FOUND = ("slower", "faster")
@@ -47,12 +45,12 @@ def _missing(across: VersionComparison) -> tuple[str, ...]:
 
 def _intro(across: VersionComparison) -> str:
     if len(across.versions) == 1:
-        return f"Only TensorFlow {across.shown} was measured, so there is nothing to compare."
+        return f"Only {across.shown} was measured, so there is nothing to compare."
     brought = formatting.listing([f"NumPy {one.numpy} with {one.label}" for one in across.versions if one.numpy])
     return (
-        f"Launches of TensorFlow {formatting.listing(across.labels)} were interleaved in random order, so each version "
+        f"Launches on {formatting.listing(across.labels)} were interleaved in random order, so each side "
         f"is compared with {across.labels[0]} in pairs. The rest of this report is about {across.shown}."
-        f"{f' Each version has its own NumPy: {brought}.' if brought else ''}"
+        f"{f' Each side has its own NumPy: {brought}.' if brought else ''}"
     )
 
 
@@ -66,7 +64,7 @@ def _answers(across: VersionComparison) -> Table:
         one = next(decision for decision in found if decision is not None)
         rows.append((Cell(one.op, op=one.op), one.use, *cells_of(one, places), *map(_answer, found)))
     columns = ("op", "use", *places.varying, *across.labels)
-    return Table(columns, tuple(rows), "What to do, by TensorFlow version", headings=2 + len(places.varying))
+    return Table(columns, tuple(rows), "What to do, by side", headings=2 + len(places.varying))
 
 
 def places_across(across: VersionComparison) -> Places:
@@ -82,11 +80,11 @@ def _answer(decision: Decision | None) -> Cell:
     if decision is None:
         return Cell("not measured", "muted")
     saved = "" if decision.choice is None else f"saves {formatting.saved_at_least(decision.saved, decision.saved_low)}"
-    return Cell(answer_text(decision.answer), TONES[decision.action], saved, number=decision.saved)
+    return Cell(decision.answer.text(), TONES[decision.action], saved, number=decision.saved)
 
 
 def _told(comparison: Comparison) -> str:
-    return f"{summary(comparison)} {reach(comparison)}"
+    return f"{comparison.summary()} {reach_of(comparison).text()}"
 
 
 def _changes(across: VersionComparison, label: str, comparison: Comparison) -> Sequence[Block]:

@@ -6,14 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pyopbench.core import formatting
-from pyopbench.judge.step_savings import Port, Worth
+from pyopbench.judge.program import Port, Worth
+from pyopbench.model import formatting
 from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Section, Table, _cells
 from pyopbench.report.sections._places import FIELDS, Places, places_of
-from pyopbench.report.wording.step_savings import step_text, worth_text
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decide import Judgement
+    from pyopbench.judge.judge import Judgement
 
 COLUMNS = ("share of the step afterwards", "speed-up of the step", "hours saved per million steps")
 
@@ -24,8 +23,8 @@ def build(judgement: Judgement) -> Sequence[Block]:
         return ()
     places = places_of(judgement)
     return (
-        Paragraph(step_text(judgement.step)),
-        Bullets(tuple(worth_text(worth, ", ".join(_head(worth, places))) for worth in judgement.worths)),
+        Paragraph(judgement.step.text()),
+        Bullets(tuple(worth.text(", ".join(_head(worth, places))) for worth in judgement.worths)),
         *_table_and_note(table(judgement, places)),
     )
 

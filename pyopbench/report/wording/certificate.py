@@ -2,72 +2,17 @@
 
 from __future__ import annotations
 
-from pyopbench.core import formatting
-from pyopbench.judge.answer import Answer
-from pyopbench.report.wording.decisions import answer_text
-from pyopbench.results.certificate import Certificate, Decisions, Pairs, Renamed, RunEffect
-from pyopbench.results.promises import (
-    BoundsTooTight,
-    LosesTooMuch,
-    MayBeToldApart,
-    Miss,
-    NotShownEquivalent,
-    SlowdownMissed,
-    ToldApart,
-    TooCostly,
-    TooManyRenamed,
-    Undone,
-)
+from pyopbench.judge.findings import Answer
+from pyopbench.model import formatting
+from pyopbench.store.certificate import Certificate, Renamed, RunEffect
 
 AFTER_MISSES = "stop other work and certify again; until then, each report on this machine says what was missed"
 """What to do about promises that were not kept."""
 
 
-def miss_text(miss: Miss) -> str:
-    """Return what was found, and what is promised."""
-    match miss:
-        case ToldApart(pairs, most):
-            return f"{_told_apart(pairs)}, {formatting.percent(pairs.share)}; {_at_most(most)}"
-        case MayBeToldApart(pairs, most):
-            return f"{_told_apart(pairs)}: up to {formatting.percent(pairs.bound)}; {_at_most(most)}"
-        case NotShownEquivalent(pairs, least):
-            found = f"{pairs.equivalent} of {formatting.count(pairs.pairs, 'identical pair')} were found equivalent"
-            return f"{found}, {formatting.percent(pairs.equivalent_share)}; {_at_least(least)}"
-        case SlowdownMissed(pairs, least):
-            found = f"{pairs.hits} of {pairs.pairs} slowdowns by {pairs.percent}% were found"
-            return f"{found}, {formatting.percent(pairs.share)}; {_at_least(least)}"
-        case TooCostly(overhead, most):
-            call = formatting.seconds(overhead.known_seconds)
-            return f"timing adds {formatting.percent(overhead.share)} to a call of {call}; {_at_most(most)}"
-        case TooManyRenamed(decisions, most):
-            return f"{renamed_text(decisions)}; {_at_most(most)}"
-        case LosesTooMuch(decisions, most_mean, most):
-            promised = f"{formatting.percent(most_mean)} and {formatting.percent(most)}"
-            return f"answers cost {loss_text(decisions)}; promised: at most {promised}"
-        case BoundsTooTight(decisions):
-            beyond = formatting.count(decisions.unbounded, "answer")
-            return f"{beyond} cost more than the run's own bound, judged by the other runs; promised: none"
-        case Undone(runs):
-            return f"there was no time left for {formatting.listing(runs)}"
-
-
-def renamed_text(decisions: Decisions) -> str:
-    """Return how many decisions have answers that differ."""
-    return f"{len(decisions.renamed)} of {formatting.count(decisions.decisions, 'decision')} changed from run to run"
-
-
-def loss_text(decisions: Decisions) -> str:
-    """Return what answers cost more than the best, on average and at the most."""
-    mean, worst = formatting.percent(decisions.mean_loss), decisions.worst
-    if worst is None:
-        return f"{mean} of the callback's time on average"
-    where = f"{worst.op}, {worst.use}"
-    return f"{mean} of the callback's time on average, at most {formatting.percent(worst.share)} ({where})"
-
-
 def renaming_text(renamed: Renamed) -> str:
     """Return a decision with the answer of each run."""
-    answers = [answer_text(Answer(one.action, one.label)) for one in renamed.answers]  # type: ignore[arg-type]
+    answers = [Answer(one.action, one.label).text() for one in renamed.answers]  # type: ignore[arg-type]
     return f"{renamed.op}, {renamed.use}: {', then '.join(answers)}"
 
 
@@ -99,15 +44,3 @@ def made_text(certificate: Certificate) -> str:
         "compared with copies of themselves, and callbacks with copies slowed down by a known amount. A difference "
         f"counts from {formatting.percent(certificate.minimum_effect)} of the callback's time. {repeated}."
     )
-
-
-def _told_apart(pairs: Pairs) -> str:
-    return f"{pairs.hits} of {formatting.count(pairs.pairs, 'identical pair')} were found different"
-
-
-def _at_most(most: float) -> str:
-    return f"promised: at most {formatting.percent(most)}"
-
-
-def _at_least(least: float) -> str:
-    return f"promised: at least {formatting.percent(least)}"

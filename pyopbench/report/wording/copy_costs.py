@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pyopbench.core import formatting
+from pyopbench.model import formatting
 from pyopbench.report.sections import Cell, _cells
-from pyopbench.results.copy_costs import CopyCost, GpuCopyCost, costs, gpu_costs, overwriting
+from pyopbench.store.copy_costs import CopyCost, GpuCopyCost, costs, gpu_costs, overwriting
 
 COLUMNS = ("bridge", "mode", "array", "memory", "one element", "MB/s")
 GPU_COLUMNS = ("direction", "way", "host memory")

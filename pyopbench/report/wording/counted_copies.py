@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pyopbench.core import formatting
-from pyopbench.core.places import UNPINNED
-from pyopbench.results.counted_copies import CopiesAtPlace, Excess, Note, RemedySaving, Row, excess
+from pyopbench.model import formatting
+from pyopbench.model.places import UNPINNED
+from pyopbench.store.counted_copies import CopiesAtPlace, Excess, Note, RemedySaving, Row, excess
 
 MODE_WORDS = {"call": "in a tf.function", "eager": "eager"}
 MARKS: dict[Excess, str] = {"both_ways": "*", "one_way": "+"}

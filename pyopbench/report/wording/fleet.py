@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from pyopbench.core import formatting
-from pyopbench.results.fleet_findings import FleetEvent, HostProblem, OddHost
+from pyopbench.model import formatting
+from pyopbench.store.fleet_findings import FleetEvent, HostProblem, OddHost
 
 LONGEST_TOLD = 200
 """Characters of what a host said that stand in a line."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from pyopbench.core import formatting
-from pyopbench.report.wording.stopping import progress_text
+from pyopbench.model import formatting
 
 if TYPE_CHECKING:
-    from pyopbench.judge.stopping import Look
+    pass
 
 PLANNING = "planning: starting TensorFlow, compiling kernels, trying ports"
 """What takes a while before anything is measured, and longest the first time."""
@@ -59,10 +58,10 @@ def sampling_text(sampling_seconds: float, seconds: float) -> str:
     return f"{formatting.percent(round(share, 2))} of {formatting.duration(seconds)} of measuring was sampling"
 
 
-def installing_text(versions: Sequence[str], gigabytes_each: float) -> str:
-    """Return which versions of TensorFlow are going to be installed, and how much of the disk they take."""
-    size = disk_text(len(versions), gigabytes_each)
-    return f"installing TensorFlow {formatting.listing(versions)} into the cache: about {size}"
+def installing_text(environments: Sequence[str], gigabytes_each: float) -> str:
+    """Return which environments are going to be installed, and how much of the disk they take."""
+    size = disk_text(len(environments), gigabytes_each)
+    return f"installing {formatting.listing(environments)} into the cache: about {size}"
 
 
 def disk_text(versions: int, gigabytes_each: float) -> str:
@@ -76,24 +75,18 @@ def planned_text(cases: int, skips: int, folder: str) -> str:
 
 
 def planned_together_text(cases: Sequence[int], skips: int, control: int, folder: str) -> str:
-    """Return what was planned of several revisions and of their control, and where it goes.
+    """Return what was planned of several sides and of their control, and where it goes.
 
     Args:
-        cases: of each revision.
+        cases: of each side.
         skips: what is not supported of any, at the most.
         control: cases that are measured twice of the first.
         folder: of all.
     """
     least, most = min(cases), max(cases)
     each = f"{most:,} cases each" if least == most else f"{least:,} to {most:,} cases"
-    revisions = formatting.count(len(cases), "revision")
-    return f"{revisions} of {each}, {skips:,} not supported, and a control of {control:,}; results in {folder}"
-
-
-def look_text(look: Look) -> str:
-    """Return what a look at the data shows, and whether it is measured on."""
-    further = f"measuring {formatting.count(len(look.open), 'case')} further" if look.open else "done"
-    return f"{progress_text(look)}; {further}"
+    sides = formatting.count(len(cases), "side")
+    return f"{sides} of {each}, {skips:,} not supported, and a control of {control:,}; results in {folder}"
 
 
 def compared_text(launches: int, resolved: int, compared: int) -> str:

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from pyopbench.core import formatting
-from pyopbench.core.model import Case
 from pyopbench.judge.concurrency import Measured, ThreadedCalls
+from pyopbench.model import formatting
+from pyopbench.model.case import Case
 from pyopbench.report.sections import Cell, _cells
 
 COLUMNS = ("variant", "threads", "calls/s", "interval", "times callback", "median", "95%", "99%")

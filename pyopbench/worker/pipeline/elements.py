@@ -11,16 +11,14 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.catalogue.arrays import as_array, as_given, byte_count
-from pyopbench.catalogue.batched.examples import examples_of
-from pyopbench.catalogue.gradients import as_tuple
-from pyopbench.catalogue.load import load_op, make_inputs
-from pyopbench.core.errors import Unsupported, WrongResult
-from pyopbench.core.model import NO_GRADIENT, Case
-from pyopbench.core.op import Op
-from pyopbench.prepare.batched_forms import BatchedForm, batched_form_on
-from pyopbench.prepare.checks import require_equal
-from pyopbench.prepare.reference import Reference
+from pyopbench.model.case import NO_GRADIENT, Case
+from pyopbench.model.errors import Unsupported, WrongResult
+from pyopbench.model.op import Op
+from pyopbench.ops.batched.examples import examples_of
+from pyopbench.ops.load import load_op, make_inputs
+from pyopbench.ports.arrays import as_array, as_given, as_tuple, byte_count
+from pyopbench.worker.prepare.batched_forms import BatchedForm, batched_form_on
+from pyopbench.worker.prepare.checks import Reference, require_equal
 
 MOST_ELEMENTS, FEWEST_ELEMENTS = 64, 4
 MOST_BYTES = 64 << 20

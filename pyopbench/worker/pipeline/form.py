@@ -5,16 +5,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import tensorflow as tf
 
-from pyopbench.core.arrangement import AUTOTUNE, Arrangement
-from pyopbench.prepare.batched_forms import BatchedForm
+from pyopbench.model.arrangement import AUTOTUNE, Arrangement
+from pyopbench.model.errors import Unsupported
+from pyopbench.model.op import Body
+from pyopbench.ops.load import load_variant, load_variants
+from pyopbench.ops.own.explain import explain
+from pyopbench.ports.arrays import as_tuple
 from pyopbench.worker.pipeline.elements import Elements
 from pyopbench.worker.pipeline.process_pool import PoolBroken, ProcessPool
+from pyopbench.worker.plan import why_not
+from pyopbench.worker.prepare.batched_forms import BatchedForm
+from pyopbench.worker.prepare.segments import wrap
 
 
 @dataclass(frozen=True)
@@ -110,21 +118,6 @@ Build = Callable[[PipelineContext], tf.data.Dataset]
 """Returns elements without end, as `(numbers, *outputs)`: one by one, or in batches of `Arrangement.batch`."""
 
 
-@dataclass(frozen=True)
-class Form:
-    """A way of arranging a body in a pipeline.
-
-    Attributes:
-        name: the name of the file.
-        summary: one line for people.
-        arrange: yields each arrangement with what builds it, or with the reason why there is none.
-    """
-
-    name: str
-    summary: str
-    arrange: Callable[[PipelineContext], Iterator[tuple[Arrangement, Build | str]]]
-
-
 def calls_of(parallel: int) -> int | None:
     """Return what `num_parallel_calls` takes: None for calls one after another."""
     if parallel == AUTOTUNE:
@@ -144,3 +137,123 @@ def mapped(
     calls = calls_of(arrangement.parallel)
     deterministic = None if calls is None else settings.deterministic
     return source.map(numbered, num_parallel_calls=calls, deterministic=deterministic)
+
+
+MOST_BATCH_SECONDS = 0.25
+"""A batch that takes longer than that would leave no time for anything else; so slow a body gains nothing by it."""
+
+USUAL_BATCH = 32
+
+
+def why_no_batch(elements: Elements, batch: int) -> str | None:
+    """Return why there is no batch of so many elements, or None."""
+    if not elements.stacks:
+        return "outputs of different shapes cannot be put into a batch"
+    seconds = batch * elements.body_seconds
+    if seconds > MOST_BATCH_SECONDS and batch > 1:
+        return f"a batch of {batch} would take {seconds:.1f} s; left out from {MOST_BATCH_SECONDS:g} s on"
+    return None
+
+
+def usual_batch(settings: PipelineSettings) -> int:
+    """Return the one size of a batch for what gains by the first few dozen elements, and by more no longer."""
+    return USUAL_BATCH if USUAL_BATCH in settings.batch else settings.batch[-1]
+
+
+def size_effort(batch: int) -> float:
+    """Return what a larger batch counts for beside the effort: of two that are as good, the smaller takes less memory.
+
+    Less than any difference between forms: 0.08 for 256 elements.
+    """
+    return 0.01 * math.log2(batch)
+
+
+def in_batched_form(context: PipelineContext, arrangement: Arrangement, names: Sequence[str]) -> tf.data.Dataset:
+    """Return batches that go through a batched form of the op: the first of some that is right.
+
+    Args:
+        context: of the worker.
+        arrangement: says how many elements a batch has.
+        names: of `catalogue.batched.forms`, the preferred one first.
+
+    Raises:
+        Unsupported: none of them agrees with the body; with the reason of the last.
+    """
+    call = _first_right(context, names)
+    return in_batches(context, arrangement, lambda *columns: context.elements.shaped(call(*columns), arrangement.batch))
+
+
+def _first_right(context: PipelineContext, names: Sequence[str]) -> Body:
+    """Return the first batched form that is right, and build none after it: that may take seconds."""
+    form = None
+    for name in names:
+        form = context.batched_form(name)
+        if form.call is not None:
+            return form.call
+    assert form is not None
+    raise Unsupported(f"the batched form {form.name} is not right: {form.reason}")
+
+
+def in_batches(
+    context: PipelineContext, arrangement: Arrangement, work: Callable[..., tuple[Any, ...]]
+) -> tf.data.Dataset:
+    """Return batches that go through a function of tensors."""
+    batches = context.elements.source().batch(arrangement.batch, drop_remainder=True)
+    return mapped(batches, work, arrangement, context.settings)
+
+
+def function_of(elements: Elements, name: str) -> Callable[..., tuple[Any, ...]]:
+    """Return a variant as a function of the tensors of one element, compiled as the variant says.
+
+    Raises:
+        Unsupported: the variant does not exist for the op; with the reason.
+    """
+    variant = load_variant(name)
+    case = replace(elements.case, variant=name)
+    reason = why_not(elements.op, variant, case)
+    if reason:
+        raise Unsupported(reason)
+    function = wrap(variant.build(elements.op, case), variant, "call")
+
+    def called(*inputs: Any) -> tuple[Any, ...]:
+        try:
+            return as_tuple(function(*inputs))
+        except Exception as error:
+            if not variant.is_attempt_for(elements.op):
+                raise
+            raise Unsupported(explain(error, elements.op)) from error
+
+    return called
+
+
+def in_map(context: PipelineContext, name: str, arrangement: Arrangement) -> tf.data.Dataset:
+    """Return the elements with a variant in `map`, each for itself."""
+    elements = context.elements
+    function = function_of(elements, name)
+
+    def work(*inputs: Any) -> tuple[Any, ...]:
+        return elements.shaped(function(*inputs))
+
+    return mapped(elements.source(), work, arrangement, context.settings)
+
+
+def is_attempt(elements: Elements, name: str) -> bool:
+    """Did nobody write this variant for the op?"""
+    return load_variant(name).is_attempt_for(elements.op)
+
+
+def variants_for(elements: Elements, kind: str) -> Sequence[tuple[str, float, str | None]]:
+    """Return the variants of a kind that a run would measure for the op: name, effort, and why not, if not.
+
+    Args:
+        elements: for their op, size and dtype.
+        kind: `callback` or `port`.
+    """
+    op, current = elements.op, elements.case.variant
+    found = []
+    for name, variant in load_variants().items():
+        wanted = variant.is_port if kind == "port" else variant.is_callback
+        if wanted and variant.is_usual_for(op) and name != current:
+            reason = why_not(op, variant, replace(elements.case, variant=name))
+            found.append((name, float(variant.effort), reason))
+    return found

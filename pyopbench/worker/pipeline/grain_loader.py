@@ -15,8 +15,8 @@ from typing import Any
 import grain.python as pygrain
 import numpy as np
 
-from pyopbench.catalogue.arrays import as_array
-from pyopbench.core.op import Body
+from pyopbench.model.op import Body
+from pyopbench.ports.arrays import as_array
 from pyopbench.worker.pipeline.process import load
 
 Row = tuple[Any, ...]

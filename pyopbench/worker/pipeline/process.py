@@ -3,24 +3,95 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from pyopbench.catalogue.arrays import as_array
-from pyopbench.catalogue.own.modules import module_of
-from pyopbench.core.failures import describe_error
-from pyopbench.core.op import Body
-from pyopbench.core.own_op import OwnOp
-from pyopbench.core.own_target import brought
-from pyopbench.worker.pipeline.slot import Parcel, Slot
+from pyopbench.model.failures import describe_error
+from pyopbench.model.op import Body
+from pyopbench.model.own_op import OwnOp
+from pyopbench.model.own_target import brought
+from pyopbench.ops.own.modules import module_of
+from pyopbench.ports.arrays import as_array
+
+IN_MEMORY = Path("/dev/shm")
+"""Where files are memory; elsewhere they are in the folder for temporary files, and in the page cache."""
+ALIGNMENT = 64
+"""Bytes: what TensorFlow takes over without a copy begins at a multiple of it."""
+SLACK = 4096
+
+Parcel: TypeAlias = "list[tuple[str, tuple[int, ...], int | bytes | list[Any]]]"
+"""For each array its dtype and shape and where it begins in the memory; or the array itself, where it cannot be there
+(text) or does not fit."""
+
+
+class Slot:
+    """Memory of a fixed size, of which one process makes the file and hands its descriptor to the other."""
+
+    def __init__(self, size: int, descriptor: int | None = None) -> None:
+        """Make memory of `size` bytes, or map that of a descriptor."""
+        if descriptor is None:
+            folder = IN_MEMORY if os.access(IN_MEMORY, os.W_OK) else None
+            with tempfile.TemporaryFile(dir=folder) as file:
+                file.truncate(size)
+                descriptor = os.dup(file.fileno())
+        self.descriptor = descriptor
+        self.size = size
+        self._memory = mmap.mmap(descriptor, size)
+
+    def put(self, arrays: Sequence[Any]) -> Parcel:
+        """Copy arrays into the memory and return what the other process needs to find them."""
+        parcel: Parcel = []
+        free = 0
+        for array in arrays:
+            if array.dtype.kind == "O":
+                parcel.append(("object", array.shape, list(array.ravel())))
+            elif free + array.nbytes > self.size:
+                parcel.append((array.dtype.str, array.shape, array.tobytes()))
+            else:
+                self._at(array.dtype, array.shape, free)[...] = array
+                parcel.append((array.dtype.str, array.shape, free))
+                free += -(-array.nbytes // ALIGNMENT) * ALIGNMENT
+        return parcel
+
+    def take(self, parcel: Parcel) -> tuple[Any, ...]:
+        """Return what the other process has put, as arrays of this one's own."""
+        return tuple(self._array(*one) for one in parcel)
+
+    def _array(self, dtype: str, shape: tuple[int, ...], place: int | bytes | list[Any]) -> Any:
+        if isinstance(place, list):
+            array = np.empty(len(place), object)
+            array[:] = place
+            return array.reshape(shape)
+        if isinstance(place, bytes):
+            return np.frombuffer(place, dtype).reshape(shape).copy()
+        return self._at(np.dtype(dtype), shape, place).copy()
+
+    def _at(self, dtype: Any, shape: tuple[int, ...], place: int) -> Any:
+        return np.ndarray(shape, dtype, self._memory, place)
+
+    def close(self) -> None:
+        """Let go of the memory. May be called twice."""
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
+            self._memory.close()
+
+
+def bytes_for(arrays: Sequence[Any]) -> int:
+    """Return how large a slot has to be for arrays."""
+    return SLACK + int(sum(-(-array.nbytes // ALIGNMENT) * ALIGNMENT for array in arrays))
+
 
 PR_SET_PDEATHSIG = 1
 """Of `prctl` (linux/prctl.h): a signal for this process when the thread that started it ends."""
@@ -36,7 +107,7 @@ def load(name: str) -> Body:
         found = getattr(module_of(target), "OP", None)
         if isinstance(found, OwnOp) and found.numpy is not None and _is_plain(found):
             return found.numpy
-    from pyopbench.catalogue.load import load_op
+    from pyopbench.ops.load import load_op
 
     return load_op(name).numpy
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pyopbench.core import own_target
-from pyopbench.core.discover import bring_own
+from pyopbench.model import own_target
+from pyopbench.model.discover import bring_own
 
 pytest.importorskip("grain", reason="pip install 'pyopbench[grain]'")
 

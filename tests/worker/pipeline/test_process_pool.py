@@ -1,7 +1,11 @@
-"""Processes of a pool call the body, survive what it raises, and never outlive who started them."""
+"""Processes of a pool call the body, survive what it raises, and never outlive who started them.
+
+What children of `multiprocessing` compute is seen while they live.
+"""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import select
 import signal
@@ -18,6 +22,7 @@ import pytest
 
 import pool_process
 from pyopbench.worker.pipeline import process_pool
+from pyopbench.worker.pipeline.process import Slot, bytes_for
 from pyopbench.worker.pipeline.process_pool import BodyRaised, PoolBroken, ProcessPool
 
 COMMAND = (sys.executable, pool_process.__file__)
@@ -140,9 +145,80 @@ def test_a_file_that_does_without_tensorflow_is_loaded_without_it(tmp_path: Path
     path = tmp_path / "plain.py"
     path.write_text("from pyopbench import OwnOp\nOP = OwnOp(inputs=None, numpy=abs)\n", encoding="utf-8")
     code = (
-        "import sys; from pyopbench.core.discover import bring_own\n"
+        "import sys; from pyopbench.model.discover import bring_own\n"
         "from pyopbench.worker.pipeline.process import load\n"
         f"(name,) = bring_own([{str(path)!r}], []); print(load(name) is abs, 'tensorflow' in sys.modules)"
     )
     done = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.split() == ["True", "False"]
+
+
+def compute(connection: Any) -> None:
+    """Compute until told, say so, and wait for the end."""
+    connection.recv()
+    sum(place * place for place in range(500_000))
+    connection.send("done")
+    connection.recv()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="read from /proc")
+def test_what_a_child_has_used_grows_with_what_it_does_and_is_gone_with_it() -> None:
+    assert process_pool.cpu_seconds() == 0
+    context = multiprocessing.get_context("spawn")
+    mine, other = context.Pipe()
+    child = context.Process(target=compute, args=(other,), daemon=True)
+    child.start()
+    try:
+        before = process_pool.cpu_seconds()
+        mine.send("go")
+        mine.recv()
+        assert process_pool.cpu_seconds() > before
+    finally:
+        child.kill()
+        child.join()
+    assert process_pool.cpu_seconds() == 0
+
+
+ARRAYS = (
+    np.arange(12, dtype=np.float32).reshape(3, 4),
+    np.array([[True], [False]]),
+    np.zeros((2, 0), np.int64),
+    np.float64(2.5) * np.ones(()),
+    np.array([b"text", b""], object),
+)
+
+
+def test_what_is_put_is_taken_by_whoever_has_the_descriptor() -> None:
+    mine = Slot(bytes_for([one for one in ARRAYS if one.dtype != object]))
+    other = Slot(mine.size, os.dup(mine.descriptor))
+    found = other.take(mine.put(ARRAYS))
+    for got, expected in zip(found, ARRAYS, strict=True):
+        assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
+        np.testing.assert_array_equal(got, expected)
+    mine.close()
+    other.close()
+
+
+def test_what_does_not_fit_goes_along_with_the_message() -> None:
+    slot = Slot(64)
+    large = np.arange(1000.0)
+    (found,) = slot.take(slot.put([large]))
+    np.testing.assert_array_equal(found, large)
+    slot.close()
+
+
+def test_what_was_taken_stays_when_the_memory_is_used_again() -> None:
+    slot = Slot(4096)
+    (first,) = slot.take(slot.put([np.ones(8)]))
+    slot.put([np.zeros(8)])
+    np.testing.assert_array_equal(first, np.ones(8))
+    slot.close()
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
+def test_the_memory_has_no_name_and_closing_twice_is_allowed() -> None:
+    slot = Slot(4096)
+    link = os.readlink(f"/proc/self/fd/{slot.descriptor}")
+    assert link.endswith("(deleted)")
+    slot.close()
+    slot.close()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from pyopbench import Op
-from pyopbench.catalogue.load import load_op
+from pyopbench.ops.load import load_op
 
 
 def numpy_gradient(inputs: Sequence[Any], outputs: Sequence[Any], output_gradients: Sequence[Any]) -> tuple[Any, ...]:

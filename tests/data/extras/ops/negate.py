@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from pyopbench import Op
-from pyopbench.catalogue.ops import _elementwise
+from pyopbench.ops.builtin import elementwise
 
 
 def numpy_gradient(inputs: Sequence[Any], outputs: Sequence[Any], output_gradients: Sequence[Any]) -> tuple[Any, ...]:
@@ -22,11 +22,11 @@ OP = Op(
     name="negate",
     summary="-x, for tests",
     source="none: made for tests",
-    make_inputs=_elementwise.uniform(1.0, 2.0),
+    make_inputs=elementwise.uniform(1.0, 2.0),
     numpy=np.negative,
     sizes=(4, 8),
     quick_sizes=(4, 8),
-    bytes_moved=_elementwise.bytes_moved,
+    bytes_moved=elementwise.bytes_moved,
     flops=lambda size: size,
     numpy_gradient=numpy_gradient,
     tensor=tf.negative,

@@ -9,10 +9,10 @@ from typing import Any
 
 import tensorflow as tf
 
-from pyopbench.catalogue.build_callback import build_callback
-from pyopbench.catalogue.load import load_variant
-from pyopbench.core.model import Case
-from pyopbench.core.op import Body, Op
+from pyopbench.model.case import Case
+from pyopbench.model.op import Body, Op
+from pyopbench.ops.build_callback import build_callback
+from pyopbench.ops.load import load_variant
 
 HANGING_VARIABLE = "PYOPBENCH_TESTS_HANGING"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pyopbench.catalogue.load import load_variant
+from pyopbench.ops.load import load_variant
 
 VARIANT = replace(
     load_variant("numpy_function"),

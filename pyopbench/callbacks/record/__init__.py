@@ -1,1 +1,0 @@
-"""Runs a program with its callbacks counted, and reads the counts."""

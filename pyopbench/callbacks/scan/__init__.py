@@ -1,1 +1,0 @@
-"""Finds Python callbacks in sources and graphs, and drafts an own op of one."""

@@ -1,5 +1,0 @@
-"""numpy_function under a second name: what is measured between the two is noise."""
-
-from pyopbench.catalogue.control import twin
-
-VARIANT = twin("numpy_function")

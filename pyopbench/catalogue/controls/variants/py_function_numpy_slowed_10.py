@@ -1,5 +1,0 @@
-"""py_function_numpy, slowed down by 10%."""
-
-from pyopbench.catalogue.control import slowed
-
-VARIANT = slowed("py_function_numpy", 10)

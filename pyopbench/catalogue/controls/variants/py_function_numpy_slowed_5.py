@@ -1,5 +1,0 @@
-"""py_function_numpy, slowed down by 5%."""
-
-from pyopbench.catalogue.control import slowed
-
-VARIANT = slowed("py_function_numpy", 5)

@@ -1,5 +1,0 @@
-"""py_function_numpy under a second name: what is measured between the two is noise."""
-
-from pyopbench.catalogue.control import twin
-
-VARIANT = twin("py_function_numpy")

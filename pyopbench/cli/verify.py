@@ -1,0 +1,193 @@
+"""`pyopbench list` and `pyopbench verify`: what there is, and whether it is right; nothing is timed."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from rich.markup import escape
+
+from pyopbench.cli.installing import announce
+from pyopbench.cli.output import err, out, print_failures, print_table, say
+from pyopbench.cli.read_options import read_axes
+from pyopbench.engine import plan as planning
+from pyopbench.engine.verify import EVERYTHING, BatchedFinding, Finding, verify_batched, verify_cases
+from pyopbench.judge.ports import WritablePort, how_to_write_one
+from pyopbench.model import formatting
+from pyopbench.model.case import MODE_SUMMARIES, Axes, Case
+from pyopbench.model.errors import BadInput
+from pyopbench.model.own_target import brought
+from pyopbench.model.portable import BATCHED, port_words
+from pyopbench.model.side import Environment
+
+EXIT_WRONG = 1
+TIMEOUT_SECONDS = 120.0
+"""Of a case that is verified, where nothing else is set."""
+
+
+def list_(
+    *,
+    ops: Sequence[str],
+    inputs: Sequence[str],
+    seed_with: str,
+    quick: bool,
+    axis: Any,
+    cases: bool,
+    as_json: bool,
+    **fields: Sequence[str],
+) -> None:
+    """List ops, variants and cases, and why a case is not supported."""
+    axes = read_axes(Axes(quick=quick), ops, inputs, seed_with, axis, **fields)
+    with err.status("asking TensorFlow"):
+        plan = planning.ask_for_plan(axes, compiles=False)
+    if as_json:
+        out.print_json(json.dumps(plan))
+        return
+    catalogue = plan["catalogue"]
+    if cases:
+        for case in plan["cases"]:
+            out.print(case, soft_wrap=True)
+        for skip in plan["skips"]:
+            out.print(f"{skip['case']}  not supported: {escape(skip['reason'])}", soft_wrap=True)
+        return
+    print_table("Ops", ("op", "what it is", "sizes"), [_op_row(*item) for item in catalogue["ops"].items()])
+    print_table(
+        "Variants",
+        ("variant", "kind", "what it is"),
+        [(name, one["kind"], one["summary"]) for name, one in _variants_and_parts(catalogue).items()],
+    )
+    print_table("Modes", ("mode", "what is timed"), list(MODE_SUMMARIES.items()))
+    title = f"{len(plan['cases']):,} cases; {len(plan['skips']):,} not supported"
+    print_table(title, ("cases", "why not"), _counted(plan["skips"]))
+
+
+def _variants_and_parts(catalogue: dict[str, Any]) -> dict[str, Any]:
+    return {**catalogue["variants"], **catalogue.get("parts", {})}
+
+
+def _counted(skips: Sequence[dict[str, Any]]) -> list[tuple[int, str]]:
+    return [(count, reason) for reason, count in planning.count_reasons(skips)]
+
+
+def _op_row(name: str, op: dict[str, Any]) -> tuple[str, str, str]:
+    sizes = op["sizes"]
+    return name, op["summary"], formatting.sized(sizes[0], str(op["size_unit"]), sizes[-1])
+
+
+def verify(
+    *,
+    ops: Sequence[str],
+    inputs: Sequence[str],
+    seed_with: str,
+    variants: Sequence[str],
+    gradients: Sequence[str],
+    modes: Sequence[str],
+    axis: Any,
+    batch: int | None,
+    settings: Any,
+    tf: str | None,
+    as_json: bool,
+) -> int:
+    """Check values against NumPy, and gradients against a reference and finite differences."""
+    timeout_seconds = dict(settings).get("case_timeout", TIMEOUT_SECONDS)
+    fields = {"variants": variants, "gradients": gradients, "modes": modes}
+    axes = read_axes(EVERYTHING, ops, inputs, seed_with, axis, **fields)
+    announce([Environment(tf)])
+    if batch is not None:
+        refuse_unbatched(gradients, modes)
+        return check_batched(axes, batch, timeout_seconds, tf, as_json=as_json)
+    with err.status("verifying") as status:
+        findings = verify_cases(
+            axes, timeout_seconds, lambda done, total: status.update(f"verifying {done} of {total}"), tf
+        )
+    wrong = [finding for finding in findings if finding.failure is not None and finding.failure.status != "unsupported"]
+    if as_json:
+        out.print_json(json.dumps([finding.as_dict() for finding in findings]))
+    else:
+        _print_findings(findings, wrong)
+    return EXIT_WRONG if wrong else 0
+
+
+def _print_findings(findings: list[Finding], wrong: list[Finding]) -> None:
+    right = sum(finding.failure is None for finding in findings)
+    unsupported = [finding for finding in findings if finding.failure is not None and finding not in wrong]
+    if unsupported:
+        told = Counter(
+            (Case.from_id(finding.case).variant, finding.failure.reason) for finding in unsupported if finding.failure
+        )
+        rows = [(variant, n, reason) for (variant, reason), n in told.most_common()]
+        print_table("Not supported", ("variant", "cases", "why"), rows)
+    rough = Counter(
+        (Case.from_id(finding.case).variant, uncertainty)
+        for finding in findings
+        if (uncertainty := (finding.checked or {}).get("difference_uncertainty")) is not None
+    )
+    if rough:
+        rows = [(variant, n, f"{uncertainty:.0%}") for (variant, uncertainty), n in rough.most_common()]
+        print_table("Gradients that finite differences could not check", ("variant", "cases", "uncertain by"), rows)
+    print_failures([finding.failure for finding in wrong if finding.failure])
+    out.print(f"{right:,} right, {len(wrong):,} failed, {len(unsupported):,} not supported")
+
+
+def refuse_unbatched(gradients: Sequence[str], modes: Sequence[str]) -> None:
+    """Look that nothing is asked for that batched forms have no choice of.
+
+    Raises:
+        BadInput: a mechanism of gradients or a mode is.
+    """
+    given = [f"--{name} {','.join(values)}" for name, values in (("gradient", gradients), ("mode", modes)) if values]
+    if given:
+        raise BadInput(
+            "batched forms have one gradient each and run in a graph",
+            received=" and ".join(given) + " with --batch",
+            hint=f"leave out {' and '.join(given)}, or --batch",
+        )
+
+
+def check_batched(axes: Axes, batch: int, timeout_seconds: float, tf: str | None, *, as_json: bool) -> int:
+    """Check the batched forms of ops, print what came of each, and return the exit code."""
+    with err.status("checking batched forms") as status:
+        findings = verify_batched(
+            axes,
+            batch,
+            timeout_seconds,
+            lambda done, total: status.update(f"checking batched form {done} of {total}"),
+            tf,
+        )
+    if as_json:
+        out.print_json(json.dumps([finding.as_dict() for finding in findings]))
+    else:
+        _print_forms(findings)
+    return EXIT_WRONG if any(finding.is_broken for finding in findings) else 0
+
+
+def _print_forms(findings: Sequence[BatchedFinding]) -> None:
+    for (op, dtype, size, batch), group in itertools.groupby(
+        findings, lambda one: (one.op, one.dtype, one.size, one.batch)
+    ):
+        title = f"{op} in batches of {batch:,}, each example of size {size:,} in {dtype}"
+        print_table(title, ("form", "agrees", "largest error", "why not"), [_form_row(finding) for finding in group])
+    right = [finding for finding in findings if finding.outcome == "right"]
+    out.print(f"{len(right):,} of {formatting.count(len(findings), 'batched form')} right")
+    for ports in _writable(right).values():
+        say(escape(how_to_write_one(ports)), mark="- ")
+
+
+def _writable(right: Sequence[BatchedFinding]) -> dict[str, list[WritablePort]]:
+    """Return the forms of own ops that can be written as source, by op."""
+    found: dict[str, list[WritablePort]] = {}
+    for one in right:
+        if one.op in brought() and one.form in BATCHED:
+            words = port_words(brought()[one.op].words, one.form, f"{one.op}_{one.form}.py")
+            found.setdefault(one.op, []).append(WritablePort(one.op, one.form, tuple(words)))
+    return found
+
+
+def _form_row(finding: BatchedFinding) -> tuple[str, str, str, str]:
+    checked = finding.checked or {}
+    errors = [one for name, one in checked.items() if one is not None and name != "difference_uncertainty"]
+    largest = f"{max(errors):.1g}" if errors else formatting.MISSING
+    return finding.form, finding.outcome, largest, finding.reason or formatting.MISSING

@@ -1,0 +1,228 @@
+"""Git, asked about the user's repository; and worktrees of it in the cache folder, for revisions that are measured.
+
+A worktree is made once, looked at before anything in it is run, and taken away again. It is kept where a run is
+interrupted, so that the run can be continued, and given back when the run is done. One that is in use is locked, by as
+many processes as use it; whoever takes worktrees away lets these be.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from pyopbench.engine.environments import folder_with_only
+from pyopbench.model import cache_folder
+from pyopbench.model.checkout import Checkout, is_installed
+from pyopbench.model.discover import PACKAGE
+from pyopbench.model.errors import BadInput
+
+SECONDS = 300
+"""A checkout of a large repository from a slow disk takes minutes."""
+OFF = ("core.hooksPath=/dev/null", "core.fsmonitor=false", "log.showSignature=false")
+"""Settings by which a repository has git run programs, for whoever works in it: hooks, what watches files, what checks
+signatures. Filters stay on, because without them a worktree has not the files that were committed."""
+
+
+def ask(folder: Path, *arguments: str, variables: Mapping[str, str] | None = None) -> str | None:
+    """Return what git prints in a folder, without the line break at the end; None where it fails or is not there."""
+    done = _run(folder, arguments, variables)
+    return done.stdout.rstrip("\n") if done is not None and done.returncode == 0 else None
+
+
+def require(
+    folder: Path, *arguments: str, what: str, variables: Mapping[str, str] | None = None, umask: int = -1
+) -> str:
+    """Return what git prints in a folder.
+
+    Args:
+        folder: of a repository.
+        arguments: of git.
+        what: could not be done, for the message.
+        variables: of the environment, beside those of this process.
+        umask: of what it makes; that of this process if negative.
+
+    Raises:
+        BadInput: git fails or is not there; with what it said last.
+    """
+    done = _run(folder, arguments, variables, umask)
+    if done is not None and done.returncode == 0:
+        return done.stdout.rstrip("\n")
+    lines = done.stderr.strip().splitlines() if done is not None else ["git is not installed, or took too long"]
+    raise BadInput(
+        what,
+        received=f"git {' '.join(arguments)}: {lines[-1] if lines else 'no message'}",
+        legal="git 2.20 or later, and a repository that it can read",
+        hint=f"try it by hand in {folder}",
+    )
+
+
+def _run(
+    folder: Path, arguments: tuple[str, ...], variables: Mapping[str, str] | None, umask: int = -1
+) -> subprocess.CompletedProcess[str] | None:
+    # A hook that calls pyopbench sets variables that would have git look elsewhere than in the folder.
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environment = {**kept, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", **(variables or {})}
+    try:
+        return subprocess.run(
+            ["git", *(word for one in OFF for word in ("-c", one)), "-C", str(folder), *arguments],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=SECONDS,
+            check=False,
+            env=environment,
+            umask=umask,
+        )
+    except (OSError, ValueError, subprocess.TimeoutExpired):  # a null character is a ValueError: no program can get it
+        return None
+
+
+FOLDER = "revisions"
+WHAT = "worktrees of revisions"
+MOST_KEPT = 20
+"""Worktrees of a repository that interrupted runs may leave; the ones that were used last are kept."""
+PRIVATE = 0o077
+"""What git makes is for nobody else, whatever the umask of the user: it is run."""
+LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def checkout_of(repository: Path, commit: str) -> Checkout:
+    """Return the checkout of a commit, made if it is not there, or if it was changed.
+
+    Raises:
+        BadInput: git cannot make it, or others could put something into it.
+    """
+    cache_folder.private_folder(FOLDER, WHAT)
+    folder = folder_of(repository, commit)
+    with _lock_worktree(folder, fcntl.LOCK_EX):
+        if not is_whole(repository, commit):
+            _remove(repository, folder)
+            require(repository, "worktree", "prune", what="stale worktrees cannot be cleared away")
+            require(
+                repository,
+                *("worktree", "add", "--detach", "--force", "--quiet", str(folder), commit),
+                what=f"the files of revision {commit[:10]} cannot be checked out",
+                umask=PRIVATE,
+            )
+        os.utime(folder)
+    exposed = cache_folder.exposed_part(folder) or cache_folder.exposed_inside(folder)
+    if exposed is not None:
+        raise cache_folder.refusal(exposed, WHAT)
+    return Checkout(repository, folder, _package(repository))
+
+
+def _package(repository: Path) -> Path:
+    """Return the folder by which workers find pyopbench: of its own repository that of the revision."""
+    is_of_it = PACKAGE.is_relative_to(repository) and not is_installed(PACKAGE)
+    return PACKAGE.parent if is_of_it else folder_with_only(PACKAGE)
+
+
+def folder_of(repository: Path, commit: str) -> Path:
+    """Return where the checkout of a commit is, whether it is there or not.
+
+    It has the name of the repository's folder, which may be that of a package.
+    """
+    return _home(repository) / commit / repository.name
+
+
+def _home(repository: Path) -> Path:
+    digest = hashlib.sha256(str(repository).encode()).hexdigest()[:12]
+    return cache_folder.folder_of(FOLDER) / digest
+
+
+def is_whole(repository: Path, commit: str) -> bool:
+    """Whether the checkout of a commit is there, and its files are as they were committed."""
+    folder = folder_of(repository, commit)
+    if not (folder / ".git").is_file() or ask(folder, "rev-parse", "HEAD") != commit:
+        return False
+    return ask(folder, "status", "--porcelain", "--untracked-files=no") == ""
+
+
+@contextmanager
+def keep_in_use(checkouts: Iterable[Checkout]) -> Iterator[None]:
+    """Keep checkouts from being taken away while something runs from them; the lock goes with the process."""
+    descriptors = []
+    try:
+        for checkout in dict.fromkeys(checkouts):
+            descriptor = os.open(_lock_file(checkout.folder), LOCK, 0o600)
+            descriptors.append(descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
+        yield
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def give_back(checkouts: Iterable[Checkout]) -> None:
+    """Take away checkouts that nobody uses, and of those that other runs have left all but the last ones."""
+    repositories = set()
+    for checkout in dict.fromkeys(checkouts):
+        _remove_unused(checkout.repository, checkout.folder)
+        repositories.add(checkout.repository)
+    for repository in repositories:
+        left = sorted(_home(repository).glob("*/*/.git"), key=lambda path: path.parent.stat().st_mtime, reverse=True)
+        for stale in left[MOST_KEPT:]:
+            _remove_unused(repository, stale.parent)
+
+
+def _remove_unused(repository: Path, folder: Path) -> None:
+    with suppress(BlockingIOError), _lock_worktree(folder, fcntl.LOCK_EX | fcntl.LOCK_NB):
+        _remove(repository, folder)
+
+
+def _remove(repository: Path, folder: Path) -> None:
+    if folder.exists():
+        ask(repository, "worktree", "remove", "--force", "--force", str(folder))
+        shutil.rmtree(folder, ignore_errors=True)  # what git does not take for a worktree of this repository
+    with suppress(OSError):
+        folder.parent.rmdir()
+
+
+@contextmanager
+def _lock_worktree(folder: Path, how: int) -> Iterator[None]:
+    folder.parent.parent.mkdir(mode=0o700, exist_ok=True)
+    descriptor = os.open(_lock_file(folder), LOCK, 0o600)
+    try:
+        fcntl.flock(descriptor, how)
+        folder.parent.mkdir(mode=0o700, exist_ok=True)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock_file(folder: Path) -> Path:
+    return folder.parent.with_name(f"{folder.parent.name}.lock")
+
+
+def missing_commits(repository: Path, commits: Iterable[str]) -> list[str]:
+    """Return the commits that have no checkout as they were committed, each once.
+
+    Raises:
+        BadInput: the repository does not have one of them any more.
+    """
+    found = [commit for commit in dict.fromkeys(commits) if not is_whole(repository, commit)]
+    for commit in found:
+        if ask(repository, "cat-file", "-e", f"{commit}^{{commit}}") is None:
+            raise BadInput(
+                "the repository no longer has a revision of the run",
+                received=f"{commit} in {repository}",
+                legal="the repository of the run, with its commits",
+                hint="fetch the commit, or start a new run",
+            )
+    return found
+
+
+def commit_of_package() -> dict[str, Any]:
+    """Return the commit of the checkout that pyopbench runs from; None where it runs from an installed package."""
+    if is_installed(PACKAGE):  # which may lie in a repository of the user's, as a .venv does
+        return {"commit": None, "dirty": None}
+    commit = ask(PACKAGE, "rev-parse", "HEAD")
+    changes = ask(PACKAGE, "status", "--porcelain", "--untracked-files=no")
+    return {"commit": commit, "dirty": None if commit is None else bool(changes)}

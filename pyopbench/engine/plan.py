@@ -1,0 +1,314 @@
+"""Plans a run: axes are checked, a worker says what can be measured, and the folder is made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pyopbench
+from pyopbench.engine import environments, git
+from pyopbench.engine.settings import Settings
+from pyopbench.engine.shards import ShardChoice, narrowed
+from pyopbench.engine.worker_process import Worker, ask_once
+from pyopbench.model.case import (
+    DIRECTIONS,
+    DTYPES,
+    GPU,
+    MECHANISMS,
+    MODES,
+    PLACEMENTS,
+    SIMULATED,
+    Axes,
+    Failure,
+)
+from pyopbench.model.checkout import Checkout
+from pyopbench.model.discover import find, require_known
+from pyopbench.model.errors import BadInput
+from pyopbench.model.option_text import option_text
+from pyopbench.model.own_target import brought
+from pyopbench.model.paths import real_path
+from pyopbench.model.side import HERE, Environment
+from pyopbench.store import certificate, run_folder, run_sides
+from pyopbench.store.content import Catalogue, OwnOp, RunContent, RunSettings
+from pyopbench.store.run_folder import OpenSide
+from pyopbench.store.strict_json import convert
+
+
+def check_axes(axes: Axes) -> None:
+    """Check every name and size before a worker is started.
+
+    Raises:
+        BadInput: an unknown op (with the nearest names), variant, direction, mode, dtype or placement, or a bad size.
+    """
+    require_known("op", axes.ops, find("ops"))
+    require_known("variant", axes.variants, find("variants"))
+    require_known("direction", axes.directions, DIRECTIONS)
+    require_known("mode", axes.modes, MODES)
+    require_known("dtype", axes.dtypes, DTYPES)
+    require_known("device", axes.placements, PLACEMENTS)
+    _check_placements(axes.placements)
+    require_known("gradient mechanism", axes.gradients, (*MECHANISMS, "all"))
+    if "all" in axes.gradients and len(axes.gradients) > 1:
+        raise BadInput(
+            "--gradient has all and also names",
+            received=",".join(axes.gradients),
+            legal="all, or names",
+            hint="leave one of them out",
+        )
+    for size in axes.sizes:
+        if size < 1:
+            raise BadInput(
+                "a size must be at least 1",
+                received=size,
+                legal="whole numbers from 1",
+                hint="for example --axis size=1e3,1e6",
+            )
+
+
+def _check_placements(placements: Sequence[str]) -> None:
+    if SIMULATED in placements:
+        raise BadInput(
+            "nothing is timed on the simulated device",
+            received=f"device={SIMULATED}",
+            legal=", ".join(name for name in PLACEMENTS if name != SIMULATED),
+            hint="`pyopbench placement` counts copies there",
+        )
+    if len(set(placements)) > 1:
+        raise BadInput(
+            "a run has one device, because a process that sees a GPU measures the CPU differently",
+            received=", ".join(placements),
+            legal="one of them",
+            hint="make one run per device, and compare their ratios",
+        )
+
+
+def ask_for_plan(
+    axes: Axes, *, compiles: bool = True, environment: Environment = HERE, worker: Worker | None = None
+) -> dict[str, Any]:
+    """Return cases, skips, catalogue and environment for `axes`, from a worker.
+
+    Args:
+        axes: what to cover.
+        compiles: compile the kernels that cases need and are not there yet; else it is taken that they can be.
+        environment: to plan for.
+        worker: that is asked; one of its own if None.
+
+    Raises:
+        BadInput: a bad name or size, or a file of an op or a variant that cannot be loaded.
+    """
+    check_axes(axes)
+    if GPU in axes.placements:
+        require_gpu(environments.python_of(environment))
+    request = {"do": "plan", "axes": asdict(axes), "compile": compiles}
+    plan = worker.ask(request) if worker is not None else ask_once(request, python=environments.python_of(environment))
+    require_loaded(plan)
+    _require_versions(plan.get("environment", {}), environment)
+    return plan
+
+
+def _require_versions(imported: Mapping[str, Any], environment: Environment) -> None:
+    """Check that a worker imports the versions that were asked for, as far as it says which ones it imports.
+
+    Raises:
+        BadInput: it imports another one.
+    """
+    wanted = dict(pin.split("==") for pin in environment.packages)
+    if environment.tf is not None:
+        wanted["tensorflow"] = environment.tf
+    for name, version in wanted.items():
+        if name in imported and imported[name] != version:
+            raise BadInput(
+                f"the worker imports another {name} than the one you chose",
+                received=f"{imported[name]}, for {environment.text}",
+                hint=f"remove folders with {name} from PYTHONPATH",
+            )
+
+
+def require_loaded(answer: Mapping[str, Any]) -> None:
+    """Check that a worker could load every op and variant.
+
+    Raises:
+        BadInput: it could not; with the file's error.
+    """
+    if "error" in answer:
+        said = dict(answer["error"])
+        in_worker = RuntimeError(said.pop("traceback"))  # for --debug, because it happened there
+        raise BadInput(**said) from in_worker
+
+
+def python_for(tf: str | None) -> Path | None:
+    """Return the interpreter that has a version of TensorFlow; None, for this one, if no version is asked for."""
+    return environments.python_of(Environment(tf))
+
+
+def require_gpu(python: Path | None = None) -> None:
+    """Check that the TensorFlow of an interpreter, this one if None, sees a GPU, by a worker of its own.
+
+    Raises:
+        BadInput: it does not; with the devices that it sees.
+    """
+    answer = ask_once({"do": "device", "placement": GPU}, python=python)
+    if answer["reason"]:
+        raise no_gpu(answer["devices"])
+
+
+def no_gpu(devices: Sequence[str]) -> BadInput:
+    """Return the error for who asks for a GPU where there is none."""
+    return BadInput(
+        "TensorFlow sees no GPU",
+        received=f"{option_text('device', GPU)}, with {', '.join(devices) or 'no device at all'}",
+        legal="a machine with a GPU, and TensorFlow with GPU support",
+        hint="`pyopbench placement` counts copies on a simulated device; docs/gpu.md explains how to run on a GPU",
+    )
+
+
+def require_cases(plan: Mapping[str, Any], axes: Axes) -> None:
+    """Check that a plan has a case.
+
+    Raises:
+        BadInput: it has none; with the first reason.
+    """
+    if plan["cases"]:
+        return
+    reasons = [skip["reason"] for skip in plan["skips"]] or ["no chosen variant has a gradient"]
+    raise BadInput(
+        "there is no case to measure with these options",
+        received=_shown(axes),
+        legal="a combination that `pyopbench list` shows as a case",
+        hint=f"the first of {len(reasons)} reasons: {reasons[0]}",
+    )
+
+
+def _shown(axes: Axes) -> str:
+    chosen = {name: value for name, value in asdict(axes).items() if value and not isinstance(value, bool)}
+    return ", ".join(f"{name}={','.join(map(str, value))}" for name, value in chosen.items())
+
+
+def count_reasons(skips: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
+    """Return each reason with the number of cases that it stands for, the most frequent first."""
+    return Counter(str(skip["reason"]) for skip in skips).most_common()
+
+
+RESULTS_FOLDER = Path("results")
+
+
+@dataclass(frozen=True)
+class Request:
+    """A run that is asked for: what to cover, how to measure, the baseline of ratios, the command for the record.
+
+    `pairs` compares variants in pairs of their own, as in `latencies.baseline_of`. `environment` is what
+    workers import and are run by. `checkout` has the files of
+    the revision to measure; None is the working tree. `shard` is the part of the plan to measure; None is all of it.
+    """
+
+    axes: Axes
+    settings: Settings
+    baseline: str
+    command: tuple[str, ...]
+    pairs: Mapping[str, str] = field(default_factory=dict)
+    environment: Environment = HERE
+    checkout: Checkout | None = None
+    shard: ShardChoice | None = None
+
+
+def begin(folder: Path | None, request: Request) -> OpenSide:
+    """Plan a run and make its folder.
+
+    Args:
+        folder: where; None for a new folder under `results/`.
+        request: what is asked for.
+
+    Raises:
+        BadInput: a bad name, a baseline that is left out, a folder that holds a run, or axes that leave no case.
+    """
+    folder = folder or new_folder()
+    check_request(request)
+    run_folder.require_new(folder)
+    (content,) = narrowed([_planned(request)], request.shard)
+    return create(folder, content)
+
+
+def create(folder: Path, content: RunContent) -> OpenSide:
+    """Make the folder of a run, with its content as from `content_of`.
+
+    Raises:
+        BadInput: it holds a run, or cannot be written to.
+    """
+    created = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return run_folder.create(folder, content.with_changes(run=real_path(folder).name, created=created))
+
+
+def _planned(request: Request) -> RunContent:
+    plan = ask_for_plan(request.axes, environment=request.environment)
+    require_cases(plan, request.axes)
+    return content_of(request, plan)
+
+
+def new_folder() -> Path:
+    """Return a folder under `results/` that is named by the time."""
+    return RESULTS_FOLDER / datetime.now(timezone.utc).strftime("%Y%m%d-%H%M%S")
+
+
+def check_request(request: Request) -> None:
+    """Check what can be checked before a worker is started.
+
+    Raises:
+        BadInput: a bad name or size, or a baseline that is left out.
+    """
+    check_axes(request.axes)
+    require_known("baseline", [request.baseline], find("variants"))
+    variants = request.axes.variants
+    if variants and request.baseline not in variants:
+        raise BadInput(
+            "the baseline is not among the variants to measure",
+            received=f"{option_text('baseline', request.baseline)}, with {', '.join(variants)} to measure",
+            legal=f"one of {', '.join(variants)}",
+            hint=f"measure {request.baseline} too, or choose another baseline",
+        )
+
+
+def content_of(request: Request, plan: Mapping[str, Any]) -> RunContent:
+    """Return the content of the `run.json` of what is asked for, but for its name and when it was made."""
+    own = brought() if request.checkout is None else request.checkout.own()
+    settings = RunSettings(
+        **asdict(request.settings),
+        quick=request.axes.quick,
+        baseline=request.baseline,
+        pairs=dict(request.pairs or {}),
+        tf=request.environment.tf,
+        packages=list(request.environment.packages),
+        python=request.environment.python,
+    )
+    environment = {**plan["environment"], **git.commit_of_package(), "pyopbench": pyopbench.__version__}
+    return RunContent(
+        run="",
+        created="",
+        command=list(request.command),
+        settings=settings,
+        environment=environment,
+        certificate=certificate.find(environment),
+        catalogue=convert(plan["catalogue"], Catalogue, "the worker's plan"),
+        cases=plan["cases"],
+        skips=convert(plan["skips"], list[Failure], "the worker's plan"),
+        own={name: OwnOp(words=list(brought()[name].words), fingerprint=one.fingerprint) for name, one in own.items()},
+    )
+
+
+def require_new_folder(folder: Path) -> None:
+    """Check that a folder holds no run yet, on one side or on several.
+
+    Raises:
+        BadInput: it does, or it cannot be written to.
+    """
+    run_folder.require_new(folder)
+    if run_sides.is_here(folder):
+        raise BadInput(
+            "the output folder already contains a run on several sides",
+            received=folder,
+            legal="an empty or new folder",
+            hint=f"choose another --out, or resume that run: pyopbench resume {folder}",
+        )

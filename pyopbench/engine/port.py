@@ -1,0 +1,246 @@
+"""A port as files: a worker writes the text, and its test is run, without pyopbench, before they are put in place."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import json
+import keyword
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pyopbench.engine.worker_process import ask_once
+from pyopbench.model.errors import BadInput, WrongResult
+from pyopbench.model.own_target import Target
+from pyopbench.model.portable import SKELETON, WRITABLE
+from pyopbench.model.process_guard import TemporaryFolder
+from pyopbench.model.write_file import write_new
+
+RUNNER = Path(__file__).with_name("port_test_process.py")
+"""What runs a test where pyopbench cannot be imported."""
+
+TAKEN = frozenset({"conftest", "pyopbench"})
+"""Names of files that pytest reads as something else, or that the test of a port cannot import."""
+
+LONGEST_ERROR = 2_000
+"""Characters that are shown of what a test says when it fails."""
+
+
+@dataclass(frozen=True)
+class PortFiles:
+    """A port that was written and has passed its own test; of a skeleton, whose loops are missing, none is run.
+
+    Attributes:
+        port: its file.
+        test: the file of its test.
+        passed: names of the tests.
+        not_run: file and line of statements that no example went through, which are written as they stood.
+        notes: what holds for it: `fixed shapes` if shapes have to be known where it is traced, `callback` if it is one,
+            `skeleton` if its loops are missing, `every backend` if it is made of `keras.ops` alone, `64 bits` if it
+            multiplies integers of Python's.
+        is_formatted: was there a formatter?
+        kernel: the file of its C++, None where it has none.
+        not_built: why that could not be compiled here; empty where it could.
+        commands: what to run or write with it: `build`, the command that compiles the kernel, and `dataset`, the call
+            of `Dataset.map` that goes with a batched form.
+    """
+
+    port: Path
+    test: Path
+    passed: tuple[str, ...]
+    not_run: tuple[tuple[str, int], ...]
+    notes: tuple[str, ...]
+    is_formatted: bool
+    kernel: Path | None = None
+    not_built: str = ""
+    commands: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What a port is written with: what answers a request, what formats a text, and what runs a test in a folder."""
+
+    ask: Callable[[dict[str, Any]], dict[str, Any]]
+    format: Callable[[str, Path], str | None]
+    test: Callable[[Path, str, float], dict[str, Any]]
+
+
+def write_port(
+    target: Target, variant: str, out: Path, timeout_seconds: float = 600.0, tools: Tools | None = None
+) -> PortFiles:
+    """Write a port of an own op, and its test beside it, if that passes.
+
+    Args:
+        target: the op, which workers know.
+        variant: of which kind it is; one of `WRITABLE`.
+        out: the new file; its test is `test_` and its name, and its C++, if it has some, ends on `.cc`.
+        timeout_seconds: how long the test may take.
+        tools: for tests.
+
+    Raises:
+        BadInput: a file is there already, the variant cannot be written, or the body cannot, with the user's line.
+        WrongResult: the port fails its own test; nothing is written.
+    """
+    tools = tools or TOOLS
+    test, kernel = out.with_name(f"test_{out.name}"), out.with_suffix(".cc")
+    _check(variant, out, test, *([kernel] if variant == SKELETON else []))
+    answer = tools.ask({"do": "port", "op": target.name, "variant": variant, "module": out.stem})
+    _require_written(answer, target, variant)
+    texts = {path: tools.format(answer[name], path) for path, name in ((out, "port"), (test, "test"))}
+    is_formatted = None not in texts.values()
+    files = {path: text or answer[name] for (path, text), name in zip(texts.items(), ("port", "test"), strict=True)}
+    result: dict[str, Any] = (
+        {"passed": []} if variant == SKELETON else _tested(files, test.stem, timeout_seconds, tools)
+    )
+    _require_passed(result, variant, target)
+    if "kernel" in answer:
+        files[kernel] = answer["kernel"]
+    for path, text in files.items():
+        write_new(path, text.encode())
+    return PortFiles(
+        port=out,
+        test=test,
+        passed=tuple(result["passed"]),
+        not_run=tuple((str(file), int(line)) for file, line in answer["not_run"]),
+        notes=tuple(answer["notes"]),
+        is_formatted=is_formatted,
+        kernel=kernel if "kernel" in answer else None,
+        not_built=answer.get("not_built", ""),
+        commands=answer.get("commands", {}),
+    )
+
+
+def _tested(files: Mapping[Path, str], module: str, timeout_seconds: float, tools: Tools) -> dict[str, Any]:
+    """Return what the test of a port says, run in a folder that is thrown away."""
+    with TemporaryFolder() as folder:
+        for path, text in files.items():
+            (folder / path.name).write_text(text, encoding="utf-8")
+        return tools.test(folder, module, timeout_seconds)
+
+
+def _check(variant: str, out: Path, *others: Path) -> None:
+    if variant not in WRITABLE:
+        raise BadInput(
+            "this variant cannot be written as source",
+            received=variant,
+            legal=", ".join(WRITABLE),
+            hint="all other variants use code you write yourself, or need no new source",
+        )
+    what = _why_not_importable(out)
+    if what:
+        raise BadInput(
+            what,
+            received=out,
+            legal="NAME.py that Python can import, and not the name of a standard or installed module",
+            hint="for example --out ported.py",
+        )
+    if not out.parent.is_dir():
+        raise BadInput(
+            "no such folder",
+            received=out,
+            legal="a file in a folder that exists",
+            hint=f"create the folder first: mkdir -p {shlex.quote(str(out.parent))}",
+        )
+    there = [path for path in (out, *others) if os.path.lexists(path)]
+    if there:
+        raise BadInput(
+            "the file already exists",
+            received=there[0],
+            legal="a file that does not exist yet",
+            hint="choose another name, or move the file away",
+        )
+
+
+def _why_not_importable(out: Path) -> str:
+    """Return why the test could not import a file by its name, empty if it can."""
+    name = out.stem
+    if out.suffix != ".py" or not name.isidentifier() or keyword.iskeyword(name):
+        return "not a valid file name for a port"
+    if unicodedata.normalize("NFKC", name) != name:  # by which Python looks for the file
+        return "Python would look for a file of another name"
+    if name in TAKEN or name.startswith("__"):
+        return "the file has a name that Python, pytest or pyopbench uses"
+    if name in sys.stdlib_module_names or name in sys.builtin_module_names or _is_installed(name):
+        return "the file would hide a module of the same name"
+    return ""
+
+
+def _is_installed(name: str) -> bool:
+    """Is there a module of a name where Python has its own and what was installed?"""
+    folders = {sysconfig.get_path(one) for one in ("stdlib", "platstdlib", "purelib", "platlib")}
+    return importlib.machinery.PathFinder.find_spec(name, sorted(folders)) is not None
+
+
+def _require_written(answer: dict[str, Any], target: Target, variant: str) -> None:
+    if "error" in answer:
+        raise BadInput(**answer["error"])
+    if "refused" in answer:
+        refused = answer["refused"]
+        place = refused["place"]
+        others = ", ".join(one for one in WRITABLE if one != variant)
+        raise BadInput(
+            f"cannot write a port to {variant}: {refused['why']}",
+            received=f"{place[0]}:{place[1]}" if place else target.text,
+            legal="NumPy functions listed in docs/port.md",
+            hint=refused["fix"] or f"try another variant: {others}",
+        )
+
+
+def _require_passed(result: dict[str, Any], variant: str, target: Target) -> None:
+    if "failed" in result:
+        raise WrongResult(
+            f"the port to {variant} fails its own test, {result['failed']}, so it is not written",
+            received=str(result["error"])[:LONGEST_ERROR],
+            legal="the values and the gradient of your function",
+            hint=f"`pyopbench verify {target.text}` shows which variants are correct; try another one",
+        )
+
+
+def which_ruff() -> str | None:
+    """Return the Ruff of the shell, else that beside this Python; None where there is none."""
+    return shutil.which("ruff") or shutil.which("ruff", path=str(Path(sys.executable).parent))
+
+
+def format_text(text: str, path: Path) -> str | None:
+    """Return a text as Ruff formats a file there, by the settings of its project; None where there is no Ruff."""
+    ruff = which_ruff()
+    if ruff is None:
+        return None
+    command = [ruff, "format", "--stdin-filename", path.name, "-"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, cwd=path.parent, check=False)
+    return done.stdout if done.returncode == 0 else None
+
+
+def run_test(folder: Path, module: str, timeout_seconds: float) -> dict[str, Any]:
+    """Run the tests of a module in a process where pyopbench cannot be imported.
+
+    Returns:
+        `passed`, the names of those that did; and where one did not, `failed`, its name, and `error`, what it says.
+    """
+    answer = folder / "answer.json"
+    command: Sequence[str] = [sys.executable, "-B", str(RUNNER), str(folder), module, str(answer)]
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    try:
+        done = subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=timeout_seconds, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return {"passed": [], "failed": module, "error": f"it took longer than {timeout_seconds:g} s"}
+    try:
+        found: dict[str, Any] = json.loads(answer.read_bytes())
+    except (OSError, ValueError):
+        last = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+        return {"passed": [], "failed": module, "error": f"the process ended with {done.returncode}: {last}"}
+    return found
+
+
+TOOLS = Tools(ask_once, format_text, run_test)

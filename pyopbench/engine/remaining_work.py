@@ -1,0 +1,303 @@
+"""What is still to be measured of a run: read from what is stored, and smaller with each launch, failure and look."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from msgspec import structs
+
+from pyopbench.engine.settings import Settings
+from pyopbench.engine.worker_process import CaseLost
+from pyopbench.judge.latencies import may_have_bound
+from pyopbench.model.case import EMPTY, FLOOR_OPS, FLOOR_SUFFIX, NO_GRADIENT, TWIN_SUFFIX, Case, Failure
+from pyopbench.model.checkout import Checkout
+from pyopbench.store.lines import FAILING, AnyLine, EndedLine, GroupLine, LimitsLine, LookLine, PreparedLine
+from pyopbench.store.run_folder import OpenSide
+
+Look = Callable[[int], frozenset[str]]
+"""Is given how many launches have been sampled and returns the ids of the cases to measure on."""
+
+
+@dataclass
+class RemainingWork:
+    """What is still to be done; shrinks as groups are sampled, cases fail and looks are taken.
+
+    Attributes:
+        side: of the run, that lines are appended to.
+        settings: of the run.
+        planned: ids of all its cases, by group.
+        groups: those that are open.
+        sampled: launches that have samples of a group.
+        failed: ids of cases that have a failure.
+        checked: groups that were checked against finite differences.
+        checking: which launch checks the groups of an op against them, of those that prepare at the same time.
+        environment: of `run.json`.
+        limits: launches that asked what the machine can do at most, each with the reason why that is not known.
+        looks: how many were taken.
+        ended: by what the measuring has ended, where it has.
+        python: the interpreter of its workers; this one if None.
+        checkout: the files of the revision that it is of; None for the working tree.
+        retried: groups that have cost a worker of which nobody is to blame.
+        apart: groups that do not go with others in one process: they leave something running, or want much memory.
+        losses: workers that variants of ops have cost since the run was begun or resumed.
+        start_seconds: what the last worker took to start.
+        case_seconds: what a case of a group took to prepare, the last time.
+    """
+
+    side: OpenSide
+    settings: Settings
+    planned: Mapping[str, Sequence[str]]
+    groups: dict[str, list[str]]
+    sampled: dict[str, set[int]]
+    failed: set[str]
+    checked: set[str]
+    environment: Mapping[str, Any]
+    limits: dict[int, str]
+    looks: int
+    ended: str | None
+    python: Path | None
+    checkout: Checkout | None = None
+    retried: set[str] = field(default_factory=set)
+    apart: set[str] = field(default_factory=set)
+    checking: dict[str, int] = field(default_factory=dict)
+    losses: Counter[tuple[str, str]] = field(default_factory=Counter)
+    start_seconds: float = 0.0
+    case_seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        """Of the side."""
+        return self.side.folder
+
+    def cases(self, group: str) -> list[str]:
+        """Return the cases of a group that are open and have not failed."""
+        return [case for case in self.groups.get(group, ()) if case not in self.failed]
+
+    def unfailed(self) -> list[str]:
+        """Return every planned case that has not failed."""
+        return [case for cases in self.planned.values() for case in cases if case not in self.failed]
+
+    def needs(self, group: str) -> int:
+        """Return how many more launches may sample a group; none where nothing of it is open."""
+        return max(self.settings.launches - len(self.sampled[group]), 0) if self.cases(group) else 0
+
+    @property
+    def most_needed(self) -> int:
+        """How many more launches any group may have."""
+        return max(map(self.needs, self.groups), default=0)
+
+    @property
+    def wants_limits(self) -> bool:
+        """Whether what the machine can do at most says anything about a case."""
+        return any(may_have_bound(Case.from_id(case)) for cases in self.planned.values() for case in cases)
+
+    @property
+    def launches(self) -> int:
+        """How many launches have samples."""
+        return len(set().union(*self.sampled.values()))
+
+    @property
+    def next_launch(self) -> int:
+        """The number of the next launch: above all that have samples."""
+        return 1 + max((launch for launches in self.sampled.values() for launch in launches), default=-1)
+
+    def preparing_seconds(self) -> float:
+        """Return about how long a worker takes to start and to prepare what is open, by what the last ones took."""
+        open_ = (self.case_seconds.get(group, 0.0) * len(self.cases(group)) for group in self.groups)
+        return self.start_seconds + sum(open_)
+
+    def is_to_check(self, group: str, launch: int) -> bool:
+        """Whether a launch is to check a group against finite differences, which one launch does for each op.
+
+        That takes a fifth of what preparing takes, and is done at one size for all; so it is left to whichever launch
+        comes to the op first, and launches that prepare at the same time share it.
+        """
+        if group in self.checked:
+            return False
+        op = Case.from_id(self.planned[group][0]).op
+        return self.checking.setdefault(op, launch) == launch
+
+    def append(self, line: AnyLine) -> None:
+        """Store a line; what failed according to it is not measured any more, nor what has to fail with it.
+
+        What several workers have prepared at the same time may fail in each of them: that is stored once.
+        """
+        if isinstance(line, FAILING):
+            fresh = [failure for failure in line.failures if failure.case not in self.failed]
+            self.failed.update(failure.case for failure in fresh)
+            refused = refused_with_gradient(fresh, self.unfailed())
+            self.failed.update(failure.case for failure in refused)
+            line = structs.replace(line, failures=[*fresh, *refused])
+        self.side.append(line)
+
+    def narrow(self, look: Look) -> None:
+        """Take a look, store it, and keep only what it leaves open."""
+        self.narrow_to(look(self.launches))
+
+    def narrow_to(self, found: frozenset[str]) -> None:
+        """Store a look, and keep only what it leaves open."""
+        self.append(LookLine(launch=self.launches, open=sorted(found)))
+        self.looks += 1
+        self.groups = _open_groups(self.planned, found)
+
+
+def _open_groups(planned: Mapping[str, Sequence[str]], open_cases: Iterable[str]) -> dict[str, list[str]]:
+    """Return the groups in which something is open, with that, the empty graph that it is taken from, and its twin."""
+    runners = set(map(_runner_of, open_cases))
+    groups = {group for group, _, _ in runners}
+
+    def is_open(key: str) -> bool:
+        case = Case.from_id(key)
+        return case.variant == EMPTY or _runner_of(replace(case, variant=_base(case.variant)).id) in runners
+
+    return {group: list(filter(is_open, cases)) for group, cases in planned.items() if group in groups}
+
+
+def _base(variant: str) -> str:
+    """Return the variant that a twin is, whose own it shares the fate of; any other as it is."""
+    return variant.removesuffix(TWIN_SUFFIX)
+
+
+def _runner_of(key: str) -> tuple[str, str, str]:
+    """Return what cases of one and the same timed pass have in common: backward comes with forward+backward."""
+    case = Case.from_id(key)
+    return case.group, case.variant, case.gradient
+
+
+def remaining_work(
+    side: OpenSide, settings: Settings, python: Path | None, checkout: Checkout | None = None
+) -> RemainingWork:
+    """Return what is planned of a side and is not yet in its samples; an unfinished last line is dropped.
+
+    Args:
+        side: of the run; whoever calls this has its lock.
+        settings: how to measure.
+        python: the interpreter of its workers; this one if None.
+        checkout: the files of the revision that it is of; None for the working tree.
+    """
+    side.prepare_to_append()
+    run, lines = side.content, side.lines
+    planned: dict[str, list[str]] = {}
+    for case in run.cases:
+        planned.setdefault(Case.from_id(case).group, []).append(case)
+    sampled: dict[str, set[int]] = {group: set() for group in planned}
+    for line in lines:
+        if isinstance(line, GroupLine) and line.samples:
+            sampled[line.group].add(line.launch)
+    looks = [line for line in lines if isinstance(line, LookLine)]
+    ended = next((line for line in reversed(lines) if isinstance(line, EndedLine)), None)
+    return RemainingWork(
+        side=side,
+        settings=settings,
+        planned=planned,
+        groups=_open_groups(planned, looks[-1].open) if looks else dict(planned),
+        sampled=sampled,
+        failed={failure.case for line in lines if isinstance(line, FAILING) for failure in line.failures},
+        checked={line.group for line in lines if isinstance(line, PreparedLine) and line.checked is not None},
+        environment=run.environment,
+        limits={line.launch: line.reason for line in lines if isinstance(line, LimitsLine)},
+        looks=len(looks),
+        ended=None if ended is None else ended.by,
+        python=python,
+        checkout=checkout,
+    )
+
+
+MOST_LOSSES = 2
+"""Workers that a variant of an op may cost before it is left alone: one may be by bad luck, or for want of memory."""
+
+
+def failures_of(lost: CaseLost, cases: Sequence[str], launch: int, *, retried: bool) -> list[Failure]:
+    """Return a failure for every case of a group that is timed in one pass with the one that was lost.
+
+    A worker that is lost before it has come to any case, or is ended from outside, is blamed on nobody the first time.
+
+    Args:
+        lost: how the worker was lost.
+        cases: ids of the group's cases that were being measured.
+        launch: the launch in which it happened.
+        retried: whether the group has lost a worker before.
+    """
+    if not retried and (lost.case is None or lost.from_outside):
+        return []
+    if lost.case is None:
+        return [Failure(case, lost.status, lost.reason, launch) for case in cases]
+    culprit = Case.from_id(lost.case)
+    runners = [(case, Case.from_id(case)) for case in cases]
+    return [
+        Failure(key, lost.status, lost.reason, launch)
+        for key, case in runners
+        if (case.variant, case.gradient) == (culprit.variant, culprit.gradient)
+    ]
+
+
+def failures_elsewhere(
+    lost: CaseLost, cases: Iterable[str], launch: int, told: Collection[str], losses: Counter[tuple[str, str]]
+) -> list[Failure]:
+    """Return a failure for every case of other groups that goes with the one that was lost.
+
+    With a variant goes its floor, on every op: it only explains the variant, and each case of it would probably cost a
+    worker as well. Once the variant has cost `MOST_LOSSES` workers on this op, all its cases of the op go: each would
+    probably cost another worker, and a body that hangs the whole of a timeout.
+
+    Args:
+        lost: how the worker was lost.
+        cases: ids of all cases that are still measured.
+        launch: the launch in which it happened.
+        told: ids of cases that have their failure.
+        losses: workers that each variant of an op has cost, by op and variant; this one is counted.
+    """
+    if lost.case is None:
+        return []
+    culprit = Case.from_id(lost.case)
+    blamed = (culprit.op, culprit.variant)
+    losses[blamed] += 1
+    variant = culprit.variant.removesuffix(FLOOR_SUFFIX)
+    left = {key: Case.from_id(key) for key in cases if key not in told}
+    reasons = {key: f"{variant} was lost" for key, case in left.items() if _is_floor_of(case, variant)}
+    if losses[blamed] >= MOST_LOSSES:
+        abandoned = f"{culprit.variant} of the op has cost {MOST_LOSSES} workers"
+        for key in (key for key, case in left.items() if (case.op, case.variant) == blamed):
+            reasons.setdefault(key, abandoned)
+    return [
+        Failure(key, lost.status, f"not measured, because {reason}: {lost.reason}", launch)
+        for key, reason in reasons.items()
+    ]
+
+
+def _is_floor_of(case: Case, variant: str) -> bool:
+    return case.variant == variant + FLOOR_SUFFIX or (case.variant == variant and case.op in FLOOR_OPS)
+
+
+def refused_with_gradient(failures: Sequence[Failure], cases: Iterable[str]) -> list[Failure]:
+    """Return a failure, of the same reason, for every case with a gradient whose forward pass is unsupported.
+
+    The forward pass is part of it: the same body at the same size. To try is dear where XLA is what refuses, because it
+    compiles first (2 s for sparse_conv_q, TensorFlow 2.21).
+
+    Args:
+        failures: of cases.
+        cases: ids of all cases that are still measured.
+    """
+    reasons = {
+        _forward_pass(Case.from_id(failure.case)): failure
+        for failure in failures
+        if failure.status == "unsupported" and Case.from_id(failure.case).direction == "forward"
+    }
+    if not reasons:
+        return []
+    left = {key: Case.from_id(key) for key in cases}
+    return [
+        replace(reasons[refused], case=key)
+        for key, case in left.items()
+        if case.direction != "forward" and (refused := _forward_pass(case)) in reasons
+    ]
+
+
+def _forward_pass(case: Case) -> Case:
+    """Return the forward pass that a case has in it."""
+    return replace(case, direction="forward", gradient=NO_GRADIENT)

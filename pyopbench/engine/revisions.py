@@ -1,0 +1,228 @@
+"""Revisions of the repository that an op is in: which one that is, and which commits a command line names."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from pyopbench.engine import git, memory
+from pyopbench.model import formatting
+from pyopbench.model.discover import PACKAGE, find
+from pyopbench.model.errors import BadInput
+from pyopbench.model.option_text import option_text
+from pyopbench.model.own_target import Target, brought
+from pyopbench.model.process_guard import TemporaryFolder
+from pyopbench.store.run_sides import Revision, short_hash
+
+WORKTREE = "WORKTREE"
+"""Names the working tree as it is, with changes that are not committed."""
+LARGEST_UNTRACKED = 1 << 20
+"""Bytes of a file that git does not know and that still belongs to the working tree: sources are smaller."""
+WORKER_BYTES = 600 << 20
+"""Of a worker that has prepared few cases, about: TensorFlow 2.21 takes 450 MiB when it is imported."""
+FIELDS = "%H%x00%cI%x00%s"
+LEGAL = f"a commit, branch or tag; A..B, both included; or {WORKTREE}"
+SNAPSHOT = {
+    **{f"GIT_{who}_NAME": "pyopbench" for who in ("AUTHOR", "COMMITTER")},
+    **{f"GIT_{who}_EMAIL": "pyopbench@localhost" for who in ("AUTHOR", "COMMITTER")},
+}
+
+
+def repository_of(ops: Sequence[str]) -> Path:
+    """Return the top folder of the repository that ops are in.
+
+    Args:
+        ops: their names; none are all.
+
+    Raises:
+        BadInput: they are in none, or in several; pyopbench's own ops, and it is not run from a checkout.
+    """
+    places = {name: _place_of(name) for name in ops or find("ops")}
+    own = {name: place for name, place in places.items() if not place.is_relative_to(PACKAGE)}
+    tops = {name: _top_of(place.parent) for name, place in own.items()}
+    found = {*tops.values()}
+    if len(found) == 1 and None not in found:
+        return next(top for top in found if top is not None)
+    if own:
+        outside = [name for name, top in tops.items() if top is None]
+        several = formatting.listing(sorted(map(str, found)))
+        raise BadInput(
+            "the ops are not in one git repository, so there are no revisions",
+            received=f"{formatting.listing(outside)} in no repository" if outside else several,
+            legal="ops whose files are in one git repository",
+            hint="git init, and commit what you want to compare" if outside else "make one run per repository",
+        )
+    top = _top_of(PACKAGE)
+    if top is None or git.ask(top, "ls-files", "--error-unmatch", str(PACKAGE / "__init__.py")) is None:
+        raise BadInput(
+            "these are built-in ops, and this pyopbench is not installed from a clone",
+            received=f"pyopbench from {PACKAGE}",
+            legal="your own op in a git repository, or pyopbench installed from a clone with pip install -e",
+            hint="name the file of your op: pyopbench run my_op.py --rev main --rev HEAD",
+        )
+    return top
+
+
+def _place_of(name: str) -> Path:
+    target = brought().get(name)
+    return find("ops")[name].resolve() if target is None or target.is_file else _module_file(target)
+
+
+def _module_file(target: Target) -> Path:
+    """Return the file of the package that a module is in, without importing it.
+
+    Raises:
+        BadInput: it is not found.
+    """
+    top = target.place.split(".")[0]
+    # A worker looks first in the current folder, which the path of this process need not have.
+    spec = importlib.machinery.PathFinder.find_spec(top, [str(Path.cwd()), *sys.path])
+    places = [*(spec.submodule_search_locations or ()), spec.origin or ""] if spec is not None else []
+    found = next((Path(place) for place in places if place and Path(place).exists()), None)
+    if found is None:
+        raise BadInput(
+            "cannot find the module of the op, so its repository is unknown",
+            received=target.text,
+            legal="a module that Python finds from the current folder",
+            hint="change to the folder it is imported from, or name its file",
+        )
+    return found.resolve()
+
+
+def _top_of(folder: Path) -> Path | None:
+    top = git.ask(folder, "rev-parse", "--show-toplevel")
+    return Path(top).resolve() if top else None
+
+
+def named(repository: Path, asked: Sequence[str], every: int = 1) -> list[Revision]:
+    """Return the revisions that a command line names, in order.
+
+    Args:
+        repository: its top folder.
+        asked: as typed: commits, ranges, `WORKTREE`.
+        every: of a range, each how manieth commit; its first and its last are always among them.
+
+    Raises:
+        BadInput: there is no such commit, fewer than two are named, or more than can be measured.
+    """
+    found = [revision for text in asked for revision in _resolved(repository, text, every)]
+    if len(found) < 2:
+        raise BadInput(
+            "one revision cannot be compared with anything",
+            received=option_text("rev", list(asked)),
+            legal=LEGAL,
+            hint=f"for example {option_text('rev', ['main', 'HEAD'])}; the same revision twice shows the noise",
+        )
+    most = most_at_once()
+    if most is not None and len(found) > most:
+        step = -(-len(found) // max(most - 1, 1))
+        raise BadInput(
+            "not enough memory for so many revisions, because each needs a worker at the same time",
+            received=f"{len(found):,} revisions",
+            legal=f"at most {most} with the memory that is free now",
+            hint=f"{option_text('every', step)} takes fewer of a range; or make several runs",
+        )
+    return found
+
+
+def most_at_once() -> int | None:
+    """Return for how many revisions there is memory, beside the control; None where the system does not tell."""
+    available = memory.available_bytes()
+    return None if available is None else max(int(available * (1 - memory.SPARE_SHARE)) // WORKER_BYTES - 1, 2)
+
+
+def _resolved(repository: Path, text: str, every: int) -> Iterator[Revision]:
+    if text == WORKTREE:
+        yield _working_tree(repository)
+        return
+    first, dots, last = text.partition("..")
+    if not dots:
+        yield replace(_described(repository, _commit(repository, text)), asked=text)
+        return
+    start, end = _commit(repository, first), _commit(repository, last or "HEAD")
+    if git.ask(repository, "merge-base", "--is-ancestor", start, end) is None:
+        raise BadInput(
+            "a range must go from a commit to one of its descendants",
+            received=option_text("rev", [text]),
+            legal="A..B where A is an ancestor of B",
+            hint=f"name both separately: {option_text('rev', ['A', 'B'])}",
+        )
+    listed = git.require(
+        repository,
+        *("rev-list", "--first-parent", "--reverse", f"{start}..{end}"),
+        what="the commits of a range cannot be listed",
+    ).split()
+    commits = [start, *(commit for commit in listed if commit != start)]
+    last_place = len(commits) - 1
+    for place, commit in enumerate(commits):
+        if place % every == 0 or place == last_place:
+            yield _described(repository, commit)
+
+
+def _commit(repository: Path, text: str) -> str:
+    """Return the hash of what names a commit.
+
+    Raises:
+        BadInput: nothing is named so.
+    """
+    is_option = text.startswith("-") or not text.strip()
+    found = None if is_option else git.ask(repository, "rev-parse", "--verify", "--quiet", f"{text}^{{commit}}")
+    if found is None or not re.fullmatch("[0-9a-f]{40,64}", found):
+        is_shallow = git.ask(repository, "rev-parse", "--is-shallow-repository") == "true"
+        remedy = "fetch its history: git fetch --unshallow" if is_shallow else "git log --oneline shows what there is"
+        received = option_text("rev", [text])
+        raise BadInput(f"no such revision in {repository}", received=received, legal=LEGAL, hint=remedy)
+    return found
+
+
+def _described(repository: Path, commit: str) -> Revision:
+    said = git.require(
+        repository, "show", "--no-patch", f"--format={FIELDS}", commit, what="a commit cannot be read"
+    ).split("\0")
+    return Revision(asked=short_hash(commit), commit=commit, date=said[1], subject=said[2])
+
+
+def _working_tree(repository: Path) -> Revision:
+    """Return the working tree as a commit that no branch has: as it is now, whatever is edited during the run."""
+    head = _commit(repository, "HEAD")
+    tree = _tree(repository)
+    if tree == git.require(repository, "rev-parse", f"{head}^{{tree}}", what="the current commit cannot be read"):
+        return replace(_described(repository, head), asked=WORKTREE)
+    dates = dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), _described(repository, head).date)
+    # Who commits and when is taken from HEAD, so that the same files make the same commit.
+    commit = git.require(
+        repository,
+        *("commit-tree", tree, "-p", head, "-m", "changes that are not committed"),
+        what="the working tree cannot be stored as a revision",
+        variables={**SNAPSHOT, **dates},
+    )
+    return replace(_described(repository, commit), asked=WORKTREE, dirty=True)
+
+
+def _tree(repository: Path) -> str:
+    """Return the tree of all that git knows, as it is now, and of small files that it neither knows nor ignores."""
+    what = "the working tree cannot be stored as a revision"
+    with TemporaryFolder() as scratch:
+        index = {"GIT_INDEX_FILE": str(scratch / "index")}
+        git.require(repository, "read-tree", "HEAD", what=what, variables=index)
+        git.require(repository, "add", "--update", ".", what=what, variables=index)
+        others = git.require(
+            repository, "ls-files", "-z", "--others", "--exclude-standard", what=what, variables=index
+        ).split("\0")
+        small = [name for name in others if name and _is_small(repository / name)]
+        if small:
+            listed = scratch / "untracked"
+            listed.write_bytes(b"\0".join(map(os.fsencode, small)))
+            more = (f"--pathspec-from-file={listed}", "--pathspec-file-nul")
+            git.require(repository, "--literal-pathspecs", "add", *more, what=what, variables=index)
+        return git.require(repository, "write-tree", what=what, variables=index)
+
+
+def _is_small(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink() and path.stat().st_size <= LARGEST_UNTRACKED

@@ -1,0 +1,140 @@
+"""A run that is stored: whether it can be continued and how, what it was planned for, and whether it holds anything."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+
+from pyopbench.engine import git, plan
+from pyopbench.engine.settings import Settings
+from pyopbench.engine.shards import require_unmerged
+from pyopbench.model import formatting
+from pyopbench.model.case import FLOOR_SUFFIX, TWIN_SUFFIX, Case, Failure
+from pyopbench.model.discover import find, require_known
+from pyopbench.model.errors import BadInput, NothingMeasured
+from pyopbench.model.own_target import Target, brought
+from pyopbench.store import run_folder
+from pyopbench.store.content import OwnOp
+from pyopbench.store.lines import FAILING, AnyLine, GroupLine
+from pyopbench.store.run_folder import OpenSide
+from pyopbench.store.run_sides import OpenRun, Source
+
+
+def require_resumable(side: OpenSide, own: Mapping[str, Target] | None = None) -> None:
+    """Check that what a run was planned with is still there.
+
+    Args:
+        side: of the run.
+        own: the own ops of this process, as the revision of the run has them; None for those of the working tree.
+
+    Raises:
+        BadInput: an op or a variant has gone (else each of its cases would be recorded as failed), or pyopbench is at
+            another commit, so that what is measured now could not be compared with what was.
+    """
+    run = require_unmerged(side.content, side.folder)
+    run_folder.require_unchanged(side.warnings)
+    require_same_own(side.folder, run.own, brought() if own is None else own)
+    cases = [Case.from_id(key) for key in run.cases]
+    known = find("variants")
+    require_known("op", sorted({case.op for case in cases}), {**find("ops"), **find("floor")})
+    require_known(
+        "variant",
+        sorted({case.variant for case in cases}),
+        {*known, *find("parts"), *(name + suffix for name in known for suffix in (FLOOR_SUFFIX, TWIN_SUFFIX))},
+    )
+    then, now = run.environment.get("commit"), git.commit_of_package()["commit"]
+    if then is not None and then != now:  # None: it was begun by an installed package, which has a version instead
+        raise BadInput(
+            "the run was started at another commit",
+            received=f"{now} now, {then} in {run_folder.RUN_FILE}",
+            legal="the same commit",
+            hint="check out that commit to resume, or start a new run",
+        )
+
+
+def require_same_own(folder: Path, then: Mapping[str, OwnOp], now: Mapping[str, Target]) -> None:
+    """Check that the own ops of a run are there and unchanged; the arguments are those of then and of now."""
+    then_words = [word for one in then.values() for word in one.words]
+    for name, one in then.items():
+        if name not in now or now[name].fingerprint != one.fingerprint:
+            raise BadInput(
+                "your op has changed since the run was started" if name in now else "the run has an op of yours",
+                received=f"{name}, from {one.words[0]}",
+                legal="your ops named again, unchanged, because pyopbench runs no code named by a folder",
+                hint=_resume_command(folder, then_words) if name not in now else "start a new run",
+            )
+
+
+def resume_command(folder: Path) -> str:
+    """Return the command that resumes a run of this process."""
+    return _resume_command(folder, [word for target in brought().values() for word in target.words])
+
+
+def stored_resume_command(run: OpenRun) -> str:
+    """Return the command that resumes a run, with the own ops that it was planned for."""
+    own = run.measured[0].content.own
+    return _resume_command(run.folder, [word for one in own.values() for word in one.words])
+
+
+def _resume_command(folder: Path, own_words: Sequence[str]) -> str:
+    return shlex.join(["pyopbench", "resume", str(folder), *own_words])
+
+
+def settings_of(side: OpenSide) -> Settings:
+    """Return how a side is measured."""
+    settings = side.content.settings
+    return Settings(**{one.name: getattr(settings, one.name) for one in fields(Settings)})
+
+
+def require_measured(side: OpenSide) -> None:
+    """Check that a side has at least one sample.
+
+    Raises:
+        NothingMeasured: it does not; with the first reasons.
+    """
+    why = why_nothing(side)
+    if why is not None:
+        raise NothingMeasured(
+            "nothing was measured",
+            received=f"{side.folder}: {why}",
+            legal="at least one case with a sample",
+            hint="pyopbench verify shows what is wrong with each variant",
+        )
+
+
+def why_nothing(side: OpenSide) -> str | None:
+    """Return why a side has no sample, with the first reason; None if it has one."""
+    if any(isinstance(line, GroupLine) and line.samples for line in side.lines):
+        return None
+    reasons = [failure.reason for failure in _failures_in(side.lines)]
+    return f"{formatting.count(len(reasons), 'failure')}; the first: {reasons[0]}" if reasons else "no sample"
+
+
+def found_wrong(side: OpenSide) -> bool:
+    """Whether a launch found a case wrong."""
+    return any(failure.status == "wrong" for failure in _failures_in(side.lines))
+
+
+def _failures_in(lines: Sequence[AnyLine]) -> Iterator[Failure]:
+    return (failure for line in lines if isinstance(line, FAILING) for failure in line.failures)
+
+
+def find_target(sources: Sequence[Source]) -> tuple[str, Path]:
+    """Return the baseline that results were measured for, and the folder that their report goes to.
+
+    Raises:
+        BadInput: they are not results.
+        NothingMeasured: they hold no sample.
+    """
+    own = [source for source in sources if isinstance(source, OpenRun)]
+    if len(own) == len(sources):
+        for run in own:
+            require_measured(run.measured[0])
+        return own[0].measured[0].content.settings.baseline, own[0].folder
+    from pyopbench.store.read import read_cases  # pandas, which takes a second
+
+    # Nothing is put into folders of other tools, which take every JSON there for their own.
+    first = next(source for source in sources if isinstance(source, Path))
+    return read_cases(sources).settings.baseline, plan.RESULTS_FOLDER / f"report-{first.stem}"

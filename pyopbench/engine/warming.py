@@ -1,0 +1,159 @@
+"""Workers prepare at the same time, as many as there are cores for and memory, until enough of them are warm."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+from pyopbench.engine import memory
+from pyopbench.engine.budget import LEAST_LAUNCHES, Budget, LimitedBy, Progress, Tell
+from pyopbench.engine.launch import WarmLaunch
+from pyopbench.engine.remaining_work import RemainingWork
+from pyopbench.model.cores import usable_cores
+from pyopbench.store.lines import WorkersLine
+
+MOST_WORKERS = 3
+"""Workers of a run that take turns: three have nearly the error of two in the same time, and tell twice as much about
+how far launches differ (two and one degrees of freedom)."""
+LEAST_SAMPLING = 0.6
+"""Share of the time that is left before preparing, which a third worker has to leave for sampling. With less it costs
+more rounds than it is worth: docs/decisions/0011-warm-workers.md."""
+SILENT_SECONDS = 1.0
+"""How often it is looked whether a worker has been silent for too long."""
+
+
+class Warming:
+    """Has the workers of one launch number after another prepare, for all runs that take turns.
+
+    Attributes:
+        launches: all that were begun, in order.
+        limited_by: why there are no more.
+    """
+
+    def __init__(self, works: Sequence[RemainingWork], budget: Budget, tell: Tell, stack: ExitStack) -> None:
+        """Plan the launches: as many for each run as it needs, `MOST_WORKERS` at the most.
+
+        Args:
+            works: of the runs that have something open.
+            budget: of all of them.
+            tell: is told of every group that a worker has prepared.
+            stack: ends the workers.
+        """
+        self.launches: list[WarmLaunch] = []
+        self.limited_by: LimitedBy = ""
+        self._budget, self._tell, self._stack = budget, tell, stack
+        self._works = works
+        self._active: list[WarmLaunch] = []
+        self._began, self._left = budget.spent, budget.left
+        first = max(work.next_launch for work in works)
+        self._heard = threading.Event()
+        rows = min(MOST_WORKERS, max(work.most_needed for work in works))
+        self._rows = [
+            [self._planned(work, first, row) for work in works if work.most_needed > row] for row in range(rows)
+        ]
+
+    def run(self) -> list[WarmLaunch]:
+        """Prepare, store which workers there are, and return those that are warm.
+
+        Raises:
+            BadInput, WorkerLost: as `WarmLaunch.go_on`.
+        """
+        at_once = 0
+        while self._active or self._rows:
+            while self._rows and self._may_begin():
+                self._begin(self._rows[0].pop(0))
+                if not self._rows[0]:
+                    self._rows.pop(0)
+            at_once = max(at_once, len(self._active))
+            self._heard.wait(SILENT_SECONDS)
+            self._heard.clear()
+            self._active = [launch for launch in self._active if not self._go_on(launch)]
+        for work in self._works:
+            self._store(work, self._budget.spent - self._began, at_once)
+        return [launch for launch in self.launches if not launch.is_lost]
+
+    def _planned(self, work: RemainingWork, first: int, row: int) -> WarmLaunch:
+        groups = [group for group in work.groups if work.needs(group) > row]
+        launch = WarmLaunch(work, first + row, groups)
+        launch.heard = self._heard
+        return launch
+
+    def _begin(self, launch: WarmLaunch) -> None:
+        self._stack.callback(launch.close)
+        self._active.append(launch)
+        self.launches.append(launch)
+        launch.begin()
+
+    def _go_on(self, launch: WarmLaunch) -> bool:
+        left = len(launch.todo)
+        is_done = launch.go_on(0.0)
+        if launch.todo and (len(launch.todo) != left):
+            self._show(launch)
+        return is_done
+
+    def _may_begin(self) -> bool:
+        """Whether the next launch may begin now; those that may never are taken out of the plan."""
+        if not self.launches:
+            return True
+        if len(self._active) >= len(usable_cores()):
+            return False
+        if len(self._rows[0]) < len(self._works) and self._rows[0][0].launch == self.launches[-1].launch:
+            return True  # the same launch of another run has begun, and is to have its partner
+        stands_against = self._stands_against()
+        if stands_against and not self._active:
+            self._rows, self.limited_by = [], stands_against
+        return not stands_against
+
+    def _stands_against(self) -> LimitedBy:
+        """Return what another launch of each run lacks by now: memory, time, or nothing."""
+        begun = len({launch.launch for launch in self.launches})
+        known = [launch.worker_bytes for launch in self.launches if launch.worker_bytes is not None]
+        growing = [memory.resident_bytes(one.worker.process) if one.worker else None for one in self._active]
+        expected = max([*known, *((one or 0) for one in growing)]) if known else self._assumed_bytes()
+        if not memory.has_room(len(self._rows[0]), expected, growing):
+            return "memory"
+        taken = [launch.seconds for launch in self.launches if launch.seconds]
+        if begun >= LEAST_LAUNCHES and taken:
+            needed = math.ceil(len(self._rows[0]) / len(usable_cores())) * max(taken)
+            if self._budget.spent - self._began + needed > (1 - LEAST_SAMPLING) * self._left:
+                return "budget"
+        return ""
+
+    def _assumed_bytes(self) -> int:
+        limits = [work.settings.memory_limit_bytes for work in self._works]
+        return min([memory.ASSUMED_BYTES, *(limit for limit in limits if limit is not None)])
+
+    def _store(self, work: RemainingWork, seconds: float, at_once: int) -> None:
+        own = [launch for launch in self.launches if launch.work is work]
+        if own:
+            work.append(
+                WorkersLine(
+                    launch=own[0].launch,
+                    launches=[launch.launch for launch in own],
+                    at_once=at_once,
+                    limited_by=self.limited_by,
+                    worker_bytes=max((one.worker_bytes for one in own if one.worker_bytes is not None), default=None),
+                    available_bytes=memory.available_bytes(),
+                    seconds=seconds,
+                )
+            )
+
+    def _show(self, launch: WarmLaunch) -> None:
+        work = launch.work
+        total = len(launch.todo) + len(launch.prepared)
+        self._tell(
+            Progress(
+                doing="preparing",
+                workers=len(self._active),
+                limited_by=self.limited_by,
+                launches=work.launches,
+                sweep=0,
+                group=launch.todo[0],
+                done=len(launch.prepared),
+                total=total,
+                planned=len(work.planned),
+                seconds_left=None if self._budget.seconds is None else max(self._budget.left, 0.0),
+            )
+        )

@@ -1,0 +1,448 @@
+"""Counts the callbacks of a program, inside of it. Nothing but its neighbours and the standard library.
+
+TensorFlow's public functions are wrapped when it is imported, and so is every function that they are handed: each call
+adds one to the count of its site, and its duration to the site's seconds. Sites are the lines that make callbacks.
+
+How long the program waits for the next element of its `tf.data` iterators is measured too. In eager code the clock is
+read around the call. In a graph, as in a training step of Keras, two ops read TensorFlow's clock before and after
+`IteratorGetNext`, and a variable adds up what lies between. Nothing is added under a distribution strategy, whose
+iterators are made otherwise, or in graphs of TensorFlow 1.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import importlib.machinery
+import json
+import os
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import CodeType, FrameType, FunctionType, ModuleType
+from typing import Any, cast
+
+from pyopbench.find.injected.tallies import (
+    MARK,
+    OUTSIDE,
+    Event,
+    Site,
+    Tally,
+    add,
+    describe_arrays,
+    describe_nothing,
+    describe_tensors,
+    make_timed,
+    name_of,
+)
+
+ITERATOR_OPS = "tensorflow.python.data.ops.iterator_ops"
+"""Where TensorFlow 2 defines the iterator of eager code and of `tf.function`, `OwnedIterator`."""
+
+METHODS = ("_next_internal", "get_next_as_optional")
+"""By which an element is taken: `next`, `get_next` and Keras call the first, a `for` loop in a graph the second."""
+
+INPUT_GRAPHS = ("Dataset", "tf_data_")
+"""How the names of the functions of a pipeline begin (tensorflow/python/data/ops/structured_function.py)."""
+
+
+class InputWaits:
+    """How many elements this process took from its iterators, and how long it waited for them.
+
+    Attributes:
+        trouble: why elements that are taken in graphs are not counted, in the words of Python; empty if they are.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self.clock = clock
+        self.trouble = ""
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin from zero, as a forked process has to; TensorFlow does not work in one, nor does its variable."""
+        self.lock = threading.RLock()
+        self.eager = [0, 0.0]
+        self.in_graphs: Any = None
+        self.read = [0, 0.0]
+
+    def install(self, iterator_ops: Any) -> None:
+        """Wrap the methods of TensorFlow's iterator."""
+        iterator = iterator_ops.OwnedIterator
+        for name in METHODS:
+            setattr(iterator, name, self._wrap(getattr(iterator, name), iterator_ops.context))
+
+    def as_dict(self) -> dict[str, float]:
+        """Return the elements that were taken and the seconds that they were waited for, as plain data."""
+        with self.lock:
+            if self.in_graphs is not None:
+                try:
+                    self.read = self.in_graphs.numpy().tolist()
+                except Exception as error:  # noqa: BLE001 - TensorFlow has ended before Python
+                    self.trouble = self.trouble or repr(error)
+            return {"elements": int(self.eager[0] + self.read[0]), "seconds": self.eager[1] + self.read[1]}
+
+    def _wrap(self, original: Callable[..., Any], context: Any) -> Callable[..., Any]:
+        clock = self.clock
+
+        @functools.wraps(original)
+        def wrapper(iterator: Any, *arguments: Any, **named: Any) -> Any:
+            if not context.executing_eagerly():
+                return self._in_graph(original, iterator, *arguments, **named)
+            start = clock()
+            taken = 0
+            try:
+                found = original(iterator, *arguments, **named)
+                taken = 1
+            finally:
+                seconds = clock() - start
+                with self.lock:
+                    self.eager[0] += taken
+                    self.eager[1] += seconds
+            return found
+
+        return wrapper
+
+    def _in_graph(self, original: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        """Call the original between two readings of TensorFlow's clock, in that order; without them if they fail."""
+        import tensorflow as tf
+
+        try:
+            variable = self._variable(tf)
+            begun = tf.timestamp()
+        except Exception as error:  # noqa: BLE001 - the program goes on, whatever this stumbles over
+            self.trouble = repr(error)
+            return original(*arguments, **named)
+        with tf.control_dependencies([begun]):
+            found = original(*arguments, **named)
+        taken = [one for one in tf.nest.flatten(found, expand_composites=True) if tf.is_tensor(one)]
+        with tf.device("CPU:0"), tf.control_dependencies(taken):
+            variable.assign_add(tf.stack([tf.ones((), tf.float64), tf.timestamp() - begun]))
+        return found
+
+    def _variable(self, tf: Any) -> Any:
+        """Return the variable of all graphs: elements, and seconds."""
+        with self.lock:
+            if self.in_graphs is None:
+                with tf.init_scope():
+                    if not tf.executing_eagerly():
+                        raise RuntimeError("a graph of TensorFlow 1")
+                    with tf.device("CPU:0"):
+                        self.in_graphs = tf.Variable(tf.zeros(2, tf.float64), trainable=False, name="pyopbench_waits")
+            return self.in_graphs
+
+
+def is_in_input(graph: Any) -> bool:
+    """Whether a graph, or one that it is built within, is a function of a `tf.data` pipeline."""
+    while graph is not None:
+        if str(getattr(graph, "name", "")).startswith(INPUT_GRAPHS):
+            return True
+        graph = getattr(graph, "outer_graph", None)
+    return False
+
+
+SAVE_SECONDS = 2.0
+"""How much of a process that is killed is lost at the most."""
+ADD_UP_SECONDS = 0.2
+"""How long calls lie unadded at the most: some hundred bytes each, of some ten thousand calls a second."""
+
+GENERATED = "__autograph_generated_file"
+"""Begins the names of the files that AutoGraph writes (tensorflow/python/autograph/pyct/loader.py)."""
+
+HELD = "pyopbench_counted"
+"""Attribute of a program's function: its site and the counted one."""
+
+
+class Recorder:
+    """The counts of this process."""
+
+    def __init__(self, folder: Path, clock: Callable[[], float] = time.perf_counter) -> None:
+        self.folder = folder
+        self.clock = clock
+        self.sites: dict[Any, Site] = {}
+        self.known: dict[tuple[int, int, str, bool], tuple[CodeType, Site]] = {}
+        self.script_ops: Any = None
+        self.inner: tuple[str, ...] = (__file__,)
+        self.trouble = ""
+        self.waits = InputWaits(clock)
+        # A call only leaves word here, which takes no lock; a thread adds up what lies here, many at a time.
+        self.events: deque[Event] = deque()
+        self._renew()
+
+    def _renew(self) -> None:
+        self.lock = threading.RLock()  # a signal's handler may save while the same thread counts
+        self.begun = self.clock()
+        self.called: list[float] | None = None  # when the first call began and the last one ended
+        self.saved_calls = 0
+        self.name = f"{os.getpid()}-{time.time_ns()}.json"
+        self.waits.reset()
+        self.events.clear()
+        for site in self.sites.values():
+            site.reset()
+
+    def install(self, script_ops: Any) -> None:
+        """Wrap TensorFlow's callback functions in their module, before anything has taken them from there."""
+        self.script_ops = script_ops
+        package = Path(script_ops.__file__).parents[2]
+        self.inner += tuple(f"{package.parent / name}{os.sep}" for name in (package.name, "keras", "tf_keras"))
+        for name, kind in (
+            ("eager_py_func", "py_function"),
+            ("numpy_function", "numpy_function"),
+            ("py_func_common", "py_func"),  # what py_func and numpy_function call; the latter is marked by then
+        ):
+            setattr(script_ops, name, self._wrap_public(getattr(script_ops, name), kind))
+        script_ops._internal_py_func = self._wrap_gradient(script_ops._internal_py_func)
+        script_ops.EagerFunc = make_timed(script_ops.EagerFunc, self.clock, self.events.append)
+        atexit.register(self.save)
+        self._save_before_exit()
+        os.register_at_fork(after_in_child=self._after_fork)
+        self._start_saving()
+
+    def refuse(self, trouble: str) -> None:
+        """Leave word that this process cannot be recorded, and why."""
+        self.trouble = trouble
+        self.saved_calls = -1
+        self.save()
+
+    def count(self, function: Callable[..., Any], tally: Tally, site: Site | None, kind: str) -> Callable[..., Any]:
+        """Return a function that does the same and is counted; with a site also its shapes, after the clock's stop."""
+        clock, note = self.clock, self.events.append
+        describe = describe_nothing if site is None else describe_tensors if kind == "py_function" else describe_arrays
+
+        def counted(*arguments: Any) -> Any:
+            start = clock()
+            try:
+                result = function(*arguments)
+            except BaseException:
+                note((tally, site, describe(arguments), start, clock(), True))
+                raise
+            end = clock()
+            note((tally, site, describe(arguments), start, end, False))
+            return result
+
+        setattr(counted, MARK, tally)
+        return counted
+
+    def add_up(self) -> None:
+        """Add to the tallies what calls have left word of."""
+        with self.lock:
+            while self.events:
+                event = self.events.popleft()
+                add(event)
+                _, site, _, start, end, _ = event
+                if site is not OUTSIDE:
+                    first, last = self.called or (start, end)
+                    self.called = [min(first, start), max(last, end)]
+
+    def _wrap_public(self, original: Callable[..., Any], kind: str) -> Callable[..., Any]:
+        clock = self.clock
+
+        @functools.wraps(original)
+        def wrapper(*arguments: Any, **named: Any) -> Any:
+            function = arguments[0] if arguments else named.get("func")
+            if not callable(function) or hasattr(function, MARK):
+                return original(*arguments, **named)
+            try:
+                site = self._site(kind, function, sys._getframe(1))
+                counted = self._counted(function, site, kind)
+            except Exception as error:  # noqa: BLE001 - the program goes on, whatever recording stumbles over
+                self.trouble = repr(error)
+                return original(*arguments, **named)
+            if arguments:
+                arguments = (counted, *arguments[1:])
+            else:
+                named["func"] = counted
+            if site.forward.by_kernel:
+                return original(*arguments, **named)
+            start = clock()
+            try:
+                return original(*arguments, **named)
+            finally:
+                self.events.append((site.forward, OUTSIDE, None, start, clock(), False))
+
+        return wrapper
+
+    def _counted(self, function: Any, site: Site, kind: str) -> Callable[..., Any]:
+        """Return the counted function of a site, which lives as long as the program's own.
+
+        TensorFlow holds callbacks by weak references and binds their lives to the function that it was given
+        (script_ops.py, `_internal_py_func`, b/144286616). It also keeps what each eager call of py_function hands it,
+        so that a new function for each call would pile up.
+        """
+        held = getattr(function, HELD, None)
+        if held is not None and held[0] is site:
+            return cast("Callable[..., Any]", held[1])
+        counted = self.count(function, site.forward, site, kind)
+        if isinstance(function, FunctionType):
+            setattr(function, HELD, (site, counted))
+        return counted
+
+    def _wrap_gradient(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Count the gradient of py_function, which is a callback that TensorFlow makes itself."""
+
+        @functools.wraps(original)
+        def wrapper(*arguments: Any, **named: Any) -> Any:
+            if named.get("is_grad_func"):
+                site = self._find_site_of_gradient(named["func"])
+                if site is not None:
+                    named["func"] = self.count(named["func"], site.gradient, None, "py_function")
+            return original(*arguments, **named)
+
+        return wrapper
+
+    def _find_site_of_gradient(self, function: Any) -> Site | None:
+        try:
+            return self._site_of_gradient(function)
+        except Exception as error:  # noqa: BLE001 - another TensorFlow may make it otherwise
+            self.trouble = repr(error)
+            return None
+
+    def _site_of_gradient(self, function: Any) -> Site | None:
+        """Return the site whose gradient a function is, by the token that it holds (`_EagerPyFuncGrad`)."""
+        held = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+        token = held["token"].cell_contents if "token" in held else b""
+        forward = self.script_ops._py_funcs.get(token.decode() if isinstance(token, bytes) else token)
+        tally = getattr(getattr(forward, "_func", forward), MARK, None)
+        return next((site for site in self.sites.values() if site.forward is tally), None)
+
+    def _site(self, kind: str, function: Any, frame: FrameType) -> Site:
+        eager = self.script_ops.context.executing_eagerly()
+        # In eager code this is part of each call. A line's number takes long to find out, and so does a code's hash.
+        quick = (id(frame.f_code), frame.f_lasti, kind, eager)
+        known = self.known.get(quick)
+        if known is not None and known[0] is frame.f_code:
+            return known[1]
+        caller = self._caller(frame)
+        if caller is not frame:  # TensorFlow or Keras called, each time for another program's line
+            return self._site(kind, function, caller)
+        key = (*self._place(frame), kind, "eager" if eager else "graph")
+        in_input = not eager and is_in_input(self.script_ops.ops.get_default_graph())
+        with self.lock:
+            site = self.sites.setdefault(key, Site(key, name_of(function), in_input=in_input))
+        self.known[quick] = frame.f_code, site
+        return site
+
+    def _caller(self, frame: FrameType) -> FrameType:
+        """Return the nearest frame that is neither TensorFlow's nor Keras', or the outermost one."""
+        while frame.f_back is not None and frame.f_code.co_filename.startswith(self.inner):
+            frame = frame.f_back
+        return frame
+
+    def _place(self, frame: FrameType) -> tuple[str, int, str]:
+        """Return file, line and function of a frame, or of what AutoGraph has made it from."""
+        if GENERATED not in frame.f_code.co_filename:
+            code = frame.f_code
+            return code.co_filename, frame.f_lineno, getattr(code, "co_qualname", code.co_name)  # from Python 3.11 on
+        from tensorflow.python.util import tf_stack  # knows which line AutoGraph made each of its lines from
+
+        for entry in reversed(list(tf_stack.extract_stack())):
+            if GENERATED not in entry.filename and not entry.filename.startswith(self.inner):
+                return entry.filename, entry.lineno, entry.name
+        return frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
+
+    def save(self) -> None:
+        """Write the counts of this process, whole or not at all; the program does not fail for it."""
+        waits = self.waits.as_dict()
+        self.add_up()
+        with self.lock:
+            calls = sum(site.forward.calls + site.gradient.calls for site in self.sites.values())
+            if calls + waits["elements"] == self.saved_calls:
+                return
+            content = self._as_dict() | {"waits": waits}
+            path = self.folder / self.name
+            try:
+                scratch = path.with_suffix(".part")
+                scratch.write_text(json.dumps(content), encoding="utf-8")
+                scratch.replace(path)
+            except OSError:
+                return
+            self.saved_calls = calls + int(waits["elements"])
+
+    def _as_dict(self) -> dict[str, Any]:
+        return {
+            "pid": os.getpid(),
+            "seconds": self.clock() - self.begun,
+            "called": self.called,
+            "trouble": self.trouble or self.waits.trouble,
+            "sites": [site.as_dict(self._name_of_dtype) for site in self.sites.values()],
+        }
+
+    def _name_of_dtype(self, dtype: Any) -> str:
+        """Return the name of a dtype, which is TensorFlow's number for it in keys of tensors."""
+        return str(self.script_ops.dtypes.as_dtype(dtype).name if isinstance(dtype, int) else dtype)
+
+    def _save_before_exit(self) -> None:
+        """Save before `os._exit` too, by which every process of `multiprocessing` ends."""
+        end = os._exit
+
+        def save_and_exit(status: int) -> None:
+            self.save()
+            end(status)
+
+        os._exit = save_and_exit  # type: ignore[assignment]
+
+    def _after_fork(self) -> None:
+        self._renew()
+        self._start_saving()
+
+    def _start_saving(self) -> None:
+        threading.Thread(target=self._keep_saving, name="pyopbench-recorder", daemon=True).start()
+
+    def _keep_saving(self) -> None:
+        while True:
+            for _ in range(round(SAVE_SECONDS / ADD_UP_SECONDS)):
+                time.sleep(ADD_UP_SECONDS)
+                self.add_up()
+            self.save()
+
+
+VARIABLE = "PYOPBENCH_RECORD"
+"""The environment variable that names the folder which each process writes its counts to."""
+
+SCRIPT_OPS = "tensorflow.python.ops.script_ops"
+"""Where TensorFlow 2 defines its callback functions; `tensorflow` imports them from there by name."""
+
+
+class _Finder:
+    """Finds some modules as others do, and has each wrapped once it has been run."""
+
+    def __init__(self, wrap: Mapping[str, Callable[[ModuleType], None]]) -> None:
+        self.wrap = wrap
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        """Return the spec of one of the modules with a loader that also wraps; None for every other module."""
+        if name not in self.wrap:
+            return None
+        others = (finder for finder in sys.meta_path if finder is not self)
+        spec = next((found for one in others if (found := one.find_spec(name, path, target))), None)
+        if spec is not None and spec.loader is not None:
+            run = spec.loader.exec_module
+
+            def run_and_wrap(module: ModuleType) -> None:
+                run(module)
+                self.wrap[name](module)
+
+            spec.loader.exec_module = run_and_wrap  # type: ignore[method-assign]
+        return spec
+
+
+def wait_for_tensorflow() -> Recorder:
+    """Have callbacks counted from when TensorFlow is imported, and written to the folder that `VARIABLE` names."""
+    recorder = Recorder(Path(os.environ[VARIABLE]))
+
+    def count_callbacks(module: ModuleType) -> None:
+        try:
+            recorder.install(module)
+        except Exception as error:  # noqa: BLE001 - TensorFlow 1, or one that is made otherwise
+            recorder.refuse(f"{SCRIPT_OPS} is not as expected: {error!r}")
+
+    def measure_waits(module: ModuleType) -> None:
+        try:
+            recorder.waits.install(module)
+        except Exception as error:  # noqa: BLE001 - as above
+            recorder.waits.trouble = f"{ITERATOR_OPS} is not as expected: {error!r}"
+
+    sys.meta_path.insert(0, _Finder({SCRIPT_OPS: count_callbacks, ITERATOR_OPS: measure_waits}))
+    return recorder

@@ -1,0 +1,154 @@
+"""Walks files and folders for callbacks. A file that cannot be read or parsed is listed with the reason."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pyopbench.find.call_sites import CallSite, find_sites
+from pyopbench.find.graphs import GraphSite, find_nodes, find_nodes_in_text
+from pyopbench.model.errors import BadInput
+from pyopbench.model.paths import real_path
+from pyopbench.store.open_file import GRAPH, SOURCE, Kind, most_bytes_of, read_bytes
+
+SOURCES = {".py", ".pyi", ".pyw"}
+BINARY_GRAPHS = {".pb"}
+TEXT_GRAPHS = {".pbtxt"}
+NO_GRAPHS = {"fingerprint.pb", "keras_metadata.pb"}
+"""What stands beside a graph in the folder of a SavedModel (tensorflow/cc/saved_model/constants.h)."""
+
+DEEPEST = 100
+"""Folders within folders that are gone into."""
+ENVIRONMENT_FILE = "pyvenv.cfg"
+"""Marks a folder as a virtual environment (PEP 405)."""
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A file or folder that could not be scanned, and why."""
+
+    file: str
+    reason: str
+
+
+@dataclass
+class Scan:
+    """What was found.
+
+    Attributes:
+        sites: in Python sources, by file and line.
+        nodes: in stored graphs, by file.
+        broken: what could not be scanned.
+        skipped: folders that were passed over: hidden ones and virtual environments.
+        files, lines: how many files were read, and the lines of the Python sources among them.
+    """
+
+    sites: list[CallSite] = field(default_factory=list)
+    nodes: list[GraphSite] = field(default_factory=list)
+    broken: list[Broken] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    files: int = 0
+    lines: int = 0
+
+
+def scan(paths: Sequence[Path]) -> Scan:
+    """Return the callbacks in files and in everything below folders, each file once.
+
+    Args:
+        paths: a file is scanned whatever its name, by its suffix as a stored graph or else as Python; a folder's files
+            by their suffix, except what is below a hidden folder or a virtual environment.
+
+    Raises:
+        BadInput: a path does not exist.
+    """
+    for path in paths:
+        if not os.path.lexists(path):
+            raise BadInput(
+                "no such file or folder",
+                received=path,
+                hint="Python files, folders, SavedModels or GraphDefs (.pb, .pbtxt); give a path that exists",
+            )
+    found, seen = Scan(), set[tuple[int, int]]()
+    for path in paths:
+        for file in _files(path, found, seen, DEEPEST) if path.is_dir() else (path,):
+            _scan_file(file, found, seen)
+    return found
+
+
+def _files(folder: Path, found: Scan, seen: set[tuple[int, int]], levels: int) -> Iterator[Path]:
+    """Yield the files of a folder and those below, in alphabetical order; links are followed, and no folder twice."""
+    if not levels:
+        found.broken.append(Broken(str(folder), f"nested in more than {DEEPEST} folders"))
+        return
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError as error:
+        found.broken.append(Broken(str(folder), _words(error)))
+        return
+    if _is_seen(os.stat(folder), seen):
+        return
+    for entry in entries:
+        path = Path(folder, entry.name)
+        if not path.is_dir():
+            if path.suffix in SOURCES | BINARY_GRAPHS | TEXT_GRAPHS and path.name not in NO_GRAPHS:
+                yield path
+        elif entry.is_symlink() and real_path(path) in (real_path(folder), *real_path(folder).parents):
+            found.broken.append(Broken(str(path), "a link to a folder above it"))
+        elif entry.name.startswith(".") or Path(path, ENVIRONMENT_FILE).exists():
+            found.skipped.append(str(path))
+        elif entry.name != "__pycache__":
+            yield from _files(path, found, seen, levels - 1)
+
+
+def _is_seen(status: os.stat_result, seen: set[tuple[int, int]]) -> bool:
+    key = (status.st_dev, status.st_ino)
+    known = key in seen
+    seen.add(key)
+    return known
+
+
+def _scan_file(path: Path, found: Scan, seen: set[tuple[int, int]]) -> None:
+    name = str(path)
+    try:
+        status = path.stat()
+        most = most_bytes_of(_kind_of(path))
+        if not stat.S_ISREG(status.st_mode):  # a pipe would be waited for
+            found.broken.append(Broken(name, "neither a file nor a folder"))
+        elif status.st_size > most:
+            found.broken.append(
+                Broken(name, f"{status.st_size:,} bytes, of at most {most:,}; --settings file_limit raises it")
+            )
+        elif not _is_seen(status, seen):
+            _read(path, name, found)
+    except OSError as error:
+        found.broken.append(Broken(name, _words(error)))
+    except BadInput as error:
+        found.broken.append(Broken(name, error.message))
+    except SyntaxError as error:
+        where = f", line {error.lineno}" if error.lineno else ""
+        found.broken.append(Broken(name, f"{error.msg}{where}"))
+    except (ValueError, RecursionError, MemoryError) as error:  # NUL bytes; nested deeper than Python's parser goes
+        found.broken.append(Broken(name, str(error) or "nested too deeply"))
+
+
+def _kind_of(path: Path) -> Kind:
+    return GRAPH if path.suffix in BINARY_GRAPHS | TEXT_GRAPHS else SOURCE
+
+
+def _read(path: Path, name: str, found: Scan) -> None:
+    content = read_bytes(real_path(path), _kind_of(path))  # links between sources are followed
+    found.files += 1
+    if path.suffix in BINARY_GRAPHS:
+        found.nodes += find_nodes(content, name)
+    elif path.suffix in TEXT_GRAPHS:
+        found.nodes += find_nodes_in_text(content.decode(), name)
+    else:
+        found.lines += content.count(b"\n")
+        found.sites += find_sites(content, name)
+
+
+def _words(error: OSError) -> str:
+    return error.strerror or str(error)

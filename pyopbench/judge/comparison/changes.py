@@ -1,0 +1,325 @@
+"""Changes in the series of a history: where they lie, how large they are, and what measuring again made of them."""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from scipy import special
+
+from pyopbench.judge.comparison.diff import compare_sides
+from pyopbench.judge.comparison.series import Axis, Moment, Series
+from pyopbench.judge.comparison.sides import read_sides
+from pyopbench.judge.decision import Outcome as VerdictOutcome
+from pyopbench.judge.verdicts import Correction
+from pyopbench.model import formatting
+from pyopbench.model.case import NO_GRADIENT, Case
+from pyopbench.model.errors import NothingMeasured
+from pyopbench.stats.change_points import Change, Segmentation
+from pyopbench.stats.estimate import FAMILY_ERROR, LEVEL
+from pyopbench.store import run_sides
+from pyopbench.store.catalogue_facts import declared
+from pyopbench.store.run import Run
+
+Tool: TypeAlias = Literal["pyopbench", "asv"]
+OPTIONS: Mapping[Axis, str] = {"commit": "--rev", "tf": "--tf"}
+"""Which option of `pyopbench run` takes the moments of an axis."""
+CARRIED = ("--input", "--seed-with")
+"""Options that belong to functions of the user, which are needed to measure them again."""
+COMMIT = re.compile("[0-9a-f]{7,64}|WORKTREE")
+"""What can be named as a commit: its hash, or changes that are not committed."""
+OWN = re.compile(r"[\w./-]+\.py(:\w+)?|[\w.]+:\w+")
+"""A file or a function of the user on a command line, told from values of options such as folders."""
+
+Status: TypeAlias = Literal["confirmed", "suspected", "open", "refuted"]
+STATUSES: tuple[Status, ...] = ("confirmed", "suspected", "open", "refuted")
+"""From what has to be acted on to what has not."""
+
+
+@dataclass(frozen=True)
+class Rerun:
+    """Two moments to be measured interleaved.
+
+    Attributes:
+        tool: which one measures them.
+        axis: what they are.
+        before, after: commits or versions, in full.
+        ops: words for the ops on the command line, with what belongs to them.
+        cases: ids of the cases, or names of asv's benchmarks.
+    """
+
+    tool: Tool
+    axis: Axis
+    before: str
+    after: str
+    ops: tuple[str, ...]
+    cases: tuple[str, ...]
+
+    @property
+    def folder(self) -> str:
+        """The name of the folder for it."""
+        return f"{self.before[:10]}-{self.after[:10]}"
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The command line, without where results go."""
+        if self.tool == "asv":
+            names = sorted({f"^{re.escape(case.partition('(')[0])}" for case in self.cases})
+            benches = (word for name in names for word in ("--bench", name))
+            return ("asv", "continuous", "--interleave-rounds", *benches, self.before, self.after)
+        option = OPTIONS[self.axis]
+        moments = (option, self.before, option, self.after)
+        return ("pyopbench", "run", *self.ops, *moments, *_selection(map(Case.from_id, self.cases)))
+
+    @property
+    def own_words(self) -> tuple[str, ...]:
+        """The words that are needed to go on with it: those of ops of the user's own."""
+        return tuple(word for word in self.ops if word not in declared("ops"))
+
+    def text(self) -> str:
+        """Return the command that measures both sides again."""
+        return shlex.join(self.command)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What measuring a case anew came to: `ratio` of after over before with its interval, and the verdict on it."""
+
+    outcome: VerdictOutcome
+    ratio: float
+    low: float
+    high: float
+    launches: int
+    folder: str
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """Two moments that were measured anew, interleaved.
+
+    Attributes:
+        axis, before, after: which they are, as in `Rerun`.
+        outcomes: id of a case -> what it came to.
+    """
+
+    axis: Axis
+    before: str
+    after: str
+    outcomes: Mapping[str, Outcome]
+
+    def answers(self, rerun: Rerun) -> bool:
+        """Whether it is what `rerun` asks for."""
+        return (self.axis, self.before, self.after) == (rerun.axis, rerun.before, rerun.after)
+
+
+def rerun_of(axis: Axis, before: Moment, after: Moment, series: Series, runs: Sequence[Run]) -> Rerun | None:
+    """Return what would confirm a change between two moments; None where nothing can be measured anew."""
+    named = axis in OPTIONS and (axis != "commit" or all(COMMIT.fullmatch(one.value) for one in (before, after)))
+    if not named or series.tool not in ("pyopbench", "asv") or before.value == after.value:
+        return None
+    of_asv = series.tool == "asv"
+    if of_asv and axis != "commit":
+        return None
+    ops = () if of_asv else _words(series, next(run for run in runs if run.name == after.run))
+    return Rerun("asv" if of_asv else "pyopbench", axis, before.value, after.value, ops, (series.case,))
+
+
+def together(reruns: Iterable[Rerun]) -> list[Rerun]:
+    """Return one for each pair of moments, of all their ops and cases, in order."""
+    found: dict[tuple[Any, ...], Rerun] = {}
+    for one in reruns:
+        key = (one.tool, one.axis, one.before, one.after)
+        known = found.get(key, replace(one, ops=(), cases=()))
+        words = known.ops if set(_pairs(one.ops)) <= set(_pairs(known.ops)) else (*known.ops, *one.ops)
+        found[key] = replace(known, ops=words, cases=tuple(dict.fromkeys((*known.cases, *one.cases))))
+    return list(found.values())
+
+
+def read_confirmation(folder: Path, minimum_effect: float) -> Confirmation | None:
+    """Return what two moments came to that were measured interleaved; None where that is not what a folder holds.
+
+    Args:
+        folder: of a run over two versions or revisions.
+        minimum_effect: a relative difference that is worth acting on.
+
+    Raises:
+        BadInput: the files are not as they were written.
+    """
+    if not run_sides.is_here(folder):
+        return None
+    found = [one for one in run_sides.read(folder) if not one.is_control]
+    if len(found) != 2:
+        return None
+    axis = run_sides.axis_of(found)
+    if axis == "side":
+        return None
+    values = [one.revision.commit if one.revision is not None else str(one.tf) for one in found]
+    try:
+        sides = read_sides([str(folder), *(one.label for one in found)], axis)
+        # What is measured again is suspected already: both errors together are what a false confirmation needs.
+        compared = compare_sides(sides, minimum_effect, correction=Correction(error=FAMILY_ERROR))
+    except NothingMeasured:
+        return Confirmation(axis, values[0], values[1], {})
+    verdicts = {str(case.key): case.verdict for case in compared.cases}
+    outcomes = {
+        case: Outcome(one.outcome, one.ratio, one.low, one.high, one.launches, str(folder))
+        for case, one in verdicts.items()
+    }
+    return Confirmation(axis, values[0], values[1], outcomes)
+
+
+def _words(series: Series, run: Run) -> tuple[str, ...]:
+    """Return how the op of a series is named on a command line: by its name, or as the user named it."""
+    op = series.fields.get("op", "")
+    if op in declared("ops"):
+        return (op,)
+    pairs = list(_pairs(run.command[2:]))
+    own = [pair[0] for pair in pairs if len(pair) == 1 and OWN.fullmatch(pair[0])]
+    joined = tuple(f"{name}=" for name in CARRIED)
+    carried = [word for pair in pairs if pair[0] in CARRIED or pair[0].startswith(joined) for word in pair]
+    return (*own, *carried) if own else (op,)
+
+
+def _pairs(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield words, an option together with its value."""
+    place = 0
+    while place < len(words):
+        many = 2 if words[place] in CARRIED else 1
+        yield tuple(words[place : place + many])
+        place += many
+
+
+def _selection(cases: Iterable[Case]) -> Iterator[str]:
+    """Yield the options that name cases, and as few others as options can."""
+    found = list(cases)
+    columns = {
+        "--variant": [one.variant for one in found],
+        "--gradient": [one.gradient for one in found if one.gradient != NO_GRADIENT],
+        "--direction": [one.direction for one in found],
+        "--mode": [one.mode for one in found],
+        "--device": [one.placement for one in found],
+    }
+    for option, values in columns.items():
+        if values:
+            yield from (option, ",".join(dict.fromkeys(values)))
+    yield from ("--axis", f"dtype={','.join(dict.fromkeys(one.dtype for one in found))}")
+    yield from ("--axis", f"size={','.join(map(str, sorted({one.size for one in found})))}")
+
+
+@dataclass(frozen=True, eq=False)
+class Traced:
+    """A series with what became of its level."""
+
+    series: Series
+    found: Segmentation
+
+
+@dataclass(frozen=True)
+class FoundChange:
+    """A change in a series that is as large as the minimum effect.
+
+    Attributes:
+        number: of the series in its history.
+        place: of the first moment after it, among those of the history.
+        before, after: labels of the moments beside it.
+        first, last: labels between which the change lies: the first moment that may be after it, and the last.
+        ratio: level after over level before.
+        low, high: its 95% interval, for the place that was found.
+        status: `suspected` until the two moments were measured anew, interleaved; then `confirmed`, `refuted`, or
+            `open` where that did not settle it.
+        rerun: what would confirm it; None where nothing can be measured anew.
+        again: what was measured anew.
+    """
+
+    number: int
+    place: int
+    before: str
+    after: str
+    first: str
+    last: str
+    ratio: float
+    low: float
+    high: float
+    status: Status
+    rerun: Rerun | None
+    again: Outcome | None = None
+
+    @property
+    def direction(self) -> Literal["slower", "faster"]:
+        """Which way it went."""
+        return "slower" if self.ratio > 1 else "faster"
+
+    def text(self) -> str:
+        """Return how much slower or faster a case became, with the interval."""
+        return f"{self.direction}, {formatting.ratio_interval(self.ratio, self.low, self.high)}"
+
+    def place_text(self) -> str:
+        """Return at which moment a change is, and how early and late it may be if that is not certain."""
+        early = f"as early as {self.first}" if self.first != self.after else ""
+        late = f"as late as {self.last}" if self.last != self.after else ""
+        others = " or ".join(filter(None, (early, late)))
+        return f"{self.before} to {self.after}{others and f', or {others}'}"
+
+    def again_text(self) -> str:
+        """Return what measuring again came to; "" where nothing was measured again."""
+        if self.again is None:
+            return ""
+        found = self.again
+        return f"{formatting.ratio_interval(found.ratio, found.low, found.high)}, {found.outcome}"
+
+
+def changes_in(
+    axis: Axis, moments: Sequence[Moment], traced: Sequence[Traced], runs: Sequence[Run]
+) -> Iterator[FoundChange]:
+    """Yield the changes of series, whatever their size, as suspicions."""
+    reach = float(special.ndtri((1 + LEVEL) / 2))
+    for number, one in enumerate(traced):
+        places = one.series.places
+        for change in one.found.changes:
+            beside = _beside(change, one.series, moments)
+            rerun = rerun_of(axis, beside[2], beside[3], one.series, runs)
+            labels = [moment.label for moment in beside]
+            half = reach * change.error
+            yield FoundChange(
+                number,
+                int(places[change.place]),
+                before=labels[0],
+                after=labels[1],
+                first=moments[places[change.first]].label,
+                last=labels[3],
+                ratio=math.exp(change.step),
+                low=math.exp(change.step - half),
+                high=math.exp(change.step + half),
+                status="suspected",
+                rerun=rerun,
+            )
+
+
+def _beside(change: Change, series: Series, moments: Sequence[Moment]) -> tuple[Moment, Moment, Moment, Moment]:
+    """Return the moments right before and after a change, and those between which it lies for all that is known."""
+    around = (change.place - 1, change.place, change.first - 1, change.last)
+    before, after, earliest, latest = (moments[series.places[place]] for place in around)
+    return before, after, earliest, latest
+
+
+def confirmed(change: FoundChange, series: Series, confirmations: Sequence[Confirmation]) -> FoundChange:
+    """Return the change with what came of measuring it anew, the last time that it was."""
+    rerun = change.rerun
+    outcomes = [one.outcomes.get(series.case) for one in confirmations if rerun is not None and one.answers(rerun)]
+    again = next((one for one in reversed(outcomes) if one is not None), None)
+    if again is None:
+        return change
+    if again.outcome == "unresolved":
+        return replace(change, status="open", again=again)
+    return replace(change, status="confirmed" if again.outcome == change.direction else "refuted", again=again)
+
+
+def importance(change: FoundChange) -> tuple[int, float, int, str]:
+    """Return a sort key: by status, then the largest first."""
+    size = math.log(change.ratio)
+    return STATUSES.index(change.status), -abs(size), change.number, change.after

@@ -1,0 +1,279 @@
+"""Revisions of one run against the first of them: what became slower, what computes other values, what cannot run.
+
+Beside them stands the control: a few groups of the first revision, measured a second time as if they were another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from pyopbench.judge.comparison.diff import ComparedCase, Comparison, UnmatchedCase, compare_sides
+from pyopbench.judge.comparison.sides import Sides, sides_along, usual_over
+from pyopbench.judge.verdicts import Correction
+from pyopbench.model import formatting
+from pyopbench.model.case import MINIMUM_EFFECT
+from pyopbench.model.errors import NothingMeasured
+from pyopbench.store import run_sides
+from pyopbench.store.read import read_source
+from pyopbench.store.run_sides import OpenRun, Revision, Side, ValueDifference, short_hash
+
+NO_VALUES = "No values were compared."
+KINDS = {
+    "outputs": "different values for the same inputs",
+    "gradients": "different gradients for the same inputs",
+    "raised": "fails on these inputs",
+    "inputs": "the op has other inputs, so the times are for different work",
+    "unknown": "not compared",
+}
+
+CHANGED = ("outputs", "gradients", "raised")
+"""Kinds of differences that are the revision's: of other inputs, or of what is not known, nobody can say that."""
+
+Outcome: TypeAlias = Literal["passed", "failed", "nothing"]
+
+
+def name_text(version: Side) -> str:
+    """Return a revision as it is asked for, with the beginning of its hash and its subject."""
+    revision = version.revision
+    if revision is None:
+        return version.label
+    short = "" if revision.commit.startswith(version.label) else f" ({_short(revision)})"
+    return f"{version.label}{short}: {revision.subject}"
+
+
+def _short(revision: Revision) -> str:
+    return f"{short_hash(revision.commit)}{', not committed' if revision.dirty else ''}"
+
+
+def _fail_on(gate: Gate) -> str:
+    return f"{formatting.percent(gate.fail_on)} or more"
+
+
+def _some(n: int, one: str, several: str) -> str:
+    return f"{n:,} {one if n == 1 else several}" if n else ""
+
+
+def case_text(label: str, case: ComparedCase, many: int) -> str:
+    """Return a case that is slower, with its ratio; with the revision where there are several."""
+    verdict = case.verdict
+    where = f"{label}: " if many > 1 else ""
+    return f"{where}{case.key} is at {formatting.ratio_interval(verdict.ratio, verdict.low, verdict.high)}"
+
+
+def difference_text(label: str, difference: ValueDifference) -> str:
+    """Return what a revision computes otherwise than the first."""
+    where = f"{difference.op} {difference.dtype} {difference.size:,}"
+    return f"{label}, {where}: {KINDS[difference.kind]}: {difference.reason}"
+
+
+def problem_text(side: Side) -> str:
+    """Return why nothing of a side is planned."""
+    return f"{side.label} is not measured: {side.problem}"
+
+
+@dataclass(frozen=True, eq=False)
+class Gate:
+    """What is to be said of revisions.
+
+    Attributes:
+        first: the revision that the others are compared with.
+        others: the others, in order; those too of which nothing could be planned.
+        comparisons: label -> what changed to that revision from the first; none without a case in common.
+        unmatched: label -> why there is no comparison.
+        twins: the first revision against itself; None where that was not measured.
+        fail_on: the slowdown that fails, as a share; None if none does.
+    """
+
+    first: Side
+    others: tuple[Side, ...]
+    comparisons: Mapping[str, Comparison]
+    unmatched: Mapping[str, NothingMeasured]
+    twins: Comparison | None
+    fail_on: float | None
+
+    @property
+    def slower(self) -> tuple[tuple[str, ComparedCase], ...]:
+        """The cases that are slower by what fails, each with the label of the revision, the worst first."""
+        if self.fail_on is None:
+            return ()
+        found = [(label, case) for label, one in self.comparisons.items() for case in one.slower_by(self.fail_on)]
+        return tuple(sorted(found, key=lambda item: -item[1].verdict.ratio))
+
+    @property
+    def differences(self) -> tuple[tuple[str, ValueDifference], ...]:
+        """What revisions compute otherwise, each with the label of the revision that is the first to do so."""
+        found: dict[tuple[str, str, int, str, str], tuple[str, ValueDifference]] = {}
+        for one in self.others:
+            for told in _differences(one):
+                found.setdefault((told.op, told.dtype, told.size, told.kind, told.reason), (one.label, told))
+        return tuple(found.values())
+
+    @property
+    def changed(self) -> tuple[tuple[str, ValueDifference], ...]:
+        """Those of them that are of the revision itself."""
+        return tuple((label, told) for label, told in self.differences if told.kind in CHANGED)
+
+    @property
+    def compared_values(self) -> int:
+        """On how many inputs revisions were compared."""
+        return sum(one.values.compared for one in self.others)
+
+    @property
+    def broken(self) -> tuple[Side, ...]:
+        """The revisions of which nothing was planned, or nothing measured that the first has."""
+        return tuple(one for one in self.others if one.label not in self.comparisons)
+
+    @property
+    def failing(self) -> tuple[tuple[str, UnmatchedCase], ...]:
+        """The cases that work in the first revision and fail in another, each with its label."""
+        return tuple(
+            (label, case)
+            for label, one in self.comparisons.items()
+            for case in one.unmatched
+            if case.side == "A" and case.kind == "failed" and case.status != "unsupported"
+        )
+
+    @property
+    def cases(self) -> int:
+        """How many cases have been compared, of all revisions."""
+        return sum(len(one.cases) for one in self.comparisons.values())
+
+    @property
+    def smallest(self) -> float | None:
+        """The smallest slowdown that a usual case of each comparison would show; None if none has an interval."""
+        known = [one.smallest for one in self.comparisons.values() if one.smallest is not None]
+        return max(known, default=None)
+
+    @property
+    def outcome(self) -> Outcome:
+        """Failed, passed, or nothing to compare."""
+        if self.slower or self.changed or self.failing:
+            return "failed"
+        if self.smallest is None:
+            return "nothing"
+        return "failed" if self.broken else "passed"
+
+    @property
+    def exit_code(self) -> int:
+        """0 nothing slower and nothing else, 1 one of them, 3 nothing to compare or no case with an interval."""
+        return {"passed": 0, "failed": 1, "nothing": 3}[self.outcome]
+
+    def answer_text(self) -> str:
+        """Return what came out, the gravest first, in one line."""
+        found = [
+            _some(len(self.changed), "input gives different values", "inputs give different values"),
+            _some(len(self.broken), "side cannot be measured", "sides cannot be measured"),
+            _some(len(self.failing), "case fails that used to work", "cases fail that used to work"),
+            _some(len(self.slower), f"case is slower by {_fail_on(self)}", f"cases are slower by {_fail_on(self)}"),
+        ]
+        said = [one for one in found if one]
+        if self.outcome == "failed":
+            return f"Failed: {formatting.listing(said)}."
+        if self.outcome == "nothing":
+            return "Nothing to compare: no case has an interval on both sides."
+        if self.fail_on is None:
+            return f"{formatting.count(self.cases, 'case')} compared; slowdowns do not fail (--fail-on never)."
+        passed = f"Passed: none of {formatting.count(self.cases, 'case')} is clearly slower by {_fail_on(self)}"
+        if (
+            self.smallest is not None and self.smallest > self.fail_on
+        ):  # a gate that sees nothing is not to look like one
+            least = formatting.smallest_difference(self.smallest)
+            if least == formatting.TOO_NOISY:
+                return f"{passed}, but it was {least}."
+            return f"{passed}, but only slowdowns from {least} on would be found."
+        return f"{passed}."
+
+    def values_text(self) -> str:
+        """Return on how many inputs all revisions compute the same."""
+        if self.changed:
+            return "Values differ, so the times below may be for different work."
+        if not self.compared_values:
+            sides = {(one.environment, one.revision and one.revision.commit) for one in (self.first, *self.others)}
+            return "All sides are the same, so no values were compared." if len(sides) == 1 else NO_VALUES
+        return f"Values are the same as in {self.first.label} ({self.compared_values:,} compared)."
+
+    def control_text(self) -> str:
+        """Return what became of the identical pairs."""
+        if self.twins is None or not self.twins.cases:
+            return "No A/A control was measured, so the effect of noise alone is unknown."
+        counts, many = self.twins.counts(), len(self.twins.cases)
+        apart = counts["slower"] + counts["faster"]
+        farthest = max(abs(case.verdict.ratio - 1) for case in self.twins.cases)
+        warning = " Noise alone causes differences of this size here." if apart else ""
+        return (
+            f"A/A control: {self.first.label} against itself, {formatting.count(many, 'pair')}: {apart:,} found "
+            f"different, {counts['equivalent']:,} equivalent, {counts['unresolved']:,} unresolved; largest difference "
+            f"{formatting.points(farthest)}.{warning}"
+        )
+
+    def reach_text(self) -> str:
+        """Return which slowdown would have been found."""
+        if self.smallest is None:
+            return "No case has an interval, so nothing can be said."
+        least = formatting.smallest_difference(self.smallest)
+        if least == formatting.TOO_NOISY:
+            return (
+                "The results are too noisy: even a case that takes twice as long could be missed. Stop other work on "
+                "the machine, or give the run more time."
+            )
+        return f"In a typical case, a slowdown of {least} or more would be found."
+
+    def broken_text(self, version: Side) -> str:
+        """Return why a revision is not compared."""
+        found = self.unmatched.get(version.label)
+        return problem_text(version) if found is None else f"{version.label}: {found.in_a_line}"
+
+
+def _differences(version: Side) -> Sequence[ValueDifference]:
+    return version.values.differences
+
+
+def gate_of(comparison: Comparison, fail_on: float | None) -> Gate:
+    """Return a comparison of any two results as a gate of one revision; without values and without a control."""
+    first, second = (Side(side.label) for side in (comparison.sides.first, comparison.sides.second))
+    return Gate(first, (second,), {second.label: comparison}, {}, None, fail_on)
+
+
+def read_gate(source: Path | OpenRun, minimum_effect: float = MINIMUM_EFFECT, fail_on: float | None = None) -> Gate:
+    """Compare the revisions of a run with the first that was measured.
+
+    Args:
+        source: the run, or its folder.
+        minimum_effect: a relative difference that is worth acting on.
+        fail_on: the slowdown that fails, as a share; None if none does.
+
+    Raises:
+        BadInput: a file is not as it was written.
+    """
+    opened = run_sides.open_run(source)
+    every = opened.sides
+    usable = [one for one in every if one.problem is None]
+    first, twin = usable[0], next((one for one in usable if one.is_control), None)
+    others = tuple(one for one in every if one not in (first, twin))
+    measured = [one for one in others if one in usable]
+    runs = read_source(opened)
+
+    def sides_of(other: Side) -> Sides:
+        return sides_along(run_sides.axis_of(every), runs, [first.label, other.label], str(opened.folder))
+
+    usual = usual_over([sides_of(one) for one in measured])
+
+    def compare(other: Side, among: int) -> Comparison | NothingMeasured:
+        try:
+            return compare_sides(sides_of(other), minimum_effect, correction=Correction(among, usual=usual))
+        except NothingMeasured as error:
+            return error
+
+    found = {one.label: compare(one, len(measured)) for one in measured}
+    twins = None if twin is None else compare(twin, 1)
+    return Gate(
+        first,
+        others,
+        {label: one for label, one in found.items() if isinstance(one, Comparison)},
+        {label: one for label, one in found.items() if isinstance(one, NothingMeasured)},
+        twins if isinstance(twins, Comparison) else None,
+        fail_on,
+    )

@@ -1,0 +1,422 @@
+"""Series over commits, versions or dates with the changes in them, from results to all that is shown of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from pyopbench.judge.comparison.changes import (
+    STATUSES,
+    Confirmation,
+    FoundChange,
+    Status,
+    Traced,
+    changes_in,
+    confirmed,
+    importance,
+)
+from pyopbench.judge.comparison.series import Axis, Moment, are_interleaved, moment_of, series_of, usual_axis
+from pyopbench.judge.machines import kinds_in, run_on
+from pyopbench.model import formatting
+from pyopbench.model.case import MINIMUM_EFFECT
+from pyopbench.model.errors import NothingMeasured
+from pyopbench.model.paths import real_path
+from pyopbench.stats.change_points import ALARM_RATE, FEWEST_POINTS, segment
+from pyopbench.stats.unpaired import RUN_SPREAD
+from pyopbench.store import run_sides
+from pyopbench.store.limitations import Limitation
+from pyopbench.store.read import read_source
+from pyopbench.store.run import Run
+from pyopbench.store.run_sides import Side
+from pyopbench.store.warnings import RunWarning
+
+MOMENTS: dict[Axis, tuple[str, str]] = {
+    "commit": ("commit", "commits"),
+    "tf": ("TensorFlow version", "TensorFlow versions"),
+    "date": ("run", "runs"),
+}
+"""What a moment is called, and several."""
+CHANGES_CAPTION = "Changes, confirmed ones first"
+RERUN = (
+    "Commands that measure both sides of suspected changes again, interleaved (pyopbench history --confirm runs them):"
+)
+STATUS_TEXTS = {
+    "confirmed": "confirmed",
+    "suspected": "suspected",
+    "open": "unresolved",
+    "refuted": "refuted",
+}
+
+OTHER_VALUES = "other_values"
+"""The part of an environment with the ops that compute otherwise than at the first of interleaved commits."""
+FEWEST_SHARING = 3
+"""So many series of one anchor have to change at one place before the anchor itself is what has changed."""
+
+
+def _of(many: int, of: int) -> str:
+    return "All series are" if many == of else f"{many:,} of {formatting.count(of, 'series', 'series')} are"
+
+
+@dataclass(frozen=True)
+class AnchorChanged:
+    """At `after`, `many` of `of` series of one anchor changed in the same direction: it may be the anchor that did."""
+
+    anchor: str
+    after: str
+    many: int
+    of: int
+    kind: Literal["anchor_changed"] = "anchor_changed"
+
+    def text(self) -> str:
+        """Return what a reader has to know, in a sentence or two."""
+        return (
+            f"At {self.after}, {self.many} of the {self.of} series that are relative to {self.anchor} changed in the "
+            "same direction. "
+            f"Perhaps {self.anchor} itself changed, in the opposite direction."
+        )
+
+
+@dataclass(frozen=True)
+class ValuesChanged:
+    """At `after`, `ops` began to compute other values than at the first moment: their times are of another function.
+
+    `until` is the moment from which on they compute as before again; "" where none does.
+    """
+
+    after: str
+    ops: tuple[str, ...]
+    until: str = ""
+    kind: Literal["values_changed"] = "values_changed"
+
+    def text(self) -> str:
+        """Return what a reader has to know, in a sentence or two."""
+        differ = f"{formatting.listing(self.ops)} {'computes' if len(self.ops) == 1 else 'compute'} different values"
+        if self.until:
+            return (
+                f"From {self.after} on, and until {self.until}, {differ}, so times in between cannot be compared with "
+                "others."
+            )
+        return f"From {self.after} on, {differ}, so times before and after cannot be compared."
+
+
+@dataclass(frozen=True)
+class NotMeasured:
+    """Nothing could be measured of the revision `label`, for this `reason`: a series goes past it."""
+
+    label: str
+    reason: str
+    kind: Literal["not_measured"] = "not_measured"
+
+    def text(self) -> str:
+        """Return what a reader has to know, in a sentence or two."""
+        return f"{self.label} is not measured: {self.reason}"
+
+
+@dataclass(frozen=True)
+class OnlyLatency:
+    """`many` of `of` series are latencies: what the machine did at a moment is in them, and looks like a change."""
+
+    many: int
+    of: int
+    kind: Literal["only_latency"] = "only_latency"
+
+    def text(self) -> str:
+        """Return what a reader has to know, in a sentence or two."""
+        return (
+            f"{_of(self.many, self.of)} absolute times, with nothing measured in the same rounds to compare with. "
+            "A slower machine looks the same as slower code there; only measuring both sides again distinguishes them."
+        )
+
+
+@dataclass(frozen=True)
+class RunsNotInterleaved:
+    """`many` series are of runs that were not interleaved, which differ by more than their launches tell."""
+
+    many: int
+    of: int
+    kind: Literal["runs_not_interleaved"] = "runs_not_interleaved"
+
+    def text(self) -> str:
+        """Return what a reader has to know, in a sentence or two."""
+        return (
+            f"{_of(self.many, self.of)} from runs that were not interleaved. Such runs of the same code differ by more "
+            "than their launches show, so errors and thresholds are wider."
+        )
+
+
+@dataclass(frozen=True)
+class TooShort:
+    """`many` series have fewer than `fewest` points and were not searched for changes."""
+
+    many: int
+    fewest: int
+    kind: Literal["too_short"] = "too_short"
+
+    def text(self) -> str:
+        """Return what a reader has to know, in a sentence or two."""
+        points = f"fewer than {self.fewest} points"
+        return f"{formatting.count(self.many, 'series has', 'series have')} {points} and cannot show a change."
+
+
+@dataclass(frozen=True)
+class SmallChanges:
+    """`many` changes are smaller than the minimum effect and are not listed."""
+
+    many: int
+    minimum_effect: float
+    kind: Literal["small_changes"] = "small_changes"
+
+    def text(self) -> str:
+        """Return what a reader has to know, in a sentence or two."""
+        least = formatting.percent(self.minimum_effect)
+        return f"{formatting.count(self.many, 'change')} of less than {least} are not listed (--min-effect)."
+
+
+Remark: TypeAlias = (
+    NotMeasured
+    | ValuesChanged
+    | AnchorChanged
+    | OnlyLatency
+    | RunsNotInterleaved
+    | TooShort
+    | SmallChanges
+    | Limitation
+)
+"""Something that a reader has to know, as a value."""
+
+
+def remarks_of(
+    traced: Sequence[Traced], changes: Sequence[FoundChange], small: Sequence[float], runs: Sequence[Run]
+) -> Iterator[Remark]:
+    """Yield what is to be said of some series.
+
+    Args:
+        traced: the series.
+        changes: those that are listed.
+        small: the minimum effect, for each change that is smaller.
+        runs: where they come from.
+    """
+    yield from _anchors_changed(traced, changes)
+    many = len(traced)
+    latencies = sum(one.series.measure == "latency" for one in traced)
+    if latencies:
+        yield OnlyLatency(latencies, many)
+    apart = sum(one.series.noise == "autocorrelated" for one in traced)
+    if apart:
+        yield RunsNotInterleaved(apart, many)
+    short = sum(math.isinf(one.found.threshold) for one in traced)
+    if short:
+        yield TooShort(short, FEWEST_POINTS)
+    if small:
+        yield SmallChanges(len(small), small[0])
+    yield from dict.fromkeys(one for run in runs for one in run.cannot)
+
+
+def values_changed(axis: Axis, sources: Sequence[Sequence[Run]]) -> Iterator[ValuesChanged]:
+    """Yield where ops began to compute otherwise, and where they ceased to, in runs that were interleaved."""
+    for runs in sources:
+        labels = [moment_of(axis, run).label for run in runs]
+        others = [set(run.environment.get(OTHER_VALUES, ())) for run in runs]
+        together: dict[tuple[int, str], list[str]] = {}
+        for op in sorted(set().union(*others)):
+            differ = [op in some for some in others]
+            for place in (place for place, one in enumerate(differ) if one and not (place and differ[place - 1])):
+                until = next((labels[end] for end in range(place, len(runs)) if not differ[end]), "")
+                together.setdefault((place, until), []).append(op)
+        yield from (ValuesChanged(labels[place], tuple(ops), until) for (place, until), ops in sorted(together.items()))
+
+
+def _anchors_changed(traced: Sequence[Traced], changes: Sequence[FoundChange]) -> Iterator[AnchorChanged]:
+    """Yield the anchors whose series changed together: a ratio moves as well where its denominator does."""
+    of: dict[str, int] = {}
+    for one in traced:
+        if one.series.anchored_to == "variant":
+            of[one.series.anchor] = of.get(one.series.anchor, 0) + 1
+    together: dict[tuple[str, str, str], int] = {}
+    for change in changes:
+        series = traced[change.number].series
+        if series.anchored_to == "variant":
+            key = (series.anchor, change.after, change.direction)
+            together[key] = together.get(key, 0) + 1
+    for (anchor, after, _), many in together.items():
+        if many >= FEWEST_SHARING and 2 * many > of[anchor]:
+            yield AnchorChanged(anchor, after, many, of[anchor])
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a history is judged.
+
+    Attributes:
+        axis: None for what the results differ in.
+        minimum_effect: the smallest change that is shown, as a share.
+        run_spread: what runs that were not interleaved are taken to differ by, where they are too few to tell.
+        alarm_rate: share of series without a change in which one may be suspected.
+    """
+
+    axis: Axis | None = None
+    minimum_effect: float = MINIMUM_EFFECT
+    run_spread: float = RUN_SPREAD
+    alarm_rate: float = ALARM_RATE
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """All that is known of some series over an axis.
+
+    Attributes:
+        axis, moments: what series are over, oldest first.
+        options: how it was judged, with the axis filled in.
+        traced: the series, in order of their names.
+        changes: those of at least the minimum effect, by status, then the largest first.
+        remarks: what a reader has to know.
+        warnings: of the results.
+        tools: what measured.
+    """
+
+    axis: Axis
+    moments: tuple[Moment, ...]
+    options: Options
+    traced: tuple[Traced, ...]
+    changes: tuple[FoundChange, ...]
+    remarks: tuple[Remark, ...]
+    warnings: tuple[RunWarning, ...]
+    tools: tuple[str, ...]
+
+    def with_status(self, status: Status) -> tuple[FoundChange, ...]:
+        """Return the changes of one status."""
+        return tuple(one for one in self.changes if one.status == status)
+
+    @property
+    def searched(self) -> int:
+        """How many series are long enough to have a change."""
+        return sum(math.isfinite(one.found.threshold) for one in self.traced)
+
+    def title(self) -> str:
+        """Return what the history is of, in one line."""
+        many = formatting.count(len(self.moments), *MOMENTS[self.axis])
+        return f"{formatting.count(len(self.traced), 'series', 'series')} over {many}"
+
+    def summary(self) -> str:
+        """Return how many changes have which status."""
+        counts = {status: len(self.with_status(status)) for status in STATUSES}
+        told = [f"{many:,} {STATUS_TEXTS[status]}" for status, many in counts.items() if many]
+        if not told:
+            return "No change was found."
+        return f"{formatting.count(len(self.changes), 'change')}: {formatting.listing(told)}."
+
+    def alarm_text(self) -> str:
+        """Return how often a suspicion is false, in a sentence or two."""
+        expected = self.options.alarm_rate * self.searched
+        return (
+            "A change is suspected where the level of a series shifts by more than noise explains. Expect about "
+            f"{expected:.2g} false alarms: {formatting.percent(self.options.alarm_rate)} of {self.searched:,} "
+            "series. It is confirmed if both sides, measured again interleaved, show it too."
+        )
+
+
+def read_history(paths: Sequence[Path], options: Options, confirmations: Sequence[Confirmation] = ()) -> History:
+    """Read results and find the changes in them.
+
+    Args:
+        paths: of results, as `results.read.read_source`.
+        options: how to judge.
+        confirmations: what was measured anew.
+
+    Raises:
+        BadInput: a path is not of results.
+        NothingMeasured: nothing was timed.
+    """
+    folders = list(dict.fromkeys(real_path(path) for path in paths))
+    sources = [part for path in folders for part in _by_kind(_read(path))]
+    found = history_of(_alike(sources), options, confirmations)
+    if not found.traced:
+        raise NothingMeasured(
+            "nothing was timed",
+            received=formatting.listing([str(path) for path in paths]),
+            legal="results with at least one benchmark that has a time",
+            hint="pyopbench check DIR shows what a folder of results contains",
+        )
+    return replace(found, remarks=(*_not_measured(folders), *found.remarks))
+
+
+def history_of(
+    sources: Sequence[Sequence[Run]], options: Options, confirmations: Sequence[Confirmation] = ()
+) -> History:
+    """Return the history of some sources; see `read_history`."""
+    axis = options.axis or usual_axis(sources)
+    options = replace(options, axis=axis)
+    moments, series = series_of(sources, axis, options.run_spread)
+    ordered = sorted(series, key=lambda one: (one.name, one.anchor))
+    traced = tuple(Traced(one, segment(one.values, one.errors, one.noise, options.alarm_rate)) for one in ordered)
+    runs = [run for source in sources for run in source]
+    every = list(changes_in(axis, moments, traced, runs))
+    listed = [one for one in every if abs(math.log(one.ratio)) >= math.log1p(options.minimum_effect)]
+    small = [options.minimum_effect] * (len(every) - len(listed))
+    changes = [confirmed(one, traced[one.number].series, confirmations) for one in listed]
+    return History(
+        axis,
+        moments,
+        options,
+        traced,
+        tuple(sorted(changes, key=importance)),
+        (*values_changed(axis, sources), *remarks_of(traced, changes, small, runs)),
+        tuple(dict.fromkeys(warning for run in runs for warning in run.warnings)),
+        tuple(sorted({run.tool for run in runs})),
+    )
+
+
+def _read(path: Path) -> tuple[Run, ...]:
+    """Return the runs in a path; of revisions with date and message, and without those that are there as a control."""
+    runs = read_source(path)
+    if not run_sides.is_here(path):
+        return runs
+    sides = zip(runs, run_sides.read(path), strict=True)
+    return tuple(_dated(run, side) for run, side in sides if not side.is_control)
+
+
+def _not_measured(folders: Sequence[Path]) -> Iterator[NotMeasured]:
+    """Yield the revisions of which there is nothing, with the reason."""
+    for version in (one for path in folders if run_sides.is_here(path) for one in run_sides.read_all(path)):
+        if version.problem is not None:
+            yield NotMeasured(version.label, version.problem)
+
+
+def _by_kind(runs: Sequence[Run]) -> list[Sequence[Run]]:
+    """Return runs of several machines by kind of machine: each has series of its own, as other processors have.
+
+    Args:
+        runs: of one source; those of versions that were measured together were on the same machines.
+    """
+    kinds = kinds_in(runs[0]) if runs else {}
+    if not kinds:
+        return [runs]
+    return [[_on_kind(run, kind, names) for run in runs] for kind, names in kinds.items()]
+
+
+def _on_kind(run: Run, kind: str, names: Sequence[str]) -> Run:
+    """Return what machines of a kind have measured, in the environment of these."""
+    processors = [run.machines[others[0]].get("cpu") for others in kinds_in(run).values()]
+    here = run.machines[names[0]]
+    # Cores or GPUs tell them apart as well, which have no place in the name of a series otherwise.
+    apart = {"machine": kind} if processors.count(here.get("cpu")) > 1 else {}
+    return replace(run_on(run, names), environment={**run.environment, **here, **apart})
+
+
+def _dated(run: Run, side: Side) -> Run:
+    """Return a run with the date and the subject of its commit, and the ops whose values are other than the first's."""
+    revision = side.revision
+    if revision is None:
+        return run
+    other_values = tuple(sorted({one.op for one in side.values.differences if one.kind != "unknown"}))
+    facts = {"commit_date": revision.date, "commit_subject": revision.subject, OTHER_VALUES: other_values}
+    asked = {"commit": revision.asked} if revision.dirty else {}
+    return replace(run, environment={**run.environment, **facts, **asked})
+
+
+def _alike(sources: Sequence[Sequence[Run]]) -> list[Sequence[Run]]:
+    """Return the sources, with runs that nothing interleaves as sources of their own."""
+    return [part for runs in sources for part in ([runs] if are_interleaved(runs) else [(run,) for run in runs])]

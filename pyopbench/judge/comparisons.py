@@ -1,0 +1,243 @@
+"""What a run has measured, compared: latencies, verdicts, and the choice in each setting.
+
+That is all that says what is worth measuring on (`stopping`), and the start of a judgement (`decide`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from pyopbench.judge import requirements
+from pyopbench.judge.candidates import Comparison, Measured, compare, settings_of
+from pyopbench.judge.choice import Choice, Rules, choose
+from pyopbench.judge.decision import Verdict
+from pyopbench.judge.latencies import baseline_of, checked_frame, latency_table, usual_gradients
+from pyopbench.judge.program import Mix, calls_in, calls_mix, even_mix
+from pyopbench.judge.verdicts import estimates_of, shares_of, shares_of_pairs, verdicts_from
+from pyopbench.model.case import Case
+from pyopbench.model.errors import BadInput
+from pyopbench.stats import costs, estimate, launch_model
+from pyopbench.stats.corrections import Looks
+from pyopbench.stats.estimate import Estimate
+from pyopbench.stats.launch_model import RUN_EFFECT, LaunchModel
+from pyopbench.stats.node_graphs import surcharges
+from pyopbench.store.certificate import certified_run_effect
+from pyopbench.store.mix_file import Calls
+
+if TYPE_CHECKING:
+    from pyopbench.store.run import Run
+
+
+TEXTS_OF_UNIT = ("tool", "run")
+"""Columns of `estimate.UNIT` that hold text. It is told apart once and for all: each look at a million texts takes as
+long as what is then done with them."""
+
+
+@dataclass(frozen=True)
+class Rulebook:
+    """What all decisions of a report have in common.
+
+    Attributes:
+        rules: how to choose.
+        calls: size -> how often it is called; None for shares that are even over the log of the size.
+    """
+
+    rules: Rules
+    calls: Calls | None
+
+
+def rulebook_of(comparisons: Sequence[Comparison], rules: Rules, calls: Calls | None) -> Rulebook:
+    """Return what all decisions have in common.
+
+    Raises:
+        BadInput: the mix fits no op at all.
+    """
+    measured = [one for one in comparisons if one.seconds and is_called(one, calls)]
+    if calls is not None and not measured and any(one.seconds for one in comparisons):
+        raise BadInput(
+            "no dtype of the mix was measured",
+            received=", ".join(dict.fromkeys(key[0] for key in calls if isinstance(key, tuple))),
+            legal=", ".join(dict.fromkeys(one.setting.dtype for one in comparisons if one.seconds)),
+            hint="fix the dtypes of the mix, or measure them too",
+        )
+    reachable = [one for one in measured if not sizes_beyond(one, calls)]
+    if measured and not reachable and not any(_was_asked_for(one, calls) for one in measured):
+        _mix(measured[0], calls)  # fits nothing, and says so
+    return Rulebook(rules, calls)
+
+
+def is_called(comparison: Comparison, calls: Calls | None) -> bool:
+    """Does the mix have calls in the dtype of the setting? Without a mix every dtype is called."""
+    return calls is None or bool(calls_in(calls, comparison.setting.dtype))
+
+
+def sizes_beyond(comparison: Comparison, calls: Calls | None) -> list[int]:
+    """Return the sizes of a mix that lie beyond what the baseline was measured at; they leave the op undecided."""
+    low, high = min(comparison.seconds), max(comparison.seconds)
+    return [size for size in sorted(calls_in(calls or {}, comparison.setting.dtype)) if not low <= size <= high]
+
+
+def choose_over_mix(comparison: Comparison, rulebook: Rulebook) -> tuple[Choice, Mix] | None:
+    """Return the choice over the mix, and the mix; None where the baseline has no number at some size of it."""
+    calls = rulebook.calls
+    if not comparison.seconds or not is_called(comparison, calls) or sizes_beyond(comparison, calls):
+        return None
+    mix = _mix(comparison, calls)
+    rules = replace(rulebook.rules, must_change=comparison.must_change)
+    return choose(comparison.candidates, comparison.contrasts, mix, rules), mix
+
+
+def _mix(comparison: Comparison, calls: Calls | None) -> Mix:
+    if calls is None:
+        return even_mix(tuple(comparison.seconds))
+    called, setting = calls_in(calls, comparison.setting.dtype), comparison.setting
+    return calls_mix(called, comparison.seconds, f"{comparison.baseline} for {setting.op}")
+
+
+def _was_asked_for(comparison: Comparison, calls: Calls | None) -> bool:
+    low, high = comparison.planned[0], comparison.planned[-1]
+    return all(low <= size <= high for size in calls_in(calls or {}, comparison.setting.dtype))
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """What was compared in a run.
+
+    Attributes:
+        run: what was judged.
+        baseline: the current callback, a variant.
+        minimum_effect: a share of the baseline's time that is worth acting on.
+        mix: size -> how often it is called; None for shares that are even over the log of the size.
+        latencies: one row per measured case, as `latencies.latency_table`; without cases that were found wrong.
+        verdicts: in the order of `latencies`; none where only choices are asked for.
+        estimates: what each verdict is made from.
+        comparisons: of each setting that there is to decide in, ops in the order of the catalogue.
+        rulebook: what all decisions have in common.
+        model: what launches were seen to differ by.
+        rounds: what each case costs in each round, as `costs.round_costs`; without cases that were found wrong.
+    """
+
+    run: Run
+    baseline: str
+    minimum_effect: float
+    mix: Calls | None
+    latencies: pd.DataFrame
+    verdicts: tuple[Verdict, ...]
+    estimates: tuple[Estimate, ...]
+    comparisons: tuple[Comparison, ...]
+    rulebook: Rulebook
+    model: LaunchModel
+    rounds: pd.DataFrame
+
+    @cached_property
+    def choices(self) -> tuple[tuple[Comparison, tuple[Choice, Mix] | None], ...]:
+        """Each comparison with its choice over the mix, as `choose_over_mix` makes it."""
+        return tuple((comparison, choose_over_mix(comparison, self.rulebook)) for comparison in self.comparisons)
+
+    @cached_property
+    def rows_by_op(self) -> dict[str, list[dict[str, Any]]]:
+        """The rows of `latencies` of each op, ops in the same order, each row with its columns by name."""
+        found: dict[str, list[dict[str, Any]]] = {}
+        for row in self.latencies.to_dict("records"):
+            found.setdefault(str(row["op"]), []).append({str(key): value for key, value in row.items()})
+        return found
+
+    @property
+    def level(self) -> float:
+        """The level of an interval that is corrected for all verdicts and looks in a single step."""
+        return 1 - self.rulebook.rules.looks.share(estimate.FAMILY_ERROR, max(len(self.estimates), 1))
+
+
+def compared(  # noqa: PLR0913 - as `decide.judge`
+    run: Run,
+    baseline: str,
+    minimum_effect: float,
+    mix: Calls | None = None,
+    requires: Sequence[str] = (),
+    looks: Looks | None = None,
+    *,
+    with_verdicts: bool = True,
+) -> Compared:
+    """Return what was compared in a run; the arguments are those of `decide.judge`.
+
+    Two are others: `looks`, those at the data that are charged, None for those that the run held; and `with_verdicts`,
+    whether more than the choices is asked for.
+
+    Raises:
+        BadInput: the baseline is no variant of the run, the minimum effect is out of range, or the mix fits no
+            op that was measured.
+    """
+    _check(run, baseline, minimum_effect)
+    frame = checked_frame(run).astype(dict.fromkeys(("case", *TEXTS_OF_UNIT), "category"))
+    found = costs.round_costs(frame, estimate.UNIT)
+    latencies = latency_table(frame, run.catalogue, run.hosts, found, baseline)
+    pairs = run.settings.pairs
+    today = baseline_of(latencies, baseline, usual_gradients(run.catalogue, baseline))
+    baselines = baseline_of(latencies, baseline, (), pairs) if pairs else today
+    ratios = costs.ratios(found, baselines, estimate.UNIT)
+    looks = looks or Looks.of(len(run.looks))
+    ports = () if pairs else _ports(run, baselines)
+    shares = (
+        shares_of_pairs(found, baselines, today, run.hosts)
+        if pairs
+        else shares_of(costs.launch_medians(ratios, "ratio", estimate.UNIT), run.hosts)
+    )
+    model = launch_model.fit(list(shares.values()), run_effect_for(run))
+    estimates = estimates_of(shares, baselines, ports, model, max(frame["run"].nunique(), 1))
+    # Where variants are compared in pairs of their own, there is no current callback to decide about.
+    settings = () if pairs else settings_of(run)
+    measured = Measured(run, latencies, ratios, model, surcharges(frame, estimate.UNIT))
+    wide = (compare(setting, measured, baseline) for setting in settings)
+    comparisons = tuple(requirements.narrow(comparison, run, requires) for comparison in wide)
+    return Compared(
+        run=run,
+        baseline=baseline,
+        minimum_effect=minimum_effect,
+        mix=mix,
+        latencies=latencies,
+        verdicts=verdicts_from(estimates, baselines, minimum_effect, looks) if with_verdicts else (),
+        estimates=tuple(estimates),
+        comparisons=comparisons,
+        rulebook=rulebook_of(comparisons, Rules(minimum_effect, looks=looks), mix),
+        model=model,
+        rounds=found,
+    )
+
+
+def run_effect_for(run: Run) -> float:
+    """Return what ports shift by from run to run: by the certificate of the run's machine, else what is usual."""
+    certified = certified_run_effect(run.certificate)
+    return RUN_EFFECT if certified is None else certified
+
+
+def _ports(run: Run, baselines: Mapping[str, str]) -> frozenset[str]:
+    """Return the ids of the cases that are ports and compared with a callback: these shift from run to run."""
+
+    def kind_of(case: str) -> str:
+        return run.catalogue.variant(Case.from_id(case).variant).kind
+
+    pairs = ((case, kind_of(case), kind_of(other)) for case, other in baselines.items())
+    return frozenset(case for case, kind, of_baseline in pairs if kind == "port" and of_baseline == "callback")
+
+
+def _check(run: Run, baseline: str, minimum_effect: float) -> None:
+    known = sorted({*run.catalogue.variants, run.settings.baseline})
+    if baseline not in known:
+        raise BadInput(
+            "the baseline is not a variant of this run",
+            received=baseline,
+            legal=", ".join(known),
+            hint="name the variant that is your current callback",
+        )
+    if not 0 <= minimum_effect < 1:
+        raise BadInput(
+            "the minimum effect is out of range",
+            received=minimum_effect,
+            legal="0 to below 1; 0.03 is 3%",
+            hint="for example --min-effect 0.03",
+        )

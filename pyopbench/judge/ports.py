@@ -1,0 +1,201 @@
+"""Ports that pyopbench generates: which were tried of an own op, what came of that, and which can be written."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pyopbench.judge.latencies import label_of
+from pyopbench.model import formatting
+from pyopbench.model.case import Case, Change
+from pyopbench.model.label import Label
+from pyopbench.model.portable import PORTABLE, port_words
+
+if TYPE_CHECKING:
+    from pyopbench.judge.judge import Judgement
+    from pyopbench.store.content import VariantFacts
+
+
+NOTES = {
+    "fixed shapes": "Shapes must be known when it is traced; in a Dataset, use batches of a fixed size.",
+    "64 bits": "Its integers have 64 bits: a product that needs more is wrong, without an error.",
+    "callback": "It is still a callback, so neither XLA nor a SavedModel in another process can run it.",
+    "every backend": "It uses keras.ops only. Run its test on your backend: KERAS_BACKEND=jax python ...",
+    "skeleton": "Nothing is tested yet: write the loops in the C++, build it, and run the test.",
+}
+"""Sentences by the kind of what holds for a port."""
+
+COMMANDS = {"build": "build its C++", "dataset": "call it in a pipeline"}
+"""What a command is for, by its kind."""
+
+BECAUSE = {
+    "method": "tensors do not have this method",
+    "length": "the length of a tensor is in its shape",
+    "rows": "a tensor is indexed, not iterated over",
+    "masked": "tensors cannot be written to",
+    "context": "Numba gives no such warnings",
+    "reversed": "Numba counts down with a range",
+    "list_index": "Numba indexes with arrays",
+    "type": "Numba treats Python types as functions",
+}
+"""Why, by the kind of change."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A port that was tried by itself.
+
+    Attributes:
+        op: the own op.
+        variant: what was tried.
+        works: whether it was right, and timed, somewhere.
+        saved, saved_low: share of the current time, of inference over the mix; None without a number over all of it.
+        reason: why it does not work, or does not everywhere; empty where it does.
+        change: what gets it past the line that it failed at; None where that is not known.
+        also_on: frameworks beside TensorFlow that it runs on.
+    """
+
+    op: str
+    variant: str
+    works: bool
+    saved: float | None
+    saved_low: float | None
+    reason: str
+    change: Change | None = None
+    also_on: tuple[str, ...] = ()
+
+    def text(self, characters: int) -> str:
+        """Return in a line what a port saves or why there is none; the change that is known to help is the shortest.
+
+        Args:
+            characters: that there is room for.
+        """
+        if self.works and not self.reason:
+            return "works" if self.saved is None else formatting.saved_at_least(self.saved, self.saved_low)
+        change = self.change
+        why = self.reason if change is None else f"line {change.line}: write `{change.then}` for `{change.now}`"
+        return formatting.shorten(f"works, but not everywhere: {why}" if self.works else why, characters, in_words=True)
+
+
+def attempts_of(judgement: Judgement) -> tuple[Attempt, ...]:
+    """Return what was tried by itself, for each own op in the order of the variants; nothing for other ops."""
+    variants = judgement.run.catalogue.variants
+    own = [name for name, op in judgement.run.catalogue.ops.items() if op.own]
+    return tuple(found for op in own for name in variants for found in _attempt(judgement, op, name, variants[name]))
+
+
+def _attempt(judgement: Judgement, op: str, name: str, variant: VariantFacts) -> Iterator[Attempt]:
+    made_of = variant.body in judgement.run.catalogue.ops[op].tried
+    tried = made_of and (variant.automatic or variant.body != "numpy")
+    failures = [
+        failure
+        for failure in judgement.run.failures
+        if (case := Case.from_id(failure.case)).op == op and case.variant == name and case.direction == "forward"
+    ]
+    rows = judgement.latencies
+    works = bool(((rows["op"] == op) & (rows["variant"] == name)).any())
+    if not tried or not (works or failures):
+        return
+    gain = next((gain for gain in _gains(judgement, op, name)), None)
+    value, low = (None, None) if gain is None else (gain.saved, gain.saved_low)
+    reason = failures[0].reason if failures else ""
+    change = failures[0].change if failures else None
+    yield Attempt(op, name, works, value, low, reason, change, tuple(variant.also_on))
+
+
+def _gains(judgement: Judgement, op: str, variant: str) -> Iterator[Any]:
+    label = label_of(judgement.run.catalogue, variant, "none")
+    for comparison, made in judgement.choices:
+        if made is not None and (comparison.setting.op, comparison.setting.use) == (op, "inference"):
+            yield from (gain for gain in made[0].gains if gain.label == label)
+
+
+class Written(Protocol):
+    """What is said of: `run.port.PortFiles`."""
+
+    @property
+    def notes(self) -> tuple[str, ...]: ...  # noqa: D102 - as that of `PortFiles`, and those below
+
+    @property
+    def not_run(self) -> tuple[tuple[str, int], ...]: ...  # noqa: D102
+
+    @property
+    def is_formatted(self) -> bool: ...  # noqa: D102
+
+    @property
+    def not_built(self) -> str: ...  # noqa: D102
+
+
+def notes_text(written: Written) -> tuple[str, ...]:
+    """Return a sentence for each thing that a reviewer should know."""
+    found = [NOTES[note] for note in written.notes]
+    if written.not_built:
+        found.append(f"Its C++ was not compiled here: {written.not_built}")
+    if written.not_run:
+        lines = formatting.listing([f"{Path(file).name}:{line}" for file, line in written.not_run])
+        found.append(f"No example ran {lines}, which was copied as it is: check it, or add an input that runs it.")
+    if not written.is_formatted:
+        found.append("ruff is not installed, so the source is not formatted.")
+    return tuple(found)
+
+
+def commands_text(commands: Mapping[str, str]) -> tuple[str, ...]:
+    """Return a line for each command, by their kinds."""
+    return tuple(f"{COMMANDS[kind]}: {command}" for kind, command in commands.items())
+
+
+def how_to_write_one(ports: Sequence[WritablePort]) -> str:
+    """Return what to do to have one of several ports of an op as source, at least one."""
+    variants = formatting.listing([port.variant for port in ports], "or")
+    return f"Write {ports[0].op} as {variants}, with a test: {ports[0].command}"
+
+
+@dataclass(frozen=True)
+class WritablePort:
+    """An answer that can be written as source.
+
+    Attributes:
+        op: the own op.
+        variant: what to go to.
+        words: the command line that writes it.
+    """
+
+    op: str
+    variant: str
+    words: tuple[str, ...]
+
+    @property
+    def command(self) -> str:
+        """Return the command line that writes a port, as a shell takes it."""
+        return shlex.join(self.words)
+
+    def how_to_write(self) -> str:
+        """Return what to do to have an answer as source."""
+        return how_to_write_one([self])
+
+
+def writable_ports(judgement: Judgement) -> tuple[WritablePort, ...]:
+    """Return the answers that can be written as source, each once, in the order of the decisions."""
+    chosen = [
+        (made.op, Label.parse(made.choice).variant)
+        for made in judgement.decisions
+        if made.choice is not None and made.op in judgement.run.own
+    ]
+    return tuple(
+        WritablePort(op, variant, tuple(port_words(judgement.run.own[op], variant, f"{op}_{variant}.py")))
+        for op, variant in dict.fromkeys(chosen)
+        if variant in PORTABLE
+    )
+
+
+def change_text(change: Change) -> str:
+    """Return what to write in place of what, and why."""
+    return f"Line {change.line}: replace `{change.now}` with `{change.then}`, because {BECAUSE[change.kind]}."
+
+
+def works_text(also_on: Sequence[str]) -> str:
+    """Return that a port works, and the frameworks that have all of its functions beside TensorFlow; it ran on none."""
+    return f"yes; its functions exist for {formatting.listing(also_on)} too" if also_on else "yes"

@@ -1,0 +1,212 @@
+"""The nouns that both halves exchange, through JSON: `Case`, `Axes`, `Failure`, and the words that they are made of.
+
+Plain data; nothing here imports TensorFlow, pandas or anything that measures. `Op` (`model/op.py`), `Variant`
+(`model/variant.py`) and `Gradient` (`ops/gradients.py`) hold callables and belong to the measuring half. What the
+judging half makes of it is in `judge/decision.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, TypeAlias, get_args
+
+from pyopbench.model.errors import BadInput
+
+MOST_KEPT = 65_536
+"""Cases that are kept as they were read from their ids, which results hold again and again: 30 MB."""
+
+DIRECTIONS = ("forward", "backward", "forward_backward")
+MODE_SUMMARIES = {
+    "eager": "a plain call",
+    "call": "one call of a tf.function",
+    "node": "one op inside a graph: the time of k copies less that of an empty graph, per copy; Grappler off",
+}
+MODES = tuple(MODE_SUMMARIES)
+DTYPES = ("float32", "float64")
+GPU = "gpu"
+SIMULATED = "simgpu"
+PLACEMENTS = ("cpu", GPU, SIMULATED)
+"""Where an op runs: on the CPU, on a GPU, or on a simulated device, where copies are counted and nothing is timed."""
+NO_GRADIENT = "none"
+"""The gradient of a forward case: the op is built without one, as it would be served."""
+
+
+FLOOR_DTYPE = "float32"
+"""The dtype in which the floor of every bridge is measured: what crosses is bytes, whatever they stand for."""
+FLOOR_SUFFIX = "_floor"
+"""`native_floor` is native with nothing to do, `numpy_function_floor` the bridge of numpy_function, and so on."""
+FLOOR_IN = "floor_consume"
+FLOOR_OUT = "floor_produce"
+FLOOR_OUT_ALIGNED = "floor_produce_aligned"
+FLOOR_OPS = (FLOOR_IN, FLOOR_OUT, FLOOR_OUT_ALIGNED)
+
+TWIN_SUFFIX = "_twin"
+"""`numpy_function_twin` is numpy_function a second time: whatever is measured between the two is noise."""
+
+EMPTY = "empty_graph"
+"""The part that a cost inside a graph is taken from: a graph with the arguments of the others that does nothing."""
+
+NATIVE = "native"
+"""The variant whose floor is what one call costs without a callback."""
+
+BASELINE = "py_function_numpy"
+"""The current callback of built-in ops, which stored results are compared with, and of what a py_function calls."""
+
+OWN_BASELINE = "numpy_function"
+"""The current callback of a user's own op, where nobody says which one the program has: the cheapest that calls it."""
+
+MINIMUM_EFFECT = 0.03
+"""Differences below 3% come and go with the layout of code and memory; nobody ports an op for them."""
+
+UNLIMITED = 1_000_000
+"""Launches, and rounds of a launch, of a run that only its budget limits."""
+
+Until: TypeAlias = Literal["decided", "resolved", "end"]
+"""When a run stops before its launches, rounds or budget are used up: once no answer is open, once each comparison is
+resolved or out of reach as well, or never."""
+UNTIL: tuple[Until, ...] = get_args(Until)
+
+MECHANISMS = ("autodiff", "tape", "custom_gradient", "override_map", "override_map_ops", "defun")
+"""Names of the gradient mechanisms; `ops/gradients.py` has what they are."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One thing to measure: strings and ints only, so that it means the same in every process and file."""
+
+    op: str
+    variant: str
+    gradient: str
+    direction: str
+    mode: str
+    dtype: str
+    size: int
+    placement: str = "cpu"
+
+    @property
+    def id(self) -> str:
+        """The stable key, for example `sinh/native/none/forward/call/float32/1000/cpu`."""
+        return "/".join(str(part) for part in self.parts)
+
+    @property
+    def parts(self) -> tuple[str | int, ...]:
+        """The fields in the order of `id`."""
+        return (self.op, self.variant, self.gradient, self.direction, self.mode, self.dtype, self.size, self.placement)
+
+    @classmethod
+    @lru_cache(maxsize=MOST_KEPT)
+    def from_id(cls, key: str) -> Case:
+        """Read a case back from its `id`.
+
+        Raises:
+            BadInput: the key does not have eight parts with a whole number from 1 in the seventh.
+        """
+        parts = key.split("/")
+        if len(parts) != 8 or not all(parts) or not re.fullmatch("[1-9][0-9]{0,17}", parts[6]):
+            raise BadInput(
+                "not the id of a case",
+                received=repr(key),
+                hint="op/variant/gradient/direction/mode/dtype/size/placement; `pyopbench list --cases` shows ids",
+            )
+        op, variant, gradient, direction, mode, dtype, size, placement = parts
+        return cls(op, variant, gradient, direction, mode, dtype, int(size), placement)
+
+    @property
+    def group(self) -> str:
+        """The key of the cases that are measured interleaved with this one: all but variant and gradient.
+
+        Backward and forward+backward share a group, because one timed pass with a stamp in between gives both.
+        """
+        family = "forward" if self.direction == "forward" else "gradient"
+        return "/".join((self.op, family, self.mode, self.dtype, str(self.size), self.placement))
+
+    @property
+    def runner(self) -> str:
+        """The key, within a group, of what is timed for this case: backward and forward+backward share it."""
+        return f"{self.variant}/{self.gradient}"
+
+
+def forward_group(group: str) -> str:
+    """Return the key of the group that holds the forward passes of what another group measures, as `Case.group`."""
+    op, _, rest = group.split("/", 2)
+    return f"{op}/forward/{rest}"
+
+
+@dataclass(frozen=True)
+class Axes:
+    """What a run is asked to cover; an empty tuple means the default.
+
+    Attributes:
+        ops: names; empty for all.
+        variants: names; empty for all that are not measured by name only.
+        gradients: mechanisms; empty for each variant's usual one, `("all",)` for every one that it can have.
+        directions: as in `Case`; empty for all that a mode has: mode node has no `backward`.
+        modes: as in `Case`; empty for `node`, and on a GPU, where that is not measured, for `call`.
+        dtypes, placements: as in `Case`.
+        sizes: sizes for every op; empty for the op's own.
+        quick: the op's quick sizes in place of all its own.
+        parts: with each callback that runs forward in a graph, its body alone, and in mode call its bridge's floor.
+    """
+
+    ops: tuple[str, ...] = ()
+    variants: tuple[str, ...] = ()
+    gradients: tuple[str, ...] = ()
+    directions: tuple[str, ...] = ()
+    modes: tuple[str, ...] = ()
+    dtypes: tuple[str, ...] = ("float32",)
+    placements: tuple[str, ...] = ("cpu",)
+    sizes: tuple[int, ...] = ()
+    quick: bool = False
+    parts: bool = True
+
+
+CHANGES = ("method", "length", "rows", "masked", "context", "reversed", "list_index", "type")
+"""Kinds of `Change`: for tensors a method that they lack, `len`, a loop over rows and assignment through a mask; in
+results of earlier versions, for Numba, a context manager, `reversed`, a list as an index, and a type as a dtype."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of one line of a user's file, with which a port gets past the line.
+
+    Attributes:
+        kind: one of `CHANGES`.
+        line: its number, from 1.
+        now: what is written there.
+        then: what to write in its place.
+    """
+
+    kind: str
+    line: int
+    now: str
+    then: str
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A case that was planned and has no number, or a hole in the matrix.
+
+    Attributes:
+        case: the id of the case.
+        status: `unsupported` (cannot be), `wrong` (values or gradients differ), `elided` (TensorFlow does not execute
+            what was to be timed), `raised`, `timeout`, `crashed`.
+        reason: in words, with TensorFlow's own message where there is one.
+        launch: the launch in which it was seen, or None if it was known before the first.
+        change: of a port that nobody wrote, what gets it past the line that it failed at; None where none is known.
+    """
+
+    case: str
+    status: Literal["unsupported", "wrong", "elided", "raised", "timeout", "crashed"]
+    reason: str
+    launch: int | None = None
+    change: Change | None = None
+
+    @classmethod
+    def from_stored(cls, stored: Mapping[str, Any]) -> Failure:
+        """Return the failure that plain data hold, as `dataclasses.asdict` gives them."""
+        change = stored.get("change")
+        known = {name: stored[name] for name in ("case", "status", "reason", "launch")}
+        return cls(**known, change=None if change is None else Change(**change))

@@ -1,0 +1,120 @@
+"""The files of a revision, which stand in for the user's repository: where a worker finds what it imports.
+
+A path in the working tree is moved to the same place in the checkout. The worker gets to know of it by an environment
+variable, so that it can refuse what was imported from the working tree all the same.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from pyopbench.model import own_target
+from pyopbench.model.errors import BadInput
+from pyopbench.model.own_target import Target
+
+VARIABLE = "PYOPBENCH_CHECKOUT"
+PYTHON_PATH, OPS_PATH = "PYTHONPATH", "PYOPBENCH_PATH"
+INSTALLED = ("site-packages", "dist-packages")
+"""Folders of what is installed: an environment may lie within the repository, and is of no revision."""
+
+
+def is_installed(path: Path) -> bool:
+    """Whether a path lies in a folder of what is installed."""
+    return bool({*INSTALLED} & set(path.parts))
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """The files of one revision.
+
+    Attributes:
+        repository: the top folder of the working tree.
+        folder: that of the checkout.
+        package: the folder that is put on the path so that pyopbench is found; one in `repository` is moved as well.
+    """
+
+    repository: Path
+    folder: Path
+    package: Path
+
+    def moved(self, path: Path) -> Path:
+        """Return where a file or folder of the working tree is in the checkout; any other path as it is."""
+        path = path.resolve()
+        if not path.is_relative_to(self.repository) or path.is_relative_to(self.folder):
+            return path
+        return self.folder / path.relative_to(self.repository)
+
+    @property
+    def current_folder(self) -> Path:
+        """The folder that stands for the current one, or the nearest above it that the revision has.
+
+        One outside of the repository stays as it is.
+        """
+        here = self.moved(Path.cwd())
+        if not here.is_relative_to(self.folder):
+            return here
+        return next(folder for folder in (here, *here.parents) if folder.is_dir())
+
+    def own(self) -> dict[str, Target]:
+        """Return the own ops of the command line as the revision has them."""
+        return {name: self._moved_target(target) for name, target in own_target.brought().items()}
+
+    def variables(self) -> dict[str, str]:
+        """Return the environment variables of a worker that takes everything from the checkout."""
+        here = [Path(entry) for entry in sys.path if entry and not is_installed(Path(entry))]
+        moved = [found for entry in here if (found := self.moved(entry)) != entry.resolve() and found.is_dir()]
+        paths = [self.moved(self.package), *moved, *map(self.moved, _folders(PYTHON_PATH))]
+        return {
+            VARIABLE: json.dumps({"repository": str(self.repository), "folder": str(self.folder)}),
+            PYTHON_PATH: os.pathsep.join(dict.fromkeys(map(str, paths))),
+            OPS_PATH: os.pathsep.join(str(self.moved(folder)) for folder in _folders(OPS_PATH)),
+            own_target.VARIABLE: json.dumps([asdict(target) for target in self.own().values()]),
+        }
+
+    def _moved_target(self, target: Target) -> Target:
+        # A file of inputs is the command line's, and the same for all revisions.
+        inputs = tuple(_absolute(one) for one in target.inputs)
+        return replace(
+            target, place=str(self.moved(Path(target.place))) if target.is_file else target.place, inputs=inputs
+        )
+
+
+def _folders(variable: str) -> list[Path]:
+    return [Path(part) for part in os.environ.get(variable, "").split(os.pathsep) if part]
+
+
+def _absolute(text: str) -> str:
+    name, expression = own_target.split_input(text)
+    if not expression.endswith(".npy"):
+        return text
+    return f"{name}={Path(expression).resolve()}" if name else str(Path(expression).resolve())
+
+
+def require_from_checkout(environment: Mapping[str, str]) -> None:
+    """Check that nothing was imported from the working tree where this process stands for a revision.
+
+    Raises:
+        BadInput: a module was; with its file.
+    """
+    if VARIABLE not in environment:
+        return
+    told = json.loads(environment[VARIABLE])
+    repository, folder = Path(told["repository"]), Path(told["folder"])
+    for name, module in sorted(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if not isinstance(file, str):
+            continue
+        path = Path(file).resolve()
+        of_environment = is_installed(path) or path.is_relative_to(Path(sys.prefix).resolve())
+        if path.is_relative_to(repository) and not path.is_relative_to(folder) and not of_environment:
+            raise BadInput(
+                "a module is imported from the working tree instead of the revision",
+                received=f"{name}, from {path}",
+                hint="modules are found from the current folder, the folder of the op and PYTHONPATH; "
+                "put the folder of the package on PYTHONPATH",
+            )

@@ -1,0 +1,180 @@
+"""What there is to choose from, read off files that are not run, so that a wrong name is answered without TensorFlow.
+
+A file defines what it is named after, as its `OP` or `VARIANT`; or several, as the keys of its table `OPS` or
+`VARIANTS`.
+
+Besides the package's own folders `ops/` and `variants/`, those of every folder in the environment variable
+PYOPBENCH_PATH are searched, so that a team's ops and variants need not live inside the package.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import os
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+
+from pyopbench.model.errors import BadInput
+from pyopbench.model.own_target import LEGAL, Target, bring, brought, is_target, read_target
+
+PACKAGE = Path(__file__).parent.parent
+OPS = PACKAGE / "ops"
+"""The folder of built-in ops, variants and kernels."""
+
+BUILTIN = OPS / "builtin"
+"""The folder of the files of built-in ops."""
+
+WORKER = PACKAGE / "worker"
+"""The measuring process."""
+
+PROBES = WORKER / "probes" / "table.py"
+"""The table of probes, whose names are read off it."""
+
+PATH_VARIABLE = "PYOPBENCH_PATH"
+CONTROLS = OPS / "controls"
+"""A folder for that variable: variants whose difference from another one is known, for `pyopbench certify`."""
+
+KERNELS = OPS / "kernels"
+"""The folder of the C++ sources of custom ops."""
+
+PLACES = {
+    "ops": BUILTIN,
+    "variants": OPS / "variants",
+    "floor": OPS / "bridge_baselines.py",
+    "parts": OPS / "cost_components.py",
+}
+"""Kind -> the folder of the package, or the file, that defines what there is of it."""
+
+OBJECTS = {"ops": "OP", "variants": "VARIANT", "floor": "OP", "parts": "VARIANT", "probes": "PROBE"}
+"""Kind -> what a file calls the one that it defines; with an s, the table of several."""
+
+RESERVED = {"ops": "floor", "variants": "parts"}
+"""Kinds whose names nothing else of the kind may have, because both are found by the same name."""
+
+
+def find(kind: str) -> dict[str, Path]:
+    """Return the files that define what there is of a kind, by name, in alphabetical order.
+
+    Args:
+        kind: a key of `PLACES`.
+
+    Raises:
+        BadInput: two files define the same name, or a folder of the variable does not exist.
+    """
+    others = [Path(part) for part in os.environ.get(PATH_VARIABLE, "").split(os.pathsep) if part]
+    for folder in others:
+        if not folder.is_dir():
+            raise BadInput(
+                f"{PATH_VARIABLE} contains a path that is not a folder",
+                received=folder,
+                hint=f"name folders that contain ops/ or variants/, or unset {PATH_VARIABLE}",
+            )
+    reserved = find(RESERVED[kind]) if kind in RESERVED else {}
+    path_of = dict(reserved)
+    for place in (PLACES[kind], *(root / kind for root in others if kind in RESERVED)):
+        for path in python_files(place):
+            for name in names_in(path, kind):
+                if name in path_of:
+                    raise BadInput(
+                        f"two files define the same name among the {kind}",
+                        received=f"{path_of[name]} and {path}, {name}",
+                        hint=f"rename one of them, or take its folder out of {PATH_VARIABLE}",
+                    )
+                path_of[name] = path
+    if kind == "ops":
+        path_of.update((target.name, Path(target.place)) for target in brought().values())
+    return dict(sorted((name, path) for name, path in path_of.items() if name not in reserved))
+
+
+def names_in(path: Path, kind: str) -> Sequence[str]:
+    """Return the names that a file defines: the keys of its table, or its own name where it has none."""
+    try:
+        return _names_in(path, kind, path.stat().st_mtime_ns)
+    except (OSError, SyntaxError, ValueError):  # whoever loads the file says so, with its line
+        return (path.stem,)
+
+
+@cache
+def _names_in(path: Path, kind: str, modified: int) -> Sequence[str]:
+    table = f"{OBJECTS[kind]}S"
+    text = path.read_text(encoding="utf-8")
+    if re.search(rf"^{table}\b", text, re.MULTILINE):
+        for statement in ast.parse(text).body:
+            targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+            value = getattr(statement, "value", None)
+            if isinstance(value, ast.Dict) and any(isinstance(one, ast.Name) and one.id == table for one in targets):
+                return tuple(str(ast.literal_eval(key)) for key in value.keys if key is not None)
+    return (path.stem,)
+
+
+def find_probes() -> list[str]:
+    """Return the names of the probes, in alphabetical order: the keys of the table in `PROBES`."""
+    return sorted(names_in(PROBES, "probes"))
+
+
+def bring_own(texts: Iterable[str], inputs: Sequence[str], seed_with: str = "") -> list[str]:
+    """Return the names of ops, and have own ops among them found by theirs from here on.
+
+    Args:
+        texts: names, or what names an own op, as typed.
+        inputs: examples of the arguments of a function, which then has to be the only own op.
+        seed_with: a statement that seeds what the body of the only own op draws from.
+
+    Raises:
+        BadInput: an own op cannot be what is measured, or inputs are given for none.
+    """
+    bring([])
+    targets: list[Target] = []
+    names = []
+    for text in texts:
+        place, dot, function = text.rpartition(".")
+        if dot and not is_target(text):
+            raise BadInput(
+                "op names have no dots; write a colon before the function of a file or module",
+                received=repr(text),
+                legal=LEGAL,
+                hint=f"did you mean {place}:{function}?",
+            )
+        if is_target(text):
+            taken = [*find("ops"), *find("floor"), *(target.name for target in targets)]
+            targets.append(read_target(text, inputs, taken, seed_with))
+        names.append(targets[-1].name if is_target(text) else text)
+    if inputs and len(targets) != 1:
+        raise BadInput(
+            "--input is for one function",
+            received=f"--input with {', '.join(target.text for target in targets) or 'no function'}",
+            hint="write my_module.py:function --input EXPR: "
+            "name one function, and give one --input for each of its arguments",
+        )
+    if seed_with and len(targets) != 1:
+        raise BadInput(
+            "--seed-with is for one op of your own",
+            received=f"--seed-with with {', '.join(target.text for target in targets) or 'no such op'}",
+            hint="name one op: my_op.py, or my_module.py:function --input EXPR",
+        )
+    bring(targets)
+    return names
+
+
+def python_files(place: Path) -> list[Path]:
+    """Return a folder's Python files without those that begin with an underscore, sorted; or the one file."""
+    if place.suffix == ".py":
+        return [place]
+    return sorted(path for path in place.glob("*.py") if not path.stem.startswith("_"))
+
+
+def require_known(kind: str, names: Iterable[str], known: Iterable[str]) -> None:
+    """Check that every name is known.
+
+    Raises:
+        BadInput: with the nearest known names.
+    """
+    legal = sorted(known)
+    for name in names:
+        if name not in legal:
+            near = difflib.get_close_matches(name, legal, n=3, cutoff=0.5)
+            hint = f"did you mean {' or '.join(near)}?" if near else "`pyopbench list` shows what there is"
+            raise BadInput(f"unknown {kind}", received=repr(name), legal=", ".join(legal), hint=hint)

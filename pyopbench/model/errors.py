@@ -1,0 +1,105 @@
+"""Errors that a user can act on: what was wrong, the value received, the legal values, the next step."""
+
+from __future__ import annotations
+
+LABEL_WIDTH = 12
+"""Columns before the text of a detail of an error, so that the texts stand below each other."""
+
+
+def detail_label(name: str) -> str:
+    """Return what stands before the text of a detail of an error: its name, indented and padded."""
+    return f"  {name}:".ljust(LABEL_WIDTH)
+
+
+class PyopbenchError(Exception):
+    """Base of every error that pyopbench raises on purpose; `exit_code` is what the command line returns."""
+
+    exit_code = 2
+
+    def __init__(self, message: str, *, received: object = None, legal: object = None, hint: str = "") -> None:
+        self.message = message
+        self.received = received
+        self.legal = legal
+        self.hint = hint
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        return "\n".join([self.message, *(label + text for label, text in self.details)])
+
+    @property
+    def details(self) -> list[tuple[str, str]]:
+        """The value received, the legal ones and the next step, as far as there are any: each a label and its text."""
+        details = (("received", self.received), ("legal", self.legal), ("next", self.hint or None))
+        return [(detail_label(name), str(value)) for name, value in details if value is not None]
+
+    @property
+    def in_a_line(self) -> str:
+        """What was wrong and the value received, for where nobody can take the next step."""
+        return self.message if self.received is None else f"{self.message}: {self.received}"
+
+
+class BadInput(PyopbenchError):
+    """The command line, an op file or a file of results is not what it should be (exit code 2)."""
+
+
+class CannotStore(PyopbenchError):
+    """A finished measurement cannot be written down; nothing that was is lost (exit code 2)."""
+
+
+class NothingMeasured(PyopbenchError):
+    """The run or the results hold no measurement at all (exit code 3)."""
+
+    exit_code = 3
+
+
+class WorkerLost(PyopbenchError):
+    """A worker process ended or went silent; the message says how (exit code 3 when it leaves nothing measured)."""
+
+    exit_code = 3
+
+
+class InternalError(PyopbenchError):
+    """pyopbench itself failed, and neither the input nor a measurement is to blame (exit code 70)."""
+
+    exit_code = 70
+    """`EX_SOFTWARE` of sysexits.h: none of the codes by which a gate passes or fails, and no bad input."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Measuring from Python was interrupted; what was finished is stored.
+
+    It is no `PyopbenchError`: whoever goes on after an error of one op is to end at Ctrl-C all the same.
+
+    Attributes:
+        folder: of the run.
+        hint: what continues it.
+    """
+
+    def __init__(self, folder: object, hint: str) -> None:
+        self.folder, self.hint = folder, hint
+        details = (("stored", folder), ("next", hint))
+        super().__init__("\n".join(["interrupted", *(f"{detail_label(name)}{text}" for name, text in details)]))
+
+
+class WrongResult(PyopbenchError):
+    """A variant's values or gradients are not the reference's (exit code 1)."""
+
+    exit_code = 1
+
+
+class Unsupported(PyopbenchError):
+    """A variant cannot exist here, found out only by building it; the case is recorded with the reason.
+
+    Attributes:
+        change: the `core.model.Change` with which it gets past the line of the user's that it failed at, or None.
+    """
+
+    change: object = None
+
+
+class Elsewhere(PyopbenchError):
+    """A case that was asked for on a GPU landed on the CPU; its time would be that of another device."""
+
+
+class Elided(PyopbenchError):
+    """Copies of an op that a graph was built with are not all executed, so that their cost cannot be told."""

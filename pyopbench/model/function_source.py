@@ -1,0 +1,120 @@
+"""What the source of a function needs besides itself, so that it can be taken out of its file and stand elsewhere.
+
+Drafts of ops, ports and functions of a notebook that are sent to a worker are all made by this: what a statement reads
+and binds, which statement of a file binds a name, and all that something needs. Each differs in where names lead to.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import dis
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from types import CodeType
+from typing import TypeVar
+
+T = TypeVar("T", bound=Hashable)
+
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+SCOPES = (*DEFINITIONS, ast.Lambda, ast.Module)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
+
+
+def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
+    """Yield what stands in a scope itself: definitions inside it are yielded and not entered."""
+    waiting = deque(ast.iter_child_nodes(scope))
+    while waiting:
+        node = waiting.popleft()
+        yield node
+        if not isinstance(node, SCOPES):
+            waiting.extend(ast.iter_child_nodes(node))
+
+
+def names_read(code: CodeType) -> Iterator[str]:
+    """Yield the names that compiled code looks up outside of it; those of functions within it, too."""
+    steps = list(dis.get_instructions(code))
+    bound = {step.argval for step in steps if step.opname == "STORE_NAME"}  # in the body of a class
+    yield from (str(step.argval) for step in steps if step.opname in GLOBAL and step.argval not in bound)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from names_read(constant)
+
+
+def globals_read(statement: ast.stmt) -> set[str]:
+    """Return the names that a statement reads and does not bind itself, also in the functions that it defines."""
+    tree = ast.fix_missing_locations(ast.Module([statement], []))
+    try:
+        code = compile(tree, "<source>", "exec", dont_inherit=True)
+    except SyntaxError:  # a function within another changes a variable of that one, which is not there
+        code = compile(_Unbound().visit(copy.deepcopy(tree)), "<source>", "exec", dont_inherit=True)
+    return set(names_read(code)) - set(names_bound(statement))
+
+
+class _Unbound(ast.NodeTransformer):
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.Global:
+        return ast.copy_location(ast.Global(node.names), node)
+
+
+def names_bound(statement: ast.stmt) -> list[str]:
+    """Return the names that a statement binds where it stands, each as often as it does."""
+    if isinstance(statement, DEFINITIONS):
+        return [statement.name]
+    names: list[str] = []
+    waiting: deque[ast.AST] = deque([statement])
+    while waiting:
+        node = waiting.popleft()
+        if isinstance(node, DEFINITIONS):
+            names.append(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            names += [name_of(alias) for alias in node.names]
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.append(node.id)
+        elif not isinstance(node, (*SCOPES, *COMPREHENSIONS)):
+            waiting.extend(ast.iter_child_nodes(node))
+    return names
+
+
+def bindings(body: Iterable[ast.stmt]) -> dict[str, ast.stmt]:
+    """Return what each name of a file is bound by: the last statement of its top level that does.
+
+    An import inside of `try` or `if` is returned alone, all else together with what is around it.
+    """
+    found: dict[str, ast.stmt] = {}
+    for statement in body:
+        nested = [node for node in own_nodes(statement) if isinstance(node, ast.Import | ast.ImportFrom)]
+        imports = {name_of(alias): node for node in nested for alias in node.names}
+        bound = names_bound(statement)
+        imported = [name_of(alias) for node in nested for alias in node.names]
+        found |= {name: imports[name] if bound.count(name) == imported.count(name) else statement for name in bound}
+    return found
+
+
+def name_of(alias: ast.alias) -> str:
+    """Return the name that an import binds."""
+    return alias.asname or alias.name.partition(".")[0]
+
+
+def import_of(statement: ast.Import | ast.ImportFrom, name: str, module: str | None = None) -> str:
+    """Return the import statement that binds one name of another statement's; `module` is what it is from, if given."""
+    aliases = [alias for alias in statement.names if name_of(alias) == name]
+    if isinstance(statement, ast.Import):
+        return ast.unparse(ast.Import(aliases))
+    return ast.unparse(ast.ImportFrom(module or statement.module, aliases, 0))
+
+
+def with_needs(first: T, needs: Callable[[T], Iterable[T]]) -> list[T]:
+    """Return something and all that it needs, each once and after what it needs, as far as there is no circle."""
+    found: dict[T, None] = {}
+    begun: set[T] = set()
+
+    def visit(one: T) -> None:
+        begun.add(one)
+        for other in needs(one):
+            if other not in begun:
+                visit(other)
+        found[one] = None
+
+    visit(first)
+    return list(found)

@@ -1,0 +1,152 @@
+"""An op, written once in every body that it has, and what an op of your own adds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pyopbench.model.case import DTYPES
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Array: TypeAlias = npt.NDArray[Any]
+
+CASE_DTYPE = "dtype"
+"""Stands in `Op.outputs` for an output that has the dtype of the case."""
+
+
+FLOATING = ("float16", "float32", "float64")
+"""Dtypes of outputs that a gradient flows back through."""
+
+Body: TypeAlias = Callable[..., Any]
+"""Arrays or tensors by position, of any shapes -> one, or a tuple of them."""
+
+GradientBody: TypeAlias = Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], Sequence[Any]]
+"""`(inputs, outputs, output_gradients) -> gradients`. An output gradient has the shape and dtype of its floating
+output, a gradient those of its differentiable input."""
+
+
+@dataclass(frozen=True)
+class Own:
+    """What a user's own op has in addition to what every op has.
+
+    Attributes:
+        py_function: the body of the current `tf.py_function`, on eager tensors, if there is no NumPy body; `Op.numpy`
+            is then this body between two conversions, and serves only as the reference.
+        tried: names of bodies that nobody wrote for this op, so that a failure of theirs is no error.
+        fixed_sizes: True if the op exists only at `Op.sizes`, because its inputs are examples.
+        is_random: True if the body draws random numbers, so that it is seeded before each call.
+    """
+
+    py_function: Body | None = None
+    tried: frozenset[str] = frozenset()
+    fixed_sizes: bool = False
+    is_random: bool = False
+
+    @property
+    def ported(self) -> tuple[str, ...]:
+        """The bodies that ports are made from without anybody writing them: the user's, by the names of `Op`."""
+        return ("numpy",) if self.py_function is None else tuple(sorted(self.tried))
+
+
+@dataclass(frozen=True)
+class Op:
+    """One operation, written once in every body that it has.
+
+    Every body takes the arrays or tensors of `make_inputs` as positional arguments and returns one array or a tuple.
+
+    Attributes:
+        name: the name of the file that holds the op, and the key everywhere.
+        summary: one line for people.
+        source: where the op or its formula comes from.
+        make_inputs: `(size, dtype, rng) -> tuple of ndarrays`, of any shapes; `size` counts what `size_unit` says, and
+            floating inputs are of `dtype`, `float32` or `float64`.
+        numpy: the NumPy body; also the reference that every variant is checked against: in shapes, dtypes and values.
+        sizes: the sizes of a full run, ascending.
+        quick_sizes: the sizes of `--quick`; a subset of `sizes`.
+        size_unit: what a size counts, in the plural ("elements", "matrices", "active sites").
+        dtypes: floating dtypes that the op supports.
+        outputs: a dtype name for each output, `CASE_DTYPE` for the dtype of the case.
+        differentiable: positions of the inputs that have a gradient; empty if the op has none.
+        numpy_gradient: `(inputs, outputs, output_gradients) -> gradients`; one gradient of an output for each
+            floating output, one result for each differentiable input, in order, NumPy arrays throughout.
+        tensor: the body in TensorFlow ops.
+        tensor_gradient: the gradient in TensorFlow ops, in the form of `numpy_gradient`.
+        python: a body with Python control flow on tensors, for AutoGraph; None where there is no control flow.
+        kernel: C++ source of a custom op, in the form that `pyopbench.ops.kernels.register` describes.
+        numba: `() -> (body, gradient)`, compiled by Numba, in the form of `numpy` and `numpy_gradient`; called only
+            if Numba is installed.
+        largest: for a body that is slow by design (a loop over elements), the largest size it is measured at.
+        tolerance: for each dtype the largest allowed error, relative to the largest magnitude of the reference.
+        bytes_moved: `(size, dtype) -> bytes` read and written by a perfect forward pass; None if unknown.
+        flops: `size -> count` of arithmetic operations of a forward pass, with a function such as sinh as one; None if
+            unknown.
+        own: what only a user's own op has, for which ports are tried automatically; None for an op of the catalogue.
+    """
+
+    name: str
+    summary: str
+    source: str
+    make_inputs: Callable[[int, str, np.random.Generator], tuple[Array, ...]]
+    numpy: Body
+    sizes: tuple[int, ...]
+    quick_sizes: tuple[int, ...]
+    bytes_moved: Callable[[int, str], int] | None
+    flops: Callable[[int], int] | None
+    size_unit: str = "elements"
+    dtypes: tuple[str, ...] = DTYPES
+    outputs: tuple[str, ...] = (CASE_DTYPE,)
+    differentiable: tuple[int, ...] = (0,)
+    numpy_gradient: GradientBody | None = None
+    tensor: Body | None = None
+    tensor_gradient: GradientBody | None = None
+    python: Body | None = None
+    kernel: Path | None = None
+    numba: Callable[[], tuple[Body, GradientBody | None]] | None = None
+    largest: Mapping[str, int] = field(default_factory=dict)
+    tolerance: Mapping[str, float] = field(default_factory=lambda: {"float32": 1e-5, "float64": 1e-12})
+
+    own: Own | None = None
+
+    @property
+    def is_own(self) -> bool:
+        """Is it a user's own op, for which ports are tried automatically?"""
+        return self.own is not None
+
+    @property
+    def py_function(self) -> Body | None:
+        """The body of an own op's `tf.py_function`, if it has that instead of a NumPy body."""
+        return None if self.own is None else self.own.py_function
+
+    def is_tried(self, body: str) -> bool:
+        """Did nobody write this body for the op, so that its failure is no error?"""
+        return self.own is not None and body in self.own.tried
+
+    def exists_at(self, size: int) -> bool:
+        """Can inputs of this size be made? An op of one size, or of examples, has only its own sizes."""
+        fixed = len(self.sizes) == 1 or (self.own is not None and self.own.fixed_sizes)
+        return not fixed or size in self.sizes
+
+    @property
+    def has_gradient(self) -> bool:
+        """Is a gradient defined? If not, the current callback has none."""
+        return bool(self.differentiable) and not self.lacks_gradient
+
+    @property
+    def lacks_gradient(self) -> bool:
+        """Is it differentiable without a gradient being defined? Only an own op can be."""
+        brings = (self.numpy_gradient, self.tensor_gradient, self.py_function)
+        return bool(self.differentiable) and self.is_own and all(one is None for one in brings)
+
+    def output_dtypes(self, dtype: str) -> tuple[str, ...]:
+        """Return the dtype of each output for a case of `dtype`."""
+        return tuple(dtype if output == CASE_DTYPE else output for output in self.outputs)
+
+    @property
+    def floating_outputs(self) -> tuple[int, ...]:
+        """The positions of the outputs that a gradient flows back through."""
+        return tuple(i for i, output in enumerate(self.outputs) if output == CASE_DTYPE or output in FLOATING)

@@ -1,0 +1,42 @@
+"""How an option is written by whoever asks: on a command line, or in a call from Python. For errors, which quote it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+FLAGS = {"packages": "with"}
+"""What an option is called on a command line, where Python has that word for itself."""
+_IS_PYTHON = ContextVar("_IS_PYTHON", default=False)
+
+
+@contextmanager
+def asked_from_python() -> Iterator[None]:
+    """Write options as arguments of a call meanwhile."""
+    token = _IS_PYTHON.set(True)
+    try:
+        yield
+    finally:
+        _IS_PYTHON.reset(token)
+
+
+def option_text(name: str, value: str | int | Sequence[str] | None = None) -> str:
+    """Return an option as it is given.
+
+    Args:
+        name: as in Python, such as `fail_on`.
+        value: of several, each is given by itself on a command line; None for the name alone.
+
+    >>> option_text("rev", ["main", "HEAD"])
+    '--rev main --rev HEAD'
+    >>> with asked_from_python():
+    ...     option_text("rev", ["main", "HEAD"])
+    "rev=['main', 'HEAD']"
+    """
+    if _IS_PYTHON.get():
+        return f"{name}=" if value is None else f"{name}={value!r}"
+    flag = f"--{FLAGS.get(name, name).replace('_', '-')}"
+    if value is None:
+        return flag
+    return " ".join(f"{flag} {one}" for one in ([value] if isinstance(value, str | int) else value))

@@ -1,0 +1,1007 @@
+"""The options of the commands, each in one place: its name, type, default, help, panel, and how it is read.
+
+The command line makes its parameters of them, `pyopbench.run` and the other functions for Python their docstrings. What
+a handler is called with has the names and the units that Python has: `--budget 5m` is `budget_seconds=300.0`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pyopbench.model import formatting
+from pyopbench.model.arrangement import AUTOTUNE, STEP_ELEMENTS
+from pyopbench.model.case import MINIMUM_EFFECT
+from pyopbench.model.errors import BadInput
+from pyopbench.model.parse import parse_axes, parse_bytes, parse_duration, parse_share, split_some
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+MARK, WIDTH = "{options}", 112
+
+OWN, WHAT, LENGTH, JUDGING = "Your own op", "What to measure", "How long to measure", "How to judge it"
+"""Panels of options in --help, behind the one that has --help itself."""
+EXTRA = "What else to measure"
+"""A panel of its own, because its options have two names and would leave the others little room."""
+
+USUAL_EFFECT = formatting.percent(MINIMUM_EFFECT)
+REQUIREMENTS = ("savedmodel", "xla", "second_order", "distributed", "tflite", "gpu")
+"""What a port may have to be able to do; `judge/requirements.py` has what settles each."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of some commands, or an argument that is given by its place.
+
+    Attributes:
+        name: as handlers and Python have it.
+        help: a line of --help.
+        metavar: what stands for its value in --help.
+        panel: of --help.
+        type: what the command line gives: `str`, `int`, `float` or `bool`.
+        default: as on the command line, which shows it.
+        flags: on the command line; none for `--name`.
+        is_repeated: may it be given several times? Then its value is a tuple.
+        is_argument: is it given by its place? `is_required` says whether it has to be, as options too.
+        is_required: has it to be given?
+        least: of a number.
+        completes: `ops` or `variants`, whose names a shell completes.
+        read: what makes of it the value that Python has; None if it is that already.
+        python: what the docstring of a function says of it.
+    """
+
+    name: str
+    help: str
+    metavar: str | None = None
+    panel: str | None = None
+    type: Any = str
+    default: Any = None
+    flags: tuple[str, ...] = ()
+    is_repeated: bool = False
+    is_argument: bool = False
+    is_required: bool = False
+    least: int | None = None
+    completes: str = ""
+    read: Callable[[Any], Any] | None = None
+    python: str = ""
+
+    def value_of(self, given: Any) -> Any:
+        """Return what a handler is called with for what the command line gives.
+
+        Raises:
+            BadInput: it cannot be read.
+        """
+        if given is None or (self.is_repeated and not given):
+            return () if self.is_repeated else None
+        value = given if self.read is None else self.read(given)
+        return tuple(value) if isinstance(value, list) else value
+
+
+def _names(what: str) -> Callable[[Sequence[str]], tuple[str, ...]]:
+    return partial(split_some, what)
+
+
+def read_new_path(text: str) -> Path:
+    """Return the path that is given for something to write; nothing is none, though Python takes it for this folder.
+
+    Raises:
+        BadInput: it is empty.
+    """
+    if not text:
+        raise BadInput("the path is empty", received="--out ''", hint="name a file or folder; . is the current folder")
+    return Path(text)
+
+
+def _paths(texts: Sequence[str]) -> list[Path]:
+    return [Path(text) for text in texts]
+
+
+def _seconds(milliseconds: float) -> float:
+    return milliseconds / 1000
+
+
+def _one_of(option: str, legal: Sequence[str]) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in legal:
+            raise BadInput(f"no such value of {option}", received=text, legal=", ".join(legal), hint="choose one")
+        return text
+
+    return read
+
+
+def read_numbers(option: str, text: str) -> tuple[int, ...]:
+    """Return the whole numbers of a list, AUTOTUNE among them for `--parallel`; none for an empty text.
+
+    Raises:
+        BadInput: something else.
+    """
+    words = split_some(option, [text]) if text else ()
+    if not all(word.isdecimal() or (word.upper() == "AUTOTUNE" and option == "--parallel") for word in words):
+        raise BadInput(
+            f"{option} takes whole numbers from 1, separated by commas",
+            received=text,
+            hint="for example --parallel 1,4,AUTOTUNE --batch 1,32",
+        )
+    return tuple(dict.fromkeys(int(word) if word.isdecimal() else AUTOTUNE for word in words))
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One of the things that hardly anybody sets, which are keys of `--settings`.
+
+    Attributes:
+        example: of its value.
+        read: makes its value of a text.
+    """
+
+    example: str
+    read: Callable[[str], Any]
+
+
+def _read_count(least: int, text: str) -> int:
+    if not re.fullmatch("[0-9]{1,18}", text) or int(text) < least:
+        raise BadInput("not a number for this setting", received=text, hint=f"a whole number from {least}")
+    return int(text)
+
+
+def _read_switch(text: str) -> bool:
+    if text.lower() not in SWITCHES:
+        raise BadInput("not a value for this setting", received=text, legal="yes, no", hint="for example linearity=yes")
+    return SWITCHES[text.lower()]
+
+
+SWITCHES = {"yes": True, "true": True, "no": False, "false": False}
+SETTINGS = {
+    "case_timeout": Setting("60s", parse_duration),
+    "file_limit": Setting("4G", parse_bytes),
+    "linearity": Setting("yes", _read_switch),
+    "replicates": Setting("2", partial(_read_count, 1)),
+    "rounds": Setting("20", partial(_read_count, 1)),
+    "seed": Setting("7", partial(_read_count, 0)),
+}
+"""Key of `--settings` -> how it is read. `docs/commands.md` says what each sets."""
+OF_SHELLS = ("file_limit", "replicates")
+"""Those that Python has not: shards are of the command line, and so is how far a file is trusted."""
+
+
+def read_settings(legal: Sequence[str], given: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of settings.
+
+    Args:
+        legal: the keys that the command has.
+        given: texts `KEY=VALUE`, of which the last of a key counts; or a mapping from keys to values or their texts.
+
+    Raises:
+        BadInput: another key, no value, or one that the setting cannot have.
+
+    >>> read_settings(["seed", "case_timeout"], ["seed=7", "case_timeout=2m"])
+    {'seed': 7, 'case_timeout': 120.0}
+    >>> read_settings(["seed", "case_timeout"], {"case_timeout": 90})
+    {'case_timeout': 90.0}
+    """
+    if isinstance(given, Mapping):
+        pairs = [(str(key), str(value)) for key, value in given.items()]
+    else:
+        pairs = [(key.strip(), value.strip()) for key, _, value in (text.partition("=") for text in given)]
+    values = {}
+    for key, text in pairs:
+        if key not in legal or not text:
+            raise BadInput(
+                "a setting without a value" if key in legal else "no such setting",
+                received=f"{key}={text}" if text else repr(key),
+                legal=", ".join(legal),
+                hint=f"for example {legal[0]}={SETTINGS[legal[0]].example}; docs/commands.md describes each",
+            )
+        try:
+            values[key] = SETTINGS[key].read(text)
+        except BadInput as error:
+            raise BadInput(error.message, received=f"{key}={text}", legal=error.legal, hint=error.hint) from error
+    return values
+
+
+def settings_option(*names: str) -> Option:
+    """Return the option by which a command takes some settings."""
+    listing = ", ".join(name for name in names if name not in OF_SHELLS)
+    return Option(
+        "settings",
+        f"Rarely needed: {', '.join(names)}. Repeat for several.",
+        "KEY=VALUE",
+        is_repeated=True,
+        read=partial(read_settings, names),
+        python=f"rarely needed, by key: {listing}; values as on the command line, or as numbers.",
+    )
+
+
+def out_option(metavar: str, help_text: str, **changes: Any) -> Option:
+    """Return the option that names what is written."""
+    return Option("out_path", help_text, metavar, flags=("--out",), read=read_new_path, **changes)
+
+
+# What to measure.
+
+OPS = Option(
+    "ops",
+    "Built-in names, my_op.py, my_module.py:function or package.module:function. Default: all.",
+    "OP",
+    is_argument=True,
+    is_repeated=True,
+    completes="ops",
+)
+ONE_OP = Option(
+    "op",
+    "A built-in name, my_op.py, my_module.py:function or package.module:function.",
+    "OP",
+    is_argument=True,
+    is_required=True,
+)
+INPUTS = Option(
+    "inputs",
+    "An example of an argument of your function: Python with np and rng, or a .npy file. Repeat.",
+    "EXPR",
+    OWN,
+    flags=("--input",),
+    is_repeated=True,
+)
+SEED_WITH = Option(
+    "seed_with",
+    "Python to run before each call of a function that draws random numbers; may use {seed}.",
+    "CODE",
+    OWN,
+    default="",
+    python="a statement that runs before each call of a body that draws random numbers, such as "
+    '`"np.random.seed({seed})"`.',
+)
+QUICK = Option(
+    "quick",
+    "Few sizes and launches: an answer in minutes.",
+    panel=WHAT,
+    type=bool,
+    default=False,
+    python="few sizes and launches: an answer in a minute for one op.",
+)
+VARIANTS = Option(
+    "variants",
+    "Only these variants (comma-separated or repeated).",
+    "NAME",
+    WHAT,
+    flags=("--variant",),
+    is_repeated=True,
+    completes="variants",
+    read=_names("variants"),
+    python="names; all if empty.",
+)
+GRADIENTS = Option(
+    "gradients",
+    "How gradients are attached, or all. Default: the usual way of each variant.",
+    "NAME",
+    WHAT,
+    flags=("--gradient",),
+    is_repeated=True,
+    read=_names("gradients"),
+    python='mechanisms, or `("all",)`; the usual one of each variant if empty.',
+)
+DIRECTIONS = Option(
+    "directions",
+    "forward, backward or forward_backward.",
+    "NAME",
+    WHAT,
+    flags=("--direction",),
+    is_repeated=True,
+    read=_names("directions"),
+    python="`forward`, `backward`, `forward_backward`; all that a mode has if empty.",
+)
+MODES = Option(
+    "modes",
+    "node (the op inside a graph, the default), call (of a tf.function) or eager.",
+    "NAME",
+    WHAT,
+    flags=("--mode",),
+    is_repeated=True,
+    read=_names("modes"),
+    python="`node`, `call`, `eager`; `node` if empty, on a GPU `call`.",
+)
+DEVICES = Option(
+    "device",
+    "cpu, or gpu if TensorFlow sees one.",
+    "NAME",
+    WHAT,
+    is_repeated=True,
+    read=_names("placements"),
+    python="`cpu`, or `gpu` where TensorFlow sees one.",
+)
+AXIS = Option(
+    "axis",
+    "Any axis, e.g. size=1e3,1e6 or dtype=float64.",
+    "NAME=A,B",
+    WHAT,
+    is_repeated=True,
+    read=parse_axes,
+)
+TF = Option(
+    "tf",
+    "TensorFlow version, installed into its own environment. Repeat to compare versions.",
+    "VERSION",
+    WHAT,
+    is_repeated=True,
+    python='versions of TensorFlow to compare, such as `["2.16.2", "2.21.0"]`; each is installed into an '
+    "environment of its own if it is missing. The one installed for this Python if empty.",
+)
+ONE_TF = replace(TF, help="TensorFlow version to use, installed into its own environment.", is_repeated=False)
+WITH = Option(
+    "packages",
+    "Version of a package, such as numpy==1.26.4; several joined by commas. Repeat to compare.",
+    "PACKAGE==VERSION",
+    WHAT,
+    flags=("--with",),
+    is_repeated=True,
+    python='versions of other packages to compare, such as `["numpy==1.26.4", "numpy==2.2.6"]`; several on one '
+    "side are joined by a comma. Each is installed into an environment with the TensorFlow of `tf`.",
+)
+PYTHON = Option(
+    "python",
+    "Interpreter or version of Python for an environment of its own. Repeat to compare.",
+    "PYTHON",
+    WHAT,
+    is_repeated=True,
+    python='interpreters, or versions of Python, to compare, such as `["3.12", "/opt/python3.13t/bin/python"]`. One '
+    "that has a TensorFlow is used as it is.",
+)
+REV = Option(
+    "rev",
+    "A commit, a range A..B or WORKTREE of your op's repository. Repeat to compare.",
+    "REV",
+    WHAT,
+    is_repeated=True,
+    python='revisions of the git repository that the op is in: commits, a range `"A..B"` or `"WORKTREE"`.',
+)
+EVERY = Option(
+    "every",
+    "Take every Nth commit of a range in --rev.",
+    "N",
+    WHAT,
+    int,
+    1,
+    least=1,
+    python="take every so many-th commit of a range.",
+)
+SHARD = Option("shard", "Measure only shard I of N of the plan; `merge` combines the shards.", "I/N", WHAT)
+
+# How long to measure.
+
+LAUNCHES = Option(
+    "launches",
+    "Maximum number of launches (worker processes). With --rev or --tf, a budget is the usual limit.",
+    "N",
+    LENGTH,
+    int,
+    least=2,
+    python="maximum number of launches (worker processes), at least 2; None for the usual.",
+)
+UNTIL = Option(
+    "until",
+    "Stop once answers are `decided` (default with --quick), once ratios are `resolved`, or at the `end`.",
+    "WHEN",
+    LENGTH,
+    python='when to stop early: `"decided"` once no answer is open (the usual of a quick run), `"resolved"` '
+    "once every comparison with the baseline is resolved or out of reach too (the usual otherwise), "
+    '`"end"` never.',
+)
+BUDGET = Option(
+    "budget_seconds",
+    "Stop measuring after this time, e.g. 5m; at least two launches are run.",
+    "TIME",
+    LENGTH,
+    flags=("--budget",),
+    read=parse_duration,
+    python="stop measuring after so many seconds; None for the usual.",
+)
+MEMORY_LIMIT = Option(
+    "memory_limit_bytes",
+    "Memory limit of a worker, e.g. 8G; a case that needs more fails. Linux only.",
+    "BYTES",
+    LENGTH,
+    flags=("--memory-limit",),
+    read=parse_bytes,
+    python="most memory of a worker; None for no limit. Linux only.",
+)
+
+# What else to measure.
+
+PARTS = Option(
+    "parts",
+    "Split a callback's time into cost components. Default: yes, except with --rev.",
+    panel=EXTRA,
+    type=bool,
+    flags=("--parts/--no-parts",),
+    python="measure also where a callback's time goes; None for yes, except with `rev`.",
+)
+PROBES = Option(
+    "probes",
+    "Try what the current callback prevents: SavedModel, XLA ... Once per machine.",
+    panel=EXTRA,
+    type=bool,
+    default=True,
+    flags=("--probes/--no-probes",),
+    python="try also what the current callback blocks, once on a machine; never with `rev`, unless something "
+    "is required.",
+)
+THREADS = Option(
+    "threads",
+    "Also measure calls from this many threads at once, as in serving, e.g. 1,2,4.",
+    "N,N",
+    EXTRA,
+    default="",
+)
+
+# How to judge it.
+
+BASELINE = Option(
+    "baseline",
+    "Your callback today. Default: as in the op file, else numpy_function; built-in: py_function_numpy.",
+    "NAME",
+    JUDGING,
+    python="the variant that is the current callback; None for the one that the op's file names, else "
+    "`numpy_function`, and `py_function_numpy` for built-in ops.",
+)
+BASELINE_OF_RUN = replace(
+    BASELINE,
+    help="The callback to compare with. Default: that of the run.",
+    python="the variant that is the current callback; None for that of the run.",
+)
+MIX = Option(
+    "mix",
+    "How often each size is called: a CSV with size and weight (or shape, dtype, weight).",
+    "CSV",
+    JUDGING,
+    read=Path,
+    python="how often each size is called: size -> weight, or the path of a CSV file; None for an even mix.",
+)
+MINIMUM_EFFECT_OPTION = Option(
+    "minimum_effect",
+    "Smallest difference that matters, e.g. 3% or 0.03.",
+    "SHARE",
+    JUDGING,
+    default=USUAL_EFFECT,
+    flags=("--min-effect",),
+    read=partial(parse_share, "--min-effect"),
+    python="the smallest difference that matters, as a share: 0.03 is 3%.",
+)
+MINIMUM_EFFECT_OR_USUAL = replace(
+    MINIMUM_EFFECT_OPTION,
+    help=f"Smallest difference that matters. Default: {USUAL_EFFECT}, or a third of what --fail-on names if less.",
+    default=None,
+    python="the smallest difference that matters, as a share; None for 0.03, which is 3%, or for a third of "
+    "what `fail_on` names.",
+)
+CALLS_PER_STEP = Option(
+    "calls_per_step",
+    "Calls of the op in one step of your program; needs --step-ms.",
+    "N",
+    JUDGING,
+    float,
+    python="how often a step of your program calls the op; with `step_seconds`.",
+)
+STEP_SECONDS = Option(
+    "step_seconds",
+    "How long such a step takes, to see what a port saves of it.",
+    "MS",
+    JUDGING,
+    float,
+    flags=("--step-ms",),
+    read=_seconds,
+    python="how long such a step takes, in seconds.",
+)
+REQUIRES = Option(
+    "requires",
+    f"Only recommend what supports these: {', '.join(REQUIREMENTS)}.",
+    "NAME",
+    JUDGING,
+    flags=("--require",),
+    is_repeated=True,
+    read=_names("requirement"),
+    python="what a port has to be able to do: `savedmodel`, `xla`, `second_order`, ...",
+)
+FAIL_ON = Option(
+    "fail_on",
+    "Of several sides, which slowdown gives exit code 1: slower, slower:5% (by 5% or more) or never.",
+    "WHEN",
+    JUDGING,
+    python="with several sides, what fails: `slower`, `slower:5%` or `never`; None for `slower` of revisions.",
+)
+RUN_SPREAD = Option(
+    "run_spread",
+    "Least difference assumed between separate runs of the same code.",
+    "SHARE",
+    default="3%",
+    read=partial(parse_share, "--run-spread"),
+)
+
+# Which results, and what is written.
+
+RESULTS = Option(
+    "results",
+    "Folders of runs to pool, or one file of asv or pytest-benchmark.",
+    "RESULTS",
+    is_argument=True,
+    is_repeated=True,
+    is_required=True,
+    read=_paths,
+)
+FOLDER = Option("folder", "The folder of an interrupted run.", "DIR", is_argument=True, is_required=True, read=Path)
+AS_JSON = Option("as_json", "Print JSON instead of text.", type=bool, default=False, flags=("--json",))
+
+# What the command line itself does; handlers are not called with these.
+
+DEBUG = Option("debug", "Show the traceback of errors.", type=bool, default=False)
+QUIET = Option("quiet", "Print results and errors only.", type=bool, default=False, flags=("--quiet", "-q"))
+TRUST_FOLDER = Option("trust_folder", "Write into a folder that another user owns.", type=bool, default=False)
+ALLOW_CHANGED = Option(
+    "allow_changed", "Read results that were changed after they were written.", type=bool, default=False
+)
+LIMITS = settings_option("file_limit")
+OF_THE_COMMAND_LINE = (DEBUG, LIMITS, QUIET, TRUST_FOLDER, ALLOW_CHANGED)
+
+AXES = (VARIANTS, GRADIENTS, DIRECTIONS, MODES, DEVICES, AXIS)
+STEP = (CALLS_PER_STEP, STEP_SECONDS)
+
+RUN = (
+    OPS,
+    INPUTS,
+    SEED_WITH,
+    QUICK,
+    *AXES,
+    BASELINE,
+    MIX,
+    MINIMUM_EFFECT_OR_USUAL,
+    *STEP,
+    LAUNCHES,
+    UNTIL,
+    BUDGET,
+    MEMORY_LIMIT,
+    PARTS,
+    THREADS,
+    REQUIRES,
+    PROBES,
+    TF,
+    WITH,
+    PYTHON,
+    REV,
+    EVERY,
+    FAIL_ON,
+    SHARD,
+    settings_option(*SETTINGS),
+    out_option("DIR", "New folder for the results. Default: results/DATE."),
+    AS_JSON,
+    QUIET,
+)
+RESUME = (
+    FOLDER,
+    Option("ops", "Your own ops of that run, named as before.", "OP_FILE", is_argument=True, is_repeated=True),
+    INPUTS,
+    SEED_WITH,
+    MIX,
+    MINIMUM_EFFECT_OR_USUAL,
+    *STEP,
+    REQUIRES,
+    Option(
+        "yes",
+        "Install TensorFlow or check out the revisions of the run without asking.",
+        type=bool,
+        default=False,
+        flags=("--yes", "-y"),
+    ),
+    FAIL_ON,
+    TRUST_FOLDER,
+    ALLOW_CHANGED,
+    LIMITS,
+    AS_JSON,
+    QUIET,
+)
+REPORT = (
+    RESULTS,
+    BASELINE_OF_RUN,
+    MIX,
+    MINIMUM_EFFECT_OR_USUAL,
+    *STEP,
+    REQUIRES,
+    out_option("DIR", "Folder for the report. Default: the first folder, or results/report-NAME for a file."),
+    FAIL_ON,
+    TRUST_FOLDER,
+    ALLOW_CHANGED,
+    LIMITS,
+    AS_JSON,
+    QUIET,
+)
+MERGE = (
+    Option(
+        "shards",
+        "Folders of pyopbench run --shard I/N, all of one plan.",
+        "SHARD",
+        is_argument=True,
+        is_repeated=True,
+        is_required=True,
+        read=_paths,
+    ),
+    out_option("DIR", "New folder for the whole run.", is_required=True),
+    Option("allow_missing", "Merge what is there, and list what is missing or unfinished.", type=bool, default=False),
+    TRUST_FOLDER,
+    ALLOW_CHANGED,
+    LIMITS,
+    QUIET,
+)
+LIST = (
+    OPS,
+    INPUTS,
+    SEED_WITH,
+    replace(QUICK, help="Show what run --quick would measure."),
+    VARIANTS,
+    GRADIENTS,
+    DIRECTIONS,
+    MODES,
+    AXIS,
+    Option("cases", "List every case, and every unsupported one with its reason.", type=bool, default=False),
+    AS_JSON,
+)
+VERIFY = (
+    OPS,
+    INPUTS,
+    SEED_WITH,
+    VARIANTS,
+    GRADIENTS,
+    MODES,
+    AXIS,
+    Option("batch", "Check forms that take N examples at once against a loop over examples.", "N", type=int, least=1),
+    settings_option("case_timeout"),
+    ONE_TF,
+    AS_JSON,
+)
+PIPELINE = (
+    ONE_OP,
+    INPUTS,
+    SEED_WITH,
+    Option(
+        "size",
+        "Size of one element. Default: a middle size of the op.",
+        "N",
+        WHAT,
+        int,
+        python="of one element of a built-in op; None for a middle one.",
+    ),
+    Option(
+        "dtype",
+        "float32 or float64. Default: the first of the op.",
+        "NAME",
+        WHAT,
+        python="`float32` or `float64`; None for the first of the op.",
+    ),
+    Option(
+        "parallel",
+        "Values of num_parallel_calls to try. Default: 1, the cores, AUTOTUNE.",
+        "N,N",
+        WHAT,
+        default="",
+        read=partial(read_numbers, "--parallel"),
+        python="values of `num_parallel_calls` to try, -1 for `tf.data.AUTOTUNE`; 1, the cores and AUTOTUNE if empty.",
+    ),
+    Option(
+        "batch",
+        "Batch sizes to try where the callback gets a batch.",
+        "N,N",
+        WHAT,
+        default="1,32,256",
+        read=partial(read_numbers, "--batch"),
+        python="batch sizes to try where the callback gets a batch.",
+    ),
+    Option(
+        "deterministic",
+        "Keep the order of elements in a parallel map?",
+        panel=WHAT,
+        type=bool,
+        default=True,
+        flags=("--deterministic/--any-order",),
+        python="keep the order of elements in a parallel map.",
+    ),
+    Option(
+        "private_threads",
+        "Threads of a private pool of the pipeline; 0 uses TensorFlow's pool.",
+        "N",
+        WHAT,
+        int,
+        0,
+        least=0,
+        python="threads of a pool of the pipeline's own; 0 for TensorFlow's.",
+    ),
+    replace(BASELINE, python="the variant that is the current callback; None as for `run`."),
+    replace(
+        STEP_SECONDS,
+        help="How long a training step takes if its input is ready.",
+        python="how long a training step takes if its input is ready, in seconds.",
+    ),
+    Option(
+        "step_elements",
+        "Elements per training step.",
+        "N",
+        JUDGING,
+        int,
+        STEP_ELEMENTS,
+        least=1,
+        python="elements of a training step.",
+    ),
+    MINIMUM_EFFECT_OPTION,
+    replace(
+        LAUNCHES,
+        help="Maximum number of launches (worker processes). Default: 5, or up to 8 if time is left.",
+        least=1,
+        python="maximum number of launches (worker processes); None for 5, or up to 8 if time is left.",
+    ),
+    replace(
+        BUDGET,
+        help="Stop measuring after this time, e.g. 3m.",
+        python="stop measuring after so many seconds; None for 75.",
+    ),
+    settings_option("case_timeout", "seed", "file_limit"),
+    Option("results", "Report this pipeline.json again without measuring.", "FILE", read=Path),
+    out_option("DIR", "Folder for pipeline.json and the report."),
+    TRUST_FOLDER,
+    AS_JSON,
+    QUIET,
+)
+BUILD = (OPS, AS_JSON)
+PORT = (
+    replace(ONE_OP, help="my_op.py, my_module.py:function or package.module:function."),
+    Option("to", "Variant to write, e.g. traced or njit; docs/port.md lists them all.", "VARIANT", is_required=True),
+    out_option("FILE", "The new file, e.g. ported.py; its test goes to test_ported.py.", is_required=True),
+    INPUTS,
+    SEED_WITH,
+    Option(
+        "test_timeout_seconds",
+        "Time limit of the written test.",
+        "TIME",
+        default="10m",
+        flags=("--test-timeout",),
+        read=parse_duration,
+    ),
+    QUIET,
+)
+COMPARE = (
+    Option(
+        "words",
+        "Two results, or one result and two labels of --axis.",
+        "A B",
+        is_argument=True,
+        is_repeated=True,
+        is_required=True,
+    ),
+    Option("axis", "What A and B differ in: run, commit, tf or variant.", "NAME", default="run"),
+    replace(
+        FAIL_ON,
+        help="Which slowdown gives exit code 1: slower, slower:5% (by 5% or more) or never.",
+        panel=None,
+        default="slower",
+    ),
+    replace(MINIMUM_EFFECT_OPTION, help="Smallest difference that matters.", panel=None),
+    RUN_SPREAD,
+    ALLOW_CHANGED,
+    LIMITS,
+    AS_JSON,
+    Option("markdown", "Also write Markdown; - prints it.", "FILE"),
+    Option("comment", "Also write a short comment for a pull request.", "FILE", read=Path),
+    Option("junit", "Also write JUnit XML.", "FILE", read=Path),
+)
+HISTORY = (
+    replace(RESULTS, help="Folders of runs or of asv results, and files of pytest-benchmark."),
+    Option(
+        "by",
+        "commit, tf or date. Default: what the results differ in.",
+        "NAME",
+        read=_one_of("--by", ("commit", "tf", "date")),
+    ),
+    replace(MINIMUM_EFFECT_OPTION, help="Smallest change to list, e.g. 3% or 0.03.", panel=None),
+    replace(
+        RUN_SPREAD,
+        help="Assumed difference between separate runs of the same code, if they are too few to show it.",
+    ),
+    Option(
+        "alarm_rate",
+        "Share of unchanged series that may raise a false alarm: 5%, 1% or 0.1%.",
+        "SHARE",
+        default="1%",
+        read=partial(parse_share, "--alarm-rate"),
+    ),
+    Option("confirm", "Measure both sides of each suspected change again, interleaved.", type=bool, default=False),
+    replace(BUDGET, help="Time for each re-run of --confirm, e.g. 5m.", panel=None),
+    out_option("DIR", "Folder for history.html, .md and .json.", default="results/history"),
+    TRUST_FOLDER,
+    ALLOW_CHANGED,
+    LIMITS,
+    AS_JSON,
+    QUIET,
+)
+CHECK = (
+    Option(
+        "path",
+        "A folder of results, or a file such as a recording.",
+        "DIR",
+        is_argument=True,
+        is_required=True,
+        read=Path,
+    ),
+    LIMITS,
+    AS_JSON,
+)
+SCHEMA = (
+    Option(
+        "of",
+        "decisions, run or samples (a line of samples.jsonl).",
+        "NAME",
+        default="decisions",
+        read=_one_of("--of", ("decisions", "run", "samples")),
+    ),
+)
+SCAN = (
+    Option(
+        "paths",
+        "Python files, folders, SavedModels or GraphDefs.",
+        "PATH",
+        is_argument=True,
+        is_repeated=True,
+        read=_paths,
+    ),
+    Option("draft", "Write an op file for this callback.", "FILE:LINE"),
+    out_option("FILE", "File for the draft. Default: print it."),
+    Option("recording", "Take shapes and dtypes from a recording of pyopbench record.", "FILE", read=Path),
+    LIMITS,
+    AS_JSON,
+)
+RECORD = (
+    Option(
+        "command", "The program to run, e.g. -- python train.py.", "-- COMMAND...", is_argument=True, is_repeated=True
+    ),
+    out_option("FILE", "The recording. Default: recording-DATE.json."),
+)
+PLACEMENT = (
+    OPS,
+    INPUTS,
+    SEED_WITH,
+    Option("device", "simulated, or gpu if TensorFlow sees one.", "NAME", default="simulated"),
+    VARIANTS,
+    DIRECTIONS,
+    MODES,
+    AXIS,
+    settings_option("case_timeout"),
+    ONE_TF,
+    AS_JSON,
+    out_option("FILE", "Save as JSON. RUN/placement.json is shown in the report of that run."),
+    TRUST_FOLDER,
+)
+COPIES = (
+    Option("device", "cpu, or gpu if TensorFlow sees one.", "NAME", default="cpu"),
+    AS_JSON,
+    out_option("FILE", "Save as JSON. RUN/copies.json is shown in the report of that run."),
+    TRUST_FOLDER,
+)
+PROBE = (
+    Option(
+        "files",
+        "Show this file, or compare two, instead of probing.",
+        "FILE",
+        is_argument=True,
+        is_repeated=True,
+        read=_paths,
+    ),
+    Option(
+        "probes",
+        "Only these probes (comma-separated or repeated).",
+        "NAME",
+        WHAT,
+        flags=("--probe",),
+        is_repeated=True,
+        read=_names("probe"),
+    ),
+    Option(
+        "ops",
+        "Probe this op with its own inputs. Default: x³ of four numbers. Repeat for several.",
+        "OP",
+        WHAT,
+        flags=("--op",),
+        is_repeated=True,
+    ),
+    INPUTS,
+    SEED_WITH,
+    replace(VARIANTS, help="Only these variants, or variant+gradient.", read=_names("variant"), completes=""),
+    ONE_TF,
+    Option(
+        "timeout_seconds",
+        "Time limit of one probe, e.g. 60s.",
+        "TIME",
+        WHAT,
+        flags=("--timeout",),
+        read=parse_duration,
+    ),
+    LIMITS,
+    AS_JSON,
+    out_option("FILE", "Add the results to a file. RUN/probes.json is shown in that run's report."),
+    TRUST_FOLDER,
+)
+CERTIFY = (
+    Option(
+        "quick",
+        "Fewer pairs, and decisions on 3 ops only: 6 minutes instead of an hour.",
+        type=bool,
+        default=False,
+    ),
+    out_option("DIR", "New folder for the results."),
+    AS_JSON,
+)
+NEW_OP = (
+    Option("path", "The new file, e.g. my_op.py.", "FILE", is_argument=True, is_required=True, read=Path),
+    Option("kernel", "Also write a C++ kernel next to it.", type=bool, default=False),
+)
+
+# A fleet.
+
+SCHEDULER = Option("scheduler", "The Dask scheduler, e.g. tls://host:8786.", "ADDRESS", is_required=True)
+ACCESS = (
+    Option("allow_address", "Allow this host without TLS. Repeat for several.", "HOST", is_repeated=True),
+    Option("tls_ca_file", "CA certificates to check scheduler and hosts with.", "FILE", read=Path),
+    Option("tls_cert", "Certificate of this client.", "FILE", read=Path),
+    Option("tls_key", "Its key, if in a separate file.", "FILE", read=Path),
+)
+WITHOUT_HOST = Option("without_host", "Do not use this host. Repeat for several.", "HOST", is_repeated=True)
+PATIENCE = Option(
+    "patience_seconds",
+    "How long to wait for the scheduler or a host.",
+    "TIME",
+    default="60s",
+    flags=("--patience",),
+    read=parse_duration,
+)
+FLEET_RUN = (
+    SCHEDULER,
+    Option("shards", "Number of shards of the plan. Default: one per host.", "N", type=int, least=1),
+    Option("send", "Send this op file or input to the hosts. Repeat for several.", "FILE", is_repeated=True),
+    *ACCESS,
+    WITHOUT_HOST,
+    PATIENCE,
+    out_option("DIR", "New folder for the fleet."),
+    QUIET,
+)
+FLEET_RESUME = (
+    replace(FOLDER, help="The folder of a fleet that was interrupted."),
+    SCHEDULER,
+    *ACCESS,
+    replace(WITHOUT_HOST, help="Measure again what this host measured, on other hosts."),
+    PATIENCE,
+    QUIET,
+)
+FLEET_DOCTOR = (SCHEDULER, *ACCESS, replace(PATIENCE, default="10s"), AS_JSON, QUIET)
+
+
+def describe_arguments(options: Sequence[Option]) -> Callable[[Function], Function]:
+    """Put what the options say into the docstring of a function for Python, in place of the line `{options}`.
+
+    Args:
+        options: of the command; an argument that the docstring describes itself, or that the function lacks, is left
+            out.
+    """
+
+    def describe(function: Function) -> Function:
+        before, mark, after = (function.__doc__ or "").partition(MARK)
+        known = inspect.signature(function).parameters
+        lines = []
+        for one in options:
+            if one.python and one.name in known and f"        {one.name}: " not in before + after:
+                first, *rest = f"{one.name}: {one.python}".splitlines()
+                lines += textwrap.wrap(
+                    " ".join([first, *rest]), WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 12
+                )
+        if mark:
+            function.__doc__ = before + "\n".join(lines).lstrip() + after
+        return function
+
+    return describe

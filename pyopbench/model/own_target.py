@@ -1,0 +1,287 @@
+"""A team's own ops as they are named on a command line: `my_op.py`, `my_module.py:function`, `package.module:function`.
+
+Ops are found by name in every process. What a command line names goes to the workers in an environment variable, as
+the folders of PYOPBENCH_PATH do, and never into a folder of results: nothing that is stored there is run later.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import io
+import json
+import os
+import re
+import tokenize
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from pyopbench.model.case import BASELINE, OWN_BASELINE
+from pyopbench.model.errors import BadInput
+from pyopbench.model.paths import real_path
+
+VARIABLE = "PYOPBENCH_OWN"
+LEGAL = "an op's name, my_op.py, my_module.py:function or package.module:function"
+KEYWORD = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)\s*(.*)", re.ASCII | re.DOTALL)
+"""An input that is given by name: `axis=np.int32(1)`."""
+
+MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Target:
+    """One own op.
+
+    Attributes:
+        name: of the op, in every id and table: letters, digits and underscores.
+        place: the file, absolute, or the dotted name of a module.
+        function: what of it is the body of the current callback; empty where the file ends `OP = ...`.
+        inputs: an example of each argument, as a Python expression over `np` and `rng` or as the path of a .npy file;
+            `name=` before it gives it by name.
+        seed_with: a statement that seeds what the body draws from; empty for none.
+        baseline: the current callback, as the file says; empty where it does not.
+    """
+
+    name: str
+    place: str
+    function: str = ""
+    inputs: tuple[str, ...] = ()
+    seed_with: str = ""
+    baseline: str = ""
+
+    @property
+    def is_file(self) -> bool:
+        """Is it a file, and no module to be imported by name?"""
+        return self.place.endswith(".py")
+
+    @property
+    def words(self) -> list[str]:
+        """What a command line is given to name it again, with its inputs."""
+        inputs = [word for one in self.inputs for word in ("--input", one)]
+        return [self.text, *inputs, *(("--seed-with", self.seed_with) if self.seed_with else ())]
+
+    @property
+    def expressions(self) -> list[str]:
+        """The inputs without their names."""
+        return [split_input(one)[1] for one in self.inputs]
+
+    @property
+    def keywords(self) -> tuple[str, ...]:
+        """The names of the last inputs, which are given by name."""
+        return tuple(name for one in self.inputs if (name := split_input(one)[0]))
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of what is measured, as far as it is in files: another one is another op, wherever these lie."""
+        source = Path(self.place).read_bytes() if self.is_file else b""
+        inputs = map(_content_of_input, self.inputs)
+        return hashlib.sha256(
+            b"\0".join([source, self.function.encode(), *inputs, self.seed_with.encode()])
+        ).hexdigest()
+
+    @property
+    def text(self) -> str:
+        """What names it on a command line."""
+        return f"{self.place}:{self.function}" if self.function else self.place
+
+
+def split_input(text: str) -> tuple[str, str]:
+    """Return the name, empty for none, and the expression of an input."""
+    match = KEYWORD.fullmatch(text)
+    return (match[1], match[2]) if match else ("", text)
+
+
+def _content_of_input(text: str) -> bytes:
+    """Return an expression as it is, and of a file what is in it, which may lie elsewhere on another machine."""
+    name, expression = split_input(text)
+    if not expression.endswith(".npy"):
+        return text.encode()
+    try:
+        return f"{name}={hashlib.sha256(Path(expression).read_bytes()).hexdigest()}".encode()
+    except OSError:  # the worker, which loads it, says so
+        return text.encode()
+
+
+def is_target(text: str) -> bool:
+    """Does it name an own op, and not one that is found by its name?"""
+    return text.endswith(".py") or ":" in text or "/" in text
+
+
+def read_target(text: str, inputs: Sequence[str], taken: Sequence[str], seed_with: str = "") -> Target:
+    """Return what a command line names.
+
+    Args:
+        text: as typed.
+        inputs: the example arguments, for a function.
+        taken: names that other ops have.
+        seed_with: a statement that seeds what the body draws from.
+
+    Raises:
+        BadInput: no such file, or one that Python cannot parse; inputs where none belong, or none where some do.
+    """
+    place, _, function = text.partition(":") if not text.endswith(".py") else (text, "", "")
+    if function and not function.isidentifier():
+        raise BadInput("not the name of a function", received=repr(text), legal=LEGAL, hint=_example(place))
+    function = unicodedata.normalize("NFKC", function)  # as Python does with names: a ligature is two letters
+    if place.endswith(".py"):
+        place = str(_readable(Path(place)))
+    elif not function or not MODULE.fullmatch(place):
+        raise BadInput("not an op", received=repr(text), legal=LEGAL, hint="check the name")
+    _check_inputs(text, function, inputs)
+    _parse(seed_with, "--seed-with", "a Python statement, such as np.random.seed({seed})")
+    name = _name(function or Path(place).stem)
+    if name in taken and function:
+        name = f"{_name(Path(place).stem if place.endswith('.py') else place)}_{name}"
+    if name in taken:
+        raise BadInput(
+            "your op has the name of another op",
+            received=f"{name}, from {text}",
+            hint="rename the file",
+        )
+    baseline = "" if function else _baseline_in(ast.parse(Path(place).read_bytes()))
+    return Target(name, place, function, tuple(inputs), seed_with, baseline)
+
+
+def _baseline_in(tree: ast.Module) -> str:
+    """Return the current callback that an op file ends with, which is seen without running the file."""
+    for statement in reversed(tree.body):
+        call = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
+        targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+        if isinstance(call, ast.Call) and any(isinstance(one, ast.Name) and one.id == "OP" for one in targets):
+            given = {keyword.arg: keyword.value for keyword in call.keywords}
+            named = given.get("baseline")
+            if isinstance(named, ast.Constant) and named.value and isinstance(named.value, str):
+                return named.value
+            return BASELINE if "py_function" in given and "numpy" not in given else ""
+    return ""
+
+
+def usual_baseline(ops: Sequence[str], variants: Sequence[str] = ()) -> str:
+    """Return the current callback of a run for which none is named.
+
+    That of a user's own ops is what their files say, which drafts fill in, and else numpy_function. Built-in ops have
+    py_function_numpy, which has a number wherever another callback has one, and so have ops that disagree.
+
+    Args:
+        ops: names of the ops of the run; none for all built-in ones.
+        variants: that are measured; none for the usual ones.
+    """
+    own = [brought().get(name) for name in ops]
+    said = {BASELINE if one is None else one.baseline or OWN_BASELINE for one in own}
+    usual = said.pop() if len(said) == 1 else BASELINE
+    return BASELINE if usual not in variants and BASELINE in variants else usual
+
+
+def _check_inputs(text: str, function: str, inputs: Sequence[str]) -> None:
+    if function and not inputs:
+        raise BadInput(
+            "a function needs an example of each of its arguments",
+            received=f"{text} without --input",
+            hint="give --input once for each argument: a Python expression with np and rng, or a .npy file; "
+            f'pyopbench run {text} --input "np.zeros((480, 640, 3), np.uint8)"',
+        )
+    if inputs and not function:
+        raise BadInput(
+            "--input is only for functions",
+            received=f"--input with {text}",
+            hint="put the inputs into the file, or name a function in it",
+        )
+    names = [split_input(one)[0] for one in inputs]
+    given = [name for name in names if name]
+    if given != names[len(names) - len(given) :] or len({*given}) < len(given):
+        raise BadInput(
+            "named inputs must come last, each once",
+            received=" ".join(f"--input {one!r}" for one in inputs),
+            hint="give --input EXPR for each positional argument, then --input NAME=EXPR; "
+            "order them like the arguments of a call",
+        )
+    for expression in (split_input(one)[1] for one in inputs):
+        if not expression.endswith(".npy"):
+            _parse(expression, "--input", "a Python expression, such as rng.random((100, 3))", mode="eval")
+
+
+def _readable(path: Path) -> Path:
+    try:
+        source = path.read_bytes()
+    except (OSError, ValueError) as error:  # a ValueError is about a null character, or one that no file name has
+        raise BadInput(
+            "cannot read the file of your op",
+            received=f"{path}: {error.strerror}" if isinstance(error, OSError) else f"{str(path)!r}: {error}",
+            legal=LEGAL,
+            hint=f"check the path, or start with: pyopbench new op {path}",
+        ) from error
+    _parse(source, str(path), "a file that Python can parse")
+    try:
+        decode_source(source)
+    except SyntaxError as error:  # Python imports such a file if it is only a comment that it cannot read
+        raise BadInput(
+            "the file is not in the encoding that it declares, or in UTF-8 if it declares none",
+            received=f"{path}: {error.msg}",
+            hint="save it as UTF-8, or declare its encoding in the first line: # -*- coding: latin-1 -*-",
+        ) from error
+    return real_path(path)
+
+
+def decode_source(source: bytes) -> str:
+    """Return a Python file as text, in the encoding that it declares, with the line ends of Unix.
+
+    Raises:
+        SyntaxError: it is not in that encoding, or there is no such encoding.
+    """
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
+    try:
+        return io.TextIOWrapper(io.BytesIO(source), encoding, newline=None).read()
+    except UnicodeDecodeError as error:
+        raise SyntaxError(str(error)) from error
+
+
+def _parse(source: str | bytes, place: str, legal: str, mode: str = "exec") -> None:
+    try:
+        ast.parse(source, place, mode=mode)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno and mode == "exec" else ""
+        said = error.msg if isinstance(error, SyntaxError) else str(error)
+        shown = repr(source) if isinstance(source, str) else getattr(error, "text", None) or place
+        raise BadInput(
+            f"{place}{line}: {type(error).__name__}: {said}",
+            received=shown.strip(),
+            legal=legal,
+            hint="fix it and try again",
+        ) from error
+
+
+def _example(place: str) -> str:
+    return f"for example {place}:my_function"
+
+
+def _name(text: str) -> str:
+    """Return a name that is safe as a part of ids, paths and tables."""
+    name = re.sub(r"\W", "_", text, flags=re.ASCII).strip("_").lower() or "op"
+    return name if not name[0].isdigit() else f"op_{name}"
+
+
+def bring(targets: Sequence[Target]) -> None:
+    """Have these own ops found in this process and in the workers that it starts."""
+    os.environ[VARIABLE] = json.dumps([asdict(target) for target in targets])
+
+
+@contextmanager
+def restore_own_ops() -> Iterator[None]:
+    """Have the same own ops found afterwards as before, whatever is registered within."""
+    before = os.environ.get(VARIABLE)
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(VARIABLE, None)
+        else:
+            os.environ[VARIABLE] = before
+
+
+def brought() -> Mapping[str, Target]:
+    """Return the own ops by name."""
+    found = json.loads(os.environ.get(VARIABLE) or "[]")
+    return {one["name"]: Target(**{**one, "inputs": tuple(one["inputs"])}) for one in found}

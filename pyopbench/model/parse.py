@@ -1,0 +1,215 @@
+"""Reads what people type on a command line: lists, sizes, durations and axes."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+
+from pyopbench.model.errors import BadInput
+
+AXIS_FIELDS = {
+    "size": "sizes",
+    "dtype": "dtypes",
+    "mode": "modes",
+    "direction": "directions",
+    "variant": "variants",
+    "gradient": "gradients",
+    "device": "placements",
+}
+"""The name of each axis on the command line, and the field of `Axes` that it sets."""
+
+LONGEST_SECONDS = 1e9
+"""Thirty years; Python's timeouts take less than ten times as many."""
+
+LARGEST_SIZE = 10**9
+"""A billion elements are 8 GB in float64: more than an op here could be given on the machines that this is for."""
+
+MOST_BYTES = 1 << 50
+"""A thousand TiB: above any machine, and below what the system's calls take."""
+
+UNIT_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def split(values: Iterable[str]) -> tuple[str, ...]:
+    """Return the parts of comma-separated values, in order, each once.
+
+    >>> split(["a,b", "b, c"])
+    ('a', 'b', 'c')
+    """
+    parts = (part.strip() for value in values for part in value.split(","))
+    return tuple(dict.fromkeys(part for part in parts if part))
+
+
+def split_some(what: str, values: Iterable[str]) -> tuple[str, ...]:
+    """Return `split(values)`, which has to hold something.
+
+    Raises:
+        BadInput: nothing but blanks and commas, as from a variable of a script that is not set.
+    """
+    found = split(values)
+    if not found:
+        raise BadInput(f"empty {what}", received="''", hint="leave it out for the default")
+    return found
+
+
+def parse_size(text: str) -> int:
+    """Return a size, which may be written `1000`, `1e3`, `1_000` or `1k`, `1M`.
+
+    Raises:
+        BadInput: not a whole number of at least 1, or above `LARGEST_SIZE`.
+    """
+    match = re.fullmatch(r"([0-9_.]+(?:e[0-9]+)?)([kMG]?)", text.strip())
+    try:
+        number = float(match[1]) * {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}[match[2]] if match else 0.0
+    except ValueError:
+        number = 0.0
+    if not 1 <= number <= LARGEST_SIZE or number != int(number):
+        raise BadInput(
+            "not a size",
+            received=repr(text),
+            hint=f"a whole number from 1 to {LARGEST_SIZE:,}; for example size=1e3,1e6",
+        )
+    return int(number)
+
+
+def parse_duration(text: str) -> float:
+    """Return seconds from `90`, `90s`, `5m` or `2h`.
+
+    Raises:
+        BadInput: not a duration above zero, or longer than `LONGEST_SECONDS`.
+    """
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smh]?)", text.strip())
+    seconds = float(match[1]) * UNIT_SECONDS[match[2]] if match else 0.0
+    if not 0 < seconds <= LONGEST_SECONDS:
+        raise BadInput(
+            "not a duration",
+            received=repr(text),
+            hint=f"a number with s, m, h or without a unit, above zero and at most {LONGEST_SECONDS:g} seconds; "
+            "for example 90s or 5m",
+        )
+    return seconds
+
+
+def parse_bytes(text: str) -> int:
+    """Return bytes from `8G`, `512M`, `1.5GiB` or a plain number; units are powers of 1024.
+
+    Raises:
+        BadInput: not a number of bytes from 1 to `MOST_BYTES`.
+    """
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    number = float(match[1]) * 1024 ** " KMGT".index(match[2].upper() or " ") if match else 0.0
+    if not 1 <= number <= MOST_BYTES:
+        raise BadInput(
+            "not a number of bytes",
+            received=repr(text),
+            hint=f"a number above zero, with K, M, G, T or without a unit, and at most {MOST_BYTES >> 40}T; "
+            "for example 8G",
+        )
+    return int(number)
+
+
+def parse_shard(text: str) -> tuple[int, int]:
+    """Return the number of a shard, from 1, and how many there are, from `3/40`.
+
+    Raises:
+        BadInput: something else, or a number that is not among so many.
+    """
+    match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text.strip())
+    index, of = (int(match[1]), int(match[2])) if match else (0, 0)
+    if not 1 <= index <= of:
+        raise BadInput(
+            "not a shard",
+            received=repr(text),
+            hint="I/N with I from 1 to N; "
+            "for example --shard 3/40; an array of Slurm that is to begin at 1: sbatch --array=1-40",
+        )
+    return index, of
+
+
+def parse_share(what: str, text: str) -> float:
+    """Return a share of one from `3%` or `0.03`.
+
+    Args:
+        what: the option that it is given to, for the message.
+        text: what was given.
+
+    Raises:
+        BadInput: not above 0 and below 1.
+    """
+    match = re.fullmatch(r"([0-9]*\.?[0-9]+)(%?)", text.strip())
+    share = float(match[1]) / (100 if match[2] else 1) if match else 0.0
+    if not 0 < share < 1:
+        raise BadInput(
+            f"not a share for {what}",
+            received=repr(text),
+            hint="above 0% and below 100%; for example 3%, which is 0.03",
+        )
+    return share
+
+
+def parse_fail_on(text: str, minimum_effect: float) -> float | None:
+    """Return the slowdown to fail on, as a share, from `slower:5%`; None from `never`.
+
+    Plain `slower` is by the minimum effect.
+
+    Raises:
+        BadInput: something else, or a slowdown below the minimum effect, which no verdict is about.
+    """
+    what, colon, share = text.strip().partition(":")
+    if what == "never" and not colon:
+        return None
+    if what != "slower" or (colon and not share):
+        raise BadInput(
+            "not a condition for --fail-on",
+            received=repr(text),
+            legal="slower, slower:PERCENT or never",
+            hint="for example --fail-on slower:5%",
+        )
+    slowdown = _slowdown(share) if colon else minimum_effect
+    if slowdown < minimum_effect:
+        raise BadInput(
+            "the slowdown is below the smallest difference that counts",
+            received=f"{text!r} with a minimum effect of {minimum_effect:g}",
+            hint=f"at least {minimum_effect * 100:g}%; lower --min-effect too, if such a small difference matters",
+        )
+    return slowdown
+
+
+def _slowdown(text: str) -> float:
+    """Return a slowdown as a share; there is none that is too large: `150%` is two and a half times the time."""
+    match = re.fullmatch(r"([0-9]*\.?[0-9]+)(%?)", text.strip())
+    slowdown = float(match[1]) / (100 if match[2] else 1) if match else 0.0
+    if not 0 < slowdown < math.inf:
+        raise BadInput(
+            "not a slowdown for --fail-on slower:",
+            received=repr(text),
+            hint="above 0%; for example 5%, which is 0.05, or 150%",
+        )
+    return slowdown
+
+
+def parse_axes(texts: Sequence[str]) -> dict[str, tuple[str | int, ...]]:
+    """Return the fields of `Axes` that `NAME=VALUE,VALUE` texts set.
+
+    Raises:
+        BadInput: no such axis, no value, or a bad size.
+
+    >>> parse_axes(["size=1e3,1e4", "dtype=float64"])
+    {'sizes': (1000, 10000), 'dtypes': ('float64',)}
+    """
+    fields: dict[str, tuple[str | int, ...]] = {}
+    for text in texts:
+        name, _, values = text.partition("=")
+        found = split([values])
+        if name.strip() not in AXIS_FIELDS or not found:
+            raise BadInput(
+                "not an axis",
+                received=repr(text),
+                legal=f"NAME=VALUE,VALUE with NAME one of {', '.join(AXIS_FIELDS)}",
+                hint="for example --axis size=1e3,1e6",
+            )
+        fields[AXIS_FIELDS[name.strip()]] = (
+            tuple(dict.fromkeys(map(parse_size, found))) if name.strip() == "size" else found
+        )
+    return fields

@@ -1,0 +1,114 @@
+"""A side of a run: what its cases run on. That is a TensorFlow, versions of packages, a Python, or a revision."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyopbench.model.errors import BadInput
+from pyopbench.model.option_text import option_text
+
+PIN = re.compile(r"(?P<name>[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)==(?P<version>[A-Za-z0-9.!+_-]+)")
+"""A package with one version (PEP 508, PEP 440); with a range, a new release would be another side."""
+TENSORFLOW = "tensorflow"
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What workers import and are run by, as it is asked for.
+
+    Attributes:
+        tf: the version of TensorFlow; None for the one that is installed here.
+        packages: versions of other packages, such as `numpy==1.26.4`, in the order of their names.
+        python: an interpreter or its version; None for this one.
+    """
+
+    tf: str | None = None
+    packages: tuple[str, ...] = ()
+    python: str | None = None
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it is the environment that pyopbench itself runs in."""
+        return self == HERE
+
+    @property
+    def text(self) -> str:
+        """What is asked for, in words."""
+        parts = [
+            f"TensorFlow {self.tf}" if self.tf else "",
+            ", ".join(self.packages),
+            f"Python {self.python}" if self.python else "",
+        ]
+        return " with ".join(filter(None, parts)) or "the installed packages"
+
+    @property
+    def label(self) -> str:
+        """What a side that differs by it is called."""
+        return " ".join(filter(None, [self.tf, *self.packages, f"python {self.python}" if self.python else ""]))
+
+
+HERE = Environment()
+
+
+def read_packages(text: str) -> tuple[str, ...]:
+    """Return the versions of packages that one `--with` names, in the order of their names.
+
+    >>> read_packages("scipy==1.13.1,NumPy==1.26.4")
+    ('numpy==1.26.4', 'scipy==1.13.1')
+
+    Raises:
+        BadInput: one is not a package with one version, is TensorFlow, or is named twice.
+    """
+    versions: dict[str, str] = {}
+    for word in (part.strip() for part in text.split(",")):
+        pin = PIN.fullmatch(word)
+        if pin is None:
+            raise BadInput(
+                "a package needs one version",
+                received=option_text("packages", [text]),
+                hint=f"for example {option_text('packages', ['numpy==1.26.4'])}",
+            )
+        name = re.sub("[-_.]+", "-", pin["name"]).lower()
+        if name == TENSORFLOW or name.startswith(f"{TENSORFLOW}-cpu"):
+            raise BadInput(
+                "a version of TensorFlow has an option of its own",
+                received=option_text("packages", [text]),
+                hint=f"for example {option_text('tf', [pin['version']])}",
+            )
+        if name in versions:
+            raise BadInput(
+                "a side has one version of each package",
+                received=option_text("packages", [text]),
+                hint="name the option once for each side",
+            )
+        versions[name] = pin["version"]
+    return tuple(f"{name}=={versions[name]}" for name in sorted(versions))
+
+
+def combine_environments(
+    tf: Sequence[str] = (), packages: Sequence[str] = (), python: Sequence[str] = ()
+) -> list[Environment]:
+    """Return an environment for each combination of what options name, the first option varying slowest.
+
+    >>> [one.label for one in combine_environments(["2.20.0", "2.21.0"], ["numpy==2.2.6"])]
+    ['2.20.0 numpy==2.2.6', '2.21.0 numpy==2.2.6']
+
+    Args:
+        tf: versions of TensorFlow.
+        packages: each as `read_packages` takes it.
+        python: interpreters or their versions.
+
+    Raises:
+        BadInput: as `read_packages`.
+    """
+    pins = [read_packages(text) for text in packages]
+    versions: Sequence[str | None] = tf or [None]
+    interpreters: Sequence[str | None] = python or [None]
+    return [
+        Environment(version, several, interpreter)
+        for version in versions
+        for several in pins or [()]
+        for interpreter in interpreters
+    ]

@@ -1,0 +1,170 @@
+"""A variant: one way of writing an op in TensorFlow, and the questions that are asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from pyopbench.model.case import GPU, MODES, Case
+from pyopbench.model.errors import BadInput
+from pyopbench.model.op import Body, Op
+
+Role: TypeAlias = Literal[
+    "candidate", "attempt", "own_attempt", "named_attempt", "by_name", "control", "body_alone", "floor", "empty", "twin"
+]
+
+
+KINDS = ("callback", "port")
+
+
+ROLES: dict[str, str] = {
+    "candidate": "written for the op: it is measured in every run, and a failure is an error",
+    "attempt": "made automatically from another body (XLA of the TF body, NumPy rebound) and measured in every run: if "
+    "it fails or differs, it is `unsupported` with that reason",
+    "own_attempt": "an attempt for own ops, and for others only if you name it",
+    "named_attempt": "an attempt that is measured only if you name it",
+    "by_name": "measured only if you name it",
+    "control": "another variant under a second name, as it is or slowed down, to check what pyopbench finds",
+    "body_alone": "the body of a callback without the callback",
+    "floor": "a bridge baseline: a variant with nothing to do",
+    "empty": "a graph that does nothing, to compare graphs of copies with",
+    "twin": "an A/A control: a variant measured a second time, in a few groups of every run, to see the noise",
+}
+"""What a variant is measured for."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way of writing an op in TensorFlow.
+
+    Attributes:
+        name: the name of the file that holds the variant, and the key everywhere.
+        summary: one line for people.
+        body: the `Op` attribute that it needs (`numpy`, `tensor`, `python`, `kernel`, `numba`).
+        kind: `callback` if Python runs inside the graph, `port` if it no longer does; of a part, the kind of what it is
+            a part of.
+        role: what it is measured for, one of `ROLES`.
+        effort: rank of the work to get there from a callback, from 0. A choice prefers the least effort, unless more
+            is clearly faster (docs/decisions/0003-few-launches.md explains each rank).
+        build: `(op, case) -> callable over tensors`, with the gradient of `case` attached.
+        gradients: names of the gradient mechanisms it supports, the default first.
+        modes: modes that it can run in.
+        placements: placements that it can run on.
+        function_options: keyword arguments of the `tf.function` that wraps it.
+        op: of a floor, the op that it is measured with in place of the case's, at its smallest size.
+        stretch: of a control, how much longer each timed block lasts than its calls take, as a share (0.05 is 5%), by
+            waiting.
+        also_on: other frameworks that have all functions it uses, whatever the body.
+        unsupported: `(op, case) -> reason` why this combination is not supported, or None.
+
+    Raises:
+        BadInput: kind or role is unknown, or `op` or `stretch` is given to a role that has none.
+    """
+
+    name: str
+    summary: str
+    body: str
+    kind: Literal["callback", "port"]
+    effort: int
+    build: Callable[[Op, Case], Body]
+    gradients: tuple[str, ...]
+    modes: tuple[str, ...] = MODES
+    placements: tuple[str, ...] = ("cpu", GPU)
+    function_options: Mapping[str, object] = field(default_factory=dict)
+    role: Role = "candidate"
+    op: Op | None = None
+    stretch: float = 0.0
+    also_on: tuple[str, ...] = ()
+    unsupported: Callable[[Op, Case], str | None] = lambda op, case: None
+
+    def __post_init__(self) -> None:
+        """Refuse a value that no question below would answer."""
+        _require(self, "kind", self.kind in KINDS, " or ".join(KINDS))
+        _require(self, "role", self.role in ROLES, ", ".join(ROLES))
+        _require(
+            self,
+            "op",
+            (self.op is not None) == self.is_floor,
+            "an op for a bridge baseline, and None for anything else",
+        )
+        may_wait = self.role in ("control", "floor")
+        _require(self, "stretch", not self.stretch or may_wait, "0, except for a control and its bridge baseline")
+
+    @property
+    def is_callback(self) -> bool:
+        """Is it a way of writing the op in which Python runs inside the graph?"""
+        return self.kind == "callback" and not self.is_part
+
+    @property
+    def crosses_bridge(self) -> bool:
+        """Is it a callback, or the twin of one, so that its graph finds threads asleep and wakes Python?"""
+        return self.kind == "callback" and (self.is_callback or self.is_twin)
+
+    @property
+    def is_port(self) -> bool:
+        """Is it a way of writing the op without Python in the graph?"""
+        return self.kind == "port" and not self.is_part
+
+    @property
+    def is_part(self) -> bool:
+        """Is it measured beside variants to understand their numbers, and no way of writing the op?"""
+        return self.is_body_alone or self.is_floor or self.is_empty or self.is_twin
+
+    @property
+    def is_body_alone(self) -> bool:
+        """Is it the body of a callback, without the callback?"""
+        return self.role == "body_alone"
+
+    @property
+    def is_floor(self) -> bool:
+        """Is it a variant with nothing to do?"""
+        return self.role == "floor"
+
+    @property
+    def is_empty(self) -> bool:
+        """Is it a graph that does nothing?"""
+        return self.role == "empty"
+
+    @property
+    def is_twin(self) -> bool:
+        """Is it another variant a second time?"""
+        return self.role == "twin"
+
+    @property
+    def is_usual(self) -> bool:
+        """Is it measured for every op by a run that names no variants?"""
+        return self.role in ("candidate", "attempt")
+
+    def is_usual_for(self, op: Op) -> bool:
+        """Is it measured for this op by a run that names no variants?"""
+        return self.is_usual or (self.role == "own_attempt" and op.is_own)
+
+    @property
+    def is_attempt(self) -> bool:
+        """Is it made out of a body that was written for something else?"""
+        return self.role in ("attempt", "own_attempt", "named_attempt")
+
+    def is_attempt_for(self, op: Op) -> bool:
+        """Did nobody write it for this op, so that where it fails or differs it is `unsupported` and no error?"""
+        return self.is_attempt or op.is_tried(self.body)
+
+    @property
+    def has_parts(self) -> bool:
+        """Is it a callback whose body and bridge can be measured alone? What an attempt compiles is no such body."""
+        return self.is_callback and not self.is_attempt
+
+    @property
+    def runs_python(self) -> bool:
+        """Does the interpreter run its body? A callback over a body that Numba compiled only begins in Python."""
+        return self.has_parts and self.body != "numba"
+
+
+def _require(variant: Variant, name: str, holds: bool, legal: str) -> None:  # noqa: FBT001
+    if not holds:
+        raise BadInput(
+            f"the variant {variant.name} has an invalid {name}",
+            received=f"{name}={getattr(variant, name)!r}, role={variant.role!r}",
+            legal=legal,
+            hint="see `Variant` in docs/api.md",
+        )

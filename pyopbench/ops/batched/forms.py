@@ -1,0 +1,179 @@
+"""The batched forms of an op: what takes a batch of examples, along a leading axis, where the op takes one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import tensorflow as tf
+
+from pyopbench.model.case import NO_GRADIENT, Case
+from pyopbench.model.op import Body, Op
+from pyopbench.model.variant import Variant
+from pyopbench.ops.batched import loops
+from pyopbench.ops.build_callback import build_callback
+from pyopbench.ops.compiled import why_not_compiled
+from pyopbench.ops.load import load_variants
+from pyopbench.ports.arrays import as_tuple, one_or_tuple
+from pyopbench.ports.traced.of_batch import of_batch
+
+How: TypeAlias = Literal["loop", "whole", "map"]
+
+HOW = {
+    "loop": "called for each example, in one callback",
+    "whole": "called once with the whole batch",
+    "map": "over the examples by tf.vectorized_map",
+}
+"""What is done with a body that takes one example."""
+
+LOOP = "numpy_loop"
+"""The form that always is: the body as it stands, called for each example inside one callback."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """One batched form of an op, not checked yet: `prepare.batched_forms` does that.
+
+    Attributes:
+        name: the key, such as `numpy_loop`, `njit_loop` or `traced_map`.
+        variant: what takes one example and is made batched: a port, `njit`, or `numpy_function` for the body as it is.
+        how: one of `HOW`.
+        kind: `callback` if Python runs inside the graph, `port` if it does not.
+        build: returns the form as a callable over tensors with a leading axis, whose length is that of the batch; it
+            returns one tensor or a tuple, each with that axis. It may be called in a `tf.function`, as `Dataset.map`
+            does. Raises what the variant raises where it does not exist for the op.
+        has_gradient: does a gradient flow back through it?
+        unsupported: why it is known not to exist before it is built; "" where that is not known.
+    """
+
+    name: str
+    variant: str
+    how: How
+    kind: Literal["callback", "port"]
+    build: Callable[[], Body]
+    has_gradient: bool
+    unsupported: str = ""
+
+    @property
+    def keeps_apart(self) -> bool:
+        """Is every example treated alone, whatever the body does with a leading axis?"""
+        return self.how != "whole"
+
+
+def forms_of(op: Op, dtype: str, size: int, *, gradients: bool = True) -> tuple[Form, ...]:
+    """Return every form that can be tried for an op, the loop first.
+
+    Args:
+        op: built in or a user's own.
+        dtype: of the case.
+        size: of an example.
+        gradients: attach a gradient where the op has one; without it a form is what an input pipeline needs.
+    """
+    return (*_callbacks(op, dtype, size, gradients=gradients), *_ports(op, dtype, size, gradients=gradients))
+
+
+def ragged_loop(op: Op, dtype: str, ragged: Sequence[bool]) -> Body:
+    """Return the plain loop for an op some outputs of which differ in their first dimension from example to example.
+
+    Args:
+        op: which.
+        dtype: of the case.
+        ragged: for each output, whether it does; it then is a `tf.RaggedTensor`, `(batch, None, ...)`.
+    """
+    dtypes = op.output_dtypes(dtype)
+    body = loops.ragged_loop(op.numpy, dtypes, ragged)
+    flat = [
+        kind
+        for each, is_ragged in zip(dtypes, ragged, strict=True)
+        for kind in ((each, "int64") if is_ragged else (each,))
+    ]
+
+    def call(*batch: Any) -> Any:
+        tensors = iter(as_tuple(tf.numpy_function(body, batch, flat)))
+        return one_or_tuple([_ragged(next(tensors), next(tensors)) if one else next(tensors) for one in ragged])
+
+    return call
+
+
+def _ragged(rows: Any, lengths: Any) -> Any:
+    lengths.set_shape((None,))
+    return tf.RaggedTensor.from_row_lengths(rows, lengths, validate=False)
+
+
+def _callbacks(op: Op, dtype: str, size: int, *, gradients: bool) -> Iterator[Form]:
+    dtypes = op.output_dtypes(dtype)
+    # The gradient is a loop over examples whatever the body is: what is built in batches has no gradient to time.
+    gradient = None if op.numpy_gradient is None or not gradients else loops.gradient_loop(op.numpy_gradient, op)
+    has_gradient = bool(op.differentiable) and gradient is not None
+    case = _case(op, "numpy_function", dtype, size, "custom_gradient" if has_gradient else NO_GRADIENT)
+
+    def form(name: str, variant: str, how: How, body: Callable[[], Body], why: str = "") -> Form:
+        def build() -> Body:
+            return build_callback(op, case, tf.numpy_function, body(), gradient)
+
+        return Form(name, variant, how, "callback", build, has_gradient, why)
+
+    yield form(LOOP, "numpy_function", "loop", lambda: loops.python_loop(op.numpy, dtypes))
+    random = _why_not_random(op)
+    yield form("numpy_whole", "numpy_function", "whole", lambda: op.numpy, random)
+    if op.py_function is None:
+        why = random or why_not_compiled(op, case) or ""
+        yield form("njit_loop", "njit", "loop", lambda: loops.njit_loop(op, dtypes), why)
+
+
+def _ports(op: Op, dtype: str, size: int, *, gradients: bool) -> Iterator[Form]:
+    has_gradient = gradients and bool(op.differentiable)
+    for name, variant in load_variants().items():
+        if not (variant.is_port and variant.is_usual_for(op) and "call" in variant.modes and _is_made_of(op, variant)):
+            continue
+        case = _case(op, name, dtype, size, "autodiff" if has_gradient else NO_GRADIENT)
+        why = _why_not_random(op) or variant.unsupported(op, case) or ""
+        for how, batched in BATCHED.items():
+            build = _build_port(batched, op, variant, case)
+            yield Form(f"{name}_{how}", name, how, "port", build, has_gradient, why)
+
+
+def _case(op: Op, variant: str, dtype: str, size: int, gradient: str) -> Case:
+    """Return the case of one example that a form is made of: a call on the CPU."""
+    direction = "forward" if gradient == NO_GRADIENT else "backward"
+    return Case(op.name, variant, gradient, direction, "call", dtype, size)
+
+
+def _is_made_of(op: Op, variant: Variant) -> bool:
+    if getattr(op, variant.body) is None:
+        return False
+    return op.py_function is None or variant.body != "numpy"
+
+
+def _why_not_random(op: Op) -> str:
+    is_random = op.own is not None and op.own.is_random
+    return "the body draws random numbers, and another form draws others" if is_random else ""
+
+
+def _build_port(batched: Callable[[Body], Body], op: Op, variant: Variant, case: Case) -> Callable[[], Body]:
+    def build() -> Body:
+        options = dict(variant.function_options)
+        compiles = bool(options.pop("jit_compile", False))
+        # AutoGraph reads the source of the body itself, so that the body has a function of its own.
+        port = batched(tf.function(variant.build(op, case), **options))
+        return tf.function(port, jit_compile=True, autograph=False) if compiles else port
+
+    return build
+
+
+def _whole(port: Body) -> Body:
+    return port
+
+
+def _mapped(port: Body) -> Body:
+    def over_batch(*batch: Any) -> Any:
+        # A loop in its place, which TensorFlow falls back to by itself, is slower than a callback.
+        with of_batch():
+            return tf.vectorized_map(lambda row: port(*row), batch, fallback_to_while_loop=False)
+
+    return over_batch
+
+
+BATCHED: dict[How, Callable[[Body], Body]] = {"whole": _whole, "map": _mapped}
+"""From a port that takes one example to one that takes a batch."""

@@ -1,0 +1,96 @@
+"""Cost components, measured beside variants: bodies alone, an empty graph, and for each variant what its bridge costs.
+
+An A/A control belongs to a variant too: the same code in a graph of its own, under a second name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from pyopbench.model.case import EMPTY, FLOOR_SUFFIX, TWIN_SUFFIX, Case
+from pyopbench.model.errors import Unsupported
+from pyopbench.model.op import Body, Op
+from pyopbench.model.variant import Variant
+from pyopbench.ops.builtin.elementwise import OPS
+
+IDENTITY = OPS["identity"]
+
+
+def baseline_of(variant: Variant) -> Variant:
+    """Return one element's way through a variant and back, measured in the rounds of whatever it explains."""
+    return replace(
+        variant,
+        name=variant.name + FLOOR_SUFFIX,
+        summary=f"one element through {variant.name} and back",
+        role="floor",
+        effort=0,
+        build=lambda op, case: variant.build(IDENTITY, case),
+        gradients=(),
+        modes=("call",),
+        op=IDENTITY,
+    )
+
+
+def twin_of(variant: Variant) -> Variant:
+    """Return a variant as `<name>_twin`: whatever is measured between the two is noise."""
+    name = variant.name + TWIN_SUFFIX
+    return replace(variant, name=name, summary=f"{variant.name} under a second name", role="twin")
+
+
+def _build_numpy(op: Op, case: Case) -> Body:
+    if op.py_function is not None:
+        raise Unsupported("the op has a py_function body, which needs TensorFlow")
+    return op.numpy
+
+
+def _build_numba(op: Op, case: Case) -> Body:
+    assert op.numba is not None
+    return op.numba()[0]
+
+
+def _build_nothing(op: Op, case: Case) -> Body:
+    def nothing(*arguments: Any) -> None:
+        """Take the inputs, and the output gradients where there are any, and do nothing with them."""
+
+    return nothing
+
+
+_body_alone = partial(Variant, kind="callback", role="body_alone", effort=0, gradients=(), modes=("call", "node"))
+"""A body on its own: what a callback over it spends inside of it."""
+
+VARIANTS = {
+    # A graph with the arguments of the graphs of copies: it is taken off, and the copies are left.
+    "empty_graph": Variant(
+        name=EMPTY,
+        summary="a graph with the same arguments that does nothing",
+        body="numpy",
+        kind="port",
+        role="empty",
+        effort=0,
+        build=_build_nothing,
+        gradients=(),
+        modes=("node",),
+        placements=("cpu",),
+        function_options={"autograph": False},
+    ),
+    "numba_alone": _body_alone(
+        name="numba_alone",
+        summary="Numba body called on arrays, without TensorFlow",
+        body="numba",
+        build=_build_numba,
+    ),
+    "numpy_alone": _body_alone(
+        name="numpy_alone",
+        summary="NumPy body called on arrays, without TensorFlow",
+        body="numpy",
+        build=_build_numpy,
+    ),
+    "tensor_alone": _body_alone(
+        name="tensor_alone",
+        summary="TensorFlow body called eagerly, on eager tensors",
+        body="tensor",
+        build=lambda op, case: op.tensor,  # type: ignore[arg-type,return-value]
+    ),
+}

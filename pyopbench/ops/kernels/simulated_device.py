@@ -1,0 +1,129 @@
+"""The device beside the CPU: a real GPU, or a simulated one that counts what is copied to it and from it.
+
+The simulated device is a plug-in (`kernels/device/`) that TensorFlow takes for a GPU. It is loaded once, before
+TensorFlow looks for devices, and stays for the life of the process: a process that has loaded it times nothing.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import astuple, dataclass
+from typing import Any
+
+import tensorflow as tf
+
+from pyopbench.model.discover import KERNELS
+from pyopbench.model.errors import Unsupported
+from pyopbench.model.places import DEVICE, HOST
+from pyopbench.ops.kernels.compiler import library_of
+from pyopbench.ops.kernels.load_library import load
+
+SCOPES = {HOST: "/CPU:0", DEVICE: "/GPU:0"}
+"""Place -> what `tf.device` takes for it."""
+
+PLUG_IN = KERNELS / "device" / "simulated_device.cc"
+BORROWED_KERNELS = KERNELS / "device" / "simulated_kernels.cc"
+KERNEL_DEFINES = ("PYOPBENCH_SIMULATED_DEVICE",)
+"""What a custom op is compiled with to run on the simulated device too (`kernels/common.h`)."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What was copied, and what was allocated on the device; how often, and how many bytes.
+
+    Attributes:
+        to_device, to_device_bytes: from the host's memory to the device's.
+        to_host, to_host_bytes: from the device's memory to the host's.
+        on_device, on_device_bytes: within the device's memory.
+        allocations, allocated_bytes: on the device; None where this is not told.
+    """
+
+    to_device: int
+    to_device_bytes: int
+    to_host: int
+    to_host_bytes: int
+    on_device: int
+    on_device_bytes: int
+    allocations: int | None = None
+    allocated_bytes: int | None = None
+
+    def since(self, before: Counts) -> Counts:
+        """Return what has been counted since `before`, of the same counters."""
+        return Counts(*(now - then for now, then in zip(astuple(self), astuple(before), strict=True)))
+
+
+class Simulated:
+    """The counters of the simulated device."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        """Take the library that has been loaded as a plug-in."""
+        self._read = library.pyopbench_simulated_counters
+
+    def read(self) -> Counts:
+        """Return what has been counted since the plug-in was loaded."""
+        values = (ctypes.c_uint64 * len(Counts.__dataclass_fields__))()
+        assert self._read(values) == len(values)
+        return Counts(*values)
+
+    def count(self, call: Callable[[], Any]) -> tuple[Any, Counts]:
+        """Call, wait until the device is done, and return the result and what was counted meanwhile."""
+        before = self.read()
+        result = call()
+        tf.test.experimental.sync_devices()
+        return result, self.read().since(before)
+
+
+_loaded: list[Simulated] = []
+"""The simulated device, once it is there: a plug-in can be loaded, and never be taken out again."""
+
+
+def is_simulated() -> bool:
+    """Has this process the simulated device?"""
+    return bool(_loaded)
+
+
+def simulate() -> Simulated:
+    """Return the simulated device, loaded first where it is not there yet.
+
+    Raises:
+        CannotCompile: the plug-in cannot be compiled here.
+        Unsupported: TensorFlow cannot load it, or has looked for devices already.
+    """
+    if not _loaded:
+        _loaded.append(_load())
+    return _loaded[0]
+
+
+def _load() -> Simulated:
+    from tensorflow.python.eager import context
+    from tensorflow.python.framework import load_library
+
+    if context.context()._initialized:  # type: ignore[no-untyped-call,unused-ignore]
+        raise Unsupported("the simulated device has to be loaded before TensorFlow looks for devices")
+    library, kernels = library_of(PLUG_IN), library_of(BORROWED_KERNELS)
+    failed = f"TensorFlow {tf.__version__} cannot load the simulated device"
+
+    def plug_in(opened: str) -> ctypes.CDLL:
+        load_library.load_pluggable_device_library(opened)
+        return ctypes.CDLL(opened)
+
+    loaded = load(library, plug_in, failed)
+    load(kernels, tf.load_op_library, failed)
+    if not tf.config.list_physical_devices("GPU"):
+        raise Unsupported(f"TensorFlow {tf.__version__} has loaded the simulated device and does not show it")
+    return Simulated(loaded)
+
+
+def is_on_device(tensor: Any) -> bool:
+    """Is a tensor's memory on the device? `.device` only says where TensorFlow would have it."""
+    return "GPU" in str(tensor.backing_device)
+
+
+def listed() -> list[str]:
+    """Return the devices that TensorFlow sees, in words."""
+    found = []
+    for one in tf.config.list_physical_devices():
+        name = tf.config.experimental.get_device_details(one).get("device_name")
+        found.append(one.name.removeprefix("/physical_device:") + (f" ({name})" if name else ""))
+    return found

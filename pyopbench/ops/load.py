@@ -1,0 +1,186 @@
+"""Loads ops and variants by name, each from the file that defines it."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import traceback
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from pyopbench.model.case import FLOOR_SUFFIX, NATIVE, TWIN_SUFFIX
+from pyopbench.model.checkout import require_from_checkout
+from pyopbench.model.discover import CONTROLS, OBJECTS, PACKAGE, PATH_VARIABLE, find
+from pyopbench.model.errors import BadInput, PyopbenchError
+from pyopbench.model.failures import describe_error
+from pyopbench.model.op import Op
+from pyopbench.model.own_target import brought
+from pyopbench.model.variant import Variant
+from pyopbench.ops.cost_components import baseline_of, twin_of
+from pyopbench.ops.gradients import GRADIENTS
+from pyopbench.ops.own.load import load_own
+from pyopbench.ops.own.modules import load_file
+from pyopbench.ports.arrays import as_array
+
+
+def load_op(name: str) -> Op:
+    """Return the op or the bridge baseline of a name, or the own op of that name."""
+    if name in brought():
+        return load_own(name)
+    op: Op = _load_object("floor" if name in find("floor") else "ops", name)
+    return op
+
+
+def load_variant(name: str) -> Variant:
+    """Return the variant or the cost component of a name, or the bridge baseline or the A/A control of a variant."""
+    for suffix, make in ((FLOOR_SUFFIX, _floor_of), (TWIN_SUFFIX, _twin_of)):
+        if name.endswith(suffix) and name not in find("variants"):
+            return make(name.removesuffix(suffix))
+    variant: Variant = _load_object("parts" if name in find("parts") else "variants", name)
+    return variant
+
+
+def load_ops() -> dict[str, Op]:
+    """Return every op by name, in alphabetical order."""
+    return {name: load_op(name) for name in find("ops")}
+
+
+def load_variants() -> dict[str, Variant]:
+    """Return every variant by name, in alphabetical order."""
+    return {name: load_variant(name) for name in find("variants")}
+
+
+def why_unloadable() -> dict[str, str | None] | None:
+    """Return what `BadInput` says of a file of an op or a variant that cannot be loaded, and the traceback, or None."""
+    try:
+        load_ops(), load_variants()
+        require_from_checkout(os.environ)
+    except BadInput as error:
+        said = {"message": error.message, "received": error.received, "legal": error.legal, "hint": error.hint}
+        shown = {name: None if value is None else str(value) for name, value in said.items()}
+        return {**shown, "traceback": "".join(traceback.format_exception(error))}
+    except PyopbenchError as error:
+        return _unloadable(f"{error.message}: {error.received}", error)
+    except Exception as error:  # noqa: BLE001 - a file that is somebody else's may raise anything
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        return _unloadable(f"{describe_error(error)} ({place.filename}:{place.lineno})", error)
+    return None
+
+
+def _unloadable(received: str, error: Exception) -> dict[str, str | None]:
+    return {
+        "message": "cannot load an op or a variant",
+        "received": received,
+        "legal": "a Python file that ends with OP = Op(...) or VARIANT = Variant(...)",
+        "hint": f"fix the file, or remove its folder from {PATH_VARIABLE}",
+        "traceback": "".join(traceback.format_exception(error)),
+    }
+
+
+def load_floor() -> dict[str, Op]:
+    """Return every op of the floor by name, in alphabetical order."""
+    return {name: load_op(name) for name in find("floor")}
+
+
+def load_parts() -> dict[str, Variant]:
+    """Return every part by name: those of `parts/` in alphabetical order, then floors and twins of variants."""
+    whole = [name for name, variant in load_variants().items() if variant.has_parts]
+    floors = [name + FLOOR_SUFFIX for name in load_variants() if name in whole or name == NATIVE]
+    twins = [name + TWIN_SUFFIX for name in whole]
+    return {name: load_variant(name) for name in (*find("parts"), *floors, *twins)}
+
+
+@cache
+def _floor_of(name: str) -> Variant:
+    return baseline_of(load_variant(name))
+
+
+@cache
+def _twin_of(name: str) -> Variant:
+    return twin_of(load_variant(name))
+
+
+def _load_object(kind: str, name: str) -> Any:
+    path, called = find(kind)[name], OBJECTS[kind]
+    module = _load(kind, path)
+    defined = getattr(module, f"{called}S", {}).get(name) or getattr(module, called, None)
+    if defined is None or defined.name != name:
+        raise BadInput(
+            f"a file among the {kind} does not define what its name says",
+            received=path,
+            hint=f"define {called} = {called.title()}(name={name!r}, ...), or start the file name with an underscore",
+        )
+    return defined
+
+
+@cache
+def _load(kind: str, path: Path) -> ModuleType:
+    if PACKAGE in path.parents and CONTROLS not in path.parents:
+        return importlib.import_module(".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts))
+    return load_file(path, f"pyopbench_{kind}_{path.stem}")
+
+
+def make_inputs(op: Op, size: int, dtype: str, seed: int = 0) -> tuple[np.ndarray[Any, Any], ...]:
+    """Return the op's inputs for a size and dtype: the same arrays for the same arguments, in every process."""
+    # The name goes into the seed letter by letter, because hash() differs from process to process.
+    rng = np.random.default_rng([seed, size, *op.name.encode()])
+    return tuple(as_array(array) for array in op.make_inputs(size, dtype, rng))
+
+
+def describe(ops: dict[str, Op], variants: dict[str, Variant], sizes: dict[str, tuple[int, ...]]) -> dict[str, Any]:
+    """Return what the judging half has to know about ops, variants and gradients, as plain data."""
+    return {
+        "ops": {name: _describe_op(op, sizes.get(name, op.sizes)) for name, op in ops.items()},
+        "variants": {name: _describe_variant(variant) for name, variant in variants.items()},
+        "gradients": {
+            name: {"summary": gradient.summary, "source": gradient.source, "works_in": list(gradient.works_in)}
+            for name, gradient in GRADIENTS.items()
+        },
+    }
+
+
+def describe_instruments(parts: Mapping[str, Variant], floor: Mapping[str, Op]) -> dict[str, Any]:
+    """Return what the judging half has to know about what is measured beside callbacks, as plain data."""
+    return {
+        "parts": {name: _describe_variant(part) for name, part in parts.items()},
+        "floor": {name: _describe_op(op, op.sizes) for name, op in floor.items()},
+    }
+
+
+def _describe_op(op: Op, sizes: tuple[int, ...]) -> dict[str, Any]:
+    return {
+        "summary": op.summary,
+        "source": op.source,
+        "sizes": list(op.sizes),
+        "quick_sizes": list(op.quick_sizes),
+        "size_unit": op.size_unit,
+        "dtypes": list(op.dtypes),
+        "outputs": list(op.outputs),
+        "differentiable": bool(op.differentiable),
+        **({"own": True, "tried": list(op.own.ported)} if op.own is not None else {}),
+        "bytes_moved": {dtype: _counted(op.bytes_moved, sizes, dtype) for dtype in op.dtypes},
+        "flops": _counted(op.flops, sizes),
+    }
+
+
+def _counted(count: Callable[..., int] | None, sizes: tuple[int, ...], *dtype: str) -> dict[str, int]:
+    return {} if count is None else {str(size): int(count(size, *dtype)) for size in sizes}
+
+
+def _describe_variant(variant: Variant) -> dict[str, Any]:
+    return {
+        "summary": variant.summary,
+        "body": variant.body,
+        "kind": "part" if variant.is_part else variant.kind,
+        "role": variant.role,
+        "effort": variant.effort,
+        "gradients": list(variant.gradients),
+        "modes": list(variant.modes),
+        "automatic": variant.is_attempt,
+        **({"also_on": list(variant.also_on)} if variant.also_on else {}),
+    }

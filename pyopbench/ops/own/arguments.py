@@ -1,0 +1,256 @@
+"""From the arguments that a body is called with to the tensors that stand for them in a graph, and back.
+
+A tensor holds an array; a body as it stands may want `str`, lists, lists of rows of unequal length, or arguments by
+name. What it is handed is made anew of the arrays in each call, as a callback that takes tensors has to do. Examples of
+the arguments come as they are, or are drawn for a size by the user's function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from pyopbench.model.errors import BadInput
+from pyopbench.model.op import Body
+from pyopbench.model.own_op import OwnOp
+from pyopbench.ports.arrays import as_array, as_tuple
+from pyopbench.ports.rebinding import ARRANGE, BODY
+
+Form: TypeAlias = Literal["array", "text", "list", "rows"]
+
+
+@dataclass(frozen=True)
+class Argument:
+    """How one argument crosses.
+
+    Attributes:
+        form: what the body gets: an array as it is; text as `str`; a list; or a list of rows of unequal length.
+        is_text: is there text in it, which is decoded?
+        depth: of rows, how many levels of lists there are: each but the innermost goes as an array of lengths.
+    """
+
+    form: Form
+    is_text: bool = False
+    depth: int = 0
+
+    @property
+    def arrays(self) -> int:
+        """How many tensors it takes."""
+        return self.depth if self.form == "rows" else 1
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """How all arguments of a body cross; the last ones by name."""
+
+    each: tuple[Argument, ...]
+    keywords: tuple[str, ...] = ()
+
+    @property
+    def are_plain(self) -> bool:
+        """Does the body take arrays as tensors hold them, by position?"""
+        return not self.keywords and all(one.form == "array" for one in self.each)
+
+    def spread(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """Return the arrays that stand for the arguments of an example."""
+        return tuple(
+            array for one, value in zip(self.each, values, strict=True) for array in _arrays_of(one, _keep(value))
+        )
+
+    def gather(self, arrays: Sequence[Any]) -> list[Any]:
+        """Return the arguments that arrays stand for."""
+        values, begin = [], 0
+        for one in self.each:
+            values.append(_value_of(one, arrays[begin : begin + one.arrays]))
+            begin += one.arrays
+        return values
+
+    def call(self, body: Body, values: Sequence[Any]) -> Any:
+        """Call a body with its arguments, the last ones by name."""
+        first = len(values) - len(self.keywords)
+        return body(*values[:first], **dict(zip(self.keywords, values[first:], strict=True)))
+
+
+def arguments_of(values: Sequence[Any], keywords: Sequence[str] = (), *, as_python: bool = False) -> Arguments:
+    """Return how the arguments of an example cross.
+
+    Args:
+        values: of the example.
+        keywords: names of the last ones, where they are given by name.
+        as_python: does the body take text as `str` and lists as lists, where the example has them?
+    """
+    each = tuple(_argument(value) if as_python else Argument("array") for value in values)
+    return Arguments(each, tuple(keywords))
+
+
+def arranged(body: Body, arguments: Arguments) -> Body:
+    """Return a body that takes arrays by position, whatever the body itself takes."""
+    if arguments.are_plain:
+        return body
+
+    def on_arrays(*arrays: Any) -> Any:
+        return arguments.call(body, arguments.gather(arrays))
+
+    setattr(on_arrays, BODY, body)
+    setattr(on_arrays, ARRANGE, _arrange_port(arguments))
+    return on_arrays
+
+
+def _arrange_port(arguments: Arguments) -> Callable[[Body], Body]:
+    """Return what gives a port its arguments by name; a tensor stays a tensor where the body took a list of it."""
+
+    def arrange(port: Body) -> Body:
+        if any(one.form == "rows" for one in arguments.each):
+            raise TypeError("an argument is a list of rows of different lengths, which no tensor can hold")
+        keywords, first = arguments.keywords, len(arguments.each) - len(arguments.keywords)
+        if not keywords:
+            return port
+        return lambda *tensors: port(*tensors[:first], **dict(zip(keywords, tensors[first:])))  # noqa: B905 - AutoGraph
+
+    return arrange
+
+
+def _argument(value: Any) -> Argument:
+    if isinstance(value, str) or (isinstance(value, np.ndarray) and value.dtype.kind == "U"):
+        return Argument("text", is_text=True)
+    if not isinstance(value, (list, tuple)):
+        return Argument("array")
+    leaves = list(_leaves(value))
+    is_text = bool(leaves) and all(isinstance(leaf, str) for leaf in leaves)
+    if _is_regular(value):
+        return Argument("list", is_text)
+    return Argument("rows", is_text, _depth(value))
+
+
+def _is_regular(value: Any) -> bool:
+    try:
+        return np.asarray(value).dtype.kind != "O"
+    except ValueError:  # rows of unequal length
+        return False
+
+
+def _leaves(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        for one in value:
+            yield from _leaves(one)
+    else:
+        yield value
+
+
+def _depth(value: Any) -> int:
+    return 1 + max((_depth(one) for one in value), default=0) if isinstance(value, (list, tuple)) else 0
+
+
+def _keep(value: Any) -> Any:
+    if isinstance(value, dict) or value is None or callable(value):
+        raise BadInput(
+            "an input cannot be turned into a tensor",
+            received=f"{type(value).__name__} {repr(value)[:80]}",
+            legal="arrays, numbers, text, and lists of them",
+            hint="write a function that creates it inside, and measure that",
+        )
+    return value
+
+
+def _arrays_of(argument: Argument, value: Any) -> list[Any]:
+    if argument.form != "rows":
+        return [as_array(value)]
+    lengths = []
+    for _ in range(argument.depth - 1):
+        lengths.append(np.array([len(row) for row in value], np.int64))
+        value = [one for row in value for one in row]
+    return [*lengths, as_array(value)]
+
+
+def _value_of(argument: Argument, arrays: Sequence[Any]) -> Any:
+    *lengths, values = arrays
+    if argument.form == "array":
+        return values
+    if argument.form == "text":
+        decoded = _decoded(values if isinstance(values, bytes) else np.asarray(values).tolist())
+        return decoded if isinstance(decoded, str) else np.array(decoded)
+    found = np.asarray(values).tolist()
+    found = _decoded(found) if argument.is_text else found
+    for counts in reversed(lengths):
+        ends = np.cumsum(counts)
+        found = [found[end - count : end] for count, end in zip(counts.tolist(), ends.tolist(), strict=True)]
+    return found
+
+
+def _decoded(value: Any) -> Any:
+    return [_decoded(one) for one in value] if isinstance(value, list) else value.decode()
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Inputs by size, as `Op.make_inputs` gives them: the same arrays whatever the dtype and the generator."""
+
+    by_size: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
+
+    def __call__(self, size: int, dtype: str, rng: np.random.Generator) -> tuple[Any, ...]:
+        """Return the example of a size."""
+        return self.by_size[size]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Inputs from the user's `(size, rng) -> tuple`, as `Op.make_inputs` gives them."""
+
+    draw: Callable[[int, np.random.Generator], Any]
+    arguments: Arguments
+
+    def __call__(self, size: int, dtype: str, rng: np.random.Generator) -> tuple[Any, ...]:
+        """Return inputs of a size."""
+        return self.arguments.spread(as_tuple(self.draw(size, rng)))
+
+
+def _examples_of(own: OwnOp) -> list[Any]:
+    return own.inputs if isinstance(own.inputs, list) else [own.inputs]
+
+
+def are_scalars(own: OwnOp) -> bool:
+    """Are there several examples of one element each, which only their number tells apart?"""
+    examples = [] if callable(own.inputs) else _examples_of(own)
+    return len(examples) > 1 and all(np.size(value) == 1 for example in examples for value in example)
+
+
+def inputs_of(own: OwnOp) -> tuple[Examples | Drawn, tuple[int, ...], Arguments]:
+    """Return what makes the inputs of a size, the sizes, and how the body takes them.
+
+    Raises:
+        BadInput: the inputs are no examples that can be told apart.
+    """
+    if callable(own.inputs):
+        first = as_tuple(own.inputs(own.sizes[0], np.random.default_rng(0)))
+        arguments = arguments_of(first, own.keywords, as_python=own.as_python)
+        return Drawn(own.inputs, arguments), tuple(own.sizes), arguments
+    examples = _examples_of(own)
+    if not examples or not all(isinstance(one, tuple) and one for one in examples):
+        raise wrong(
+            "inputs are not a tuple of arrays", type(own.inputs).__name__, "(array, ...) or a list of such tuples"
+        )
+    arguments = arguments_of(examples[0], own.keywords, as_python=own.as_python)
+    arrays = [arguments.spread(example) for example in examples]
+    by_size = {_size_of(example): example for example in arrays}
+    if are_scalars(own):
+        by_size = dict(enumerate(arrays, 1))
+    if len(by_size) < len(arrays):
+        raise wrong(
+            "two examples have the same number of elements",
+            [_size_of(example) for example in arrays],
+            "examples of different sizes",
+        )
+    return Examples(by_size), tuple(sorted(by_size)), arguments
+
+
+def _size_of(example: Sequence[Any]) -> int:
+    """Return the elements of the largest input: what a recording of a program counts too."""
+    return max(1, *(int(array.size) for array in example))
+
+
+def wrong(what: str, received: object, legal: str) -> BadInput:
+    """Return the error about what a user says of an op."""
+    return BadInput(what, received=received, legal=legal, hint="`pyopbench new op` writes a file that shows how")

@@ -1,0 +1,433 @@
+"""From what a user has of an op to the op that is measured: what it is like is seen from running its body.
+
+A body that draws random numbers can only be compared under a seed; where one jumps, differences say nothing about a
+gradient.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from pyopbench.model.case import DTYPES
+from pyopbench.model.errors import BadInput
+from pyopbench.model.op import Body, GradientBody, Op, Own
+from pyopbench.model.own_op import OwnOp
+from pyopbench.ops.own.arguments import Arguments, Examples, are_scalars, arranged, inputs_of, wrong
+from pyopbench.ports.arrays import as_array, as_given, as_outputs, as_tuple, dtype_of, in_parts, is_rounded
+from pyopbench.ports.rebinding import BODY
+
+TOLERANCE = {
+    "float64": 1e-10,
+    "float32": 1e-5,
+    "complex128": 1e-10,
+    "complex64": 1e-5,
+    "float16": 1e-2,
+    "bfloat16": 5e-2,
+    "float8_e4m3fn": 0.125,
+    "float8_e4m3fnuz": 0.125,
+    "float8_e4m3b11fnuz": 0.125,
+    "float8_e5m2": 0.25,
+    "float8_e5m2fnuz": 0.25,
+    "float4_e2m1fn": 0.5,
+}
+"""Largest error relative to the largest magnitude of the reference, for each dtype that rounds; whatever does not
+(whole numbers of any width, bool and text) has to be equal. Quantised dtypes are not here: no callback can return one
+(TensorFlow 2.21: `returns int8, but expects qint8`).
+
+The unit is the spacing of numbers just above 1, as `np.finfo` and `ml_dtypes.finfo` give it in `eps`. float32: 84 of
+them, float64: 450,000, because sums over thousands of elements are added up in another order than by the body, and a
+port may go through functions of other libraries. A complex number is two floats of half its width (NumPy's and
+TensorFlow's `complex64` and `complex128`), with their tolerance. float16: 10, and bfloat16: 6, for sums that each
+library rounds at other points; TensorFlow's own tests take 1 of either (`assertAllCloseAccordingToType`), for one op.
+float8 and float4: 1, because that is already an eighth to a half of the value."""
+
+DEFAULT_QUICK = 3
+"""Sizes of a quick run: the smallest, the middle one and the largest."""
+
+SEED = 0
+SCOPE = {"np": np, "numpy": np, "random": random, "tf": tf, "tensorflow": tf}
+"""What a statement that seeds may use beside the names of the body's module."""
+
+ROUNDING = 1e-5
+"""How far floats of two calls may be apart, relative to the largest: sums over threads may end in other bits."""
+
+STEP = {"float32": 2.0**-8, "float64": 2.0**-16}
+"""How far inputs are moved, times the magnitude of an element where that is above 1: as far as `checks` moves them."""
+
+LARGEST_CHANGE = 0.25
+"""A step of half the length changes a smooth function half as much, give or take its curvature and kinks; where it
+jumps, about as much or not at all."""
+
+ROUNDINGS = 64.0
+"""Roundings of the outputs, all added up, below which a change is none."""
+
+
+def complete(own: OwnOp, name: str, folder: Path) -> Op:
+    """Return the op that pyopbench measures: what can be seen is looked up by running the body once, at its least size.
+
+    Args:
+        own: what the user has.
+        name: of the op.
+        folder: where its kernel is.
+
+    Raises:
+        BadInput: inputs or bodies are missing, or of the wrong kind.
+        Exception: whatever the inputs or the body raise.
+    """
+    _check(own)
+    make_inputs, sizes, arguments = inputs_of(own)
+    own = _called(own, arguments)
+    body = _on_arrays(own.py_function) if own.numpy is None else own.numpy
+    example = tuple(as_array(one) for one in make_inputs(sizes[0], "", np.random.default_rng(0)))
+    returned = body(*as_given(example))
+    outputs = _outputs_of(returned)
+    require_same(outputs, _outputs_of(body(*as_given(example))), is_seeded=bool(own.seed_with))
+    if not _is_plain(returned):
+        body = _with_arrays(body)
+    callback = own.py_function if own.numpy is None else None
+    dtype = _dtype_of_case(example)
+    differentiable = _differentiable(own, body, example, outputs)
+    gradient = _gradient_of(own.numpy_gradient, differentiable, len(example))
+    op = Op(
+        name=name,
+        summary=own.summary or _first_line(own.numpy if callback is None else callback),
+        source=own.source,
+        make_inputs=make_inputs,
+        numpy=body,
+        sizes=sizes,
+        quick_sizes=_quick(sizes),
+        bytes_moved=None,
+        flops=None,
+        size_unit="example number" if are_scalars(own) else own.size_unit,
+        dtypes=(dtype,),
+        outputs=tuple(map(dtype_of, outputs)),
+        differentiable=differentiable,
+        numpy_gradient=gradient,
+        tensor=own.tensor or callback,
+        tensor_gradient=_gradient_of(own.tensor_gradient, differentiable, len(example)),
+        python=own.python or callback,
+        kernel=_kernel_of(own, folder),
+        numba=_numba_of(own, gradient),
+        tolerance={dtype: _tolerance(own, [*map(dtype_of, (*example, *outputs))])},
+        own=Own(
+            py_function=callback,
+            tried=frozenset(one for one in ("tensor", "python") if callback is not None and getattr(own, one) is None),
+            fixed_sizes=isinstance(make_inputs, Examples),
+            is_random=bool(own.seed_with),
+        ),
+    )
+    _try_gradient(op, op.numpy_gradient, lambda one: one)
+    _try_gradient(op, op.tensor_gradient, tf.convert_to_tensor)
+    return op
+
+
+def _check(own: OwnOp) -> None:
+    bodies = ("numpy", "py_function", "tensor", "python", "numpy_gradient", "tensor_gradient", "numba")
+    for field_name in bodies:
+        value = getattr(own, field_name)
+        if value is not None and not callable(value):
+            raise wrong(f"{field_name} is not a function", repr(value)[:80], "a function")
+    if own.numpy is None and own.py_function is None:
+        raise wrong("the op has no function of the current callback", "neither numpy nor py_function", "one of them")
+    sized = callable(own.inputs)
+    if sized != bool(own.sizes):
+        raise wrong(
+            "inputs and sizes do not fit each other",
+            f"inputs={'a function' if sized else 'examples'}, sizes={own.sizes}",
+            "a function (size, rng) with sizes, or examples without",
+        )
+    if any(type(size) is not int or size < 1 for size in own.sizes) or sorted({*own.sizes}) != list(own.sizes):
+        raise wrong("not sizes", own.sizes, "whole numbers from 1, ascending, each once")
+    if own.tolerance is not None and not (type(own.tolerance) in (int, float) and 0 <= own.tolerance < math.inf):
+        raise wrong("not a tolerance", own.tolerance, "a finite number from 0 on, such as 1e-5")
+
+
+def _called(own: OwnOp, arguments: Arguments) -> OwnOp:
+    """Return the op with bodies that take arrays by position, and that are seeded before each call if they have to."""
+    bodies = {name: getattr(own, name) for name in ("numpy", "py_function") if getattr(own, name) is not None}
+    for name, body in bodies.items():
+        taking = arranged(body, arguments) if name == "numpy" else body
+        bodies[name] = seeded(taking, own.seed_with) if own.seed_with else taking
+    return replace(own, **bodies)
+
+
+def _gradient_of(gradient: GradientBody | None, differentiable: Sequence[int], inputs: int) -> GradientBody | None:
+    """Return a gradient that gives a tuple of one for each differentiable input.
+
+    The user's may return the only one by itself, one for each input, and None for what does not matter.
+    """
+    if gradient is None:
+        return gradient
+
+    def of_differentiable(given: Sequence[Any], outputs: Sequence[Any], incoming: Sequence[Any]) -> tuple[Any, ...]:
+        returned = gradient(given, outputs, incoming)
+        found = as_tuple(returned)
+        if len(found) == inputs != len(differentiable):
+            found = tuple(found[place] for place in differentiable)
+        if len(found) != len(differentiable):
+            raise wrong(
+                "the gradient does not return one gradient for each differentiable input",
+                _form_of(returned),
+                f"a tuple of {len(differentiable)}, by {_named(differentiable)}"
+                if len(differentiable) > 1
+                else f"one array, by {_named(differentiable)}",
+            )
+        pairs = zip(found, differentiable, strict=True)
+        return tuple(_zeros_like(given[place]) if one is None else one for one, place in pairs)
+
+    setattr(of_differentiable, BODY, gradient)
+    return of_differentiable
+
+
+def _zeros_like(value: Any) -> Any:
+    return tf.zeros_like(value) if tf.is_tensor(value) else np.zeros_like(value)
+
+
+def _form_of(returned: Any) -> str:
+    """Return in words what a gradient has returned, such as `one array of shape (4, 18)`."""
+    if isinstance(returned, (list, tuple)):
+        return f"a {type(returned).__name__} of {len(returned)}"
+    return f"one {type(returned).__name__} of shape {tuple(np.shape(returned))}"
+
+
+def _named(places: Sequence[int]) -> str:
+    return f"input{'s' if len(places) > 1 else ''} {', '.join(map(str, places))}"
+
+
+def _try_gradient(op: Op, gradient: GradientBody | None, convert: Callable[[Any], Any]) -> None:
+    """Call a gradient once, so that what it returns is known to be of the right form before anything is planned."""
+    if gradient is None or not op.differentiable:
+        return
+    inputs = tuple(as_array(one) for one in op.make_inputs(op.sizes[0], "", np.random.default_rng(0)))
+    outputs = _outputs_of(op.numpy(*as_given(inputs)))
+    incoming = [np.ones_like(outputs[place]) for place in op.floating_outputs]
+    gradient(*([convert(one) for one in arrays] for arrays in (as_given(inputs), as_given(outputs), incoming)))
+
+
+def _outputs_of(returned: Any) -> tuple[Any, ...]:
+    outputs = tuple(as_array(one) for one in as_outputs(returned))
+    odd = [one for one in outputs if not _is_of_tensors(one)]
+    if odd or not outputs:
+        raise wrong(
+            "the body does not return arrays",
+            f"{type(returned).__name__} {repr(returned)[:80]}",
+            "an array, a number or a tuple of them, of a dtype that tensors have",
+        )
+    return outputs
+
+
+def _is_of_tensors(array: Any) -> bool:
+    """Can a callback return it? TensorFlow has bfloat16, float8, int4 and the like beside NumPy's own dtypes."""
+    if array.dtype.kind == "O":
+        return all(isinstance(item, bytes) for item in array.ravel())
+    try:
+        return not tf.as_dtype(array.dtype).is_quantized
+    except TypeError:
+        return False
+
+
+def _is_plain(returned: Any) -> bool:
+    """Does TensorFlow take it as NumPy does?
+
+    Lists of numbers or text it takes for as many outputs, and in eager mode numbers of Python's for float32 and int32.
+    """
+    return all(isinstance(one, (np.ndarray, np.generic, bytes)) for one in as_outputs(returned))
+
+
+def _with_arrays(body: Body) -> Body:
+    def on_arrays(*inputs: Any) -> Any:
+        outputs = tuple(as_array(one) for one in as_outputs(body(*inputs)))
+        return outputs if len(outputs) > 1 else outputs[0]
+
+    setattr(on_arrays, BODY, body)
+    return on_arrays
+
+
+def _on_arrays(function: Body | None) -> Body:
+    assert function is not None
+
+    def on_arrays(*inputs: Any) -> Any:
+        outputs = as_tuple(function(*(tf.constant(one) for one in inputs)))
+        arrays = tuple(np.asarray(one) for one in outputs)
+        return arrays if len(arrays) > 1 else arrays[0]
+
+    setattr(on_arrays, BODY, function)
+    return on_arrays
+
+
+def _differentiable(own: OwnOp, body: Body, example: Sequence[Any], outputs: Sequence[Any]) -> tuple[int, ...]:
+    floating = tuple(place for place, array in enumerate(example) if dtype_of(array) in DTYPES)
+    if own.differentiable is not None:
+        if not set(own.differentiable) <= set(floating):
+            raise wrong("differentiable names inputs that are not floating", own.differentiable, f"some of {floating}")
+        return own.differentiable
+    if not floating or not any(dtype_of(array) in DTYPES for array in outputs):
+        return ()
+    if not is_smooth(body, example, floating):
+        return ()
+    if own.numpy is None and own.tensor_gradient is None and own.py_function is not None:
+        return _on_tape(own.py_function, example, floating)
+    return floating
+
+
+def _on_tape(function: Body, example: Sequence[Any], floating: Sequence[int]) -> tuple[int, ...]:
+    """Return the inputs that the tape of `py_function` finds a way to: where a body takes `.numpy()`, it ends."""
+    tensors = [tf.constant(array) for array in example]
+    with tf.GradientTape() as tape:
+        tape.watch([tensors[place] for place in floating])
+        outputs = as_tuple(function(*tensors))
+    # A gradient of what is no tensor does not exist either.
+    on_tape = [one for one in outputs if tf.is_tensor(one) and one.dtype.is_floating]
+    found = tape.gradient(on_tape, [tensors[place] for place in floating]) if on_tape else [None] * len(floating)
+    return tuple(place for place, gradient in zip(floating, found, strict=True) if gradient is not None)
+
+
+def _dtype_of_case(example: Sequence[Any]) -> str:
+    """Return the dtype that stands for the op in ids: of the first floating input, or of the first."""
+    names = [dtype_of(array) for array in example]
+    return next((name for name in names if name in DTYPES), names[0])
+
+
+def _tolerance(own: OwnOp, dtypes: Sequence[str]) -> float:
+    usual = max((TOLERANCE[name] for name in dtypes if name in TOLERANCE), default=0.0)
+    return usual if own.tolerance is None else own.tolerance
+
+
+def _quick(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    places = {0, len(sizes) // 2, len(sizes) - 1}
+    return sizes if len(sizes) <= DEFAULT_QUICK else tuple(sizes[place] for place in sorted(places))
+
+
+def _kernel_of(own: OwnOp, folder: Path) -> Path | None:
+    if own.kernel is None:
+        return None
+    path = folder / own.kernel
+    if not path.is_file():
+        raise wrong("there is no such kernel", path, "a C++ file next to the file of the op")
+    return path
+
+
+def _numba_of(own: OwnOp, gradient: GradientBody | None) -> Callable[[], tuple[Body, GradientBody | None]] | None:
+    body = own.numba
+    if body is None:
+        return None
+
+    def compiled() -> tuple[Body, GradientBody | None]:
+        import numba
+
+        return body if hasattr(body, "py_func") else numba.njit(body), gradient
+
+    return compiled
+
+
+def _first_line(body: Any) -> str:
+    text = (getattr(body, "__doc__", None) or "").strip()
+    return text.splitlines()[0].strip() if text else getattr(body, "__name__", "an own op")
+
+
+def seeded(body: Body, statement: str) -> Body:
+    """Return a body before each call of which a statement is run, `{seed}` in it replaced by a number."""
+    code = compile(statement.replace("{seed}", str(SEED)), "--seed-with", "exec")
+    function = body
+    while hasattr(function, BODY):
+        function = getattr(function, BODY)
+    # In the module itself, so that a generator that is a global of it can be replaced.
+    scope = getattr(function, "__globals__", {})
+    for name in set(code.co_names) & SCOPE.keys():
+        scope.setdefault(name, SCOPE[name])
+
+    @functools.wraps(body, updated=())
+    def on_seed(*inputs: Any) -> Any:
+        exec(code, scope)
+        return body(*inputs)
+
+    setattr(on_seed, BODY, body)
+    return on_seed
+
+
+def require_same(first: Sequence[Any], second: Sequence[Any], *, is_seeded: bool) -> None:
+    """Look whether two calls of a body with the same inputs gave the same outputs.
+
+    Raises:
+        BadInput: they did not; with the way out.
+    """
+    for place, (one, other) in enumerate(zip(first, second, strict=True)):
+        apart = _apart(as_array(one), as_array(other))
+        if apart:
+            raise BadInput(
+                "the function returns different values for the same inputs: it draws random numbers "
+                "or keeps state between calls" + (", even after the code that should seed it" if is_seeded else ""),
+                received=f"output {place}: {apart}",
+                legal="a function that returns the same values every time, so that ports can be checked",
+                hint='--seed-with "np.random.seed({seed}); random.seed({seed})", or seed_with= in the file of the '
+                "op, runs that before each call (names of the body's module work too); or draw outside, and pass in "
+                "what was drawn",
+            )
+
+
+def _apart(one: Any, other: Any) -> str:
+    if one.shape != other.shape:
+        return f"shape {one.shape}, then {other.shape}"
+    if is_rounded(one):
+        first, second = in_parts(one), in_parts(other)
+        scale = float(np.abs(first[np.isfinite(first)]).max(initial=0.0))
+        same = np.isclose(first, second, rtol=0, atol=ROUNDING * scale, equal_nan=True).all(axis=-1)
+    else:
+        same = np.asarray(one == other)
+    count = int(same.size - np.count_nonzero(same))
+    return f"{count:,} of {same.size:,} elements differ" if count else ""
+
+
+def is_smooth(body: Body, inputs: Sequence[Any], floating: Sequence[int]) -> bool:
+    """Return whether the outputs of a body keep their shapes, and change half as much over half the way.
+
+    Args:
+        body: on arrays.
+        inputs: where; arrays.
+        floating: positions of the inputs to move, all at once.
+    """
+    rng = np.random.default_rng(0)
+    directions = [rng.choice([-1.0, 1.0], inputs[place].shape) for place in floating]
+    at = as_tuple(body(*as_given(inputs)))
+    whole, half = (_change(body, inputs, dict(zip(floating, directions, strict=True)), part) for part in (1.0, 0.5))
+    if whole is None or half is None:
+        return False
+    size = float(sum(np.abs(np.asarray(one, np.float64)).sum() for one in at if np.asarray(one).dtype.kind == "f"))
+    smallest = ROUNDINGS * size * max(np.finfo(inputs[place].dtype).eps for place in floating)
+    apart = sum(float(np.abs(one - 2 * other).sum()) for one, other in zip(whole, half, strict=True))
+    moved = sum(float(np.abs(one).sum()) for one in whole)
+    return bool(apart <= LARGEST_CHANGE * moved + smallest)
+
+
+def _change(body: Body, inputs: Sequence[Any], directions: dict[int, Any], part: float) -> list[Any] | None:
+    """Return how floating outputs differ between a step back and a step on.
+
+    None if any shape or whole number does, or if the body refuses inputs that are moved.
+    """
+    ends = []
+    for sign in (part, -part):
+        moved = list(inputs)
+        for place, direction in directions.items():
+            x = inputs[place]
+            reach = STEP[str(x.dtype.name)] * np.maximum(1.0, np.abs(x.astype(np.float64))) * direction
+            moved[place] = np.asarray(x + sign * reach, x.dtype)
+        try:
+            ends.append([np.asarray(one) for one in as_tuple(body(*as_given(moved)))])
+        except Exception:  # noqa: BLE001 - the body is the user's own, and may take no inputs but such as it was given
+            return None
+    above, below = ends
+    if [one.shape for one in above] != [one.shape for one in below]:
+        return None
+    pairs = list(zip(above, below, strict=True))
+    if not all(np.array_equal(one, other) for one, other in pairs if one.dtype.kind != "f"):
+        return None
+    return [one.astype(np.float64) - other for one, other in pairs if one.dtype.kind == "f"]

@@ -1,0 +1,148 @@
+"""Loads own ops out of the files and modules that a command line names; what goes wrong there points at its line."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from pyopbench.model.errors import BadInput
+from pyopbench.model.failures import describe_error
+from pyopbench.model.op import Op
+from pyopbench.model.own_op import OwnOp
+from pyopbench.model.own_target import Target, brought
+from pyopbench.ops.own.complete import complete
+from pyopbench.ops.own.explain import file_of, place_in
+from pyopbench.ops.own.modules import module_of
+
+MOST_NAMES = 20
+"""Functions of a module that are listed where a name is wrong, the nearest first."""
+
+
+@cache
+def load_own(name: str) -> Op:
+    """Return the own op of a name.
+
+    Raises:
+        BadInput: it cannot be loaded; with the line of the user's file where there is one.
+    """
+    target = brought()[name]
+    try:
+        return _load(target)
+    except BadInput as error:
+        raise BadInput(
+            f"{target.text}: {error.message}", received=error.received, legal=error.legal, hint=error.hint
+        ) from error
+    except Exception as error:
+        raise _broken(target, error) from error
+
+
+def _load(target: Target) -> Op:
+    module = module_of(target)
+    folder = Path(str(module.__file__)).parent if module.__file__ else Path()
+    if target.function:
+        function = getattr(module, target.function, None)
+        if not callable(function):
+            known = _functions(module)
+            near = difflib.get_close_matches(target.function, known, n=3, cutoff=0.5)
+            raise BadInput(
+                "no such function",
+                received=target.function,
+                legal=", ".join([*near, *(name for name in known if name not in near)][:MOST_NAMES])
+                or "no function at all",
+                hint=f"did you mean {' or '.join(near)}?" if near else "check the name",
+            )
+        values = tuple(_values(target))
+        _require_taken(function, values, target)
+        found: Any = OwnOp(
+            inputs=values,
+            numpy=function,
+            source=target.text,
+            keywords=target.keywords,
+            as_python=True,
+        )
+    else:
+        found = getattr(module, "OP", None)
+    if isinstance(found, Op) and found.name == target.name:
+        return found
+    if not isinstance(found, OwnOp):
+        raise BadInput(
+            "the file does not define an op",
+            received=f"OP is {type(found).__name__}" if hasattr(module, "OP") else "no OP",
+            hint=f"end it with OP = OwnOp(...), or OP = Op(name={target.name!r}, ...); "
+            f"or name a function in it: {target.place}:FUNCTION --input EXPR",
+        )
+    return complete(replace(found, seed_with=target.seed_with or found.seed_with), target.name, folder)
+
+
+def _require_taken(function: Any, values: Sequence[Any], target: Target) -> None:
+    """Look whether a function takes as many inputs, and by these names.
+
+    Raises:
+        BadInput: it does not; with what it takes.
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # written in C, and without one
+        return
+    first = len(values) - len(target.keywords)
+    try:
+        signature.bind(*values[:first], **dict(zip(target.keywords, values[first:], strict=True)))
+    except TypeError as error:
+        raise BadInput(
+            f"the inputs do not fit the function: {error}",
+            received=" ".join(f"--input {one!r}" for one in target.inputs),
+            hint=f"the function is {target.function}{signature}; "
+            "give --input EXPR for each positional argument, then --input NAME=EXPR",
+        ) from error
+
+
+def _functions(module: ModuleType) -> list[str]:
+    return sorted(name for name, value in vars(module).items() if callable(value) and not name.startswith("_"))
+
+
+def _values(target: Target) -> list[Any]:
+    """Return the example inputs of a command line; what draws them begins anew in every process."""
+    scope = {"np": np, "rng": np.random.default_rng(0)}
+    return [
+        np.load(one, allow_pickle=False) if one.endswith(".npy") else _evaluated(one, scope)
+        for one in target.expressions
+    ]
+
+
+def _evaluated(expression: str, scope: dict[str, Any]) -> Any:
+    try:
+        return eval(compile(expression, "--input", "eval"), scope)
+    except Exception as error:
+        raise BadInput(
+            f"--input cannot be evaluated: {describe_error(error)}",
+            received=repr(expression),
+            hint="it has to be a Python expression with np and rng; try it in Python",
+        ) from error
+
+
+def _broken(target: Target, error: Exception) -> BadInput:
+    place = place_in(error, _files(target))
+    where = f"{place[0]}:{place[1]}" if place else target.text
+    return BadInput(
+        f"{where}: {describe_error(error)}",
+        received=f"the op {target.name}",
+        hint="fix it and try again",
+    )
+
+
+def _files(target: Target) -> set[str]:
+    if target.is_file:
+        return {target.place}
+    module = sys.modules.get(target.place)
+    function = getattr(module, target.function, None)
+    files = {getattr(module, "__file__", None), file_of(function) if callable(function) else None}
+    return {file for file in files if file}

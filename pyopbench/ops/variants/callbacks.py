@@ -1,0 +1,170 @@
+"""The op behind TensorFlow's callbacks: its NumPy body, plain or compiled by Numba, or TensorFlow ops run eagerly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import tensorflow as tf
+
+from pyopbench.model.case import Case
+from pyopbench.model.op import Body, Op
+from pyopbench.model.variant import Variant
+from pyopbench.ops.build_callback import (
+    CALLBACK_GRADIENTS,
+    Bridge,
+    build_callback,
+    why_no_eager_text,
+    why_no_tape,
+)
+from pyopbench.ops.compiled import build_compiled, why_not_compiled
+from pyopbench.ops.numba_bodies import why_no_numba
+from pyopbench.ports.arrays import as_tuple, one_or_tuple
+
+
+def _build_on(bridge: Bridge, op: Op, case: Case) -> Body:
+    return build_callback(op, case, bridge, op.numpy, op.numpy_gradient)
+
+
+def _on_arrays(function: Body, inputs: Sequence[Any], dtypes: Sequence[str]) -> Any:
+    def body(*tensors: Any) -> Any:
+        return function(*(tensor.numpy() for tensor in tensors))
+
+    return tf.py_function(body, inputs, dtypes)
+
+
+def _as_it_stands(function: Body, inputs: Sequence[Any], dtypes: Sequence[str]) -> Any:
+    return tf.py_function(function, inputs, dtypes)
+
+
+def _to_host(function: Body, inputs: Sequence[Any], dtypes: Sequence[str]) -> Any:
+    def body(*tensors: Any) -> Any:
+        outputs = as_tuple(function(*(tensor.numpy() for tensor in tensors)))
+        with tf.device("/CPU:0"):
+            return one_or_tuple([tf.constant(output, dtype) for output, dtype in zip(outputs, dtypes, strict=True)])
+
+    return tf.py_function(body, inputs, dtypes)
+
+
+def _build_py_function_numpy(op: Op, case: Case) -> Body:
+    if op.py_function is not None:  # it calls .numpy() itself, where it wants arrays
+        return build_callback(op, case, _as_it_stands, op.py_function, op.tensor_gradient)
+    return _build_on(_on_arrays, op, case)
+
+
+def _why_not_py_function_numpy(op: Op, case: Case) -> str | None:
+    if case.gradient == "tape" and op.py_function is None:
+        return "the tape ends where the body takes .numpy() of its tensors"
+    return why_no_tape(op, case)
+
+
+def _build_py_function(op: Op, case: Case) -> Body:
+    assert op.tensor is not None  # planned only for ops that have this body
+    return build_callback(op, case, tf.py_function, op.tensor, op.tensor_gradient)
+
+
+def _why_not_py_function(op: Op, case: Case) -> str | None:
+    if op.py_function is not None and op.tensor is op.py_function:
+        return "the py_function body is the current callback itself"
+    return why_no_tape(op, case)
+
+
+def _build_numba(op: Op, case: Case) -> Body:
+    assert op.numba is not None
+    body, gradient = op.numba()
+    return build_callback(op, case, tf.numpy_function, body, gradient)
+
+
+def _why_not_numba(op: Op, case: Case) -> str | None:
+    if case.direction != "forward" and op.numpy_gradient is None:
+        return "the op has no numpy_gradient, which a Numba body needs"
+    return why_no_numba()
+
+
+_callback = partial(
+    Variant,
+    body="numpy",
+    kind="callback",
+    effort=1,
+    gradients=CALLBACK_GRADIENTS,
+    function_options={"autograph": False},
+)
+
+VARIANTS = {
+    # The callback stays, its Python goes.
+    "njit": _callback(
+        name="njit",
+        summary="the NumPy body compiled by Numba's njit, behind tf.numpy_function",
+        build=build_compiled,
+        unsupported=why_not_compiled,
+        role="own_attempt",
+    ),
+    "njit_parallel": _callback(
+        name="njit_parallel",
+        summary="the NumPy body compiled by Numba's njit(parallel=True), behind tf.numpy_function",
+        effort=2,
+        build=partial(build_compiled, parallel=True),
+        unsupported=why_not_compiled,
+        role="named_attempt",
+    ),
+    "numba": _callback(
+        name="numba",
+        summary="Numba body behind tf.numpy_function",
+        body="numba",
+        build=_build_numba,
+        unsupported=_why_not_numba,
+    ),
+    "numpy_function": _callback(
+        name="numpy_function",
+        summary="NumPy body behind tf.numpy_function",
+        effort=0,
+        build=partial(_build_on, tf.numpy_function),
+        unsupported=why_no_eager_text,
+    ),
+    # Stateful as by default: a `PyFunc` node.
+    "py_func": _callback(
+        name="py_func",
+        summary="NumPy body behind tf.compat.v1.py_func (stateful)",
+        build=partial(_build_on, tf.compat.v1.py_func),
+        unsupported=why_no_eager_text,
+    ),
+    # A `PyFuncStateless` node. It costs what `py_func` costs, and graphs treat it differently. Grappler runs it not at
+    # all where nothing uses its result, only while it optimises where the inputs are constants, and once where a
+    # function that holds it is called twice with the same input; two calls of `py_func` itself stay two, because each
+    # has a token of its own. A `PyFunc` runs every time.
+    "py_func_stateless": _callback(
+        name="py_func_stateless",
+        summary="NumPy body behind tf.compat.v1.py_func(stateful=False)",
+        build=partial(_build_on, partial(tf.compat.v1.py_func, stateful=False)),
+        unsupported=why_no_eager_text,
+        role="by_name",
+    ),
+    "py_function": _callback(
+        name="py_function",
+        summary="TensorFlow ops run eagerly behind tf.py_function",
+        body="tensor",
+        effort=2,
+        build=_build_py_function,
+        gradients=("tape", *CALLBACK_GRADIENTS),
+        unsupported=_why_not_py_function,
+    ),
+    # What most teams have today.
+    "py_function_numpy": _callback(
+        name="py_function_numpy",
+        summary="NumPy body behind tf.py_function, on .numpy() of each tensor",
+        build=_build_py_function_numpy,
+        gradients=(*CALLBACK_GRADIENTS, "tape"),
+        unsupported=_why_not_py_function_numpy,
+    ),
+    # What keeps a result from going by the GPU. A body of `tf.py_function` runs without a device scope, also where the
+    # op is pinned to the CPU. An ndarray that it returns becomes a tensor on the GPU, where there is one, and is copied
+    # back to the CPU for an op that stands there. Without a GPU it is `py_function_numpy` with one more call, so it is
+    # measured only where it is asked for by name; `pyopbench placement` counts it beside that one.
+    "py_function_numpy_host": _callback(
+        name="py_function_numpy_host",
+        summary="as py_function_numpy, its result made a tensor on the CPU",
+        build=partial(_build_on, _to_host),
+        role="by_name",
+    ),
+}

@@ -1,0 +1,81 @@
+"""Arrays as they cross between tensors and bodies. Text is the odd one out: TensorFlow has bytes of any length."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+STRING = "string"
+"""What TensorFlow calls its dtype of text; NumPy gets it as an array of `bytes` objects."""
+
+
+def as_array(value: Any, dtype: str | None = None) -> Any:
+    """Return a value as an array of a TensorFlow dtype, or as what it is; text becomes objects of `bytes`, in UTF-8."""
+    if dtype not in (None, STRING):
+        return np.asarray(value, dtype)
+    array = np.asarray(value)
+    if dtype == STRING or array.dtype.kind in "US":
+        encoded = [item.encode() if isinstance(item, str) else bytes(item) for item in array.ravel()]
+        array = np.empty(array.shape, object)
+        array[...] = np.array([*encoded, None], object)[:-1].reshape(array.shape)
+    return array
+
+
+def dtype_of(array: Any) -> str:
+    """Return TensorFlow's name of an array's dtype."""
+    return STRING if array.dtype.kind == "O" else str(array.dtype.name)
+
+
+def is_rounded(array: Any) -> bool:
+    """Does an array hold floats or complex numbers, which arithmetic rounds?
+
+    By the name of the dtype, because for NumPy bfloat16 and most of the float8 are of no kind of number.
+    """
+    return bool(array.dtype.name.startswith(("float", "bfloat", "complex")))
+
+
+def in_parts(array: Any) -> Any:
+    """Return an array of floats as float64 with one more axis, along which a complex number has two elements.
+
+    Real and imaginary parts are compared apart, because one of them may be NaN or infinite and the other a number.
+    Every narrower float is exact in float64, while arithmetic in float16 or float8 would round errors away.
+    """
+    if array.dtype.kind == "c":
+        return np.stack([array.real, array.imag], axis=-1).astype(np.float64)
+    return array.astype(np.float64)[..., np.newaxis]
+
+
+def as_given(arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """Return copies in the form in which a callback gets them: a single text comes as `bytes`, not as an array."""
+    return tuple(array.item() if array.dtype.kind == "O" and array.ndim == 0 else np.array(array) for array in arrays)
+
+
+def as_outputs(returned: Any) -> tuple[Any, ...]:
+    """Return what are the outputs: of a tuple each item, of a list too if its items are arrays, else the whole."""
+    several = isinstance(returned, tuple) or (
+        isinstance(returned, list) and any(isinstance(one, np.ndarray) for one in returned)
+    )
+    return tuple(returned) if several else (returned,)
+
+
+def byte_count(array: Any) -> int:
+    """Return how many bytes an array holds, of text those of the text."""
+    return sum(map(len, array.ravel())) if array.dtype.kind == "O" else int(array.nbytes)
+
+
+def is_same(tensor: Any, array: Any) -> bool:
+    """Does a tensor hold exactly what an array does, bit by bit (so that NaN is NaN)?"""
+    found = np.asarray(tensor.numpy(), array.dtype)
+    return bool(np.array_equal(found, array)) if array.dtype.kind == "O" else found.tobytes() == array.tobytes()
+
+
+def one_or_tuple(outputs: Sequence[Any]) -> Any:
+    """Return the only output itself, or all of them as a tuple: what an op with these outputs returns."""
+    return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+def as_tuple(outputs: Any) -> tuple[Any, ...]:
+    """Return the outputs of a body as a tuple, whether it returned one, a list or a tuple."""
+    return tuple(outputs) if isinstance(outputs, (list, tuple)) else (outputs,)

@@ -1,0 +1,100 @@
+"""Lists where Numba takes tuples or arrays: joined, as an index, as a shape, or as an array."""
+
+from __future__ import annotations
+
+import ast
+
+import numpy as np
+
+from pyopbench.ports.for_numba.instead import Instead, Names
+
+JOINING = {getattr(np, name): name for name in ("concatenate", "stack", "hstack", "vstack", "dstack", "column_stack")}
+SHAPED = {getattr(np, name): name for name in ("zeros", "ones", "empty", "full")}
+
+
+def joined(node: ast.Call, names: Names) -> Instead | None:
+    """Return what stands for arrays that are joined: a tuple of arrays for a list, or for one with lists in it."""
+    name = _among(JOINING, node, names)
+    if name is None or not node.args:
+        return None
+    given, made = node.args[0], Instead()
+    if isinstance(given, ast.Name) and given.id in names.lists:
+        return _of_list(name, node, made)
+    if not isinstance(given, ast.List | ast.Tuple) or any(isinstance(one, ast.Starred) for one in given.elts):
+        return None
+    has_lists = any(isinstance(one, ast.List) for one in given.elts)
+    if isinstance(given, ast.Tuple) and not has_lists:
+        return None
+    items = [f"np.array({made.part(one)})" if isinstance(one, ast.List) else made.part(one) for one in given.elts]
+    more = made.arguments(node.args[1:], node.keywords)
+    made.text = f"np.{name}(({', '.join(items)}{',' if len(items) == 1 else ''}){more})"
+    return made
+
+
+def _of_list(name: str, node: ast.Call, made: Instead) -> Instead | None:
+    given, axis = node.args[0], _axis(node)
+    if axis is None or name not in ("concatenate", "stack", "vstack"):
+        return None
+    helper = "_array_of" if name == "stack" else "_joined"
+    if name == "vstack" or (name == "concatenate" and axis != "0"):
+        return None
+    moved = f"{helper}({made.part(given)})"
+    made.text = moved if axis == "0" else f"_moved({moved}, 0, {axis})"
+    return made
+
+
+def _axis(node: ast.Call) -> str | None:
+    """Return the axis of a call as text, 0 where none is named; None for what is written otherwise."""
+    given = [*node.args[1:], *(one.value for one in node.keywords if one.arg == "axis")]
+    if len(given) != len(node.args) - 1 + len(node.keywords) or len(given) > 1:
+        return None
+    return ast.unparse(given[0]) if given else "0"
+
+
+def array_of_list(node: ast.Call, names: Names) -> Instead | None:
+    """Return what stands for `np.array` of a list that has been filled, whose items may be arrays."""
+    if names.value_of(node.func) not in (np.array, np.asarray) or len(node.args) != 1:
+        return None
+    given, options = node.args[0], {one.arg: one.value for one in node.keywords}
+    if not isinstance(given, ast.Name) or given.id not in names.lists or not options.keys() <= {"dtype"}:
+        return None
+    made = Instead()
+    made.text = f"_array_of({made.part(given)})"
+    if options:
+        made.text += f".astype({made.part(options['dtype'])})"
+    return made
+
+
+def shape_of_list(node: ast.Call, names: Names) -> Instead | None:
+    """Return what stands for a call that makes an array of a shape which is written as a list."""
+    name = _among(SHAPED, node, names)
+    if name is None or not node.args or not isinstance(node.args[0], ast.List):
+        return None
+    made = Instead()
+    sizes = "".join(f"{made.part(one)}, " for one in node.args[0].elts)
+    made.text = f"np.{name}(({sizes.strip()}){made.arguments(node.args[1:], node.keywords)})"
+    return made
+
+
+def index_of_list(node: ast.Subscript, names: Names) -> Instead | None:
+    """Return what stands for a subscript in which a list of numbers is an index."""
+    several = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if not any(isinstance(one, ast.List) for one in several):
+        return None
+    made = Instead()
+    base = made.receiver(node.value)
+    items = [f"np.array({made.part(one)})" if isinstance(one, ast.List) else _index(one, made) for one in several]
+    made.text = f"{base}[{', '.join(items)}]"
+    return made
+
+
+def _index(node: ast.expr, made: Instead) -> str:
+    if not isinstance(node, ast.Slice):
+        return made.part(node)
+    begin, end, step = (made.part(one) if one else "" for one in (node.lower, node.upper, node.step))
+    return f"{begin}:{end}" + (f":{step}" if step else "")
+
+
+def _among(table: dict[object, str], node: ast.Call, names: Names) -> str | None:
+    function = names.value_of(node.func)
+    return next((name for one, name in table.items() if one is function), None)

@@ -1,0 +1,92 @@
+"""Which rule a node of a body has, and what stands for it by that."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pyopbench.ports.for_numba import calls, dtypes, joining, reducing
+from pyopbench.ports.for_numba.instead import BODY, Instead, Names
+
+
+def instead_of(node: ast.AST, names: Names) -> Instead | None:
+    """Return what stands for an expression or a statement that Numba does not take; None for one that stays."""
+    for rule in RULES.get(type(node), ()):
+        found = rule(node, names)
+        if found is not None:
+            return found
+    return None
+
+
+def product(node: ast.BinOp, names: Names) -> Instead | None:
+    """Return what stands for `@`, whose sides may differ in dtype."""
+    if not isinstance(node.op, ast.MatMult):
+        return None
+    made = Instead()
+    made.text = f"_product({made.part(node.left)}, {made.part(node.right)})"
+    return made
+
+
+def without_errstate(node: ast.With, names: Names) -> Instead | None:
+    """Return the statements under `np.errstate`, which says nothing to what is compiled."""
+    for one in node.items:
+        call = one.context_expr
+        if not isinstance(call, ast.Call) or names.value_of(call.func) is not np.errstate or one.optional_vars:
+            return None
+    return Instead(BODY, list(node.body))
+
+
+def unpacked(node: ast.Assign, names: Names) -> Instead | None:
+    """Return what stands for an assignment to several names of what may be an array, which Numba does not unpack."""
+    target = node.targets[0]
+    if len(node.targets) > 1 or not isinstance(target, ast.Tuple) or not _is_plain(node.value):
+        return None
+    if any(isinstance(one, ast.Starred) for one in target.elts) or _names_in(target) & _names_in(node.value):
+        return None
+    made = Instead()
+    targets = ", ".join(made.part(one) for one in target.elts)
+    items = ", ".join(f"{made.part(node.value)}[{place}]" for place in range(len(target.elts)))
+    made.text = f"{targets}{' =' if len(target.elts) > 1 else ', ='} {items}{'' if len(target.elts) > 1 else ','}"
+    return made
+
+
+def _is_plain(node: ast.expr) -> bool:
+    """Is it a name or an item of one, and no shape, which is a tuple?"""
+    if isinstance(node, ast.Subscript):
+        items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        return _is_plain(node.value) and all(isinstance(one, ast.Name | ast.Constant) for one in items)
+    return isinstance(node, ast.Name)
+
+
+def _names_in(node: ast.AST) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+
+
+RULES: dict[type[ast.AST], tuple[Callable[[Any, Names], Instead | None], ...]] = {
+    ast.Call: (
+        reducing.reduction,
+        reducing.each_along,
+        joining.joined,
+        joining.array_of_list,
+        joining.shape_of_list,
+        dtypes.cast,
+        dtypes.made_with_dtype,
+        calls.called,
+        calls.clipped,
+        calls.added_at,
+        calls.backwards,
+        calls.number_of_array,
+        calls.as_array,
+        dtypes.number_in_call,
+    ),
+    ast.Subscript: (joining.index_of_list,),
+    ast.BinOp: (product, dtypes.number_in_operation),
+    ast.AugAssign: (dtypes.number_in_place,),
+    ast.Compare: (dtypes.number_compared,),
+    ast.With: (without_errstate,),
+    ast.Assign: (unpacked,),
+}
+"""The rules of each kind of node, in the order in which they are asked."""

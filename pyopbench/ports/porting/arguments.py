@@ -1,0 +1,84 @@
+"""The arguments of a call, by NumPy's names of them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyopbench.ports.porting.typed import TypedCode
+
+
+@dataclass(frozen=True)
+class Given:
+    """A call of a function of NumPy's.
+
+    Attributes:
+        code: what writes it.
+        name: of the function, as tables have it.
+        node: the call.
+        by_name: its arguments.
+    """
+
+    code: TypedCode
+    name: str
+    node: ast.expr
+    by_name: dict[str, ast.expr]
+
+    def __getitem__(self, name: str) -> ast.expr:
+        """Return an argument that has to be there."""
+        if name not in self.by_name:
+            raise self.code.refusal(self.node, f"`{self.name}` is called without `{name}`")
+        return self.by_name[name]
+
+    def get(self, name: str) -> ast.expr | None:
+        """Return an argument; None for one that was not given, or given as None."""
+        found = self.by_name.get(name)
+        return None if isinstance(found, ast.Constant) and found.value is None else found
+
+    def option(self, name: str, as_name: str = "") -> str:
+        """Return `name=value` as it stands; empty for what was not given."""
+        found = self.get(name)
+        return "" if found is None else f"{as_name or name}={self.code.write(found)}"
+
+    @property
+    def dtype(self) -> str:
+        """The dtype that NumPy's result has."""
+        return self.code.dtype(self.node)
+
+
+def given(code: TypedCode, name: str, node: ast.Call, first: ast.expr | None, parameters: Sequence[str]) -> Given:
+    """Return the arguments of a call by the names of NumPy's parameters.
+
+    Args:
+        code: what writes it.
+        name: of the function.
+        node: the call.
+        first: the array of which it is a method; None for a function.
+        parameters: of the function, those that can be written; `*name` takes all that is left.
+
+    Raises:
+        CannotPort: there is an argument that cannot be written.
+    """
+    positional = [*([] if first is None else [first]), *node.args]
+    found: dict[str, ast.expr] = {}
+    names = [one for one in parameters if one != "|"]
+    for place, argument in enumerate(positional):
+        if place >= len(names) or isinstance(argument, ast.Starred):
+            raise code.refusal(node, f"`{name}` is called with arguments that cannot be written", "give them by name")
+        if names[place].startswith("*"):
+            found[names[place][1:]] = several(positional[place:])
+            break
+        found[names[place]] = argument
+    for keyword in node.keywords:
+        if keyword.arg not in names:
+            raise code.refusal(node, f"`{name}(..., {keyword.arg}=...)` has no counterpart in TensorFlow")
+        found[keyword.arg] = keyword.value
+    return Given(code, name, node, found)
+
+
+def several(nodes: Sequence[ast.expr]) -> ast.expr:
+    """Return arguments that may be given one by one or as a tuple as one tuple or sequence."""
+    if len(nodes) == 1:
+        return nodes[0]
+    return ast.copy_location(ast.Tuple(list(nodes), ast.Load()), nodes[0])

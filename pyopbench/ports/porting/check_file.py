@@ -1,0 +1,287 @@
+"""The test beside a port: it holds the port against the body that it replaces, of which it has a copy."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+from itertools import count
+
+from pyopbench.ports.porting import batch_check, keras_check
+from pyopbench.ports.porting.facts import Facts
+from pyopbench.ports.porting.module_text import module_text
+from pyopbench.ports.porting.refusal import CannotPort
+from pyopbench.ports.porting.render import Code
+from pyopbench.ports.porting.units import Units
+
+CLOSE = '''
+def assert_same(found, expected):
+    """Assert that an array has the values of another one, and its dtype and shape."""
+    found, expected = np.asarray(found), np.asarray(expected)
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    if not expected.dtype.name.startswith(("float", "bfloat", "complex")):
+        np.testing.assert_array_equal(found, expected)
+        return
+    wide = np.complex128 if expected.dtype.kind == "c" else np.float64
+    found, expected = found.astype(wide), expected.astype(wide)
+    finite = np.abs(expected[np.isfinite(expected)])
+    scale = finite.max() if finite.size else 0
+    np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE * (scale or 1))
+'''
+EXPRESSION, OLD, OLD_GRADIENT = "inputs_of_yours", "body_of_yours", "gradient_of_yours"
+"""Placeholders for the user's code in the statements of a test, whose own names are chosen apart from it."""
+
+MODULE = "module_of_port"
+"""The name of the module of the port, where its own is taken."""
+
+AS_TUPLE = '''
+def as_tuple(outputs):
+    """Return one output or several as a tuple."""
+    return tuple(outputs) if isinstance(outputs, (list, tuple)) else (outputs,)
+'''
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Where the inputs of a test come from, as source.
+
+    Attributes:
+        expression: a list of tuples of arguments.
+        keywords: names of the last ones, where they are given by name.
+        is_fixed: are there no others than these?
+    """
+
+    expression: str
+    keywords: tuple[str, ...] = ()
+    is_fixed: bool = False
+
+
+@dataclass(frozen=True)
+class Old:
+    """What a port is held against.
+
+    Attributes:
+        units: the old body and what it needs, the gradient, and what draws the inputs.
+        tolerance: largest error, relative to the largest magnitude.
+        gradient: the name of the old gradient; empty where there is none, and differences are taken.
+        function: the name of the old body.
+        is_of_one: does it take one example, where the port takes a batch?
+    """
+
+    units: Units
+    tolerance: float
+    gradient: str
+    function: str
+    is_of_one: bool = False
+
+
+def check_file(module: str, facts: Facts, old: Old, inputs: Inputs, *, on_keras: bool = False) -> str:
+    """Return the text of a test.
+
+    Args:
+        module: the name of the module that the port is in.
+        facts: what the port takes and returns.
+        old: what it is held against.
+        inputs: on which it is checked.
+        on_keras: is the port made of `keras.ops`?
+    """
+    units, code = old.units, Code(old.units)
+    _require_free(module, units)
+    name, module = module, MODULE
+    gradient = OLD_GRADIENT if old.gradient else ""
+    statements = [f"TOLERANCE = {old.tolerance!r}", CLOSE, AS_TUPLE, _examples(inputs, old), _call(old, facts, inputs)]
+    given = _given(facts, inputs, "tensors")
+    statements.append(keras_check.values(module, facts.function, given) if on_keras else _values(module, facts, given))
+    if old.is_of_one:
+        statements.append(batch_check.in_dataset(f"{module}.{facts.function}({given})"))
+    if facts.differentiable:
+        statements.append(_gradient_of(module, facts, given))
+        if gradient and old.is_of_one:
+            statements.append(batch_check.gradient(gradient))
+            gradient = batch_check.GRADIENT
+        first = keras_check.ON_TENSORFLOW if on_keras else ""
+        statements += [_against_gradient(facts, gradient, first) if gradient else _against_differences(facts, first)]
+    taken = units.by_name.keys() | units.imports.keys()
+    tree = ast.parse("\n".join(statements))
+    functions = [one.name for one in tree.body if isinstance(one, ast.FunctionDef)]
+    own = {"TOLERANCE", *functions}
+    local = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)}
+    is_taken = name in taken | own | local | vars(builtins).keys()
+    module = (_other_name(MODULE, taken) if MODULE in taken else MODULE) if is_taken else name
+    others = {one: _other_name(one, taken | own) for one in own & taken}
+    yours = {EXPRESSION: inputs.expression, OLD: old.function, OLD_GRADIENT: old.gradient, MODULE: module}
+    statements = [_with_names(one, {**others, **yours}) for one in statements]
+    statements = [*(code.write_unit(unit) for unit in units.in_order()), *statements, _run_by_itself(functions)]
+    each = " for each example" if old.is_of_one else ""
+    says = f"""Checks a port against the body that it replaces.
+
+`{name}.{facts.function}` has to do what `{old.function}` of {facts.file}
+does{each}, of which this file has a copy.
+"""
+    return module_text(says, statements, units, [f"import {name}{'' if name == module else f' as {module}'}"])
+
+
+def _other_name(name: str, taken: Set[str]) -> str:
+    """Return a name in place of one; that of a test has to begin as it does."""
+    return next(other for number in count(1) if (other := f"{name}_{number}") not in taken)
+
+
+def _with_names(text: str, names: Mapping[str, str]) -> str:
+    """Return code with other words in place of names, but not of attributes and keywords."""
+    places = [
+        (node.lineno, node.col_offset, node.id) for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)
+    ]
+    definitions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    places += [(node.lineno, len("def "), node.name) for node in definitions]
+    lines = text.encode().splitlines(keepends=True)  # in which the tree counts columns
+    for row, column, name in sorted(places, reverse=True):
+        if name in names:
+            line, end = lines[row - 1], column + len(name.encode())
+            lines[row - 1] = line[:column] + names[name].encode() + line[end:]
+    return b"".join(lines).decode()
+
+
+def _require_free(module: str, units: Units) -> None:
+    """Check that a test can hold the user's code.
+
+    Raises:
+        CannotPort: a name of theirs is that of a test, or they import a module that the port would hide.
+    """
+    taken = [name for name in units.by_name if name.startswith("test_")]
+    if taken:
+        raise CannotPort(f"`{min(taken)}` would be run as a test in the port's test", fix="give it another name")
+    if module in {one.module.partition(".")[0] for one in units.imports.values()}:
+        raise CannotPort(f"your function imports `{module}`, which the port would hide", fix="choose another --out")
+
+
+def _examples(inputs: Inputs, old: Old) -> str:
+    rng = "    rng = np.random.default_rng(0)\n" if "rng" in _names(inputs.expression) else ""
+    if old.is_of_one:
+        return batch_check.examples(EXPRESSION, rng, is_fixed=inputs.is_fixed)
+    return f'''
+def examples():
+    """Return the arguments of several calls."""
+{rng}    return {EXPRESSION}
+'''
+
+
+def _names(expression: str) -> set[str]:
+    tree = ast.parse(expression, mode="eval")
+    bound = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    bound |= {one.arg for one in ast.walk(tree) if isinstance(one, ast.arg)}
+    return {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)} - bound
+
+
+def _call(old: Old, facts: Facts, inputs: Inputs) -> str:
+    if old.is_of_one:
+        return batch_check.old(OLD, _given(facts, inputs, "row"))
+    return f'''
+def old(arguments):
+    """Return what the old body returns, as arrays."""
+    copies = [one if isinstance(one, (list, tuple)) else np.array(one) for one in arguments]
+    return tuple(np.asarray(one) for one in as_tuple({OLD}({_given(facts, inputs, "copies")})))
+'''
+
+
+def _given(facts: Facts, inputs: Inputs, name: str) -> str:
+    """Return the arguments of a call, of a list of that name, the last ones by name."""
+    first = len(facts.inputs) - len(inputs.keywords)
+    named = "".join(f", {one}={name}[{first + place}]" for place, one in enumerate(inputs.keywords))
+    return f"*{name}[:{first}]{named}" if inputs.keywords else f"*{name}"
+
+
+def _values(module: str, facts: Facts, given: str) -> str:
+    return f'''
+def test_values():
+    """The port returns what the old body does, called as it is and in a graph."""
+    in_graph = tf.function({module}.{facts.function})
+    for arguments in examples():
+        tensors = [tf.constant(np.asarray(one)) for one in arguments]
+        expected = old(arguments)
+        for port in ({module}.{facts.function}, in_graph):
+            found = as_tuple(port({given}))
+            assert len(found) == len(expected)
+            for one, other in zip(found, expected):
+                assert_same(one, other)
+'''
+
+
+def _gradient_of(module: str, facts: Facts, given: str) -> str:
+    return f'''
+def gradient_of_port(arguments, output_gradients):
+    """Return the gradient that TensorFlow has of the port, by each input that has one."""
+    tensors = [tf.constant(np.asarray(one)) for one in arguments]
+    watched = [tensors[place] for place in {list(facts.differentiable)}]
+    with tf.GradientTape() as tape:
+        tape.watch(watched)
+        outputs = as_tuple(tf.function({module}.{facts.function})({given}))
+    floating = [outputs[place] for place in {list(facts.floating)}]
+    given = [tf.constant(one) for one in output_gradients]
+    found = tape.gradient(floating, watched, given, unconnected_gradients="zero")
+    return [tf.convert_to_tensor(one).numpy() for one in found]
+
+
+def draw(expected, rng):
+    """Return a gradient for each floating output."""
+    outputs = [expected[place] for place in {list(facts.floating)}]
+    return [np.asarray(rng.uniform(0.5, 1.5, one.shape), one.dtype) for one in outputs]
+'''
+
+
+def _against_gradient(facts: Facts, gradient: str, first: str) -> str:
+    return f'''
+def test_gradient():
+    """The gradient of the port is the old one."""
+{first}    for arguments in examples():
+        arrays = [np.asarray(one) for one in arguments]
+        outputs = old(arguments)
+        output_gradients = draw(outputs, np.random.default_rng(1))
+        found = gradient_of_port(arguments, output_gradients)
+        expected = as_tuple({gradient}(arrays, outputs, output_gradients))
+        if len(expected) == len(arrays):
+            expected = [expected[place] for place in {list(facts.differentiable)}]
+        for one, other in zip(found, expected):
+            assert_same(one, other)
+'''
+
+
+def _against_differences(facts: Facts, first: str) -> str:
+    return f'''
+def test_gradient():
+    """The gradient of the port is the slope of the old body, along a direction that is drawn."""
+{first}    for arguments in examples():
+        rng = np.random.default_rng(1)
+        arrays = [np.array(one) for one in arguments]
+        outputs = old(arrays)
+        output_gradients = draw(outputs, rng)
+        # As large a step as rounding asks for: https://en.wikipedia.org/wiki/Numerical_differentiation#Step_size
+        precision = max(np.finfo(outputs[place].dtype).eps for place in {list(facts.floating)})
+        step = precision ** (1 / 3)
+        slope, expected = 0.0, 0.0
+        below, above = list(arrays), list(arrays)
+        found = gradient_of_port(arguments, output_gradients)
+        for place, gradient in zip({list(facts.differentiable)}, found):
+            direction = rng.normal(size=arrays[place].shape)
+            slope += np.sum(np.float64(gradient) * direction)
+            below[place] = np.asarray(arrays[place] - step * direction, arrays[place].dtype)
+            above[place] = np.asarray(arrays[place] + step * direction, arrays[place].dtype)
+        before, after = old(below), old(above)
+        magnitude = 0.0
+        for place, given in zip({list(facts.floating)}, output_gradients):
+            change = (np.float64(after[place]) - np.float64(before[place])) / (2 * step)
+            expected += np.sum(change * given)
+            magnitude += np.sum(np.abs(change * given)) + np.sqrt(np.sum(np.square(np.float64(outputs[place]))))
+        if np.isfinite(expected):
+            np.testing.assert_allclose(slope, expected, rtol=0, atol=max(step, 1e-4) * 5 * max(magnitude, 1e-30))
+'''
+
+
+def _run_by_itself(functions: Sequence[str]) -> str:
+    """Return what runs the tests where the file is run as a program, which takes neither pytest nor its settings."""
+    tests = [name for name in functions if name.startswith("test_")]
+    calls = "".join(f"    {name}()\n" for name in tests)
+    return f"""
+if __name__ == "__main__":
+{calls}    print("passed: {", ".join(tests)}")
+"""

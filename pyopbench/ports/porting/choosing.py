@@ -1,0 +1,185 @@
+"""NumPy's functions that choose elements, and what Python has for numbers, as TensorFlow's."""
+
+from __future__ import annotations
+
+import ast
+
+from pyopbench.ports.porting.arguments import Given
+from pyopbench.ports.porting.indexing import Entry, Picked, entries_of, pick
+from pyopbench.ports.porting.table import written
+from pyopbench.ports.porting.typed import TypedCode, joined
+
+
+@written("np.where", "condition x y")
+def where(given: Given) -> str:
+    """Return elements of one array or another; the places of what is true, for each axis, where there are none."""
+    code = given.code
+    condition = code.tensor(given["condition"], "bool")
+    if given.get("x") is None:
+        return f"tf.unstack(tf.where({condition}), axis=1)"
+    x, y = (code.tensor(given[one], given.dtype) for one in ("x", "y"))
+    return f"tf.where({condition}, {x}, {y})"
+
+
+@written("np.nonzero", "condition")
+def nonzero(given: Given) -> str:
+    """Return the places of what is not 0, for each axis."""
+    return f"tf.unstack(tf.where({given.code.tensor(given['condition'], 'bool')}), axis=1)"
+
+
+@written("np.argwhere", "condition")
+def argwhere(given: Given) -> str:
+    """Return the places of what is not 0."""
+    return f"tf.where({given.code.tensor(given['condition'], 'bool')})"
+
+
+@written("np.flatnonzero", "condition")
+def flatnonzero(given: Given) -> str:
+    """Return the places of what is not 0 among all elements in a row."""
+    text = given.code.tensor(given["condition"], "bool")
+    flat = text if given.code.rank(given["condition"]) == 1 else f"tf.reshape({text}, [-1])"
+    return f"tf.where({flat})[:, 0]"
+
+
+@written("np.select", "conditions choices default")
+def select(given: Given) -> str:
+    """Return elements of the first array whose condition is true."""
+    code, conditions, choices = given.code, given["conditions"], given["choices"]
+    if not isinstance(conditions, ast.List | ast.Tuple) or not isinstance(choices, ast.List | ast.Tuple):
+        raise code.refusal(given.node, "`np.select` of lists that are made elsewhere", "write them into the call")
+    default = given.get("default")
+    found = f"tf.constant(0, tf.{given.dtype})" if default is None else code.tensor(default, given.dtype)
+    for condition, choice in reversed(list(zip(conditions.elts, choices.elts, strict=True))):
+        found = f"tf.where({code.tensor(condition, 'bool')}, {code.tensor(choice, given.dtype)}, {found})"
+    return found
+
+
+@written("np.clip", "a a_min a_max | min max")
+def clip(given: Given) -> str:
+    """Return elements within bounds."""
+    code = given.code
+    low, high = given.get("a_min") or given.get("min"), given.get("a_max") or given.get("max")
+    text = code.tensor(given["a"], given.dtype)
+    if low is not None and high is not None:
+        bounds = (_bound(given, low), _bound(given, high))
+        return f"tf.clip_by_value({text}, {bounds[0]}, {bounds[1]})"
+    if low is not None:
+        return f"tf.maximum({text}, {code.operand(low, given.dtype)})"
+    if high is not None:
+        return f"tf.minimum({text}, {code.operand(high, given.dtype)})"
+    return text
+
+
+def _bound(given: Given, node: ast.expr) -> str:
+    return given.code.operand(node, given.dtype)
+
+
+@written("np.take", "a indices axis")
+def take(given: Given) -> str:
+    """Return elements at places."""
+    code, axis = given.code, given.get("axis")
+    text = code.tensor(given["a"])
+    if axis is None:
+        text = text if code.rank(given["a"]) == 1 else f"tf.reshape({text}, [-1])"
+        return pick(code, given.node, Picked(text, 1), entries_of(code, given["indices"]))
+    entries = entries_of(code, given["indices"])
+    if not isinstance(axis, ast.Constant) or not isinstance(axis.value, int) or axis.value < 0:
+        raise code.refusal(given.node, "`np.take` along an axis that is counted from the end", "count from the front")
+    full = [Entry("all", ast.Slice())] * axis.value
+    return pick(code, given.node, Picked(text, 1), [*full, *entries])
+
+
+@written("np.take_along_axis", "a indices axis")
+def take_along_axis(given: Given) -> str:
+    """Return elements at places, of each row its own."""
+    parts = (given.code.tensor(given["a"]), given.code.write(given["indices"]), given.code.write(given["axis"]))
+    return f"tf.experimental.numpy.take_along_axis({joined(parts)})"
+
+
+@written("np.nan_to_num", "x copy nan")
+def nan_to_num(given: Given) -> str:
+    """Return an array without NaN and infinities."""
+    if given.get("nan") is not None:
+        raise given.code.refusal(given.node, "`np.nan_to_num(..., nan=...)` is not written", "use np.where")
+    given.code.use("_without_nan")
+    text = f"_without_nan({given.code.tensor(given['x'])})"
+    return f"tf.clip_by_value({text}, tf.{given.dtype}.min, tf.{given.dtype}.max)"
+
+
+@written("np.diff", "a n axis")
+def diff(given: Given) -> str:
+    """Return differences of neighbours."""
+    code = given.code
+    if given.get("n") is not None or (given.get("axis") is not None and code.rank(given["a"]) > 1):
+        raise code.refusal(given.node, "`np.diff` with these options is not written", "write the difference")
+    text = code.atom(given["a"])
+    rest = "..., " if code.rank(given["a"]) > 1 else ""
+    return f"({text}[{rest}1:] - {text}[{rest}:-1])"
+
+
+@written("int np.int64 np.int32 np.int16 np.int8 np.uint8 np.uint16 np.uint32 np.uint64", "x")
+def to_integer(given: Given) -> str:
+    """Return a number as an integer."""
+    return given.code.tensor(given["x"], "int64" if given.name == "int" else given.name.removeprefix("np."))
+
+
+@written("float np.float64 np.float32 np.float16 bool np.bool complex np.complex64 np.complex128", "x")
+def to_number(given: Given) -> str:
+    """Return a number as one of another kind."""
+    name = given.name.removeprefix("np.")
+    return given.code.tensor(given["x"], {"float": "float64", "complex": "complex128"}.get(name, name))
+
+
+@written("abs", "x")
+def absolute(given: Given) -> str:
+    """Return magnitudes."""
+    return f"tf.abs({given.code.tensor(given['x'])})"
+
+
+@written("len", "x")
+def length(given: Given) -> str:
+    """Return the size of the first axis."""
+    code = given.code
+    if not code.is_tensor(given["x"]) and not _is_shape(code, given["x"]):  # a list
+        return f"len({code.write(given['x'])})"
+    inner = given["x"]
+    text = code.atom(inner)
+    if isinstance(inner, ast.Attribute) and inner.attr == "shape" and code.is_tensor(inner.value):
+        return f"len({code.atom(inner.value)}.shape)"
+    if code.is_tensor(given.node):
+        return f"tf.shape({text}, tf.int64)[0]"
+    code.fixed_shapes = True
+    return f"{text}.shape[0]"
+
+
+@written("max min", "x y")
+def extreme(given: Given) -> str:
+    """Return the larger or smaller of two numbers."""
+    code = given.code
+    if given.get("y") is None:
+        function = f"tf.reduce_{given.name}"
+        return f"{function}({code.tensor(given['x'])})"
+    function = {"max": "tf.maximum", "min": "tf.minimum"}[given.name]
+    return f"{function}({code.tensor(given['x'], given.dtype)}, {code.operand(given['y'], given.dtype)})"
+
+
+@written("round np.round", "x decimals")
+def rounded(given: Given) -> str:
+    """Return the nearest whole numbers, of a tie the even one."""
+    code, decimals = given.code, given.get("decimals")
+    text = code.tensor(given["x"])
+    if decimals is not None:
+        scale = f"10.0 ** {code.write(decimals)}"
+        return f"(tf.round({text} * {scale}) / {scale})"
+    found = f"tf.round({text})"
+    return f"tf.cast({found}, tf.int64)" if given.name == "round" else found
+
+
+@written("np.isclose np.allclose", "a b rtol atol")
+def isclose(given: Given) -> str:
+    """Refuse: TensorFlow has no counterpart of both kinds of tolerance."""
+    raise given.code.refusal(given.node, f"`{given.name}` has no counterpart in TensorFlow", "write the comparison")
+
+
+def _is_shape(code: TypedCode, node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "shape" and code.is_tensor(node.value)

@@ -1,0 +1,146 @@
+"""NumPy's ufuncs as TensorFlow's functions, with the casts that NumPy's loops make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyopbench.ports.porting.arguments import Given
+from pyopbench.ports.porting.table import written
+from pyopbench.ports.traced.untyped import np
+
+UNARY = {
+    "absolute": "tf.abs", "fabs": "tf.abs", "exp": "tf.exp", "expm1": "tf.math.expm1", "log": "tf.math.log",
+    "log1p": "tf.math.log1p", "sqrt": "tf.sqrt", "square": "tf.square", "sin": "tf.sin", "cos": "tf.cos",
+    "tan": "tf.tan", "arcsin": "tf.asin", "arccos": "tf.acos", "arctan": "tf.atan", "sinh": "tf.sinh",
+    "cosh": "tf.cosh", "tanh": "tf.tanh", "arcsinh": "tf.asinh", "arccosh": "tf.acosh", "arctanh": "tf.atanh",
+    "sign": "tf.sign", "floor": "tf.floor", "ceil": "tf.math.ceil", "rint": "tf.math.rint", "negative": "tf.negative",
+    "reciprocal": "tf.math.reciprocal", "isnan": "tf.math.is_nan", "isinf": "tf.math.is_inf",
+    "isfinite": "tf.math.is_finite", "logical_not": "tf.logical_not", "conjugate": "tf.math.conj",
+}  # fmt: skip
+BINARY = {
+    "add": "tf.add", "subtract": "tf.subtract", "multiply": "tf.multiply", "divide": "tf.divide",
+    "floor_divide": "tf.math.floordiv", "remainder": "tf.math.floormod", "power": "tf.pow",
+    "float_power": "tf.pow", "maximum": "tf.maximum", "minimum": "tf.minimum", "arctan2": "tf.atan2",
+    "equal": "tf.equal", "not_equal": "tf.not_equal", "less": "tf.less", "less_equal": "tf.less_equal",
+    "greater": "tf.greater", "greater_equal": "tf.greater_equal", "logical_and": "tf.logical_and",
+    "logical_or": "tf.logical_or", "logical_xor": "tf.math.logical_xor",
+}  # fmt: skip
+SCALED = {"radians": "np.pi / 180", "deg2rad": "np.pi / 180", "degrees": "180 / np.pi", "rad2deg": "180 / np.pi"}
+LOGARITHMS = {"log2": "2", "log10": "10"}
+FUNCTIONS = {
+    **{f"np.{name}": f"{function}({{}})" for name, function in UNARY.items() if name != "logical_not"},
+    **{f"np.{name}": f"{{}} * ({factor})" for name, factor in SCALED.items()},
+}
+"""What can be called on one tensor without looking at its dtype, as patterns."""
+
+OF_MATH = ("exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh")
+"""What Python's `math` has under NumPy's names, and computes in float64."""
+
+LOGICAL = ("logical_and", "logical_or", "logical_xor", "logical_not")
+SPECIAL = {
+    "expit": "tf.sigmoid", "erf": "tf.math.erf", "erfc": "tf.math.erfc", "gammaln": "tf.math.lgamma",
+    "digamma": "tf.math.digamma", "psi": "tf.math.digamma", "ndtr": "tf.math.ndtr", "erfinv": "tf.math.erfinv",
+    "log_expit": "tf.math.log_sigmoid",
+}  # fmt: skip
+
+
+def _dtypes(given: Given, ufunc: str, *names: str) -> list[str]:
+    if ufunc in LOGICAL:
+        return ["bool"] * len(names)
+    return given.code.loop(getattr(np, ufunc), [given[name] for name in names])[0]
+
+
+def _unary(ufunc: str, function: str) -> None:
+    @written(f"np.{ufunc}", "x")
+    def write(given: Given) -> str:
+        (dtype,) = _dtypes(given, ufunc, "x")
+        return f"{function}({given.code.tensor(given['x'], dtype)})"
+
+
+def _binary(ufunc: str, function: str) -> None:
+    @written(f"np.{ufunc}", "x y | out where")
+    def write(given: Given) -> str:
+        first, second = _dtypes(given, ufunc, "x", "y")
+        if given.get("out") is not None or given.get("where") is not None:
+            return _guarded(given, ufunc, first, second)
+        return f"{function}({given.code.tensor(given['x'], first)}, {given.code.operand(given['y'], second)})"
+
+
+def _guarded(given: Given, ufunc: str, first: str, second: str) -> str:
+    """Return `np.divide(x, y, out=zeros, where=mask)`, whose gradient is none where the mask is False."""
+    if ufunc != "divide" or given.get("out") is None or given.get("where") is None:
+        raise given.code.refusal(given.node, f"`np.{ufunc}(..., out=...)` has no counterpart in TensorFlow")
+    code, mask = given.code, given.code.write(given["where"])
+    x, y, out = code.tensor(given["x"], first), code.tensor(given["y"], second), code.tensor(given["out"])
+    return f"tf.where({mask}, {x} / tf.where({mask}, {y}, tf.constant(1, tf.{second})), {out})"
+
+
+def _scaled(ufunc: str, factor: str) -> None:
+    @written(f"np.{ufunc}", "x")
+    def write(given: Given) -> str:
+        (dtype,) = _dtypes(given, ufunc, "x")
+        return f"({given.code.tensor(given['x'], dtype)} * ({factor}))"
+
+
+def _logarithm(ufunc: str, base: str) -> None:
+    @written(f"np.{ufunc}", "x")
+    def write(given: Given) -> str:
+        (dtype,) = _dtypes(given, ufunc, "x")
+        return f"(tf.math.log({given.code.tensor(given['x'], dtype)}) / np.log({base}))"
+
+
+def _special(name: str, function: str) -> None:
+    @written(f"scipy.special.{name}", "x")
+    def write(given: Given) -> str:
+        return f"{function}({given.code.tensor(given['x'], given.dtype)})"
+
+
+def _of_math(name: str) -> None:
+    @written(f"math.{name}", "x")
+    def write(given: Given) -> str:
+        return f"{UNARY[name]}({given.code.tensor(given['x'], 'float64')})"
+
+
+def _enter(table: dict[str, str], enter: Callable[[str, str], None]) -> None:
+    for name, value in table.items():
+        enter(name, value)
+
+
+for _table, _each in ((UNARY, _unary), (BINARY, _binary), (SCALED, _scaled), (LOGARITHMS, _logarithm)):
+    _enter(_table, _each)
+_enter(SPECIAL, _special)
+for _name in OF_MATH:
+    _of_math(_name)
+
+
+@written("np.hypot", "x y")
+def hypot(given: Given) -> str:
+    """Return the root of the sum of squares."""
+    dtype = given.dtype
+    x, y = (given.code.tensor(given[one], dtype) for one in "xy")
+    return f"tf.sqrt(tf.square({x}) + tf.square({y}))"
+
+
+@written("np.invert", "x")
+def invert(given: Given) -> str:
+    """Return `~x`."""
+    return f"(~{given.code.atom(given['x'])})"
+
+
+@written("np.bitwise_and", "x y")
+def bitwise_and(given: Given) -> str:
+    """Return `x & y`."""
+    return f"({given.code.atom(given['x'])} & {given.code.atom(given['y'])})"
+
+
+@written("np.bitwise_or", "x y")
+def bitwise_or(given: Given) -> str:
+    """Return `x | y`."""
+    return f"({given.code.atom(given['x'])} | {given.code.atom(given['y'])})"
+
+
+@written("np.fmod", "x y")
+def fmod(given: Given) -> str:
+    """Return the remainder with the sign of the dividend."""
+    code, dtype = given.code, given.dtype
+    return f"tf.math.truncatemod({code.tensor(given['x'], dtype)}, {code.operand(given['y'], dtype)})"

@@ -1,0 +1,269 @@
+"""Elements of tensors, by NumPy's rules of masks and arrays of indices, and tensors with some of them replaced."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pyopbench.ports.porting.names import name_of
+from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR
+from pyopbench.ports.porting.typed import TypedCode
+
+Kind = Literal["number", "slice", "all", "new", "rest", "places", "mask"]
+
+NEVER_NEGATIVE = frozenset(
+    {
+        *(
+            "np.argsort",
+            "np.argmax",
+            "np.argmin",
+            "np.where",
+            "np.nonzero",
+            "np.flatnonzero",
+            "np.arange",
+            "np.lexsort",
+        ),
+        *(
+            "np.searchsorted",
+            "np.digitize",
+            "np.argpartition",
+            "np.bincount",
+            "range",
+            "np.argwhere",
+            "len",
+            "np.zeros",
+        ),
+    }
+)
+"""Functions of which no result is below 0, so that it can be gathered as it is."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One of the expressions in brackets."""
+
+    kind: Kind
+    node: ast.expr
+    rank: int = 0
+
+
+@dataclass(frozen=True)
+class Picked:
+    """An array and what is picked of it: a text to which more can be added, and how many axes it has."""
+
+    text: str
+    rank: int
+    fixed: str = ""
+
+
+def entries_of(code: TypedCode, key: ast.expr) -> list[Entry]:
+    """Return the expressions in brackets, each with what it is."""
+    nodes = key.elts if isinstance(key, ast.Tuple) else [key]
+    return [_entry(code, node) for node in nodes]
+
+
+def _entry(code: TypedCode, node: ast.expr) -> Entry:
+    if isinstance(node, ast.Slice):
+        is_all = node.lower is None and node.upper is None and node.step is None
+        return Entry("all" if is_all else "slice", node)
+    if isinstance(node, ast.Constant) and node.value is Ellipsis:
+        return Entry("rest", node)
+    one = code.one(node)
+    if one.kind == OTHER and code.seen(node):
+        return Entry("new", node)  # None, or np.newaxis
+    dtype = one.dtype or ("bool" if one.weak is bool else "int64")
+    if dtype == "bool":
+        if not one.rank:
+            raise code.refusal(node, f"`[{ast.unparse(node)}]` is one truth value", "use `if`, or np.where")
+        return Entry("mask", node, one.rank)
+    if one.kind in (NUMBER_KIND, TENSOR, ARRAY) and not one.rank:
+        return Entry("number", node)
+    return Entry("places", node, one.rank)
+
+
+def write_subscript(code: TypedCode, node: ast.Subscript) -> str | None:
+    """Return `x[...]` of a tensor, or by one."""
+    entries = None
+    if code.holds_tensors(node.value) and (found := _places_of_axis(code, node)):
+        return found
+    if (
+        code.is_tensor(node.value)
+        or (code.is_tensor(node.slice) and _is_array(code, node.value))
+        or (isinstance(node.slice, ast.Tuple) and any(map(code.is_tensor, node.slice.elts)))
+    ):
+        entries = entries_of(code, node.slice)
+    if entries is None:
+        return None
+    whole = code.base(node.value)
+    return pick(code, node, Picked(whole, code.rank(node.value), whole), entries)
+
+
+def _places_of_axis(code: TypedCode, node: ast.Subscript) -> str:
+    """Return `np.where(mask)[axis]`; nothing for anything else."""
+    call, key = node.value, node.slice
+    if not isinstance(call, ast.Call) or not isinstance(key, ast.Constant) or call.keywords or len(call.args) > 1:
+        return ""
+    place = ast.unparse(key)
+    name = name_of(code.value_of(call.func))
+    if isinstance(call.func, ast.Attribute) and code.is_tensor(call.func.value) and call.func.attr == "nonzero":
+        return f"tf.where({code.tensor(call.func.value, 'bool')})[:, {place}]"
+    if name not in ("np.where", "np.nonzero") or len(call.args) != 1:
+        return ""
+    return f"tf.where({code.tensor(call.args[0], 'bool')})[:, {place}]"
+
+
+def _is_array(code: TypedCode, node: ast.expr) -> bool:
+    return any(one.kind == ARRAY for one in code.seen(node))
+
+
+def pick(code: TypedCode, node: ast.expr, whole: Picked, entries: Sequence[Entry]) -> str:
+    """Return the text of what a key picks of an array."""
+    special = [place for place, entry in enumerate(entries) if entry.kind in ("places", "mask")]
+    if not special:
+        return f"{whole.text}[{', '.join(_basic(code, entries))}]"
+    if len(special) > 1:
+        return _pick_points(code, node, whole, entries, special)
+    (place,) = special
+    entry = entries[place]
+    before, behind = entries[:place], entries[place + 1 :]
+    if any(one.kind == "new" for one in entries):
+        raise code.refusal(node, f"`{ast.unparse(node)}` mixes an array of indices with None", "index twice")
+    if any(one.kind == "number" for one in before) and any(one.kind not in ("number",) for one in before):
+        raise code.refusal(node, f"`{ast.unparse(node)}` mixes integers, slices and arrays of indices", "index twice")
+    text, axis = _with_basic(code, whole, entries, place)
+    if entry.kind == "mask":
+        where = f", axis={axis}" if axis not in ("0", "") else ""
+        return f"tf.boolean_mask({text}, {code.write(entry.node)}{where})"
+    del behind
+    where = f", axis={axis}" if axis != "0" else ""
+    return f"tf.gather({text}, {_places(code, entry.node, text, axis)}{where})"
+
+
+def _basic(code: TypedCode, entries: Sequence[Entry]) -> list[str]:
+    """Return numbers and slices as they stand; of several integer dtypes, which TensorFlow does not mix, as int64."""
+    parts = [[entry.node] for entry in entries if entry.kind == "number"]
+    parts += [_bounds(entry.node) for entry in entries if entry.kind == "slice"]
+    seen = [one for several in parts for node in several for one in code.seen(node)]
+    if len({one.dtype for one in seen if one.kind == TENSOR}) < 2:
+        return [code.write(entry.node) for entry in entries]
+    return [_as_int64(code, entry) for entry in entries]
+
+
+def _bounds(node: ast.expr) -> list[ast.expr]:
+    assert isinstance(node, ast.Slice)
+    return [one for one in (node.lower, node.upper, node.step) if one is not None]
+
+
+def _as_int64(code: TypedCode, entry: Entry) -> str:
+    if entry.kind == "slice":
+        bounds = [(*code.source.span(one), code.operand(one, "int64")) for one in _bounds(entry.node)]
+        return code.source.replaced(*code.source.span(entry.node), bounds)
+    return code.operand(entry.node, "int64") if entry.kind == "number" else code.write(entry.node)
+
+
+def _with_basic(code: TypedCode, whole: Picked, entries: Sequence[Entry], place: int) -> tuple[str, str]:
+    """Return an array of which all is picked but what arrays of indices pick, and the axis that those are of."""
+    before = entries[:place]
+    picked = [":"] * (entries[place].rank if entries[place].kind == "mask" else 1)
+    basic = _basic(code, [*before, *entries[place + 1 :]])
+    kept = [*basic[:place], *picked, *basic[place:]]
+    axis = str(sum(entry.kind != "number" for entry in before))
+    if any(entry.kind == "rest" for entry in before):
+        axis = str(-1 - sum(entry.kind != "number" for entry in entries[place + 1 :]))
+    others = [entry for position, entry in enumerate(entries) if position != place]
+    if all(entry.kind in ("all", "rest") for entry in others):
+        return whole.text, axis
+    while kept and kept[-1] == ":":
+        kept.pop()
+    return f"{whole.text}[{', '.join(kept)}]", axis
+
+
+def _places(code: TypedCode, node: ast.expr, whole: str, axis: str) -> str:
+    """Return indices that count from the front, as TensorFlow wants them."""
+    seen = code.seen(node)
+    if not any(one.kind == TENSOR for one in seen):
+        if any(one.is_negative for one in seen):
+            raise code.refusal(node, f"`{ast.unparse(node)}` counts from the end", "count from the front")
+        return code.write(node)
+    if any(one.kind == SEQUENCE for one in seen):
+        return code.tensor(node)
+    if is_never_negative(code, node):
+        return code.write(node)
+    code.use("_from_front")
+    return f"_from_front({code.write(node)}, tf.shape({whole})[{axis}])"
+
+
+def is_never_negative(code: TypedCode, node: ast.expr, asked: frozenset[str] = frozenset()) -> bool:
+    """Is it seen from the source that no element is below 0? `asked` are names that this is being asked of."""
+    one = code.one(node)
+    if one.dtype.startswith("u") or one.dtype == "bool":
+        return True
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, int) and node.value >= 0
+    if isinstance(node, ast.Call):
+        name = name_of(code.value_of(node.func))
+        if isinstance(node.func, ast.Attribute) and code.is_tensor(node.func.value):
+            name = f"np.{node.func.attr}"
+            if name in ("np.astype", "np.ravel", "np.reshape", "np.copy", "np.flatten"):
+                return is_never_negative(code, node.func.value, asked)
+        return name in NEVER_NEGATIVE
+    if isinstance(node, ast.Subscript):
+        return is_never_negative(code, node.value, asked)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mult | ast.FloorDiv | ast.Mod):
+        return all(is_never_negative(code, side, asked) for side in (node.left, node.right))
+    if isinstance(node, ast.Name):
+        if node.id in asked:  # `order = order[:n]`
+            return True
+        values = assigned(code, node.id)
+        asked |= {node.id}
+        return bool(values) and all(value is not None and is_never_negative(code, value, asked) for value in values)
+    return False
+
+
+def assigned(code: TypedCode, name: str) -> list[ast.expr | None]:
+    """Return all values that the function assigns to a name; None for what is no simple assignment."""
+    assert code.unit is not None
+    found: list[ast.expr | None] = []
+    for node in ast.walk(code.unit.node):
+        if isinstance(node, ast.arg) and node.arg == name:
+            found.append(None)
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
+            found.append(None)
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target = node.targets[0]
+            if isinstance(target, ast.Name) and target.id == name:
+                found.append(node.value)
+    simple: list[ast.expr | None] = [one for one in found if one is not None]
+    return simple if len(simple) == len(found) - len(simple) else found
+
+
+def _pick_points(
+    code: TypedCode, node: ast.expr, whole: Picked, entries: Sequence[Entry], special: Sequence[int]
+) -> str:
+    """Return the elements at places that several arrays of indices name together."""
+    together = [entry for entry in entries if entry.kind in ("places", "number")]
+    leading = entries[: len(together)]
+    if leading != together or any(entry.kind not in ("all", "rest") for entry in entries[len(together) :]):
+        raise code.refusal(node, f"`{ast.unparse(node)}` mixes several arrays of indices with slices", "index twice")
+    ranks = {entry.rank for entry in together}
+    if len(ranks) > 1:
+        texts = [_point(code, entry, whole.text, axis) for axis, entry in enumerate(together)]
+        code.use("_points")
+        return f"tf.gather_nd({whole.text}, _points({', '.join(texts)}))"
+    texts = [_point(code, entry, whole.text, axis) for axis, entry in enumerate(together)]
+    return f"tf.gather_nd({whole.text}, tf.stack([{', '.join(texts)}], axis=-1))"
+
+
+def _point(code: TypedCode, entry: Entry, whole: str, axis: int) -> str:
+    seen = code.seen(entry.node)
+    if not any(one.kind == TENSOR for one in seen):
+        if any(one.is_negative for one in seen):
+            raise code.refusal(entry.node, f"`{ast.unparse(entry.node)}` counts from the end", "count from the front")
+        return f"tf.cast({code.write(entry.node)}, tf.int64)"
+    text = code.tensor(entry.node, "int64")
+    if is_never_negative(code, entry.node):
+        return text
+    code.use("_from_front")
+    return f"_from_front({text}, tf.shape({whole}, tf.int64)[{axis}])"

@@ -1,0 +1,58 @@
+"""The text of a file: what it says of itself, its imports, and statements."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Sequence
+
+from pyopbench.ports.porting.units import Units
+
+USUAL = {
+    "np": "import numpy as np",
+    "tf": "import tensorflow as tf",
+    "tnp": "import tensorflow.experimental.numpy as tnp",
+    "numba": "import numba",
+    "ops": "from keras import ops",
+    "keras": "import keras",
+}
+"""What names are imported as that written code uses of itself."""
+
+
+def module_text(docstring: str, statements: Sequence[str], units: Units, extra: Sequence[str] = ()) -> str:
+    """Return the text of a file.
+
+    Args:
+        docstring: what it says of itself.
+        statements: its statements, in order.
+        units: whose imports the statements may use.
+        extra: import statements of other files beside it.
+    """
+    body = "\n\n\n".join(one.strip("\n") for one in statements)
+    first = ast.parse(body).body[0]
+    # As isort has it: two empty lines before a definition, and one before anything else.
+    gap = "\n\n\n" if isinstance(first, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) else "\n\n"
+    says = docstring.replace("\\", "\\\\")
+    return f'"""{says}"""\n\n{imports_of(body, units, extra)}{gap}{body}\n'
+
+
+def imports_of(body: str, units: Units, extra: Sequence[str] = ()) -> str:
+    """Return the imports that code needs, in the order of isort: Python's own, what is installed, files beside it."""
+    tree = ast.parse(body)
+    bound = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)}
+    read = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
+    found = {}
+    for name in sorted(read - set(vars(builtins))):
+        statement = units.imports[name].statement if name in units.imports else USUAL.get(name, "")
+        if statement and name not in bound:
+            found[name] = statement
+    groups: tuple[list[str], list[str]] = ([], [])
+    for statement in sorted(set(found.values()), key=lambda one: (one.startswith("from"), one.split()[1])):
+        groups[0 if _is_standard(statement) else 1].append(statement)
+    return "\n\n".join("\n".join(group) for group in (*groups, list(extra)) if group)
+
+
+def _is_standard(statement: str) -> bool:
+    import sys
+
+    return statement.split()[1].split(".", maxsplit=1)[0] in sys.stdlib_module_names

@@ -1,0 +1,187 @@
+"""A NumPy body, compiled by Numba or as it is, behind `tf.numpy_function`, as source."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections.abc import Sequence, Set
+
+from pyopbench.ports.for_numba.instead import BODY, PLACE, Instead, Names, helper_names, names_in
+from pyopbench.ports.for_numba.rules import instead_of
+from pyopbench.ports.porting.facts import Facts
+from pyopbench.ports.porting.render import Code, with_head
+from pyopbench.ports.porting.units import Unit, Units
+
+
+class CallbackCode(Code):
+    """Writes functions with the decorator that compiles them, if there is one, the body under a name of its own.
+
+    Args:
+        units: where the statements are from.
+        root: the name of the body.
+        compiled: names of the functions that are compiled.
+        decorator: what compiles them; empty where nothing does.
+        is_wide: is nothing of a dtype that a number of Python's could widen?
+
+    Attributes:
+        helpers: the functions of `for_numba.helpers` that were written calls of.
+    """
+
+    def __init__(self, units: Units, root: str, compiled: Set[str], decorator: str, *, is_wide: bool = False) -> None:
+        super().__init__(units)
+        self.root = root
+        self.compiled = compiled
+        self.decorator = decorator
+        self.is_wide = is_wide
+        self.helpers: set[str] = set()
+        self.names: Names | None = None
+
+    def write_unit(self, unit: Unit) -> str:
+        """Return a statement, functions with their decorator and all as Numba takes it."""
+        is_compiled = self.decorator and unit.name in self.compiled
+        self.names = names_in(unit.node, self.value_of, is_wide=self.is_wide) if is_compiled else None
+        text = super().write_unit(unit)
+        if unit.name not in self.compiled:
+            return text
+        if unit.name == self.root:
+            text = with_head(text, self.root, f"def {body_name(self.root)}(")
+        if not self.decorator:
+            return text
+        lines = text.splitlines(keepends=True)
+        first = next(place for place, line in enumerate(lines) if line.startswith(("def ", "@")))
+        return "".join([*lines[:first], f"{self.decorator}\n", *lines[first:]])
+
+    def rewrite(self, node: ast.AST) -> str | None:
+        """Return the body's new name, and a tuple for a list among the constants, which Numba takes for a variable."""
+        if isinstance(node, ast.Name) and node.id == self.root and self.is_global(node):
+            return body_name(self.root)
+        if not self.decorator:
+            return super().rewrite(node)
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.List) and node in self.source.tree.body:
+            items = ", ".join(self.write(one) for one in node.value.elts)
+            names = " = ".join(self.source.text(*self.source.span(one)) for one in node.targets)
+            return f"{names} = ({items}{',' if len(node.value.elts) == 1 else ''})"
+        instead = self.names and instead_of(node, self.names)
+        return self._filled(instead, node) if instead else super().rewrite(node)
+
+    def _filled(self, instead: Instead, node: ast.AST) -> str:
+        self.helpers |= helper_names(instead.text)
+        if instead.text == BODY:
+            return self._statements(instead.parts, node)
+        return PLACE.sub(lambda found: self.write(instead.parts[int(found[1])]), instead.text)
+
+    def _statements(self, body: Sequence[ast.stmt], node: ast.AST) -> str:
+        """Return statements at the indentation of the one that they stand in."""
+        spans = [self.source.span(one) for one in body]
+        replacements = [(*span, self.write(one)) for span, one in zip(spans, body, strict=True)]
+        text = self.source.replaced(spans[0][0], spans[-1][1], replacements)
+        indented = textwrap.dedent(" " * body[0].col_offset + text)
+        return textwrap.indent(indented, " " * node.col_offset).lstrip()  # type: ignore[attr-defined]
+
+
+def body_name(name: str) -> str:
+    """Return the name of the body that is compiled."""
+    return f"{name}_on_arrays"
+
+
+def wrapper(facts: Facts, doc: str, gradient: str, picked: Sequence[int] | None) -> str:
+    """Return the function of tensors around the body.
+
+    Args:
+        facts: what it takes and returns.
+        doc: its docstring.
+        gradient: the name of the function of arrays that is its gradient; empty for none.
+        picked: which of the results of that are the gradients by the differentiable inputs; None if that
+            is an array, the only gradient.
+    """
+    names = ", ".join(name for name, _, _ in facts.inputs)
+    lines = [
+        *(["@tf.custom_gradient"] if gradient else []),
+        f"def {facts.function}({names}):",
+        f"    {doc}",
+        *_call(facts, names),
+        *(_gradient(facts, gradient, names, picked) if gradient else []),
+        f"    return {'found' if len(facts.outputs) == 1 else 'tuple(found)'}{', backward' if gradient else ''}",
+    ]
+    return "\n".join(lines)
+
+
+def _call(facts: Facts, names: str) -> list[str]:
+    dtypes = [f"tf.{dtype}" for dtype, _ in facts.outputs]
+    given = f"{adapter_name(facts.function)}, [{names}]"
+    if len(dtypes) == 1:
+        shape = _shape(facts.outputs[0][1])
+        return [f"    found = tf.ensure_shape(tf.numpy_function({given}, {dtypes[0]}), {shape})"]
+    shapes = ", ".join(_shape(shape) for _, shape in facts.outputs)
+    return [
+        f"    found = tf.numpy_function({given}, [{', '.join(dtypes)}])",
+        f"    found = [tf.ensure_shape(one, shape) for one, shape in zip(found, [{shapes}])]",
+    ]
+
+
+def _shape(shape: tuple[str | None, ...]) -> str:
+    return f"[{', '.join('None' if size is None else size for size in shape)}]"
+
+
+def adapter(facts: Facts) -> str:
+    """Return the function that calls the body, whose numbers are Python's, and returns arrays."""
+    dtypes = [f"np.{dtype}" for dtype, _ in facts.outputs]
+    body = f"{body_name(facts.function)}(*arrays)"
+    several = f"[np.asarray(one, dtype) for one, dtype in zip({body}, [{', '.join(dtypes)}])]"
+    found = f"    return {several if len(dtypes) > 1 else f'np.asarray({body}, {dtypes[0]})'}"
+    return f"def {adapter_name(facts.function)}(*arrays):\n    {ADAPTER}\n{found}"
+
+
+ADAPTER = '"""Call the body; a number of Python\'s that it returns becomes an array."""'
+
+
+def adapter_name(name: str) -> str:
+    """Return the name of what calls the body on arrays."""
+    return f"{name}_as_arrays"
+
+
+def _gradient(facts: Facts, gradient: str, names: str, picked: Sequence[int] | None) -> list[str]:
+    inputs, several = len(facts.inputs), len(facts.inputs) + len(facts.outputs)
+    differentiable = [facts.inputs[place][0] for place in facts.differentiable]
+    incoming = ", ".join(f"output_gradients[{place}]" for place in facts.floating)
+    dtypes = ", ".join(f"{name}.dtype" for name in differentiable)
+    outputs = "found" if len(facts.outputs) == 1 else "*found"
+    is_one = len(differentiable) == 1
+    call = f"{gradient}(arrays[:{inputs}], arrays[{inputs}:{several}], arrays[{several}:])"
+    returned = [f"            return {call}"]
+    if picked is not None:
+        each = ", ".join(f"gradients[{place}]" for place in picked)
+        returned = [f"            gradients = {call}", f"            return {each}"]
+    return [
+        "",
+        "    def backward(*output_gradients):",
+        '        """Return the gradient by each input, computed in NumPy."""',
+        "",
+        "        def on_arrays(*arrays):",
+        *returned,
+        "",
+        f"        arrays = [{names}, {outputs}, {incoming}]",
+        f"        gradients = tf.numpy_function(on_arrays, arrays, {dtypes if is_one else f'[{dtypes}]'})",
+        *(_shaped(differentiable)),
+        f"        return {_by_input(facts)}",
+        "",
+    ]
+
+
+def _shaped(names: Sequence[str]) -> list[str]:
+    if len(names) == 1:
+        return [f"        gradients = [tf.ensure_shape(gradients, {names[0]}.shape)]"]
+    given = ", ".join(names)
+    return [
+        f"        gradients = [tf.ensure_shape(one, given.shape) for one, given in zip(gradients, [{given}])]",
+    ]
+
+
+def _by_input(facts: Facts) -> str:
+    if len(facts.differentiable) == len(facts.inputs):
+        return "gradients"
+    places = (
+        f"gradients[{facts.differentiable.index(place)}]" if place in facts.differentiable else "None"
+        for place in range(len(facts.inputs))
+    )
+    return f"[{', '.join(places)}]"

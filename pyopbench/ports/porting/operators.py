@@ -1,0 +1,107 @@
+"""Operators between tensors, with the casts that NumPy's promotion makes without saying so."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+import numpy as np
+
+from pyopbench.ports.porting.typed import TypedCode
+
+BINARY = {
+    ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.divide, ast.FloorDiv: np.floor_divide,
+    ast.Mod: np.remainder, ast.Pow: np.power, ast.BitAnd: np.bitwise_and, ast.BitOr: np.bitwise_or,
+    ast.BitXor: np.bitwise_xor,
+}  # fmt: skip
+COMPARISONS = {
+    ast.Lt: np.less, ast.LtE: np.less_equal, ast.Gt: np.greater, ast.GtE: np.greater_equal, ast.Eq: np.equal,
+    ast.NotEq: np.not_equal,
+}  # fmt: skip
+
+
+def write_binary(code: TypedCode, node: ast.BinOp) -> str | None:
+    """Return `a + b` and its like of which a side is a tensor."""
+    if not (code.holds_tensors(node.left) or code.holds_tensors(node.right)):
+        return None
+    if not (code.is_tensor(node) or code.is_tensor(node.left) or code.is_tensor(node.right)):
+        return None  # lists that are put together
+    if isinstance(node.op, ast.MatMult):
+        return write_product(code, node.left, node.right)
+    return write_between(code, node, node.op, node.left, node.right)
+
+
+def write_between(code: TypedCode, node: ast.AST, operator: ast.operator, left: ast.expr, right: ast.expr) -> str:
+    """Return the text of an operation, which stays as it stands where no side needs a cast."""
+    if type(operator) not in BINARY:
+        raise code.refusal(node, f"`{ast.unparse(node)}` has no counterpart in TensorFlow")
+    (first, second), _ = code.loop(BINARY[type(operator)], [left, right])
+    return write_sides(code, node, [left, right], [first, second])
+
+
+def write_sides(code: TypedCode, node: ast.AST, sides: Sequence[ast.expr], dtypes: Sequence[str]) -> str:
+    """Return an operation with its sides as they have to be, and what is between them as it stands."""
+    source = code.source
+    parts = []
+    for side, dtype in zip(sides, dtypes, strict=True):
+        text = code.operand(side, dtype)
+        parts.append((*source.span(side), text))
+    return source.replaced(*source.span(node), parts)
+
+
+def write_product(code: TypedCode, left: ast.expr, right: ast.expr) -> str:
+    """Return the product of matrices and vectors."""
+    (first, second), _ = code.loop(np.multiply, [left, right])
+    a, b = code.tensor(left, first), code.tensor(right, second)
+    ranks = code.rank(left), code.rank(right)
+    if ranks == (1, 1):
+        return f"tf.tensordot({a}, {b}, 1)"
+    if ranks[1] == 1:
+        return f"tf.linalg.matvec({a}, {b})"
+    if ranks[0] == 1:
+        return f"tf.linalg.matvec({b}, {a}, transpose_a=True)"
+    return f"tf.matmul({a}, {b})"
+
+
+def write_comparison(code: TypedCode, node: ast.Compare) -> str | None:
+    """Return a comparison of which a side is a tensor."""
+    sides = [node.left, *node.comparators]
+    if not any(map(code.holds_tensors, sides)) or isinstance(node.ops[0], ast.Is | ast.IsNot):
+        return None
+    if len(sides) > 2 or type(node.ops[0]) not in COMPARISONS:
+        raise code.refusal(node, f"`{ast.unparse(node)}` has no counterpart in TensorFlow")
+    dtypes, _ = code.loop(COMPARISONS[type(node.ops[0])], sides)
+    return write_sides(code, node, sides, dtypes)
+
+
+def write_unary(code: TypedCode, node: ast.UnaryOp) -> str | None:
+    """Return `not x`, which is none of NumPy's where `x` is no truth value; all others stay as they stand."""
+    if isinstance(node.op, ast.Not) and code.is_tensor(node.operand):
+        return f"not {write_truth(code, node.operand)}"
+    return None
+
+
+def write_choice(code: TypedCode, node: ast.IfExp) -> str | None:
+    """Return `a if x else b` on a tensor `x`, both ways of one dtype: AutoGraph takes no number beside a tensor."""
+    asked = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
+    if not (code.is_tensor(asked) and code.is_tensor(node)):
+        return None
+    inside = [one for side in (node.body, node.orelse) for one in ast.walk(side) if isinstance(one, ast.IfExp)]
+    if any(code.is_tensor(one.test) for one in inside):
+        raise code.refusal(
+            node, "`a if x else b` inside of another one, which AutoGraph leaves as it is", "write an `if`"
+        )
+    dtype = code.dtype(node)
+    texts = {one: code.tensor(one, dtype) for one in (node.body, node.orelse)} | {
+        node.test: write_truth(code, node.test)
+    }
+    parts = [(*code.source.span(one), texts[one]) for one in (node.body, node.test, node.orelse)]
+    return code.source.replaced(*code.source.span(node), parts)
+
+
+def write_truth(code: TypedCode, node: ast.expr) -> str:
+    """Return an expression as the condition that Python asks for."""
+    if isinstance(node, ast.BoolOp | ast.Compare) or not code.is_tensor(node):
+        return code.write(node)
+    text = code.tensor(node, "bool")
+    return f"tf.squeeze({text})" if code.rank(node) else text

@@ -1,0 +1,103 @@
+"""Statements of the user's as text, with names that hold in the file that is written; comments and layout stay."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import textwrap
+import tokenize
+from typing import Any
+
+from pyopbench.ports.porting.refusal import CannotPort
+from pyopbench.ports.porting.source import Source, parts_of, read_source
+from pyopbench.ports.porting.units import Unit, Units
+
+
+class Code:
+    """Writes statements as they stand; what is written otherwise is for a subclass to say.
+
+    Attributes:
+        units: where the statements are from.
+        source: the file of the statement that is being written.
+        unit: that statement.
+    """
+
+    def __init__(self, units: Units) -> None:
+        self.units = units
+        self.source: Source = read_source(__file__)
+        self.unit: Unit | None = None
+
+    def write_unit(self, unit: Unit) -> str:
+        """Return a statement with the comment above it."""
+        self.source, self.unit = unit.source, unit
+        begin, end = self.source.with_comments(unit.node)
+        first, last = self.source.span(unit.node)
+        return textwrap.dedent(self.source.replaced(begin, end, [(first, last, self.write(unit.node))]))
+
+    def write(self, node: ast.AST) -> str:
+        """Return the text of a node."""
+        found = self.rewrite(node)
+        text = self.as_it_stands(node) if found is None else found
+        return self._with_lost_comments(node, text) if found is not None and isinstance(node, ast.stmt) else text
+
+    def rewrite(self, node: ast.AST) -> str | None:
+        """Return the text of a node that is not written as it stands; None for one that is."""
+        if isinstance(node, ast.Attribute) and self._is_file(node.value):
+            return node.attr
+        if isinstance(node, ast.Name) and self.is_global(node):
+            found = self.units.resolve(self.source, node.id)
+            return found.name if isinstance(found, Unit) else None
+        return None
+
+    def _is_file(self, node: ast.expr) -> bool:
+        """Is it a module of the user's, whose functions are written into the same file?"""
+        if not isinstance(node, ast.Name) or not self.is_global(node):
+            return False
+        return isinstance(self.units.resolve(self.source, node.id), Source)
+
+    def as_it_stands(self, node: ast.AST) -> str:
+        """Return the text of a node of which parts may be written otherwise."""
+        parts = [(*self.source.span(part), self.write(part)) for part in parts_of(node)]
+        return self.source.replaced(*self.source.span(node), parts)
+
+    def is_global(self, name: ast.Name) -> bool:
+        """Is it a name of the top level of the file, and none of the function?"""
+        return self.unit is not None and isinstance(name.ctx, ast.Load) and name.id in self.unit.reads
+
+    def value_of(self, node: ast.AST) -> Any:
+        """Return what `name` or `module.name` means in the file; None for what is no global."""
+        if isinstance(node, ast.Name):
+            return self.units.value(self.source, node.id) if self.is_global(node) else None
+        if isinstance(node, ast.Attribute):
+            home = self.value_of(node.value)
+            return None if home is None else getattr(home, node.attr, None)
+        return None
+
+    def refusal(self, node: ast.AST, why: str, fix: str = "") -> CannotPort:
+        """Return the error about a line."""
+        return CannotPort(why, fix=fix, place=(self.source.path, getattr(node, "lineno", 1)))
+
+    def _with_lost_comments(self, node: ast.stmt, text: str) -> str:
+        """Return a statement with those of its comments above it that its new text has no place for."""
+        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.For | ast.While | ast.If | ast.With | ast.Try):
+            return text
+        lost = [one for one in comments_in(self.source.text(*self.source.span(node))) if one not in text]
+        indent = " " * node.col_offset
+        return "".join(f"{one}\n{indent}" for one in lost) + text
+
+
+def with_head(text: str, name: str, head: str) -> str:
+    """Return the source of a function at the left margin with another `def NAME(` in place of its own."""
+    return re.sub(rf"^def[\s\\]+{name}[\s\\]*\(", head, text, count=1, flags=re.MULTILINE)
+
+
+def comments_in(text: str) -> list[str]:
+    """Return the comments of a piece of source."""
+    if "#" not in text:
+        return []
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    except (tokenize.TokenError, IndentationError):
+        return []
+    return [token.string for token in tokens if token.type == tokenize.COMMENT]

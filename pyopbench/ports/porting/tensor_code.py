@@ -1,0 +1,200 @@
+"""A NumPy body as TensorFlow's source: statement by statement, by what each expression was seen to be."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import numpy as np
+
+from pyopbench.ports.porting import algebra, choosing, elementwise, reducing, shaping
+from pyopbench.ports.porting.arguments import given
+from pyopbench.ports.porting.assigning import assign, assign_in_place
+from pyopbench.ports.porting.attributes import write_attribute, write_size
+from pyopbench.ports.porting.in_place import write_statement
+from pyopbench.ports.porting.indexing import write_subscript
+from pyopbench.ports.porting.names import name_of
+from pyopbench.ports.porting.operators import write_binary, write_choice, write_comparison, write_truth, write_unary
+from pyopbench.ports.porting.source import parts_of
+from pyopbench.ports.porting.table import TABLE
+from pyopbench.ports.porting.typed import TypedCode, joined
+from pyopbench.ports.porting.units import Unit
+
+FILLED = (algebra, choosing, elementwise, reducing, shaping)
+"""What enters functions into the table."""
+
+UNPACKING = ("enumerate", "zip", "list", "tuple", "reversed", "sum", "any", "all", "sorted")
+"""What iterates over its arguments; a tensor is taken apart for it."""
+
+PLAIN = ("isinstance", "print", "callable", "id", "type", "repr", "str", "range", "hasattr", "getattr")
+
+
+class TensorCode(TypedCode):
+    """Writes functions of NumPy's arrays as functions of tensors.
+
+    Attributes:
+        not_run: lines of the user's that no example went through, which stay as they stand.
+    """
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.not_run: list[tuple[str, int]] = []
+
+    def rewrite(self, node: ast.AST) -> str | None:
+        """Return the text of a node that is not written as it stands."""
+        found = self._rewritten(node)
+        return super().rewrite(node) if found is None else found
+
+    def _rewritten(self, node: ast.AST) -> str | None:
+        if isinstance(node, ast.stmt):
+            return self._statement(node)
+        if isinstance(node, ast.Call):
+            return self._call(node)
+        if isinstance(node, ast.BinOp):
+            return write_binary(self, node)
+        if isinstance(node, ast.Compare):
+            return write_comparison(self, node)
+        if isinstance(node, ast.UnaryOp):
+            return write_unary(self, node)
+        if isinstance(node, ast.IfExp):
+            return write_choice(self, node)
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            return write_size(self, node) or write_subscript(self, node)
+        if isinstance(node, ast.Attribute) and self.is_tensor(node.value):
+            return write_attribute(self, node)
+        return None
+
+    def as_it_stands(self, node: ast.AST) -> str:
+        """Return the text of a node with its parts written, where they stand for what Python does with them."""
+        parts = [(*self.source.span(part), self._part(node, part)) for part in parts_of(node)]
+        return self.source.replaced(*self.source.span(node), parts)
+
+    def _part(self, node: ast.AST, part: ast.AST) -> str:
+        if part is getattr(node, "test", None) and isinstance(part, ast.expr):
+            return write_truth(self, part)
+        loops = getattr(node, "generators", ())
+        is_iterated = part is getattr(node, "iter", None) or any(part is one.iter for one in loops)
+        if (is_iterated or isinstance(node, ast.Starred)) and isinstance(part, ast.expr) and self.is_tensor(part):
+            return self._taken_apart(node, part)
+        if isinstance(part, ast.expr) and part in (getattr(node, "annotation", None), getattr(node, "returns", None)):
+            return "tf.Tensor" if self._names_numpy(part) else self.source.text(*self.source.span(part))
+        return self.write(part)
+
+    def _taken_apart(self, node: ast.AST, part: ast.expr) -> str:
+        targets = [getattr(node, "target", None)]
+        targets += [one.target for one in getattr(node, "generators", ()) if one.iter is part]
+        is_unpacked = any(isinstance(one, ast.Tuple | ast.List) for one in targets)
+        is_of_unknown_length = any(one.kind == "tensor" and one.shape[:1] == (None,) for one in self.seen(part))
+        if isinstance(node, ast.For) and is_of_unknown_length and not is_unpacked:
+            return self.write(part)  # which AutoGraph makes a loop of the graph
+        rows = f"tf.unstack({self.write(part)})"
+        return f"map(tf.unstack, {rows})" if is_unpacked else rows
+
+    def _names_numpy(self, node: ast.expr) -> bool:
+        return any(isinstance(one, ast.Name) and self.value_of(one) is np for one in ast.walk(node))
+
+    # Statements.
+
+    def _statement(self, node: ast.stmt) -> str | None:
+        if self._is_left_out(node):
+            self.not_run.append((self.source.path, node.lineno))
+            return None
+        if isinstance(node, ast.Assign):
+            return assign(self, node)
+        if isinstance(node, ast.AugAssign):
+            return assign_in_place(self, node)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            return write_statement(self, node.value)
+        return None
+
+    def _is_left_out(self, node: ast.stmt) -> bool:
+        """Is it a statement of a traced function that was never run?"""
+        if not isinstance(node, ast.Assign | ast.AugAssign | ast.Return | ast.Expr) or not self._is_traced():
+            return False
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            return False  # a docstring
+        return getattr(node, "value", None) is not None and not any(self.seen(one) for one in ast.walk(node))
+
+    def _is_traced(self) -> bool:
+        return self.unit is not None and any(
+            function is self.unit.node for _, function in self.observed.functions.values()
+        )
+
+    # Calls.
+
+    def _call(self, node: ast.Call) -> str | None:
+        function = node.func
+        if isinstance(function, ast.Attribute) and self.is_tensor(function.value):
+            return self._method(node, function)
+        arguments = [*node.args, *(one.value for one in node.keywords)]
+        if not (self.is_tensor(node) or any(map(self.holds_tensors, arguments))):
+            return None
+        value = self.value_of(function)
+        name = name_of(value)
+        if name in TABLE:
+            return self._of_table(name, node, None)
+        if name in UNPACKING:
+            return self._unpacking(node)
+        if name == "map":
+            return self._mapped(node)
+        if name in PLAIN or isinstance(self._resolved(function), Unit) or value is None:
+            return self._plain(node, name)
+        if name.startswith(("np.", "scipy.")) or str(getattr(value, "__module__", "")).startswith(("numpy", "scipy")):
+            raise self.refusal(node, f"`{name or ast.unparse(function)}` has no counterpart in TensorFlow")
+        return None
+
+    def _plain(self, node: ast.Call, name: str) -> str | None:
+        root = node.func
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if name == "isinstance" or (root is not node.func and self.value_of(root) is np):
+            raise self.refusal(node, f"`{ast.unparse(node.func)}(...)` has no counterpart in TensorFlow")
+        return None
+
+    def _resolved(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.Name) and self.is_global(node):
+            return self.units.resolve(self.source, node.id)
+        return None
+
+    def _of_table(self, name: str, node: ast.Call, first: ast.expr | None) -> str:
+        entry = TABLE[name]
+        return entry.write(given(self, name, node, first, entry.parameters))
+
+    def _unpacking(self, node: ast.Call) -> str | None:
+        if not any(map(self.is_tensor, node.args)):
+            return None
+        texts = [f"tf.unstack({self.write(one)})" if self.is_tensor(one) else self.write(one) for one in node.args]
+        rest = [f"{one.arg}={self.write(one.value)}" for one in node.keywords]
+        return f"{self.write(node.func)}({joined([*texts, *rest])})"
+
+    def _mapped(self, node: ast.Call) -> str | None:
+        """Return `map(function, items)` of a function of NumPy's as a generator expression."""
+        name = name_of(self.value_of(node.args[0]))
+        if not name.startswith("np."):
+            return None
+        if name not in elementwise.FUNCTIONS or len(node.args) != 2:
+            raise self.refusal(node, f"`map({ast.unparse(node.args[0])}, ...)` has no counterpart in TensorFlow")
+        if self.one(node.args[1]).dtype not in ("float32", "float64"):
+            raise self.refusal(node, "`map` over what is not all of one floating dtype", "write a comprehension")
+        items = self.write(node.args[1])
+        return f"({elementwise.FUNCTIONS[name].format('item')} for item in {items})"
+
+    def _method(self, node: ast.Call, function: ast.Attribute) -> str:
+        name = f"np.{function.attr}"
+        if function.attr == "astype":
+            return self._cast(node, function.value)
+        if function.attr in ("item", "numpy"):
+            text = self.atom(function.value)
+            return f"tf.reshape({text}, [])" if self.rank(function.value) else text
+        if name in TABLE and function.attr not in ("tolist", "sort", "fill"):
+            return self._of_table(name, node, function.value)
+        raise self.refusal(node, f"`.{function.attr}()` has no counterpart in TensorFlow")
+
+    def _cast(self, node: ast.Call, array: ast.expr) -> str:
+        wanted = node.args[0] if node.args else next((one.value for one in node.keywords if one.arg == "dtype"), None)
+        if isinstance(wanted, ast.Attribute) and wanted.attr == "dtype" and self.is_tensor(wanted.value):
+            return f"tf.cast({self.write(array)}, {self.atom(wanted.value)}.dtype)"
+        dtype = self.dtype(node)
+        if all(one.kind == "tensor" and one.dtype == dtype for one in self.seen(array)):
+            return self.atom(array)
+        return f"tf.cast({self.write(array)}, tf.{dtype})"

@@ -1,0 +1,169 @@
+"""Writing expressions by what they were seen to be: dtypes, casts, and text in brackets where it needs some."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR, Observed, Seen
+from pyopbench.ports.porting.render import Code
+from pyopbench.ports.porting.units import Units
+from pyopbench.ports.traced import dtypes
+
+ATOMS = (ast.Name, ast.Call, ast.Attribute, ast.Subscript, ast.Constant, ast.Tuple, ast.List)
+
+
+class TypedCode(Code):
+    """Code that knows what its expressions are.
+
+    Attributes:
+        observed: what they were on examples.
+        snippets: names of functions that the written code calls, which are written beside it.
+    """
+
+    def __init__(self, units: Units, observed: Observed) -> None:
+        super().__init__(units)
+        self.observed = observed
+        self.snippets: set[str] = set()
+        self.fixed_shapes = False
+
+    def seen(self, node: ast.AST) -> set[Seen]:
+        """Return what an expression was."""
+        return self.observed.of(self.source, node)
+
+    def is_tensor(self, node: ast.AST | None) -> bool:
+        """Was it a tensor, in any call?"""
+        return node is not None and any(one.kind == TENSOR for one in self.seen(node))
+
+    def holds_tensors(self, node: ast.AST | None) -> bool:
+        """Was it a tensor, or a list or tuple with one in it?"""
+        return node is not None and any(one.kind == TENSOR or one.holds_tensors for one in self.seen(node))
+
+    def one(self, node: ast.expr) -> Seen:
+        """Return what stands for all that an expression was: the tensor, else the array, else the number.
+
+        Raises:
+            CannotPort: it was tensors of several dtypes or ranks.
+        """
+        seen = self.seen(node)
+        for kind in (TENSOR, ARRAY, SEQUENCE, NUMBER_KIND):
+            found = [one for one in seen if one.kind == kind]
+            if kind == SEQUENCE and found and any(one.holds_tensors for one in found):
+                found = [one for one in found if one.holds_tensors]
+            if found:
+                if len({(one.dtype, one.weak) for one in found}) > 1:
+                    names = " and ".join(sorted(one.dtype or str(one.weak) for one in found))
+                    raise self.refusal(node, f"`{ast.unparse(node)}` is of several dtypes: {names}", "convert it first")
+                return found[0]
+        return Seen(OTHER)
+
+    def rank(self, node: ast.expr) -> int:
+        """Return how many axes an expression has.
+
+        Raises:
+            CannotPort: it differs from call to call.
+        """
+        one = self.one(node)
+        ranks = {each.rank for each in self.seen(node) if each.kind == one.kind}
+        if len(ranks) > 1:
+            raise self.refusal(node, f"`{ast.unparse(node)}` has different numbers of axes in different calls")
+        return one.rank
+
+    def dtype(self, node: ast.expr) -> str:
+        """Return the dtype that NumPy gives an expression."""
+        one = self.one(node)
+        return one.dtype or (np.dtype(one.weak).name if one.weak else "float64")
+
+    def atom(self, node: ast.expr) -> str:
+        """Return the text of an expression to which `.name` or `[...]` can be added."""
+        text = self.write(node)
+        return text if isinstance(node, ATOMS) or _is_call(text) else f"({text})"
+
+    def tensor(self, node: ast.expr, dtype: str = "") -> str:
+        """Return the text of an expression as a tensor of a dtype, by default of its own."""
+        dtype = dtype or self.dtype(node)
+        seen = self.seen(node)
+        if any(one.kind == SEQUENCE for one in seen) and self.holds_tensors(node):
+            return self._stacked(node, dtype)
+        if seen and all(one.kind in (TENSOR, ARRAY) and one.dtype == dtype for one in seen):
+            return self.write(node)  # TensorFlow takes arrays of NumPy's too
+        numbers = seen and all(one.kind == NUMBER_KIND for one in seen)
+        return f"tf.{'constant' if numbers else 'cast'}({self.write(node)}, tf.{dtype})"
+
+    def operand(self, node: ast.expr, dtype: str) -> str:
+        """Return the text of an operand beside a tensor of a dtype, to which TensorFlow converts what is none."""
+        seen = self.seen(node)
+        if seen and all(self._fits(one, dtype) for one in seen):
+            return self.write(node)
+        return self.tensor(node, dtype)
+
+    def _fits(self, seen: Seen, dtype: str) -> bool:
+        if seen.kind == NUMBER_KIND:
+            return seen.weak is not bool or dtype == "bool"
+        return seen.kind in (TENSOR, ARRAY) and seen.dtype == dtype
+
+    def _stacked(self, node: ast.expr, dtype: str) -> str:
+        one = self.one(node)
+        if isinstance(node, ast.List | ast.Tuple) and not any(isinstance(item, ast.Starred) for item in node.elts):
+            items = [self.tensor(item, dtype) for item in node.elts]
+            return f"tf.stack([{', '.join(items)}])"
+        if one.dtype == dtype:
+            return f"tf.stack({self.write(node)})"
+        if one.dtype:
+            return f"tf.cast(tf.stack({self.write(node)}), tf.{dtype})"
+        return f"tf.stack([tf.cast(item, tf.{dtype}) for item in {self.write(node)}])"
+
+    def items(self, node: ast.expr, dtype: str) -> str:
+        """Return the text of a list of tensors of one dtype."""
+        if isinstance(node, ast.List | ast.Tuple) and not any(isinstance(item, ast.Starred) for item in node.elts):
+            return f"[{', '.join(self.tensor(item, dtype) for item in node.elts)}]"
+        if self.one(node).dtype == dtype:
+            return self.write(node)
+        return f"[tf.cast(item, tf.{dtype}) for item in {self.write(node)}]"
+
+    def loop(self, ufunc: Any, nodes: Sequence[ast.expr]) -> tuple[list[str], str]:
+        """Return the dtypes that a ufunc computes with and the one that it returns."""
+        given, returned = dtypes.loop(ufunc, [self._example(node) for node in nodes])
+        return [one.name for one in given], returned[0].name
+
+    def loop_dtype(self, *nodes: ast.expr) -> str:
+        """Return the dtype to which expressions are promoted together."""
+        return str(dtypes.common([self._example(node) for node in nodes]).name)
+
+    def _example(self, node: ast.expr) -> Any:
+        one = self.one(node)
+        if one.kind == OTHER:
+            raise self.refusal(node, f"`{ast.unparse(node)}` is no array and no number")
+        dtype = one.dtype or (np.dtype(one.weak).name if one.kind == SEQUENCE and one.weak else one.dtype)
+        weak = None if one.kind == SEQUENCE else one.weak
+        return dtypes.example(weak, np.dtype(dtype or "bool"), one.rank)
+
+    def base(self, node: ast.expr) -> str:
+        """Return the text of what `[...]` is added to; an array that becomes a tensor later is made one."""
+        text = self.atom(node)
+        return (
+            text if {one.kind for one in self.seen(node)} == {TENSOR} else f"tf.convert_to_tensor({self.write(node)})"
+        )
+
+    def use(self, snippet: str) -> str:
+        """Return the name of a function that is written beside the code, and have it written."""
+        self.snippets.add(snippet)
+        return snippet
+
+
+def _is_call(text: str) -> bool:
+    """Is it a call and nothing beside it?"""
+    if not text.endswith(")") or not text.startswith("tf."):
+        return False
+    try:
+        return isinstance(ast.parse(text, mode="eval").body, ast.Call)
+    except SyntaxError:
+        return False
+
+
+def joined(texts: Iterable[str]) -> str:
+    """Return texts as the arguments of a call."""
+    return ", ".join(one for one in texts if one)

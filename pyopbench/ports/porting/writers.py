@@ -1,0 +1,275 @@
+"""From a body to the text of a port, for each variant that is written."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+
+from pyopbench.model.op import Op
+from pyopbench.model.portable import SKELETON
+from pyopbench.ports.arrays import as_given, as_tuple
+from pyopbench.ports.for_numba import source as numba_source
+from pyopbench.ports.keras_ops.available import why_no_keras_ops
+from pyopbench.ports.porting import numba_code, numba_loop, skeleton
+from pyopbench.ports.porting.batches import LEADING
+from pyopbench.ports.porting.documented import documented
+from pyopbench.ports.porting.facts import Facts, docstring, examples_of
+from pyopbench.ports.porting.keras_code import KerasCode
+from pyopbench.ports.porting.module_text import module_text
+from pyopbench.ports.porting.observe import definition_of, multiplies_integers, observe
+from pyopbench.ports.porting.refusal import CannotPort
+from pyopbench.ports.porting.render import with_head
+from pyopbench.ports.porting.snippets import source_of
+from pyopbench.ports.porting.source import Source
+from pyopbench.ports.porting.tensor_code import TensorCode
+from pyopbench.ports.porting.tnp_code import TnpCode
+from pyopbench.ports.porting.units import Unit, Units
+from pyopbench.ports.rebinding import written
+
+WIDE = {"float64", "int64", "bool", "complex128"}
+"""Dtypes in which Numba computes with numbers of Python's as NumPy does."""
+
+NARROW = re.compile(r"float16|float32|int8|int16|int32|complex64|half|single|intc|short|[\"'][<>=|]?[fiuc][1248][\"']")
+"""What names another dtype in a source."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """The text of a module, that of its C++ if it has some, and what holds for it."""
+
+    text: str
+    has_gradient: bool = True
+    not_run: tuple[tuple[str, int], ...] = ()
+    notes: tuple[str, ...] = ()
+    kernel: str = ""
+
+
+class CheckCompiled(Protocol):
+    """What checks a body before a port to Numba is written."""
+
+    def __call__(self, op: Op, example: Sequence[Any], *, parallel: bool = False) -> None:
+        """Compile the body and call it on an example; raise `CannotPort`, with the user's line, if that fails."""
+
+
+@dataclass(frozen=True)
+class Body:
+    """What is ported.
+
+    Attributes:
+        source: the file of the body.
+        definition: of the body in it.
+        facts: what the port takes and returns.
+        keywords: names of the last inputs, where the body takes them by name.
+        module: the name of the module that is written.
+        check_compiled: raises `CannotPort` where Numba cannot compile the body.
+    """
+
+    source: Source
+    definition: Any
+    facts: Facts
+    keywords: tuple[str, ...]
+    module: str
+    check_compiled: CheckCompiled
+
+    @property
+    def doc(self) -> str:
+        """The user's docstring; empty if there is none."""
+        return ast.get_docstring(self.definition) or ""
+
+
+Examples = Sequence[tuple[Any, ...]]
+Writer = Callable[[Op, Body, Examples], Made]
+
+
+def _traced(op: Op, body: Body, examples: Examples, *, is_compiled: bool = False) -> Made:
+    units, facts, name = Units(), body.facts, body.definition.name
+    units.add(body.source, name)
+    observed = observe(op.numpy, examples)
+    code = TensorCode(units, observed)
+    statements = {unit.name: code.write_unit(unit) for unit in units.in_order()}
+    notes = ["fixed shapes"] if code.fixed_shapes else []
+    says = ["Shapes have to be known where it is traced, as they are in a `tf.function`."] if notes else []
+    if multiplies_integers(observed):
+        notes.append("64 bits")
+        says.append("Its integers have 64 bits, of which a product may need more; Python's have as many as they need.")
+    with_xla = ", compiled by XLA" if is_compiled else ""
+    how = f"TensorFlow port of `{facts.function}` in {facts.file}{with_xla}; the gradient is TensorFlow's own."
+    statements[name] = documented(statements[name], docstring(body.doc, facts, how, says))
+    if is_compiled:
+        statements[name] = _compiled(statements[name], name)
+    texts = _with_snippets(units, statements, sorted(code.snippets))
+    text = module_text(f"`{facts.function}` of {facts.file} as TensorFlow ops.", texts, units)
+    return Made(text, not_run=tuple(sorted(set(code.not_run))), notes=tuple(notes))
+
+
+def _with_snippets(
+    units: Units,
+    statements: dict[str, str],
+    snippets: list[str],
+    sources: Callable[[list[str]], list[str]] = source_of,
+) -> list[str]:
+    """Return constants, then the functions that are not the user's, of which there are sources, then theirs."""
+    taken = [name for name in snippets if any(name in _bound_in(unit.node) for unit in units.in_order())]
+    if taken:
+        raise CannotPort(f"`{taken[0]}` is the name of a function that the port needs", fix="give yours another name")
+    constants = [statements[unit.name] for unit in units.in_order() if not _is_function(unit)]
+    functions = [statements[unit.name] for unit in units.in_order() if _is_function(unit)]
+    return [*_together(constants), *sources(snippets), *functions]
+
+
+def _bound_in(node: ast.AST) -> set[str]:
+    """Return all names that the user's statement binds, its own and those of its functions."""
+    names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)}
+    return names | {one.name for one in ast.walk(node) if isinstance(one, ast.FunctionDef)}
+
+
+def _together(constants: list[str]) -> list[str]:
+    return ["\n".join(one.strip("\n") for one in constants)] if constants else []
+
+
+def _is_function(unit: Unit) -> bool:
+    return isinstance(unit.node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+
+
+def _tnp(op: Op, body: Body, examples: Examples, *, is_compiled: bool = False) -> Made:
+    units, facts, name = Units(), body.facts, body.definition.name
+    units.add(body.source, name)
+    code = TnpCode(units)
+    statements = {unit.name: code.write_unit(unit) for unit in units.in_order()}
+    with_xla = ", compiled by XLA" if is_compiled else ""
+    to = f"`tf.experimental.numpy`{with_xla}; the gradient is TensorFlow's own."
+    how = f"Port of `{facts.function}` in {facts.file} to {to}"
+    statements[name] = documented(statements[name], docstring(body.doc, facts, how, []))
+    if is_compiled:
+        statements[name] = _compiled(statements[name], name)
+    texts = _with_snippets(units, statements, [])
+    return Made(module_text(f"`{facts.function}` of {facts.file} in `tf.experimental.numpy`.", texts, units))
+
+
+def _compiled(text: str, name: str) -> str:
+    """Return a function's definition under the decorator that has XLA compile it."""
+    return with_head(text, name, f"@tf.function(jit_compile=True)\ndef {name}(")
+
+
+@dataclass(frozen=True)
+class _Callback:
+    """How a body becomes a callback: in words, what calls it on arrays, and what compiles it, if something does."""
+
+    how: str
+    adapters: list[str]
+    decorator: str = ""
+    is_of_batch: bool = False
+
+
+def _njit(op: Op, body: Body, examples: Examples, *, parallel: bool = False) -> Made:
+    body.check_compiled(op, examples[0], parallel=parallel)
+    facts = body.facts
+    how = f"`{facts.function}` of {facts.file}, compiled by Numba, behind `tf.numpy_function`."
+    decorator = "@numba.njit(parallel=True)" if parallel else "@numba.njit"
+    return _callback(op, body, _Callback(how, [numba_code.adapter(facts)], decorator))
+
+
+def _numpy_whole(op: Op, body: Body, examples: Examples) -> Made:
+    facts = body.facts
+    how = f"`{facts.function}` of {facts.file}, called once with a batch, behind `tf.numpy_function`."
+    return _callback(op, body, _Callback(how, [numba_code.adapter(facts)], is_of_batch=True))
+
+
+def _njit_loop(op: Op, body: Body, examples: Examples) -> Made:
+    one = examples_of(op, 1, 1)[0]
+    body.check_compiled(op, one)
+    facts = body.facts
+    returned = op.numpy(*as_given(one))
+    loop = numba_loop.texts(facts, is_tuple=isinstance(returned, tuple))
+    how = f"`{facts.function}` of {facts.file} and the loop over a batch, compiled by Numba."
+    return _callback(op, body, _Callback(how, loop, numba_loop.DECORATOR, is_of_batch=True))
+
+
+def _callback(op: Op, body: Body, callback: _Callback) -> Made:
+    """Return the body and what it needs, what calls it, and the function of tensors around that."""
+    units, facts, name = Units(), body.facts, body.definition.name
+    units.add(body.source, name)
+    compiled = {unit.name for unit in units.in_order() if _is_function(unit)}
+    gradient, picked, adapters = "", None, list(callback.adapters)
+    if op.numpy_gradient is not None:
+        home, of_gradient = definition_of(written(op.numpy_gradient))
+        gradient = units.add(home, of_gradient.name).name
+        picked = _picked(op, facts)
+    is_wide = {dtype for dtype, _, _ in facts.inputs} <= WIDE and not any(
+        NARROW.search(unit.source.text(*unit.source.span(unit.node))) for unit in units.in_order()
+    )
+    code = numba_code.CallbackCode(units, name, compiled, callback.decorator, is_wide=is_wide)
+    statements = {unit.name: code.write_unit(unit) for unit in units.in_order()}
+    if gradient and callback.is_of_batch:
+        adapters.append(numba_loop.gradient(gradient, is_array=picked is None))
+        gradient, picked = numba_loop.gradient_name(gradient), picked or [0]
+    notes = [f"{LEADING}."] if callback.is_of_batch else []
+    notes += [] if gradient or not facts.differentiable else ["It has no gradient, as the callback had none."]
+    doc = docstring(body.doc, facts, callback.how, notes)
+    helpers = numba_source.needed(code.helpers) if code.helpers else []
+    texts = [*_with_snippets(units, statements, helpers, numba_source.source_of), *adapters]
+    texts.append(numba_code.wrapper(facts, doc, gradient, picked))
+    return Made(module_text(callback.how, texts, units), has_gradient=bool(gradient), notes=("callback",))
+
+
+def _picked(op: Op, facts: Facts) -> list[int] | None:
+    """Return which results of the user's gradient are those by the differentiable inputs; None if it is an array."""
+    example = examples_of(op, 1, 1)[0]
+    outputs = [np.asarray(one) for one in as_tuple(op.numpy(*as_given(example)))]
+    incoming = [np.ones_like(outputs[place]) for place in facts.floating]
+    assert op.numpy_gradient is not None
+    found = written(op.numpy_gradient)(example, outputs, incoming)
+    if not isinstance(found, (list, tuple)):
+        return None
+    return list(facts.differentiable) if len(found) == len(example) else list(range(len(found)))
+
+
+def _keras_ops(op: Op, body: Body, examples: Examples) -> Made:
+    why = why_no_keras_ops()
+    if why:
+        raise CannotPort(why)
+    units, facts, name = Units(), body.facts, body.definition.name
+    units.add(body.source, name)
+    code = KerasCode(units, observe(op.numpy, examples))
+    statements = {unit.name: code.write_unit(unit) for unit in units.in_order()}
+    taken = [unit.name for unit in units.in_order() if "ops" in _bound_in(unit.node)]
+    if taken:
+        raise CannotPort("`ops` is a name that the port needs", fix="give yours another name")
+    how = f"Port of `{facts.function}` in {facts.file} to `keras.ops`, which Keras has for JAX and PyTorch too."
+    says = ["Shapes have to be known, as they are in a `tf.function`."] if code.fixed_shapes else []
+    if "float64" in {dtype for dtype, _ in facts.outputs} | {dtype for _, dtype, _ in facts.inputs}:
+        says.append("On JAX float64 has to be switched on: JAX_ENABLE_X64=1.")
+    statements[name] = documented(statements[name], docstring(body.doc, facts, how, says))
+    text = module_text(
+        f"`{facts.function}` of {facts.file} on `keras.ops`.", _with_snippets(units, statements, []), units
+    )
+    return Made(text, notes=("every backend", *(["fixed shapes"] if code.fixed_shapes else [])))
+
+
+def _custom_op(op: Op, body: Body, examples: Examples) -> Made:
+    if op.kernel is not None:
+        raise CannotPort(f"its C++ is written already: {op.kernel.name}", fix="`pyopbench build` compiles it")
+    texts = skeleton.texts(body.facts, body.source.text(*body.source.span(body.definition)), body.doc, body.module)
+    return Made(texts.port, notes=("skeleton",), kernel=texts.kernel)
+
+
+WRITERS: dict[str, Writer] = {
+    "traced": _traced,
+    "traced_xla": partial(_traced, is_compiled=True),
+    "keras_ops": _keras_ops,
+    "tnp": _tnp,
+    "tnp_autograph": _tnp,
+    "tnp_xla": partial(_tnp, is_compiled=True),
+    "njit": _njit,
+    "njit_parallel": partial(_njit, parallel=True),
+    "numpy_whole": _numpy_whole,
+    "njit_loop": _njit_loop,
+    SKELETON: _custom_op,
+}
+"""What writes a variant, by its name."""

@@ -1,0 +1,242 @@
+"""Copies of a Python function in which what it finds by name is something else: its NumPy, or its helpers."""
+
+from __future__ import annotations
+
+import dis
+import inspect
+import os
+import sysconfig
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import tensorflow.experimental.numpy as tnp
+
+from pyopbench.model.op import Body
+from pyopbench.ports.for_numba.rewrite import rewritten
+
+BODY = "pyopbench_body"
+"""The attribute of what stands around a user's body under which that is found."""
+
+ARRANGE = "pyopbench_arrange"
+"""The attribute of what stands around a user's body, of what gives a port of that body its arguments by name."""
+
+
+def rebind(function: Body) -> Body:
+    """Return a copy of a Python function in which everything that is NumPy's is `tf.experimental.numpy`'s.
+
+    Functions of the user's that it calls, of whatever module, or that a decorator has wrapped, are rebound too, so that
+    a helper does not fall back to NumPy.
+
+    Raises:
+        AttributeError: `tf.experimental.numpy` has not got something that is imported from NumPy by name.
+    """
+    return arrange(function, rebind_names(written(function), _as_tensorflow))
+
+
+def rebind_names(function: Any, replace: Callable[[Any], Any]) -> Any:
+    """Return a copy of a Python function, and of the user's functions that it calls, in which names mean other things.
+
+    Args:
+        function: the one that the user wrote.
+        replace: what each value that they find by name is replaced by; functions and modules of the user's it is not
+            asked about.
+    """
+    return _Rebinding(replace, lambda copy: copy).of(function)
+
+
+def rebind_helpers(function: Body, finish: Callable[[Any], Any]) -> Body:
+    """Return `finish` of a copy of a Python function whose helpers, the user's of any module, are treated likewise.
+
+    What Numba does not take is written otherwise (`for_numba`). Lists among the constants that they read become tuples,
+    which a compiler can take for constants, and parameters that are given by name alone are given by position too,
+    because Numba finds no default of those.
+    """
+    copy: Body = _Rebinding(_as_constant, lambda copy: finish(_by_position(rewritten(copy)))).of(written(function))
+    return arrange(function, copy)
+
+
+def _by_position(function: Any) -> Any:
+    """Return a function whose keyword-only parameters are positional; itself where Python has no way to write that."""
+    code, kept = function.__code__, function.__kwdefaults__ or {}
+    begin, count = code.co_argcount, code.co_kwonlyargcount
+    names = code.co_varnames[begin : begin + count]
+    with_default = [name in kept for name in names]
+    if not count or code.co_flags & inspect.CO_VARARGS or with_default != sorted(with_default):
+        return function
+    if function.__defaults__ and not all(with_default):
+        return function
+    defaults = (*(function.__defaults__ or ()), *(kept[name] for name in names if name in kept))
+    positional = code.replace(co_argcount=begin + count, co_kwonlyargcount=0)
+    copy = types.FunctionType(positional, function.__globals__, function.__name__, defaults, function.__closure__)
+    copy.__module__ = function.__module__
+    return copy
+
+
+def copy_functions(function: Body, finish: Callable[[Any], Any]) -> Any:
+    """Return `finish` of a copy of a Python function that finds `finish` of copies of its helpers, of any module."""
+    return _Rebinding(lambda value: value, finish).of(written(function))
+
+
+def arrange(function: Body, port: Body) -> Body:
+    """Return a port of what a body stands around, called as the body is: by position."""
+    while hasattr(function, BODY):
+        port = getattr(function, ARRANGE, lambda same: same)(port)
+        function = getattr(function, BODY)
+    return port
+
+
+def written(function: Body) -> Any:
+    """Return the function that the user wrote, without what stands around it."""
+    while hasattr(function, BODY):
+        function = getattr(function, BODY)
+    return function
+
+
+class _Rebinding:
+    """One pass over a function and its helpers; each is copied once, also where they call one another."""
+
+    def __init__(self, replace: Callable[[Any], Any], finish: Callable[[Any], Any]) -> None:
+        self.replace = replace
+        self.finish = finish
+        self.done: dict[Any, Any] = {}
+
+    def of(self, function: Any) -> Any:
+        scope: dict[str, Any] = dict(function.__globals__)
+        cells = tuple(types.CellType() for _ in function.__closure__ or ()) or None
+        copy = types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells)
+        copy.__kwdefaults__ = function.__kwdefaults__
+        copy.__module__ = function.__module__
+        for cell, captured in zip(cells or (), function.__closure__ or (), strict=True):
+            if type(_content(captured)) in NUMBERS:  # which is looked at while the copy is finished
+                cell.cell_contents = captured.cell_contents
+        self.done[function] = finished = self.finish(copy)
+        for name in sorted(set(_globals_read(function.__code__)) & scope.keys()):
+            scope[name] = self._value(scope[name], function)
+        for cell, captured in zip(cells or (), function.__closure__ or (), strict=True):
+            cell.cell_contents = self._value(captured.cell_contents, function)
+        return finished
+
+    def _value(self, value: Any, function: Any) -> Any:
+        if isinstance(value, types.FunctionType) and is_of_user(value, function):
+            return self.done[value] if value in self.done else self.of(value)
+        if isinstance(value, types.ModuleType) and is_module_of_user(value):
+            return self._module(value, function)
+        return self.replace(value)
+
+    def _module(self, module: types.ModuleType, function: Any) -> Any:
+        """Return a copy of a module of the user's with copies of its functions: `utils.iou(a, b)` calls one."""
+        if module not in self.done:
+            self.done[module] = copy = types.ModuleType(module.__name__)
+            own = {name: value for name, value in vars(module).items() if not name.startswith("__")}
+            vars(copy).update({name: self._value(value, function) for name, value in own.items()})
+        return self.done[module]
+
+
+LIBRARIES = tuple(
+    f"{path}{os.sep}"
+    for path in {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    if path
+)
+"""Where what is no user's lies: Python's own modules, and what is installed."""
+
+
+def is_of_user(value: Any, function: Any) -> bool:
+    """Is a function written by the user: outside of what is installed, or in the package of their own function?"""
+    same = str(value.__module__).split(".")[0] == str(function.__module__).split(".")[0]
+    return same or _is_file_of_user(value.__code__.co_filename)
+
+
+def is_module_of_user(module: types.ModuleType) -> bool:
+    """Is a module outside of what is installed?"""
+    file = getattr(module, "__file__", None)
+    return file is not None and file.endswith(".py") and _is_file_of_user(file)
+
+
+def _is_file_of_user(file: str) -> bool:
+    return os.path.isfile(file) and not file.startswith(
+        (*LIBRARIES, os.path.dirname(os.path.dirname(__file__)) + os.sep)
+    )
+
+
+def files_reached(function: Any) -> set[str]:
+    """Return the files of a function and of all that it calls of the user's."""
+    return {code.co_filename for code in codes_reached(function)}
+
+
+def codes_reached(function: Any) -> list[types.CodeType]:
+    """Return the code of a function and of all that it calls of the user's, its own first."""
+    function = written(function)
+    if not isinstance(function, types.FunctionType):
+        return []
+    codes: list[types.CodeType] = []
+
+    def finish(copy: Any) -> Any:
+        codes.append(copy.__code__)
+        return copy
+
+    copy_functions(function, finish)
+    return codes
+
+
+NUMBERS = (int, float, complex)
+"""Python's types of numbers."""
+
+
+def _content(cell: types.CellType) -> Any:
+    """Return what is in a cell; None where nothing is bound yet."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
+
+def _as_constant(value: Any) -> Any:
+    if isinstance(value, np.vectorize) and isinstance(value.pyfunc, types.FunctionType):
+        import numba
+
+        return numba.vectorize(value.pyfunc)
+    return tuple(map(_as_constant, value)) if isinstance(value, list) else value
+
+
+def refuse_vectorize(value: Any) -> None:
+    """Refuse an object of `np.vectorize`, whose module is said to be NumPy's, though the function is the user's.
+
+    Raises:
+        TypeError: it is one; with what to write in its place.
+    """
+    if isinstance(value, np.vectorize):
+        name = getattr(value.pyfunc, "__name__", "a function")
+        raise TypeError(f"np.vectorize({name}) calls Python for each element; write {name} with operations on arrays")
+
+
+def _as_tensorflow(value: Any) -> Any:
+    refuse_vectorize(value)
+    if not is_of_numpy(value):
+        return value
+    return tnp if value is np else getattr(tnp, value.__name__)
+
+
+def _globals_read(code: types.CodeType) -> Iterator[str]:
+    """Yield the globals that a function reads; those of a function or comprehension inside are in a code of its own."""
+    # Not co_names, which are attributes as well: np.linalg is no use of a global linalg.
+    yield from (step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL")
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _globals_read(constant)
+
+
+def is_of_numpy(value: Any) -> bool:
+    """Is it a module, a function or a type of NumPy's?"""
+    if isinstance(value, np.ufunc):  # which say their module only in newer NumPy
+        return True
+    home = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
+    return hasattr(value, "__name__") and str(home).split(".")[0] == "numpy"
+
+
+def why_not_rebound(function: Body) -> str | None:
+    """Return why there is nothing to rebind, None if there is."""
+    if isinstance(written(function), types.FunctionType):
+        return None
+    return "the body is not written in Python, so its NumPy cannot be replaced"

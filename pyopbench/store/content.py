@@ -1,0 +1,375 @@
+"""The content of `run.json` as types: what was planned, on what, with which settings. Prose: results/README.md.
+
+msgspec makes these of the JSON, and everything that plans, measures, judges or shows a run uses them as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, TypeAlias
+
+from msgspec import Meta, Struct, field, structs
+
+from pyopbench.model import side
+from pyopbench.model.case import CHANGES, Case, Failure, Until
+from pyopbench.model.errors import BadInput
+from pyopbench.store.certificate import Certificate, Environment, check_certificate
+from pyopbench.store.strict_json import convert, corrupt
+
+LARGEST_WHOLE = 2**53
+"""Of every number that is counted: whole numbers up to here are floats, and no clock and no loop comes near it."""
+
+Positive: TypeAlias = Annotated[float, Meta(gt=0)]
+NotNegative: TypeAlias = Annotated[int, Meta(ge=0, le=LARGEST_WHOLE)]
+AtLeastOne: TypeAlias = Annotated[int, Meta(ge=1, le=LARGEST_WHOLE)]
+Share: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
+PlanHash: TypeAlias = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+CommitHash: TypeAlias = Annotated[str, Meta(pattern="^([0-9a-f]{40}|[0-9a-f]{64})$")]
+
+
+class Settings(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How results were measured, as far as a judgement asks; other tools say no more than this.
+
+    Attributes:
+        baseline: the callback that is in use today.
+        launches: worker processes at the most for each case.
+        rounds: timed blocks of each case in a launch at the most; None for other tools.
+        first_rounds: such blocks before the first interim analysis; None for other tools, which hold none.
+        until: what ends a run early; None for other tools.
+        budget_seconds: for all of the measuring; None for no limit.
+        quick: were the quick settings asked for?
+        pairs: variant -> what it is paired with in place of the baseline.
+    """
+
+    baseline: str
+    launches: AtLeastOne
+    rounds: AtLeastOne | None = None
+    first_rounds: AtLeastOne | None = None
+    until: Until | None = None
+    budget_seconds: Annotated[float, Meta(ge=0)] | None = None
+    quick: bool = False
+    pairs: dict[str, str] = {}
+
+
+class RunSettings(Settings, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """How a run of pyopbench is measured; `engine.settings.Settings` says what each means."""
+
+    rounds: AtLeastOne
+    first_rounds: AtLeastOne
+    until: Until
+    budget_seconds: Annotated[float, Meta(ge=0)] | None
+    quick: bool
+    seed: NotNegative
+    block_seconds: Positive
+    group_seconds: Positive
+    case_timeout_seconds: Positive
+    memory_limit_bytes: AtLeastOne | None
+    linearity: bool
+    further: bool
+    tf: str | None = None
+    packages: list[str] = field(default_factory=list, name="with")
+    python: str | None = None
+
+    @property
+    def environment(self) -> side.Environment:
+        """What the workers were asked to import and to be run by."""
+        return side.Environment(self.tf, tuple(self.packages), self.python)
+
+
+class OpFacts(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What is known of an op.
+
+    Attributes:
+        summary, source: for people.
+        sizes, quick_sizes: that it is measured at.
+        size_unit: what a size counts.
+        dtypes, outputs: of its arrays.
+        differentiable: has it a gradient?
+        bytes_moved: dtype -> size -> bytes that a call reads and writes at least.
+        flops: size -> operations of a call.
+        own: is it of the user's own?
+        tried: bodies of an op of the user's own that ports were derived from, or tried to be.
+    """
+
+    summary: str
+    source: str
+    sizes: list[int]
+    quick_sizes: list[int]
+    size_unit: str
+    dtypes: list[str]
+    outputs: list[str]
+    differentiable: bool
+    bytes_moved: dict[str, dict[int, int]]
+    flops: dict[int, int]
+    own: bool = False
+    tried: list[str] = []
+
+
+class VariantFacts(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What is known of a variant, or of a part that is measured beside callbacks.
+
+    Attributes:
+        summary: for people.
+        body: that it runs.
+        kind: `callback`, `port` or `part`; "" where nothing is known.
+        effort: rank of the work to get there; infinite where nothing is known.
+        gradients: mechanisms that it can have, the usual one first.
+        modes: that it runs in.
+        role: what it is measured for.
+        automatic: is it derived from another body, so that it may fail?
+        also_on: placements beside the CPU.
+    """
+
+    summary: str
+    body: str
+    kind: str
+    effort: int | float
+    gradients: list[str]
+    modes: list[str]
+    role: str = "candidate"
+    automatic: bool = False
+    also_on: list[str] = []
+
+
+class GradientFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is known of a mechanism of gradients."""
+
+    summary: str
+    source: str
+    works_in: list[str]
+
+
+UNKNOWN_OP = OpFacts(
+    summary="",
+    source="",
+    sizes=[],
+    quick_sizes=[],
+    size_unit="elements",
+    dtypes=[],
+    outputs=[],
+    differentiable=False,
+    bytes_moved={},
+    flops={},
+)
+UNKNOWN_VARIANT = VariantFacts(summary="", body="", kind="", effort=math.inf, gradients=[], modes=[])
+
+
+class Catalogue(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What the ops, variants and gradients of a run are, by name; `parts` and `floor` explain callbacks."""
+
+    ops: dict[str, OpFacts]
+    variants: dict[str, VariantFacts]
+    gradients: dict[str, GradientFacts]
+    parts: dict[str, VariantFacts] = {}
+    floor: dict[str, OpFacts] = {}
+
+    def op(self, name: str) -> OpFacts:
+        """Return what is known of an op, which may be nothing."""
+        return self.ops.get(name, UNKNOWN_OP)
+
+    def variant(self, name: str) -> VariantFacts:
+        """Return what is known of a variant, which may be nothing."""
+        return self.variants.get(name, UNKNOWN_VARIANT)
+
+    def parts_of_role(self, role: str) -> list[str]:
+        """Return the names of the parts that are measured for this."""
+        return [name for name, part in self.parts.items() if part.role == role]
+
+
+def join_catalogues(catalogues: Sequence[Catalogue]) -> Catalogue:
+    """Return one catalogue with everything in these; what several name is as the last says."""
+    return Catalogue(
+        **{
+            part: {name: facts for one in catalogues for name, facts in getattr(one, part).items()}
+            for part in Catalogue.__struct_fields__
+        }
+    )
+
+
+class OwnOp(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where an op of the user's own comes from: the words that name it on a command line, and a hash of its files."""
+
+    words: list[str]
+    fingerprint: str
+
+
+class RunRevision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The revision of the user's repository that a run is of."""
+
+    asked: str
+    commit: CommitHash
+    date: str
+    subject: str
+    dirty: bool
+
+
+# Shards: parts of one plan that several machines measure.
+
+
+def unit_of(case: Case) -> str:
+    """Return the unit that a case belongs to, for example `sinh/node/float32/cpu`.
+
+    It is an op in one mode, dtype and placement, with all its sizes, variants and directions: whatever is paired, or
+    weighed against something else in a decision, is of one unit.
+    """
+    return "/".join((case.op, case.mode, case.dtype, case.placement))
+
+
+class Division(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a plan is divided; with replicates, as many shards measure each part, each on a machine of its own.
+
+    Attributes:
+        of: how many shards there are.
+        replicates: how many of them measure each part.
+        plan: hash of the whole plan, the same in every shard of it.
+        parts: units of each part.
+    """
+
+    of: AtLeastOne
+    replicates: AtLeastOne
+    plan: PlanHash
+    parts: list[list[str]]
+
+    def part_of(self, index: int) -> list[str]:
+        """Return the units of a shard, by its number from 1."""
+        return self.parts[(index - 1) % len(self.parts)]
+
+    def units_without(self, indices: Sequence[int]) -> list[str]:
+        """Return the units that none of the shards with these numbers measures, in order."""
+        measured = {unit for index in indices for unit in self.part_of(index)}
+        return sorted({unit for part in self.parts for unit in part} - measured)
+
+    def check(self, place: str) -> None:
+        """Check what no type can say.
+
+        Raises:
+            BadInput: the numbers do not fit each other; names `place`.
+        """
+        if self.of != self.replicates * len(self.parts):
+            raise corrupt(place, f"{self.of} shards are not {self.replicates} for each of {len(self.parts)} units")
+
+
+class Shard(Division, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The part of a plan that a run measures: its number, from 1, and the machine that it was begun on."""
+
+    index: AtLeastOne
+    host: str
+
+    @property
+    def units(self) -> list[str]:
+        """What it measures."""
+        return self.part_of(self.index)
+
+    def check(self, place: str) -> None:
+        """Check what no type can say, as `Division.check`."""
+        super().check(place)
+        if self.index > self.of:
+            raise corrupt(place, f"shard {self.index} of {self.of}")
+
+
+class MergedShard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A shard that a run was merged from.
+
+    Attributes:
+        index: its number, from 1.
+        run: name of its run.
+        created: when that was begun, ISO 8601.
+        host: name of the machine that it was begun on.
+        launches: number of its first launch here, and of the first that is of another shard.
+    """
+
+    index: AtLeastOne
+    run: str
+    created: str
+    host: str
+    launches: tuple[NotNegative, NotNegative]
+
+
+class Merged(Division, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a run was merged from.
+
+    Attributes:
+        shards: those that are in it, in the order of their numbers.
+        missing: numbers of those that are not.
+        hosts: environment of each machine, by name.
+    """
+
+    shards: list[MergedShard]
+    missing: list[AtLeastOne]
+    hosts: dict[str, dict[str, Any]]
+
+
+# The whole.
+
+
+class RunContent(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The content of `run.json`: what was planned, on what, with which settings.
+
+    Attributes:
+        run: its name.
+        created: date and time, ISO 8601.
+        command: the command line that made it.
+        settings, environment, catalogue: of the run.
+        cases: ids of what is to be measured.
+        skips: what cannot be measured, and why.
+        own: ops of the user's own, by name.
+        certificate: what was known about the machine when the run began; None where it had none.
+        revision: that it is of; None for the working tree.
+        shard: the part of a plan that it measures; None for all of it.
+        merged: what it was merged from; None where it was measured as it is.
+    """
+
+    run: str
+    created: str
+    command: list[str]
+    settings: RunSettings
+    environment: dict[str, Any]
+    catalogue: Catalogue
+    cases: list[str]
+    skips: list[Failure]
+    own: dict[str, OwnOp] = {}
+    certificate: Certificate | None = None
+    revision: RunRevision | None = None
+    shard: Shard | None = None
+    merged: Merged | None = None
+
+    def with_changes(self, **changes: Any) -> RunContent:
+        """Return it with other values of some fields."""
+        return structs.replace(self, **changes)
+
+    def check(self, place: str) -> None:
+        """Check what no type can say.
+
+        Raises:
+            BadInput: a case id is none, or numbers do not fit each other; names `place`.
+        """
+        for key in self.cases:
+            require_case(key, place)
+        check_failures(self.skips, place)
+        for division in (self.shard, self.merged):
+            if division is not None:
+                division.check(place)
+        convert(self.environment, Environment, f"{place}: environment")
+        for name, environment in (self.merged.hosts if self.merged else {}).items():
+            convert(environment, Environment, f"{place}: merged.hosts.{name}")
+        if self.certificate is not None:
+            check_certificate(self.certificate, f"{place}: certificate")
+
+
+def require_case(key: str, place: str) -> Case:
+    """Return the case of an id; an error names `place` if it is none."""
+    try:
+        return Case.from_id(key)
+    except BadInput as error:
+        raise corrupt(place, f"{key!r} is not the id of a case") from error
+
+
+def check_failures(failures: Iterable[Failure], place: str) -> None:
+    """Check ids and changes; an error names `place`."""
+    for failure in failures:
+        require_case(failure.case, place)
+        if failure.change and failure.change.kind not in CHANGES:
+            raise corrupt(place, f"change is of the kind {failure.change.kind!r}, not one of {', '.join(CHANGES)}")
+        if failure.change and failure.change.line < 1:
+            raise corrupt(place, f"change is of line {failure.change.line}")

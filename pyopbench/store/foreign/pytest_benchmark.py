@@ -1,0 +1,187 @@
+"""Results of pytest-benchmark: one JSON file for each session, which is one run.
+
+The format is that of pytest-benchmark 3 to 5: a list of benchmarks with statistics in seconds, and with the samples
+themselves under `data` where the file was written by `--benchmark-json` or with `--benchmark-save-data`. A benchmark of
+pyopbench's own suite says in its `extra_info` which case it is, and on what it ran.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from msgspec import UNSET, Struct, UnsetType
+
+from pyopbench.model import formatting
+from pyopbench.model.case import Case
+from pyopbench.model.errors import BadInput
+from pyopbench.store.foreign import common
+from pyopbench.store.foreign.common import Timed, TimedRun, damaged
+from pyopbench.store.limitations import Limitation, NotInterleaved, OnlyOneLaunch, samples_not_kept
+from pyopbench.store.run import Run
+from pyopbench.store.strict_json import problem
+
+TOOL: Final = "pytest-benchmark"
+
+SAME = ("cpu", "cores", "tensorflow", "numpy", "python")
+"""What has to be equal for all benchmarks of a session: it is one process."""
+
+
+class Document(Struct):
+    """What is read of a file."""
+
+    machine_info: dict[str, Any]
+    commit_info: dict[str, Any]
+    benchmarks: list[Any]
+    datetime: str
+    version: str
+
+
+class Environment(Struct):
+    """What is read of the environment that pyopbench's own suite recorded."""
+
+    cpu: str | UnsetType | None = UNSET
+    cores: int | UnsetType | None = UNSET
+    tensorflow: str | UnsetType | None = UNSET
+
+
+class ExtraInfo(Struct):
+    """What is read of the extra information of a benchmark."""
+
+    case: str | UnsetType = UNSET
+    environment: Environment | UnsetType = UNSET
+
+
+class Stats(Struct):
+    """What is read of the statistics of a benchmark."""
+
+    median: float
+    rounds: int
+    iterations: int
+    data: list[Any] | UnsetType = UNSET
+
+
+class Benchmark(Struct):
+    """What is read of a benchmark."""
+
+    name: str
+    fullname: str
+    params: dict[str, Any] | None
+    extra_info: ExtraInfo
+    stats: Stats
+
+
+def is_result(document: Any) -> bool:
+    """Whether JSON is a file of pytest-benchmark, though it may be damaged."""
+    return isinstance(document, dict) and {"benchmarks", "machine_info"} <= document.keys()
+
+
+def read(path: Path, document: Mapping[str, Any]) -> Run:
+    """Read one file.
+
+    Args:
+        path: where it is, for messages.
+        document: its JSON.
+
+    Raises:
+        BadInput: it is not as pytest-benchmark writes it; with file and place.
+    """
+    wrong = problem(document, Document)
+    if wrong is not None:
+        raise damaged(path, wrong)
+    timed = [_timed(path, place, one) for place, one in enumerate(document["benchmarks"])]
+    common.require_once((one.key for one in timed), path)
+    environment = _environment(path, document)
+    name = common.shown(path.stem)
+    ((frame, others),) = common.frames(TOOL, [TimedRun(name, environment["tensorflow"], timed)])
+    cases = [one.case for one in timed if one.case is not None]
+    return Run(
+        name=name,
+        command=(),
+        created=common.shown(document["datetime"]),
+        settings=common.settings_of(cases),
+        environment=environment,
+        catalogue=common.catalogue_of(cases),
+        cases=tuple(case.id for case in cases),
+        failures=(),
+        launches=(),
+        frame=frame,
+        tool=TOOL,
+        others=others,
+        cannot=_cannot(timed),
+    )
+
+
+def _timed(path: Path, place: int, benchmark: Any) -> Timed:
+    where = f"benchmarks[{place}]"
+    wrong = problem(benchmark, Benchmark)
+    if wrong is not None:
+        raise damaged(path, f"{where}: {wrong}")
+    stats = benchmark["stats"]
+    if not common.is_count(stats["iterations"]) or not common.is_count(stats["rounds"]):
+        told = f"{where}: rounds {stats['rounds']}, iterations {stats['iterations']}"
+        raise damaged(path, told, f"for both {common.COUNT}")
+    return Timed(
+        common.in_one_line(benchmark["fullname"]),
+        _case(path, where, benchmark["extra_info"].get("case")),
+        stats["iterations"],
+        _seconds(path, where, stats),
+    )
+
+
+def _case(path: Path, where: str, key: str | None) -> Case | None:
+    if key is not None and not key.isprintable():
+        raise damaged(path, f"{where}: extra_info.case is {key!r}", "the id of a case")
+    try:
+        return None if key is None else Case.from_id(key)
+    except BadInput as error:
+        raise damaged(path, f"{where}: extra_info.case is {key!r}", "the id of a case") from error
+
+
+def _seconds(path: Path, where: str, stats: Mapping[str, Any]) -> tuple[float, ...]:
+    """Return the samples, or the median alone; both are seconds per call (`pytest_benchmark/stats.py`)."""
+    values = stats.get("data") or [stats["median"]]
+    for value in (stats["median"], *values):
+        if not common.is_duration(value):
+            raise damaged(path, f"{where}: stats hold {value!r}", common.DURATION)
+    if "data" in stats and len(values) != stats["rounds"]:
+        raise damaged(path, f"{where}: data has {formatting.count(len(values), 'item')}", f"{stats['rounds']:,} rounds")
+    return tuple(map(float, values))
+
+
+def _environment(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the environment that the suite recorded, with what pytest-benchmark knows in place of what is missing."""
+    told = [info["environment"] for one in document["benchmarks"] if "environment" in (info := one["extra_info"])]
+    first = told[0] if told else {}
+    for other in told:
+        differing = [key for key in SAME if other.get(key) != first.get(key)]
+        if differing:
+            raise damaged(path, f"benchmarks of several environments: {formatting.listing(differing)}", "one session")
+    machine, commit = document["machine_info"], document["commit_info"]
+    processor = machine.get("cpu") if isinstance(machine.get("cpu"), dict) else {}
+    known = {
+        "cpu": _known((processor or {}).get("brand_raw")),
+        "cores": _count((processor or {}).get("count")),
+        "os": _known(machine.get("system")),
+        "python": _known(machine.get("python_version")),
+        "numpy": None,
+        "tensorflow": None,
+        "commit": _known(commit.get("id")),
+        "dirty": commit.get("dirty") if isinstance(commit.get("dirty"), bool) else None,
+    }
+    plain = {key: common.in_one_line(value) if isinstance(value, str) else value for key, value in first.items()}
+    return {**known, **plain}
+
+
+def _known(value: Any) -> str | None:
+    return common.shown(str(value)) if value else None
+
+
+def _count(value: Any) -> int | None:
+    return value if type(value) is int else None
+
+
+def _cannot(timed: Sequence[Timed]) -> tuple[Limitation, ...]:
+    samples = [len(one.seconds) for one in timed]
+    return (OnlyOneLaunch(TOOL), NotInterleaved(TOOL), *samples_not_kept(TOOL, samples))

@@ -1,0 +1,271 @@
+"""The lines of `samples.jsonl` as types, one type for each kind of line. Prose: results/README.md.
+
+msgspec makes these of the JSON, and everything that measures, judges or shows a run uses them as they are. A row of
+samples is `[round, order, calls, seconds]`, and in mode node how many copies of the op a call runs as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, TypeAlias, get_args
+
+import msgspec
+from msgspec import Meta, Struct
+
+from pyopbench.model.case import Case, Failure
+from pyopbench.store.content import (
+    LARGEST_WHOLE,
+    NotNegative,
+    Positive,
+    Share,
+    check_failures,
+    require_case,
+)
+from pyopbench.store.strict_json import REFUSALS, convert, corrupt, parse_at
+
+# What `check` says of these two names the case and what each number is, so that only the schema has their lengths.
+Sample: TypeAlias = Annotated[list[int | float], Meta(extra_json_schema={"minItems": 4, "maxItems": 5})]
+Crossing: TypeAlias = Annotated[list[int], Meta(extra_json_schema={"minItems": 2, "maxItems": 2})]
+
+
+class Line(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="kind"):
+    """What every line has: the number of the launch that it is about, or from which on it holds."""
+
+    launch: NotNegative
+
+    def check(self, place: str) -> None:
+        """Check what no type can say.
+
+        Raises:
+            BadInput: a value makes no sense; names `place`.
+        """
+
+
+class LaunchLine(Line, frozen=True, kw_only=True, tag="launch"):
+    """A worker process has started."""
+
+    environment: dict[str, Any]
+
+
+class Gpu(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A reading of a GPU, as `worker.gpu_state` takes it; None is what it does not report."""
+
+    held_back_by: list[str] | None
+    name: str | None = None
+    sm_mhz: float | None = None
+    sm_mhz_most: float | None = None
+    memory_mhz: float | None = None
+    memory_mhz_most: float | None = None
+    celsius: float | None = None
+    watts: float | None = None
+
+
+class Noise(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What else went on while a group was sampled; `gpus` is None where the cases were on no GPU."""
+
+    wall_seconds: float
+    cpu_seconds: float
+    steal_seconds: float | None
+    switches: int
+    collections: int
+    load: float | None
+    mhz_low: float | None
+    mhz_high: float | None
+    gpus: list[Gpu] | None = None
+
+
+class LeftBehind(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What bodies left running when a group was done."""
+
+    threads: int
+    processes: int
+    cores: float
+
+
+class PreparedLine(Line, frozen=True, kw_only=True, tag="prepared"):
+    """A worker has prepared the cases of a group, which stay so.
+
+    Attributes:
+        group: its key.
+        failures: of its cases.
+        seconds: that it took.
+        bytes: case of a body alone -> bytes that cross into it and out of it.
+        aligned: likewise, the share of its arrays that TensorFlow can take over without a copy.
+        checked: case -> by how much its values and gradients are off; None where another launch checks the group.
+        left_behind: what bodies left running; None for nothing.
+    """
+
+    group: str
+    failures: list[Failure]
+    seconds: float
+    bytes: dict[str, Crossing] = {}
+    aligned: dict[str, Share] = {}
+    checked: dict[str, dict[str, float]] | None = None
+    left_behind: LeftBehind | None = None
+
+    def check(self, place: str) -> None:
+        """Check ids and bytes, as `Line.check`."""
+        check_failures(self.failures, place)
+        for key, crossing in self.bytes.items():
+            if len(crossing) != 2 or min(crossing) < 0:
+                raise corrupt(place, f"the bytes of {key} are not [bytes in >= 0, bytes out >= 0]: {crossing}")
+
+
+class WorkersLine(Line, frozen=True, kw_only=True, tag="workers"):
+    """Workers that have prepared their cases and take turns from there on."""
+
+    launches: list[int]
+    at_once: int
+    limited_by: Literal["", "memory", "budget"]
+    worker_bytes: int | None
+    available_bytes: int | None
+    seconds: float
+
+
+class GroupLine(Line, frozen=True, kw_only=True, tag="group"):
+    """Cases that were measured interleaved, in the same process.
+
+    Attributes:
+        group: its key.
+        sweep: how often the launch had sampled the group before.
+        samples: case -> its rows.
+        failures: of its cases.
+        timer_seconds, timer_error_seconds: what reading the clock twice costs, and what is left after taking it off.
+        noise: what else went on; None where nothing was timed.
+    """
+
+    group: str
+    sweep: NotNegative = msgspec.field(default=0, name="pass")
+    samples: dict[str, list[Sample]]
+    failures: list[Failure]
+    timer_seconds: float
+    timer_error_seconds: float
+    noise: Noise | None = None
+
+    def check(self, place: str) -> None:
+        """Check ids and samples, as `Line.check`."""
+        check_failures(self.failures, place)
+        for key, samples in self.samples.items():
+            case = require_case(key, place)
+            if case.group != self.group:
+                raise corrupt(place, f"{key} does not belong to the group {self.group}")
+            _check_samples(case, samples, place)
+
+
+class LostLine(Line, frozen=True, kw_only=True, tag="lost"):
+    """A worker hung or died within a group."""
+
+    group: str
+    failures: list[Failure]
+
+    def check(self, place: str) -> None:
+        """Check ids, as `Line.check`."""
+        check_failures(self.failures, place)
+
+
+class LookLine(Line, frozen=True, kw_only=True, tag="look"):
+    """An interim analysis: the data were judged, to see which cases are worth measuring on."""
+
+    open: list[str]
+
+    def check(self, place: str) -> None:
+        """Check ids, as `Line.check`."""
+        for key in self.open:
+            require_case(key, place)
+
+
+class Bandwidth(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Bytes per second at one working set."""
+
+    working_set_bytes: Annotated[int, Meta(gt=0)]
+    copy: Positive
+    triad: Positive
+
+
+class LimitsLine(Line, frozen=True, kw_only=True, tag="limits"):
+    """What the machine can do at most: bytes per second, and operations per second by dtype; or why it is not known."""
+
+    bandwidths: list[Bandwidth]
+    peaks: dict[str, Positive]
+    reason: str
+
+
+class EndedLine(Line, frozen=True, kw_only=True, tag="ended"):
+    """The measuring has ended, and by what."""
+
+    by: Literal["launches", "budget", "look"]
+    looks: NotNegative
+    seconds: float
+    sampling_seconds: float
+
+
+AnyLine: TypeAlias = LaunchLine | PreparedLine | WorkersLine | GroupLine | LostLine | LookLine | LimitsLine | EndedLine
+FAILING = (PreparedLine, GroupLine, LostLine)
+"""Lines that say which cases failed."""
+KINDS: dict[str, type[Line]] = {str(kind.__struct_config__.tag): kind for kind in get_args(AnyLine)}
+_DECODER = msgspec.json.Decoder(AnyLine)
+
+
+def decode_line(content: bytes, place: str) -> AnyLine:
+    """Return a line, of which the checksum was taken off.
+
+    Raises:
+        BadInput: it is no JSON, or not of the schema; names `place`.
+    """
+    line = _decode_quickly(content) or line_of(parse_at(content, place), place)
+    line.check(place)
+    return line
+
+
+def line_of(content: Any, place: str) -> AnyLine:
+    """Return parsed JSON as a line.
+
+    Raises:
+        BadInput: it is not of the schema; names `place`.
+    """
+    kind = content.get("kind") if isinstance(content, dict) else None
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise corrupt(place, f"kind is {kind!r}, not one of {', '.join(KINDS)}")
+    return convert(content, KINDS[kind], place)  # type: ignore[return-value]
+
+
+def _decode_quickly(content: bytes) -> AnyLine | None:
+    """Return a line as msgspec reads it; None where that is not sure to be what the strict parser makes of it.
+
+    A key that is there twice, which msgspec takes no notice of, leaves more keys in the bytes than in the value. The
+    environment of a launch may hold anything, so that one is parsed strictly.
+    """
+    try:
+        line = _DECODER.decode(content)
+    except (*REFUSALS, msgspec.DecodeError, RecursionError):
+        return None
+    if isinstance(line, LaunchLine) or b'" ' in content:
+        return None
+    return line if content.count(b'":') == msgspec.json.encode(line).count(b'":') else None
+
+
+def _check_samples(case: Case, samples: Sequence[Sequence[float]], place: str) -> None:
+    lengths = (4, 5) if case.mode == "node" else (4,)  # 4 is a body alone
+    if not samples or _are_right(samples, lengths):
+        return
+    for sample in samples:
+        copies = sample[4:]
+        whole = len(sample) in lengths and all(type(number) is int for number in (*sample[:3], *copies))
+        if not whole or min(sample) < 0 or max(sample) > LARGEST_WHOLE or sample[2] < 1:
+            numbers = "round, order, calls >= 1, seconds >= 0" + (", copies >= 0" if case.mode == "node" else "")
+            raise corrupt(place, f"a sample of {case.id} is not [{numbers}]: {sample}")
+
+
+def _are_right(samples: Sequence[Sequence[float]], lengths: Sequence[int]) -> bool:
+    """Whether samples are all as they have to be, a column at a time: one at a time takes longer than to parse them."""
+    if len(set(map(len, samples))) != 1 or len(samples[0]) not in lengths:
+        return False
+    columns = list(zip(*samples, strict=True))
+    whole = all(set(map(type, column)) == {int} for column in (*columns[:3], *columns[4:]))
+    return whole and min(map(min, columns)) >= 0 and max(map(max, columns)) <= LARGEST_WHOLE and min(columns[2]) >= 1
+
+
+def plain(line: AnyLine) -> Mapping[str, Any]:
+    """Return a line as JSON holds it."""
+    content: Mapping[str, Any] = msgspec.to_builtins(line)
+    return content

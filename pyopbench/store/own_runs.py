@@ -1,0 +1,259 @@
+"""From an open run to what was measured in it, as the judging half sees it; several of one environment are pooled."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pandas as pd
+from msgspec import structs
+
+from pyopbench.model.case import Case, Failure
+from pyopbench.model.errors import BadInput
+from pyopbench.store import (
+    copy_costs,
+    counted_copies,
+    integrity,
+    open_file,
+    pipeline_file,
+    probes,
+    run_folder,
+    threads_file,
+)
+from pyopbench.store.content import RunContent, join_catalogues
+from pyopbench.store.lines import (
+    FAILING,
+    AnyLine,
+    EndedLine,
+    GroupLine,
+    LaunchLine,
+    LimitsLine,
+    Line,
+    LookLine,
+    PreparedLine,
+    WorkersLine,
+)
+from pyopbench.store.run import CROSSING_COLUMNS, NOISE_COLUMNS, Costs, Run
+from pyopbench.store.run_folder import OpenSide
+from pyopbench.store.sample_frame import frame_of
+from pyopbench.store.warnings import MissingShards, UnreadableFile, gpu_warnings, left_running
+
+POOLED_ENVIRONMENT = (
+    *("cpu", "cores", "tensorflow", "numpy", "python", "commit", "dirty"),
+    *("variables", "intra_op_threads", "inter_op_threads"),
+)
+"""What has to be equal for launches of several runs to count as launches of one."""
+
+
+L = TypeVar("L", bound=Line)
+
+
+def pool(runs: Sequence[Run]) -> Run:
+    """Return several runs of one environment as one with more launches, and one as it is.
+
+    Raises:
+        BadInput: the environments differ.
+    """
+    first, *others = runs
+    for other in others:
+        _require_same_environment(first, other)
+    return _pool(runs) if others else first
+
+
+def run_of(side: OpenSide) -> Run:
+    """Return what was measured on a side, with what is kept beside it.
+
+    Raises:
+        BadInput: a file was changed after it was written.
+    """
+    folder, content, lines, warnings = side.folder, side.content, side.lines, side.warnings
+    run_folder.require_unchanged(warnings)
+    groups = _of_kind(lines, GroupLine)
+    prepared = _of_kind(lines, PreparedLine)
+    launches = _of_kind(lines, LaunchLine)
+    failures = [failure for line in lines if isinstance(line, FAILING) for failure in line.failures]
+    whole = Run(
+        name=content.run,
+        command=tuple(content.command),
+        created=content.created,
+        settings=content.settings,
+        environment=content.environment,
+        catalogue=content.catalogue,
+        cases=tuple(content.cases),
+        failures=(*content.skips, *failures),
+        launches=launches,
+        frame=frame_of(content, groups),
+        warnings=(*warnings, *_missing_shards(content), *left_running(prepared), *gpu_warnings(groups)),
+        looks=_of_kind(lines, LookLine),
+        noise=_noise(content.run, groups),
+        certificate=content.certificate,
+        limits=_of_kind(lines, LimitsLine),
+        checked={key: errors for line in prepared for key, errors in (line.checked or {}).items()},
+        workers=_of_kind(lines, WorkersLine),
+        ended=next(reversed(_of_kind(lines, EndedLine)), None),
+        own={name: tuple(own.words) for name, own in content.own.items()},
+        hosts=_hosts(content, launches),
+        machines=content.merged.hosts if content.merged else {},
+    )
+    for name, path, read in (
+        ("counted_copies", folder / counted_copies.FILE, counted_copies.read),
+        ("copy_costs", folder / copy_costs.FILE, copy_costs.read),
+        ("probes", folder / probes.FILE, probes.read),
+        ("pipeline", folder / pipeline_file.FILE, pipeline_file.read),
+        ("threads", folder / threads_file.FILE, threads_file.read),
+    ):
+        whole = _with_beside(whole, name, path, read)
+    return _apart(whole, pd.DataFrame(list(_crossings(content, prepared)), columns=list(CROSSING_COLUMNS)))
+
+
+def _of_kind(lines: Sequence[AnyLine], kind: type[L]) -> tuple[L, ...]:
+    return tuple(line for line in lines if isinstance(line, kind))
+
+
+def _hosts(content: RunContent, launches: Sequence[LaunchLine]) -> dict[int, str]:
+    """Return the machine of each launch of a merged run: as the launch says, which a shard may have been resumed on."""
+    if content.merged is None:
+        return {}
+    of_shards = {launch: shard.host for shard in content.merged.shards for launch in range(*shard.launches)}
+    of_launches = {line.launch: line.environment.get("host") for line in launches}
+    return of_shards | {launch: host for launch, host in of_launches.items() if isinstance(host, str)}
+
+
+def _missing_shards(content: RunContent) -> tuple[MissingShards, ...]:
+    """Return a warning if shards are missing of what a run was merged from."""
+    merged = content.merged
+    if merged is None or not merged.missing:
+        return ()
+    units = merged.units_without([shard.index for shard in merged.shards])
+    return (MissingShards(tuple(merged.missing), merged.of, tuple(units)),)
+
+
+def _with_beside(run: Run, name: str, path: Path, read: Callable[[Path], dict[str, Any]]) -> Run:
+    """Return the run with a file that is kept beside it; one that cannot be read is a warning."""
+    if not path.exists():
+        return run
+    try:
+        found: dict[str, Any] = {name: read(path)}
+    except BadInput as error:
+        return replace(run, warnings=(*run.warnings, UnreadableFile(error.message, str(error.received))))
+    # Such a file was read only because that is allowed.
+    changed = run_folder.changes_of(path, integrity.seal_of(open_file.read_bytes(path, open_file.BESIDE)))
+    return replace(run, warnings=(*run.warnings, *changed), **found)
+
+
+def _apart(run: Run, crossings: pd.DataFrame) -> Run:
+    """Return the run with all that only explains callbacks put into its `costs`, out of the way of what judges."""
+    parts, floor = run.catalogue.parts, run.catalogue.floor
+
+    def explains(key: str) -> bool:
+        case = Case.from_id(key)
+        return case.variant in parts or case.op in floor
+
+    beside = run.frame["variant"].isin(list(parts)) | run.frame["op"].isin(list(floor))
+    costs = Costs(
+        tuple(case for case in run.cases if explains(case)),
+        tuple(failure for failure in run.failures if explains(failure.case)),
+        run.frame[beside].reset_index(drop=True),
+        crossings,
+    )
+    return replace(
+        run,
+        cases=tuple(case for case in run.cases if not explains(case)),
+        failures=tuple(failure for failure in run.failures if not explains(failure.case)),
+        frame=run.frame[~beside].reset_index(drop=True),
+        costs=costs,
+    )
+
+
+def _crossings(content: RunContent, prepared: Sequence[PreparedLine]) -> Iterator[tuple[Any, ...]]:
+    for line in prepared:
+        for key, sides in line.bytes.items():
+            yield ("pyopbench", content.run, line.launch, key, *sides, line.aligned.get(key, math.nan))
+
+
+def _noise(run: str, groups: Sequence[GroupLine]) -> pd.DataFrame:
+    rows = [
+        (run, line.launch, line.group, *(getattr(line.noise, name) for name in NOISE_COLUMNS[3:]))
+        for line in groups
+        if line.noise is not None
+    ]
+    # None becomes nan, also where a whole column has nothing else.
+    numbers = dict.fromkeys(NOISE_COLUMNS[3:], "float64")
+    return pd.DataFrame(rows, columns=list(NOISE_COLUMNS)).astype(numbers)
+
+
+def _require_same_environment(first: Run, other: Run) -> None:
+    for key in POOLED_ENVIRONMENT:
+        ours, theirs = first.environment.get(key), other.environment.get(key)
+        if ours != theirs:
+            raise BadInput(
+                f"runs of different environments cannot be pooled: {key} differs",
+                received=f"{first.name}: {ours!r}, {other.name}: {theirs!r}",
+                legal=f"equal {', '.join(POOLED_ENVIRONMENT)}",
+                hint="report each of them separately",
+            )
+
+
+def _pool(runs: Sequence[Run]) -> Run:
+    frames, launches, failures, costs, noises, limits, offset = [], [], [], [], [], [], 0
+    hosts: dict[int, str] = {}
+    for run in runs:
+        hosts |= {launch + offset: host for launch, host in run.hosts.items()}
+        frames.append(run.frame.assign(launch=run.frame["launch"] + offset))
+        costs.append(_shifted(run.costs, offset))
+        noises.append(run.noise.assign(launch=run.noise["launch"] + offset))
+        launches += [structs.replace(line, launch=line.launch + offset) for line in run.launches]
+        limits += [structs.replace(line, launch=line.launch + offset) for line in run.limits]
+        failures += _later(run.failures, offset)
+        offset += 1 + max((line.launch for line in run.launches), default=-1)
+    first = runs[0]
+    return Run(
+        name=" + ".join(run.name for run in runs),
+        command=first.command,
+        created=first.created,
+        settings=first.settings,
+        environment=first.environment,
+        catalogue=join_catalogues([run.catalogue for run in runs]),
+        cases=tuple(dict.fromkeys(case for run in runs for case in run.cases)),
+        failures=tuple(dict.fromkeys(failures)),
+        launches=tuple(launches),
+        frame=pd.concat(frames, ignore_index=True),
+        warnings=tuple(warning for run in runs for warning in run.warnings),
+        costs=Costs(
+            tuple(dict.fromkeys(case for cost in costs for case in cost.cases)),
+            tuple(dict.fromkeys(failure for cost in costs for failure in cost.failures)),
+            pd.concat([cost.frame for cost in costs], ignore_index=True),
+            pd.concat([cost.crossings for cost in costs], ignore_index=True),
+        ),
+        looks=max((run.looks for run in runs), key=len),
+        noise=pd.concat(noises, ignore_index=True),
+        certificate=first.certificate,
+        limits=tuple(limits),
+        checked={key: errors for run in reversed(runs) for key, errors in run.checked.items()},
+        counted_copies=next((run.counted_copies for run in runs if run.counted_copies), None),
+        copy_costs=next((run.copy_costs for run in runs if run.copy_costs), None),
+        pipeline=next((run.pipeline for run in runs if run.pipeline), None),
+        threads=next((run.threads for run in runs if run.threads), None),
+        probes=next((run.probes for run in runs if run.probes), None),
+        own={name: words for run in reversed(runs) for name, words in run.own.items()},
+        hosts=hosts,
+        machines={name: one for run in reversed(runs) for name, one in run.machines.items()},
+    )
+
+
+def _shifted(costs: Costs, offset: int) -> Costs:
+    return replace(
+        costs,
+        failures=tuple(_later(costs.failures, offset)),
+        frame=costs.frame.assign(launch=costs.frame["launch"] + offset),
+        crossings=costs.crossings.assign(launch=costs.crossings["launch"] + offset),
+    )
+
+
+def _later(failures: Sequence[Failure], offset: int) -> list[Failure]:
+    return [
+        failure if failure.launch is None else replace(failure, launch=failure.launch + offset) for failure in failures
+    ]

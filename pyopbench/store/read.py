@@ -1,0 +1,147 @@
+"""What a path to results is: a run's folder, results of asv, or a file of pytest-benchmark; and the runs in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pyopbench.model import formatting
+from pyopbench.model.errors import BadInput, NothingMeasured
+from pyopbench.model.paths import real_path
+from pyopbench.model.side import Environment
+from pyopbench.store import run_folder
+from pyopbench.store.foreign import asv, asv_file, common, pytest_benchmark
+from pyopbench.store.own_runs import pool, run_of
+from pyopbench.store.run import Run
+from pyopbench.store.run_sides import OpenRun, Side, Source, are_own, open_source, open_sources
+
+LEGAL = (
+    "a folder written by `pyopbench run`, a folder of asv's results or one of their files, or a JSON file of "
+    "pytest-benchmark"
+)
+MOST_SHOWN = 8
+"""So many files are named in a message."""
+
+
+def read_source(source: Source) -> tuple[Run, ...]:
+    """Return the runs of a source: one for a run or a file; else one for each side, or for each file of asv.
+
+    Raises:
+        BadInput: it is none of these, or something in it is not as it was written.
+    """
+    path = open_source(source)
+    if isinstance(path, OpenRun):
+        return _runs_of(path)
+    if path.is_file():
+        return _read_files([path])
+    files = asv_file.files_in(path)
+    if not files:
+        raise _none_of_these(path)
+    return _read_files(files)
+
+
+def read_one(sources: Sequence[Source]) -> Run:
+    """Return the one run of some sources; several folders of pyopbench's own are pooled.
+
+    Raises:
+        BadInput: as `read_source`; or there are several runs that are not pyopbench's own, or of several tools.
+    """
+    opened = open_sources(sources)
+    runs = [run for source in opened for run in read_source(source)]
+    if len(runs) > 1 and not are_own(opened):
+        raise _several([source.folder if isinstance(source, OpenRun) else source for source in opened])
+    return pool(runs)
+
+
+def read_cases(sources: Sequence[Source]) -> Run:
+    """Return the one run of some sources, which has to have measured a case: what a report can be made of.
+
+    Raises:
+        BadInput: as `read_one`.
+        NothingMeasured: it holds none.
+    """
+    run = read_one(sources)
+    if run.frame.empty:
+        others = run.others["case"].nunique()
+        paths = [source.folder if isinstance(source, OpenRun) else source for source in sources]
+        raise NothingMeasured(
+            "no case of pyopbench was measured, so there is nothing to report",
+            received=f"{formatting.listing(list(map(str, paths)))}: {formatting.count(others, 'other benchmark')}",
+            legal="results of pyopbench's own suites for asv and pytest-benchmark",
+            hint="pyopbench compare also accepts benchmarks of other suites" if others else "",
+        )
+    return run
+
+
+def _runs_of(run: OpenRun) -> tuple[Run, ...]:
+    """Return a run for each side, on its own: what failed on one of them says nothing about another.
+
+    Where there are several, the frame has a column `block`: launches of one number were made by turns, one of each
+    side. The label of a TensorFlow stands for its version; of revisions the commit stands for pyopbench's, and
+    `revision` is the label.
+    """
+    found = [run_of(side) for side in run.measured]
+    if not run.has_several_sides:
+        return tuple(found)
+    name = real_path(run.folder).name
+    labelled = [_labelled(one, side, name) for one, side in zip(found, run.measured_sides, strict=True)]
+    # That the file of sides was changed is allowed, or else it would have been refused.
+    return tuple(replace(one, warnings=(*run.warnings, *one.warnings)) for one in labelled)
+
+
+def _labelled(run: Run, version: Side, name: str) -> Run:
+    frame = run.frame.assign(run=name, block=run.frame["launch"])
+    environment: dict[str, Any] = {"side": version.label}
+    if version.revision is not None:
+        revision = version.revision
+        environment |= {"commit": revision.commit, "dirty": revision.dirty, "revision": version.label}
+    elif version.environment == Environment(version.tf):
+        environment["tensorflow"] = version.label
+    if version.revision is None:
+        frame = frame.assign(tf=version.label)
+    return replace(run, frame=frame, environment={**run.environment, **environment})
+
+
+def _read_files(paths: Sequence[Path]) -> tuple[Run, ...]:
+    """Return the run in each file of other tools; those of asv are read together."""
+    found: dict[Path, Run] = {}
+
+    def documents() -> Iterator[tuple[Path, Any]]:
+        for path in paths:
+            document = common.load(path)
+            if asv_file.is_result(document):
+                yield path, document
+            elif pytest_benchmark.is_result(document):
+                found[path] = pytest_benchmark.read(path, document)
+            else:
+                raise _none_of_these(path)
+
+    of_asv = iter(asv.read(documents()))
+    return tuple(found[path] if path in found else next(of_asv) for path in paths)
+
+
+def _none_of_these(path: Path) -> BadInput:
+    if not path.exists():
+        what = f"{path}: no such file or folder"
+    elif path.is_dir():
+        what = f"{path}: a folder with neither {run_folder.RUN_FILE} nor a machine.json of asv in it or below"
+    else:
+        what = f"{path}: JSON of something else"
+    files = sorted(path.rglob("*.json"))[:MOST_SHOWN] if path.is_dir() else []
+    named = formatting.listing([str(file) for file in files], "or")
+    hint = f"name one file: {named}" if named else "`pyopbench run` makes results; name the folder that it printed"
+    return BadInput("these are not results", received=what, legal=LEGAL, hint=hint)
+
+
+def _several(paths: Sequence[Path]) -> BadInput:
+    files = [file for path in paths for file in asv_file.files_in(path)]
+    return BadInput(
+        "these runs have different clocks or environments, so one report cannot cover them",
+        received=formatting.listing([str(path) for path in paths]),
+        legal="one run of asv or pytest-benchmark, or several folders of pyopbench's own",
+        hint="report each separately"
+        + (f", for example pyopbench report {files[0]}" if files else "")
+        + "; pyopbench compare compares two",
+    )

@@ -1,0 +1,122 @@
+"""What was measured, as the judging half sees it: a run, what explains its callbacks, and the columns of its frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import pandas as pd
+
+from pyopbench.model.case import Failure
+from pyopbench.store.certificate import Certificate
+from pyopbench.store.content import Catalogue, Settings
+from pyopbench.store.limitations import Limitation
+from pyopbench.store.lines import EndedLine, LaunchLine, LimitsLine, LookLine, WorkersLine
+from pyopbench.store.warnings import RunWarning
+
+CASE_COLUMNS = ("op", "variant", "gradient", "direction", "mode", "dtype", "size", "placement")
+COLUMNS = (
+    "tool", "run", "launch", "group", "case", *CASE_COLUMNS, "tf",
+    "sweep", "round", "order", "calls", "seconds", "copies", "floor_seconds", "timer_seconds", "timer_error_seconds",
+)  # fmt: skip
+
+NOISE_COLUMNS = (
+    "run", "launch", "group", "wall_seconds", "cpu_seconds", "steal_seconds", "switches", "collections", "load",
+    "mhz_low", "mhz_high",
+)  # fmt: skip
+
+CROSSING_COLUMNS = ("tool", "run", "launch", "case", "bytes_in", "bytes_out", "aligned")
+
+
+@cache  # a history has thousands of runs
+def no_rows(columns: tuple[str, ...]) -> pd.DataFrame:
+    """Return a frame of columns without a row, the same each time."""
+    return pd.DataFrame([], columns=list(columns))
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What was measured to explain callbacks: bodies alone and the floor of each bridge; never decided about.
+
+    Attributes:
+        cases: ids of the planned cases.
+        failures: of these cases.
+        frame: one row for each timed block of these cases, as `Run.frame`.
+        crossings: one row for each body and launch, with `CROSSING_COLUMNS`; `aligned` is nan where it is not known.
+    """
+
+    cases: tuple[str, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    frame: pd.DataFrame = field(default_factory=lambda: no_rows(COLUMNS))
+    crossings: pd.DataFrame = field(default_factory=lambda: no_rows(CROSSING_COLUMNS))
+
+
+@dataclass(frozen=True)
+class Run:
+    """What was measured, as the judging half sees it.
+
+    Attributes:
+        name: of the run; names joined by " + " where several are pooled.
+        command: the command line that made it.
+        created: date and time, ISO 8601.
+        settings, environment, catalogue: as in `run.json`.
+        cases: ids of the planned cases.
+        failures: skips of the plan and failures of launches, in the order of the files.
+        launches: the launch lines, in order.
+        looks: the look lines, in order; where several runs are pooled, of the one with the most.
+        frame: one row for each timed block, with `COLUMNS`; sweep is how often the launch had sampled the group before
+            (0 for other tools), seconds are of the whole block, copies is how many of the op a call runs (1 in every
+            mode but `node`), floor_seconds what a call of the empty function took in the same round (0 for a body
+            alone; nan in every mode but `node`, and where it was not timed).
+        warnings: what a reader should know about the files, each with its sentence.
+        costs: what explains the callbacks; it is in none of `cases`, `failures` and `frame`.
+        workers: the lines that say which workers took turns, in order; none where several runs are pooled.
+        ended: the last line that says what ended the measuring; None where none does, or where several runs are pooled.
+        noise: one row for each pass of a group of a launch for which it was recorded, with `NOISE_COLUMNS`; nan is not
+            told.
+        certificate: what was known about the machine when the run began.
+        limits: the lines that say what the machine can do at most, in order.
+        tool: what measured it: `pyopbench`, `asv` or `pytest-benchmark`; ratios are never formed across tools.
+        others: benchmarks of another tool that are no cases, as `frame`, with their name for the case and no parts.
+        cannot: what results of this tool cannot support; nothing for runs of pyopbench.
+        checked: id of a case -> by how much it was off its reference in the first launch, by `values`, `gradient` and
+            `finite_difference`, as `checks.Checked`.
+        counted_copies, copy_costs, probes, pipeline, threads: what `pyopbench placement`, `copies`, `probe`, `pipeline`
+            and `run --threads` found, where that is kept beside the samples; else None.
+        own: name of an op of the user's own -> the words that name it on a command line, with its inputs.
+        hosts: number of a launch -> name of the machine that it was on; none where all were on one.
+        machines: environment of each machine, by name; none where all launches were on one.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    created: str
+    settings: Settings
+    environment: Mapping[str, Any]
+    catalogue: Catalogue
+    cases: tuple[str, ...]
+    failures: tuple[Failure, ...]
+    launches: tuple[LaunchLine, ...]
+    frame: pd.DataFrame
+    warnings: tuple[RunWarning, ...] = ()
+    looks: tuple[LookLine, ...] = ()
+    workers: tuple[WorkersLine, ...] = ()
+    ended: EndedLine | None = None
+    costs: Costs = Costs()
+    noise: pd.DataFrame = field(default_factory=lambda: no_rows(NOISE_COLUMNS))
+    certificate: Certificate | None = None
+    limits: tuple[LimitsLine, ...] = ()
+    tool: str = "pyopbench"
+    others: pd.DataFrame = field(default_factory=lambda: no_rows(COLUMNS))
+    cannot: tuple[Limitation, ...] = ()
+    checked: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    counted_copies: Mapping[str, Any] | None = None
+    copy_costs: Mapping[str, Any] | None = None
+    probes: Mapping[str, Any] | None = None
+    pipeline: Mapping[str, Any] | None = None
+    threads: Mapping[str, Any] | None = None
+    own: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    hosts: Mapping[int, str] = field(default_factory=dict)
+    machines: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

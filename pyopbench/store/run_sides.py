@@ -1,0 +1,381 @@
+"""The sides of one run: what its cases were run on, in one list, whatever the sides differ in.
+
+Each has its rows in a folder of its own, measured interleaved; `sides.json` names them. Each of these is a run like any
+other, with a report of its own; launches of the same number are a block, in which sides are compared in pairs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from pyopbench.model.errors import BadInput
+from pyopbench.model.paths import real_path
+from pyopbench.model.side import Environment, read_packages
+from pyopbench.model.write_file import write_atomically
+from pyopbench.store import integrity, run_folder
+from pyopbench.store.content import RunRevision
+from pyopbench.store.open_file import RUN, SIDES, read_bytes
+from pyopbench.store.run_folder import OpenSide
+from pyopbench.store.strict_json import convert, corrupt, parse
+from pyopbench.store.warnings import Changed
+
+FILE = "sides.json"
+HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+HASH_SHOWN = 10
+"""Digits of a commit's hash that are shown."""
+NUMBERS = re.compile(r"[0-9]+(\.[0-9]+)*")
+
+
+class ValueDifference(Struct, frozen=True):
+    """What a side computes otherwise than the first one.
+
+    Attributes:
+        op, size, dtype: of the inputs.
+        kind: `outputs` or `gradients` are others for the same inputs; `inputs`: the op brings others; `raised`: the
+            body fails on the inputs of the first side; `unknown`: it could not be found out.
+        reason: the first place that differs, or why it is not known.
+    """
+
+    op: str
+    size: int
+    dtype: str
+    kind: Literal["outputs", "gradients", "inputs", "raised", "unknown"]
+    reason: str
+
+
+class Values(Struct, frozen=True):
+    """How many inputs of a side were compared with the first side's, and what came out otherwise."""
+
+    compared: int = 0
+    differences: tuple[ValueDifference, ...] = ()
+
+
+class Revision(Struct, frozen=True):
+    """A revision of the user's repository.
+
+    Attributes:
+        asked: how it is named.
+        commit: its hash; of changes that are not committed that of a snapshot of them.
+        date: of the commit, ISO 8601.
+        subject: first line of its message.
+        dirty: is it a snapshot of changes that are not committed?
+    """
+
+    asked: str
+    commit: str
+    date: str
+    subject: str
+    dirty: bool = False
+
+
+class Side(Struct, frozen=True, omit_defaults=True):
+    """One side of a run.
+
+    Attributes:
+        label: what it is called; with a number behind it from the second time on that it is asked for.
+        tf, packages, python: its environment, as in `model.side.Environment`.
+        revision: of the user's repository; None for the working tree.
+        is_control: is it the first side a second time, for an A/A control?
+        problem: why nothing is measured of it; None where it is.
+        values: what it computes otherwise than the first side.
+        folder: of its run; not stored.
+    """
+
+    label: str
+    tf: str | None = None
+    packages: tuple[str, ...] = ()
+    python: str | None = None
+    revision: Revision | None = None
+    is_control: bool = False
+    problem: str | None = None
+    values: Values = Values()
+    folder: Path = Path()
+
+    @property
+    def environment(self) -> Environment:
+        """What it is run by."""
+        return Environment(self.tf, self.packages, self.python)
+
+    @property
+    def is_of_tf_alone(self) -> bool:
+        """Whether a version of TensorFlow is all that is asked for."""
+        return self.tf is not None and self.label.startswith(self.tf) and self.environment == Environment(self.tf)
+
+
+class Content(Struct, frozen=True):
+    """The content of `sides.json`."""
+
+    sides: list[Side]
+
+
+@dataclass(frozen=True, eq=False)
+class OpenRun:
+    """A run in memory, with its append-only folder behind it.
+
+    Whoever has measured it judges this, and reads nothing of what it has written.
+
+    Attributes:
+        folder: of the run.
+        measured: each of its sides that is measured, in order: what was planned for it and what has been measured.
+        sides: what they differ in, those too of which nothing could be planned; none where the run has one side, whose
+            folder is that of the run.
+        warnings: what is to be said of the file that names the sides.
+    """
+
+    folder: Path
+    measured: tuple[OpenSide, ...]
+    sides: tuple[Side, ...] = ()
+    warnings: tuple[Changed, ...] = ()
+
+    @property
+    def has_several_sides(self) -> bool:
+        """Whether its sides have folders."""
+        return bool(self.sides)
+
+    @property
+    def has_revisions(self) -> bool:
+        """Whether a side is a revision."""
+        return any(side.revision is not None for side in self.sides)
+
+    @property
+    def measured_sides(self) -> list[Side]:
+        """What the sides that are measured differ in, in the order of `measured`."""
+        return [side for side in self.sides if side.problem is None]
+
+    def alone(self, folder: Path) -> OpenRun:
+        """Return the run on one side, by the folder of that, as if there were no others."""
+        return OpenRun(folder, tuple(side for side in self.measured if side.folder == folder))
+
+
+Source: TypeAlias = Path | OpenRun
+"""Where results are: in a folder or a file, or in memory with whoever has measured them."""
+
+
+def open_sources(sources: Sequence[Source]) -> list[Source]:
+    """Return sources as `open_source` does, each folder once.
+
+    Raises:
+        BadInput: a run cannot be read.
+    """
+    unique: dict[object, Source] = {}
+    for source in sources:
+        unique.setdefault(real_path(source) if isinstance(source, Path) and _is_own(source) else source, source)
+    return list(map(open_source, unique.values()))
+
+
+def open_source(source: Source) -> Source:
+    """Return a source with the run open where it is one of pyopbench's own; a file of another tool stays a path.
+
+    Raises:
+        BadInput: a run cannot be read.
+    """
+    if isinstance(source, OpenRun):
+        return source
+    return open_run(source) if _is_own(source) else source
+
+
+def _is_own(path: Path) -> bool:
+    return path.is_dir() and (is_here(path) or (path / run_folder.RUN_FILE).exists())
+
+
+def are_own(sources: Sequence[Source]) -> bool:
+    """Whether all are runs of pyopbench on one side, and not results of another tool."""
+    return all(isinstance(source, OpenRun) and not source.has_several_sides for source in sources)
+
+
+def open_run(source: Source) -> OpenRun:
+    """Return a run as it is on the disk, or as it is in memory where it is open.
+
+    Raises:
+        BadInput: a file is missing or corrupt.
+    """
+    if isinstance(source, OpenRun):
+        return source
+    folder = source
+    if not is_here(folder):
+        return OpenRun(folder, (run_folder.open_side(folder),))
+    sides = read_all(folder)
+    measured = tuple(run_folder.open_side(side.folder) for side in sides if side.problem is None)
+    return OpenRun(folder, measured, tuple(sides), tuple(changes(folder)))
+
+
+def is_here(folder: Path) -> bool:
+    """Whether a folder holds a run whose sides have folders."""
+    return os.path.lexists(folder / FILE)
+
+
+def folders_of(folder: Path) -> list[Path]:
+    """Return the folders that hold the rows of a run: of each side that is measured, or the folder itself.
+
+    Raises:
+        BadInput: as `read`.
+    """
+    return [side.folder for side in read(folder)] if is_here(folder) else [folder]
+
+
+def has_revisions(folder: Path) -> bool:
+    """Whether a run has a side that is a revision.
+
+    Raises:
+        BadInput: as `read`.
+    """
+    return is_here(folder) and any(side.revision is not None for side in read_all(folder))
+
+
+def axis_of(sides: Sequence[Side]) -> Literal["commit", "tf", "side"]:
+    """Return what sides differ in, as `compare --axis` takes it."""
+    if all(side.revision is not None for side in sides):
+        return "commit"
+    return "tf" if all(side.is_of_tf_alone for side in sides) else "side"
+
+
+def write(folder: Path, sides: Sequence[Side]) -> None:
+    """Write down which sides a run has, when each has its folder."""
+    stored = [{name: value for name, value in _builtins(side).items() if name != "folder"} for side in sides]
+    write_atomically(folder / FILE, integrity.sealed(json.dumps({"sides": stored}, indent=1)))
+
+
+def _builtins(side: Side) -> dict[str, Any]:
+    plain: dict[str, Any] = msgspec.to_builtins(replace(side, folder=Path()), enc_hook=str)
+    return plain
+
+
+def name_sides(folder: Path, sides: Sequence[Side]) -> list[Side]:
+    """Return sides with labels and folders: 2.21.0, and from its second time on with a number, 2.21.0-2."""
+    names = [_name(side) for side in sides]
+    labels = [
+        name if name not in names[:place] else f"{name}-{1 + names[:place].count(name)}"
+        for place, name in enumerate(names)
+    ]
+    return [
+        replace(side, label=label, folder=folder / _folder_name(side, label, place))
+        for place, (side, label) in enumerate(zip(sides, labels, strict=True), 1)
+    ]
+
+
+def _name(side: Side) -> str:
+    asked = "" if side.revision is None else short_hash(side.revision.asked)
+    return " ".join(filter(None, [asked, side.environment.label])) or "here"
+
+
+def _folder_name(side: Side, label: str, place: int) -> str:
+    """Return the name of the folder of a side: names of branches and packages are none of files."""
+    if side.revision is not None:
+        return f"rev-{place}"
+    return f"tf-{label}" if side.environment == Environment(side.tf) else f"side-{place}"
+
+
+def short_hash(name: str) -> str:
+    """Return the first digits of the hash of a commit, and anything else as it is."""
+    return name[:HASH_SHOWN] if HASH.fullmatch(name) else name
+
+
+def read(folder: Path) -> list[Side]:
+    """Return the sides of a run that are measured, in order.
+
+    Raises:
+        BadInput: the file is not as it was written.
+    """
+    return [side for side in read_all(folder) if side.problem is None]
+
+
+def read_all(folder: Path) -> list[Side]:
+    """Return the sides of a run, those too of which nothing could be planned.
+
+    Raises:
+        BadInput: the file is not as it was written.
+    """
+    path = folder / FILE
+    raw = read_bytes(path, SIDES)
+    try:
+        content = convert(parse(raw), Content, str(path))
+    except (ValueError, RecursionError) as error:
+        raise corrupt(str(path), f"no JSON: {error}") from error
+    wrong = _problem(content)
+    if wrong:
+        raise corrupt(str(path), wrong)
+    sides = name_sides(folder, content.sides)
+    links = [side.folder for side in sides if side.folder.is_symlink()]
+    if links:  # reports are written into it, and it may lead anywhere
+        raise corrupt(str(links[0]), "a link in place of the folder of a side")
+    run_folder.require_unchanged(run_folder.changes_of(path, integrity.seal_of(raw)))
+    for side in sides:
+        _require_its_run(side)
+    return sides
+
+
+def changes(folder: Path) -> list[Changed]:
+    """Return a warning if the file that names the sides is not as it was written."""
+    return run_folder.changes_of(folder / FILE, integrity.seal_of(read_bytes(folder / FILE, SIDES)))
+
+
+def _require_its_run(side: Side) -> None:
+    """Check that the folder of a side holds the run of that side, where it holds one that can be read.
+
+    Raises:
+        BadInput: it holds that of another side.
+    """
+    path = side.folder / run_folder.RUN_FILE
+    try:
+        run = parse(read_bytes(path, RUN))
+        stored = run.get("revision"), _stored_environment(run, side)
+    except (OSError, ValueError, TypeError, RecursionError, AttributeError, BadInput):
+        return  # whoever reads the run says what is wrong with it
+    revision = None if side.revision is None else msgspec.to_builtins(stored_in_run(side.revision))
+    wanted = revision, side.environment
+    if stored != wanted:
+        raise corrupt(str(path), f"a run of {_shown(*stored)}, where {FILE} names {_shown(*wanted)}")
+
+
+def _stored_environment(run: Mapping[str, Any], side: Side) -> Environment:
+    """Return the environment that a run names; of a TensorFlow alone that may be the one that it was planned with."""
+    settings = run.get("settings", {})
+    stored = Environment(settings.get("tf"), tuple(settings.get("with", ())), settings.get("python"))
+    if stored.is_here and side.environment == Environment(side.tf):
+        return Environment(run.get("environment", {}).get("tensorflow") if side.tf is not None else None)
+    return stored
+
+
+def stored_in_run(revision: Revision) -> RunRevision:
+    """Return what the `run.json` of a revision says of it."""
+    return RunRevision(**{name: getattr(revision, name) for name in RunRevision.__struct_fields__})
+
+
+def _shown(revision: Mapping[str, Any] | None, environment: Environment) -> str:
+    values = list(revision.values()) if isinstance(revision, Mapping) else []
+    return " ".join([*(str(value)[:HASH_SHOWN] for value in values), environment.text[:80]])
+
+
+def _problem(content: Content) -> str | None:
+    """Say what is wrong with a file of the right types, or return None."""
+    if not content.sides:
+        return "it names no side"
+    strange = next(filter(None, map(_problem_of, content.sides)), None)
+    if strange:
+        return strange
+    labels = [side.label for side in name_sides(Path(), content.sides)]
+    if labels != [side.label for side in content.sides]:
+        return f"labels that do not belong to the sides, which are {', '.join(labels)[:80]}"
+    return None
+
+
+def _problem_of(side: Side) -> str | None:
+    if side.tf is not None and not NUMBERS.fullmatch(side.tf):
+        return f"{side.tf[:40]!r} is no version of TensorFlow"
+    if side.revision is not None and not HASH.fullmatch(side.revision.commit):
+        return f"{side.revision.commit[:40]!r} is no hash of a commit"
+    try:
+        known = read_packages(",".join(side.packages)) if side.packages else ()
+    except BadInput:
+        known = None
+    return None if known == side.packages else f"{','.join(side.packages)[:40]!r} names no versions of packages"

@@ -1,0 +1,235 @@
+"""What a reader should know about the files of a run, as values: a kind, its numbers and its words.
+
+That is what could not be read, what bodies left running in their workers, and what held GPUs back.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from pyopbench.model import formatting
+from pyopbench.store.lines import Gpu, GroupLine, LeftBehind, PreparedLine
+
+MOST_UNITS = 5
+"""Units without a result that a sentence names."""
+
+BUSY_CORES = 0.5
+MANY_LEFT = 64
+"""Cores kept busy, or threads and processes left, from which on what bodies leave behind would show in what comes
+after, or fail it: such a worker is given up. A pool that waits for its next task is neither."""
+SLOWING = (
+    "power cap",
+    "hardware slowdown",
+    "thermal slowdown by software",
+    "thermal slowdown by hardware",
+    "power brake",
+)
+"""Of what a reading may say, what makes the same work slower than it was; the rest is set by somebody, or idleness."""
+
+
+def _each(names: tuple[Counted, ...]) -> str:
+    return formatting.listing([f"{one.name} ({one.count:,})" for one in names])
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A name, and how often it was seen."""
+
+    name: str
+    count: int
+
+
+@dataclass(frozen=True)
+class UnfinishedLine:
+    """The last line of a file was cut off by a crash; it was dropped."""
+
+    path: str
+    line: int
+    kind: Literal["unfinished_line"] = "unfinished_line"
+
+    def text(self) -> str:
+        """Return a warning in a sentence, without a full stop."""
+        return f"{self.path}:{self.line}: the unfinished last line is ignored"
+
+
+@dataclass(frozen=True)
+class Changed:
+    """A file was changed after it was written: the whole of it, or these lines, or what stood before them."""
+
+    path: str
+    lines: tuple[int, ...]
+    kind: Literal["changed"] = "changed"
+
+    def text(self) -> str:
+        """Return a warning in a sentence, without a full stop."""
+        where = f": {formatting.count(len(self.lines), 'line')}, the first is {self.lines[0]:,}" if self.lines else ""
+        return f"{self.path} was changed after it was written{where}; its numbers may not be what was measured"
+
+
+@dataclass(frozen=True)
+class UnreadableFile:
+    """A file beside the samples is not what belongs there (`problem`, and what was `received`); it is left out."""
+
+    problem: str
+    received: str
+    kind: Literal["unreadable_file"] = "unreadable_file"
+
+    def text(self) -> str:
+        """Return a warning in a sentence, without a full stop."""
+        return f"{self.problem}: {self.received}; ignored"
+
+
+@dataclass(frozen=True)
+class MissingShards:
+    """Shards of the plan that the run was not merged from, by number, of so many; `units` have no result at all."""
+
+    shards: tuple[int, ...]
+    of: int
+    units: tuple[str, ...]
+    kind: Literal["missing_shards"] = "missing_shards"
+
+    def text(self) -> str:
+        """Return a warning in a sentence, without a full stop."""
+        without = formatting.listing([unit.replace("/", " ") for unit in self.units[:MOST_UNITS]])
+        rest = f" and {len(self.units) - MOST_UNITS:,} more" if len(self.units) > MOST_UNITS else ""
+        lost = f"; without them there is no result for {without}{rest}" if self.units else ""
+        return f"of {self.of:,} shards {formatting.listing([f'{one:,}' for one in self.shards])} are missing{lost}"
+
+
+@dataclass(frozen=True)
+class NoTimes:
+    """Benchmarks of asv that measure no time; they are left out."""
+
+    path: str
+    benchmarks: tuple[str, ...]
+    kind: Literal["no_times"] = "no_times"
+
+    def text(self) -> str:
+        """Return a warning in a sentence, without a full stop."""
+        return f"{self.path}: ignored, because they do not measure time: {formatting.listing(self.benchmarks)}"
+
+
+@dataclass(frozen=True)
+class UnknownGradients:
+    """Backward benchmarks of variants that are not known here, nor is their gradient; they are left out."""
+
+    path: str
+    variants: tuple[Counted, ...]
+    kind: Literal["unknown_gradients"] = "unknown_gradients"
+
+    def text(self) -> str:
+        """Return a warning in a sentence, without a full stop."""
+        return f"{self.path}: ignored, because these variants or gradients are unknown: {_each(self.variants)}"
+
+
+@dataclass(frozen=True)
+class LeftRunning:
+    """Bodies of an op left something running after `groups` groups; what was measured meanwhile ran beside it.
+
+    `threads`, `processes` and `cores` (busy ones) are each the most that was seen after a group.
+    """
+
+    op: str
+    groups: int
+    threads: int
+    processes: int
+    cores: float
+    kind: Literal["left_running"] = "left_running"
+
+    def text(self) -> str:
+        """Return a warning in a sentence, without a full stop."""
+        threads = formatting.count(self.threads, "thread")
+        processes = formatting.count(self.processes, "process", "processes")
+        return (
+            f"{self.op}: after {formatting.count(self.groups, 'group')} its code was still running (at most {threads}, "
+            f"{processes}, {formatting.number(self.cores)} cores busy), which disturbs what was measured with it"
+        )
+
+
+@dataclass(frozen=True)
+class SlowedGpu:
+    """A GPU was held back in `groups` of the `of` groups that have readings; for each reason, in how many."""
+
+    groups: int
+    of: int
+    reasons: tuple[Counted, ...]
+    kind: Literal["slowed_gpu"] = "slowed_gpu"
+
+    def text(self) -> str:
+        """Return a warning in a sentence, without a full stop."""
+        share = f"{self.groups:,} of {formatting.count(self.of, 'group')}"
+        return f"the GPU was throttled in {share}: {_each(self.reasons)}; its times there are too long"
+
+
+@dataclass(frozen=True)
+class UnknownClocks:
+    """The GPU did not report its clocks in `groups` of `of` groups."""
+
+    groups: int
+    of: int
+    kind: Literal["unknown_clocks"] = "unknown_clocks"
+
+    def text(self) -> str:
+        """Return a warning in a sentence, without a full stop."""
+        return f"the clocks of the GPU are unknown in {self.groups:,} of {formatting.count(self.of, 'group')}"
+
+
+RunWarning: TypeAlias = (
+    UnfinishedLine
+    | Changed
+    | UnreadableFile
+    | MissingShards
+    | NoTimes
+    | UnknownGradients
+    | LeftRunning
+    | SlowedGpu
+    | UnknownClocks
+)
+
+
+def is_spoilt(left: LeftBehind | None) -> bool:
+    """Whether what a group has left behind makes its worker unfit for another."""
+    return left is not None and (left.cores >= BUSY_CORES or left.threads + left.processes >= MANY_LEFT)
+
+
+def left_running(groups: Iterable[PreparedLine]) -> tuple[LeftRunning, ...]:
+    """Return a warning for each op whose groups left something behind, with the most that was seen of each."""
+    left: dict[str, list[LeftBehind]] = {}
+    for line in groups:
+        if line.left_behind is not None:
+            left.setdefault(line.group.partition("/")[0], []).append(line.left_behind)
+    return tuple(_left_running(op, each) for op, each in left.items())
+
+
+def _left_running(op: str, left: Sequence[LeftBehind]) -> LeftRunning:
+    most = {name: max(getattr(one, name) for one in left) for name in ("threads", "processes", "cores")}
+    return LeftRunning(op, len(left), **most)
+
+
+def gpu_warnings(groups: Iterable[GroupLine]) -> tuple[SlowedGpu | UnknownClocks, ...]:
+    """Return a warning if a GPU was held back in some group, and one if its clocks were not reported.
+
+    Args:
+        groups: those without readings of a GPU too.
+    """
+    readings = [line.noise.gpus for line in groups if line.noise is not None and line.noise.gpus is not None]
+    slowed = [reasons for gpus in readings if (reasons := _slowing(gpus))]
+    silent = sum(not gpus for gpus in readings)
+    counts = Counter(reason for reasons in slowed for reason in reasons)
+    return (
+        *((SlowedGpu(len(slowed), len(readings), _counted(counts)),) if slowed else ()),
+        *((UnknownClocks(silent, len(readings)),) if silent else ()),
+    )
+
+
+def _counted(counts: Counter[str]) -> tuple[Counted, ...]:
+    return tuple(Counted(name, count) for name, count in counts.most_common())
+
+
+def _slowing(gpus: Iterable[Gpu]) -> list[str]:
+    """Return each reason that holds a GPU back, once."""
+    reasons = dict.fromkeys(reason for gpu in gpus for reason in gpu.held_back_by or ())
+    return [reason for reason in reasons if reason in SLOWING]

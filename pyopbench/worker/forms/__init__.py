@@ -1,1 +1,0 @@
-"""Forms of an op in a pipeline, one file each."""

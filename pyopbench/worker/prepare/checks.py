@@ -1,0 +1,250 @@
+"""Is a variant right? Values and gradients against the NumPy reference, and gradients against finite differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from pyopbench.model.errors import WrongResult
+from pyopbench.model.op import Op
+from pyopbench.ops.load import load_op, make_inputs
+from pyopbench.ports.arrays import as_array, as_given, as_tuple, in_parts, is_rounded, is_same
+
+DIFFERENCE_STEP = {"float32": 2.0**-8, "float64": 2.0**-16}
+"""Half the distance of a central difference; its rounding error (about eps / step) and its truncation error (about
+step squared) are then both well below `DIFFERENCE_TOLERANCE` for functions of order one."""
+
+DIFFERENCE_TOLERANCE = {"float32": 5e-3, "float64": 1e-6}
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The largest errors seen, relative to the largest magnitude of what was expected; None where not checked.
+
+    Attributes:
+        values: of the outputs.
+        gradient: against the reference gradient.
+        finite_difference: of the gradient against finite differences, where these are good enough to tell.
+        difference_uncertainty: how uncertain finite differences are where they cannot tell, because the body is too
+            rough or too noisy; None where they can everywhere. At most 1.
+    """
+
+    values: float
+    gradient: float | None = None
+    finite_difference: float | None = None
+    difference_uncertainty: float | None = None
+
+
+def require_equal(what: str, got: Any, expected: Any, tolerance: float, *, negligible: float = 0.0) -> float:
+    """Check an array against the reference.
+
+    Args:
+        what: names the array in the error.
+        got: array or tensor to check.
+        expected: the reference array.
+        tolerance: largest error allowed, relative to the largest magnitude in `expected` (absolute if that is 0);
+            of complex numbers for each part, relative to the largest part. What is not rounded has to be equal.
+        negligible: a magnitude that cannot be told from 0; where neither array exceeds it, they are equal.
+
+    Returns:
+        The largest error, relative in the same way.
+
+    Raises:
+        WrongResult: None, another dtype or shape, or a value further off; with index, expected and got value.
+    """
+    if got is None:
+        raise WrongResult(f"{what} is None: TensorFlow found no gradient for it")
+    got, expected = np.asarray(got), np.asarray(expected)
+    if got.dtype != expected.dtype or got.shape != expected.shape:
+        raise WrongResult(
+            f"{what} has the wrong type or shape: expected {expected.dtype} {expected.shape}, "
+            f"got {got.dtype} {got.shape}"
+        )
+    if expected.size == 0:
+        return 0.0
+    if not is_rounded(expected):
+        error, tolerance = np.asarray(got != expected).astype(np.float64), 0.0
+    else:
+        ours, theirs = in_parts(got), in_parts(expected)
+        if np.maximum(np.abs(ours).max(), np.abs(theirs).max()) <= negligible:  # which NaN is not
+            return 0.0
+        error = _relative_error(ours, theirs).max(axis=-1)
+    worst = np.unravel_index(int(np.argmax(error)), error.shape)
+    if error[worst] > tolerance:
+        index = ", ".join(str(int(i)) for i in worst)
+        # As text, because repr() of a NumPy number is not the same in every NumPy.
+        raise WrongResult(
+            f"{what} differs at index [{index}]: expected {expected[worst]!s}, got {got[worst]!s} "
+            f"(relative error {error[worst]:.2g}, tolerance {tolerance:.2g})"
+        )
+    return float(error[worst])
+
+
+def _relative_error(got: Any, expected: Any) -> Any:
+    with np.errstate(invalid="ignore", over="ignore"):
+        error = np.abs(got - expected)
+        scale = np.abs(expected).max()
+    if not (np.isfinite(scale) and np.isfinite(error.max())):
+        error, scale = _error_beside_infinities(got, expected)
+    return error / (scale if scale > 0 else 1.0)
+
+
+def _error_beside_infinities(got: Any, expected: Any) -> tuple[Any, Any]:
+    """Return errors and scale where not all is finite: equal infinities are right, and NaN where NaN is expected."""
+    finite = np.abs(expected[np.isfinite(expected)])
+    same = (got == expected) | (np.isnan(got) & np.isnan(expected))
+    with np.errstate(invalid="ignore", over="ignore"):
+        difference = np.abs(got - expected)
+    error = np.where(same, 0.0, np.nan_to_num(difference, nan=np.inf))
+    return error, finite.max() if finite.size else 0.0
+
+
+def central_differences(
+    scalar: Callable[..., float],
+    inputs: Sequence[Any],
+    position: int,
+    step: float,
+    places: Iterable[tuple[int, ...]] | None = None,
+) -> Any:
+    """Return the numeric gradient of a function, by (f(x + step) - f(x - step)) / (2 step) for each element.
+
+    `tf.test.compute_gradient` does the same, but takes the analytic side from a persistent tape, under which
+    TensorFlow 2.21 also differentiates a `py_function` inside a custom gradient by itself and fails.
+
+    Args:
+        scalar: function of arrays.
+        inputs: the arrays at which to differentiate.
+        position: the input to differentiate by, any shape.
+        step: half the distance between both points, times the magnitude of the element where that is above 1.
+        places: indices of the elements to move; None for all.
+
+    Returns:
+        An array of the shape and dtype of that input, 0 where nothing was moved.
+    """
+    gradient = np.zeros_like(inputs[position])
+    for index in np.ndindex(gradient.shape) if places is None else places:
+        values = []
+        # Grown with the element, because one that its dtype cannot tell from 0 moves nothing.
+        reach = step * max(1.0, abs(float(inputs[position][index])))
+        for offset in (reach, -reach):
+            moved = [np.array(array) for array in inputs]
+            moved[position][index] += offset
+            # The distance that the dtype could really represent, not the one asked for.
+            values.append((scalar(*moved), float(moved[position][index])))
+        (above, right), (below, left) = values
+        gradient[index] = (above - below) / (right - left)
+    return gradient
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Inputs of an op and what NumPy makes of them; `gradients` are of `output_gradients` through the op."""
+
+    inputs: tuple[Any, ...]
+    outputs: tuple[Any, ...]
+    output_gradients: tuple[Any, ...]
+    gradients: tuple[Any, ...] | None
+
+
+@lru_cache(maxsize=4)
+def reference_of(op_name: str, size: int, dtype: str) -> Reference:
+    """Return inputs of an op with what NumPy makes of them, and gradients where the op has its own in NumPy."""
+    op = load_op(op_name)
+    rng = np.random.default_rng([1, size, *op.name.encode()])
+    return make_reference(op, make_inputs(op, size, dtype), dtype, rng)
+
+
+def make_reference(op: Op, inputs: tuple[Any, ...], dtype: str, rng: np.random.Generator) -> Reference:
+    """Return what NumPy makes of any inputs, with gradients of outputs that are drawn from a generator."""
+    outputs = tuple(
+        as_array(output, output_dtype)
+        for output, output_dtype in zip(as_tuple(op.numpy(*as_given(inputs))), op.output_dtypes(dtype), strict=True)
+    )
+    # Away from 1, so that a gradient that ignores what flows into it is found out; 0 where there is no slope, because
+    # an output is NaN.
+    output_gradients = tuple(
+        np.where(np.isnan(outputs[i]), 0, rng.uniform(0.5, 1.5, outputs[i].shape)).astype(outputs[i].dtype)
+        for i in op.floating_outputs
+    )
+    gradients = None
+    if op.numpy_gradient is not None and op.differentiable:
+        found = op.numpy_gradient(as_given(inputs), as_given(outputs), as_given(output_gradients))
+        gradients = tuple(np.asarray(gradient) for gradient in found)
+    return Reference(inputs, outputs, output_gradients, gradients)
+
+
+def check_values(op: Op, outputs: Any, reference: Reference, dtype: str) -> float:
+    """Return the largest error of outputs.
+
+    Raises:
+        WrongResult: number, type, shape, dtype or values are not the reference's.
+    """
+    found = as_tuple(outputs)
+    if len(found) != len(reference.outputs):
+        raise WrongResult(f"{len(found)} outputs instead of {len(reference.outputs)}")
+    for i, got in enumerate(found):
+        if not tf.is_tensor(got):
+            raise WrongResult(f"output {i} is not a tensor but a {type(got).__name__}")
+    return max(
+        require_equal(f"output {i}", got, expected, op.tolerance[dtype])
+        for i, (got, expected) in enumerate(zip(found, reference.outputs, strict=True))
+    )
+
+
+def check_gradients(op: Op, gradients: Sequence[Any], reference: Reference, dtype: str) -> float | None:
+    """Return the largest error of gradients, None if the reference has none.
+
+    Raises:
+        WrongResult: they are not the reference's.
+    """
+    if reference.gradients is None:
+        return None
+    return max(
+        require_equal(
+            f"gradient of input {i}", got, expected, op.tolerance[dtype], negligible=_negligible(op, reference, i)
+        )
+        for i, got, expected in zip(op.differentiable, dense(gradients), reference.gradients, strict=True)
+    )
+
+
+def _negligible(op: Op, reference: Reference, i: int) -> float:
+    """Return the slope by which moving an input by all of its magnitude changes no output by one rounding.
+
+    A gradient that is smaller everywhere is 0 as far as can be told: it is what is left of terms that cancel, and two
+    ways to add them leave different rests.
+    """
+    moved = _magnitude(reference.inputs[i])
+    outputs = [reference.outputs[place] for place in op.floating_outputs]
+    if moved == 0 or not outputs:
+        return 0.0
+    changes = [
+        np.finfo(output.dtype).eps * _magnitude(output) * _magnitude(slope)
+        for output, slope in zip(outputs, reference.output_gradients, strict=True)
+    ]
+    return float(max(changes) / moved)
+
+
+def _magnitude(array: Any) -> float:
+    finite = np.abs(array[np.isfinite(array)])
+    return float(finite.max()) if finite.size else 0.0
+
+
+def dense(gradients: Sequence[Any]) -> list[Any]:
+    """Return gradients as tensors: that of a gather comes as IndexedSlices, which are no array."""
+    return [None if gradient is None else tf.convert_to_tensor(gradient) for gradient in gradients]
+
+
+def check_unchanged(what: str, tensors: Sequence[Any], arrays: Sequence[Any]) -> None:
+    """Look whether a body wrote to what it was given: in a graph a PyFunc is handed the tensor's own memory.
+
+    Raises:
+        WrongResult: the bytes of a tensor are not those of its array any more.
+    """
+    for i, (tensor, array) in enumerate(zip(tensors, arrays, strict=True)):
+        if not is_same(tensor, array):
+            raise WrongResult(f"{what} {i} is overwritten by the function: in a graph that changes the caller's tensor")

@@ -1,0 +1,170 @@
+"""A case on a GPU: its inputs and its results live there, every call is waited for, and its copies can be counted.
+
+A port that TensorFlow runs on the CPU all the same has no number: it would be that of another device. A callback runs
+its Python on the host wherever it is pinned, and pays for the way there and back.
+
+Copies are counted from the events of TensorFlow's profiler. The counts are those of the simulated device's counters, so
+that both give one table. Written after the names in `xla/backends/profiler/gpu/cupti_collector.cc` (`MemcpyH2D`, and a
+stat `memcpy_details` that holds `size:BYTES`).
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from pyopbench.model.errors import Elsewhere, Unsupported
+from pyopbench.model.op import Body
+from pyopbench.model.places import DEVICE
+from pyopbench.model.variant import Variant
+from pyopbench.ops.kernels.simulated_device import SCOPES, Counts, is_on_device, listed
+from pyopbench.ports.arrays import as_tuple, one_or_tuple
+from pyopbench.worker.prepare.segments import constants, wrap
+
+DEVICE_PLANE = "/device:GPU:"
+DETAILS = "memcpy_details"
+COPIES = ("MemcpyH2D", "MemcpyD2H", "MemcpyD2D")
+"""Names of the events, in the order of `Counts`."""
+SIZE = re.compile(r"\bsize:(\d+)")
+HOST_END = {"MemcpyH2D": re.compile(r"\bkind_src:(\w+)"), "MemcpyD2H": re.compile(r"\bkind_dst:(\w+)")}
+NOWHERE = re.compile(r"(?!)")
+"""Copies within the device have no end on the host."""
+
+
+def require_gpu() -> None:
+    """Check that TensorFlow sees a GPU.
+
+    Raises:
+        Unsupported: it does not; with the devices that it sees.
+    """
+    if not tf.config.list_physical_devices("GPU"):
+        raise Unsupported("TensorFlow sees no GPU", received=", ".join(listed()))
+
+
+def count_copies(call: Callable[[], Any]) -> tuple[Any, Counts]:
+    """Call under the profiler, wait until the GPU is done, and return the result and what was copied meanwhile.
+
+    Raises:
+        Unsupported: there is no GPU, or the profiler's events cannot be read.
+    """
+    result, spaces = _recorded(call)
+    return result, counts_of(spaces)
+
+
+def _recorded(call: Callable[[], Any]) -> tuple[Any, list[Any]]:
+    require_gpu()
+    with tempfile.TemporaryDirectory() as folder:
+        tf.profiler.experimental.start(folder)
+        try:
+            result = call()
+            tf.test.experimental.sync_devices()
+        finally:
+            tf.profiler.experimental.stop()
+        return result, _spaces(Path(folder))
+
+
+def counts_of(spaces: Iterable[Any]) -> Counts:
+    """Return what was copied according to `XSpace` messages; allocations are not told.
+
+    Raises:
+        Unsupported: an event of a copy does not say how many bytes it moved.
+    """
+    found: list[int] = []
+    copies = list(_copies(spaces))
+    for name in COPIES:
+        sizes = [_bytes_of(name, details) for kind, details in copies if kind == name]
+        found += [len(sizes), sum(sizes)]
+    return Counts(*found)
+
+
+def host_memory(call: Callable[[], Any]) -> list[str]:
+    """Call under the profiler and return which kinds of host memory its copies began or ended in, such as `pinned`.
+
+    Raises:
+        Unsupported: as `count_copies`.
+    """
+    _, spaces = _recorded(call)
+    return host_memory_of(spaces)
+
+
+def host_memory_of(spaces: Iterable[Any]) -> list[str]:
+    """Return the kinds of host memory that `XSpace` messages tell of, each once."""
+    kinds = [found for name, details in _copies(spaces) for found in HOST_END.get(name, NOWHERE).findall(details)]
+    return list(dict.fromkeys(kinds))
+
+
+def _copies(spaces: Iterable[Any]) -> Iterator[tuple[str, str]]:
+    """Yield the kind of each copy, and what is told of it."""
+    planes = (plane for space in spaces for plane in space.planes if plane.name.startswith(DEVICE_PLANE))
+    for plane in planes:
+        for event in (event for line in plane.lines for event in line.events):
+            name = plane.event_metadata[event.metadata_id].name
+            if name in COPIES:
+                yield name, _details_of(plane, event)
+
+
+def _details_of(plane: Any, event: Any) -> str:
+    for stat in event.stats:
+        if plane.stat_metadata[stat.metadata_id].name == DETAILS:
+            return str(stat.str_value or plane.stat_metadata[stat.ref_value].name)
+    return ""
+
+
+def _bytes_of(name: str, details: str) -> int:
+    match = SIZE.search(details)
+    if match:
+        return int(match.group(1))
+    raise Unsupported(f"the profiler of TensorFlow {tf.__version__} does not report how many bytes a {name} copied")
+
+
+def _spaces(folder: Path) -> list[Any]:
+    from tensorflow.tsl.profiler.protobuf import xplane_pb2
+
+    files = sorted(folder.rglob("*.xplane.pb"))
+    if not files:
+        raise Unsupported(f"the profiler of TensorFlow {tf.__version__} wrote nothing")
+    return [xplane_pb2.XSpace.FromString(file.read_bytes()) for file in files]
+
+
+def wrap_on_gpu(built: Body, variant: Variant, mode: str) -> Body:
+    """Return a body as a mode has it called, pinned to the GPU; the results of a callback are brought there."""
+    if not variant.is_callback:
+        return wrap(built, variant, mode, SCOPES[DEVICE])
+
+    def body(*inputs: Any) -> Any:
+        return one_or_tuple([tf.identity(output) for output in as_tuple(built(*inputs))])
+
+    return wrap(body, variant, mode, SCOPES[DEVICE])
+
+
+def constants_on_gpu(arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """Return copies as tensors on the GPU."""
+    with tf.device(SCOPES[DEVICE]):
+        return constants(arrays)
+
+
+def waiting(call: Callable[[], Any]) -> Callable[[], Any]:
+    """Return the call with a wait for the GPU after it: one that only starts the work would be timed as done."""
+
+    def wait() -> Any:
+        result = call()
+        tf.test.experimental.sync_devices()
+        return result
+
+    return wait
+
+
+def require_there(what: str, tensors: Sequence[Any]) -> None:
+    """Check that floating results are on the GPU; whole numbers of 32 bits TensorFlow keeps on the host by itself.
+
+    Raises:
+        Elsewhere: one is on the CPU.
+    """
+    for i, tensor in enumerate(tensors):
+        if tensor is not None and tensor.dtype.is_floating and not is_on_device(tensor):
+            raise Elsewhere(f"{what} {i} is on the CPU: TensorFlow has no GPU kernel for it")

@@ -1,0 +1,77 @@
+"""The callables that clocks time: a body under `tf.function`, and forward and backward under a tape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from pyopbench.model.case import Case
+from pyopbench.model.op import Body, Op
+from pyopbench.model.variant import Variant
+from pyopbench.ports.arrays import as_tuple
+
+TIMED_SEGMENTS = {"forward": (0,), "backward": (1,), "forward_backward": (0, 1)}
+"""Which segments of a prepared case count for a direction."""
+
+
+def timed_segments(case: Case) -> tuple[int, ...]:
+    """Return the positions of the segments whose seconds count for a case."""
+    return (0,) if case.mode == "node" else TIMED_SEGMENTS[case.direction]
+
+
+def constants(arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """Return copies as tensors, so that what a body does to a tensor does not reach the reference."""
+    return tuple(tf.constant(array) for array in arrays)
+
+
+def wrap(built: Body, variant: Variant, mode: str, scope: str | None = None) -> Body:
+    """Return a body as a mode has it called, as it is or as a `tf.function` of its own; pinned to a device scope."""
+    if scope is None:
+        return _wrap(built, variant, mode)
+
+    def pinned(*inputs: Any) -> Any:
+        with tf.device(scope):
+            return called(*inputs)
+
+    if variant.function_options.get("jit_compile"):  # XLA compiles for the place of the call, and sees no scope inside
+        called = _wrap(built, variant, mode)
+        return pinned
+    called = built
+    return _wrap(pinned, variant, mode)
+
+
+def _wrap(built: Body, variant: Variant, mode: str) -> Body:
+    if mode == "eager":
+        return built
+    # AutoGraph reads the source of a function itself, not of a wrapper: nothing may stand between.
+    wrapped: Body = tf.function(built, **variant.function_options)
+    return wrapped
+
+
+def forward_and_backward(
+    op: Op, function: Body, tensors: Sequence[Any], output_gradients: Sequence[Any]
+) -> tuple[Callable[[], Any], Callable[[], Any]]:
+    """Return forward under a tape and the backward pass over it, to be called in turn.
+
+    Args:
+        op: says which inputs are watched and which outputs have gradients.
+        function: the wrapped body.
+        tensors: its inputs.
+        output_gradients: what flows into the floating outputs.
+    """
+    watched = [tensors[i] for i in op.differentiable]
+    recorded: list[Any] = [None, None]
+
+    def forward() -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(watched)
+            outputs = as_tuple(function(*tensors))
+        recorded[0], recorded[1] = tape, [outputs[i] for i in op.floating_outputs]
+        return outputs
+
+    def backward() -> Any:
+        return recorded[0].gradient(recorded[1], watched, output_gradients=list(output_gradients))
+
+    return forward, backward

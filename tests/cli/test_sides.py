@@ -1,0 +1,192 @@
+"""`pyopbench run --tf`: launches by turns, a report for each version, one comparison with the first for each other."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import stored
+from commands import REPORT, Call, Ended, groups, told
+from pyopbench.engine import environments, stored_run
+from pyopbench.judge.comparison.diff import Paired
+from pyopbench.judge.decision import Unknown
+from pyopbench.judge.requirements import required_text, unknown_text
+from pyopbench.store import integrity, run_folder, run_sides
+
+
+@pytest.fixture(autouse=True)
+def _this_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environments, "python_of", lambda version: Path(sys.executable))
+    monkeypatch.setattr(environments, "available", lambda python: environments.locked())
+
+
+def run(call: Call, folder: Path, *more: str) -> Ended:
+    return call("run", "--tf", "2.21.0", "--tf", "2.21.0", "--quick", "--launches", "3", "--out", folder, *more)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the run that several tests change is kept, once one of them has made it."""
+    return tmp_path_factory.mktemp("kept") / "run"
+
+
+@pytest.fixture
+def finished(call: Call, planned: Callable[..., None], tmp_path: Path, kept: Path) -> Path:
+    """Return a finished run of the test's own."""
+    planned("well")
+    if not kept.exists():
+        assert run(call, kept).code == 0
+    return shutil.copytree(kept, tmp_path / "run")
+
+
+def test_versions_are_measured_by_turns_and_reported_each(
+    call: Call, planned: Callable[..., None], tmp_path: Path
+) -> None:
+    planned("well")
+    ended = run(call, tmp_path / "run")
+    assert ended.code == 0, ended.err
+    folders = [one.folder for one in run_sides.read(tmp_path / "run")]
+    for folder in folders:
+        kinds = Counter(line["kind"] for line in stored.read_lines(folder))
+        assert (kinds["launch"], kinds["prepared"], kinds["limits"]) == (3, 3, 3)
+        assert {launch for launch, _ in groups(folder)} == {0, 1, 2}
+    assert all((folder / name).stat().st_size for folder in folders for name in REPORT)
+    lines = [line.rstrip() for line in ended.out.splitlines()]
+    assert lines[:3] == [
+        "What to do, by side",
+        "op      use        2.21.0  2.21.0-2",
+        "double  inference  keep    keep",
+    ]
+    title = "2.21.0-2 (B) against 2.21.0 (A), by tf, measured by pyopbench"
+    assert lines[4] == title
+    paired = Paired("block").text()
+    assert paired in " ".join(lines)
+    file = (tmp_path / "run" / "compare-2.21.0-2.21.0-2.md").read_text(encoding="utf-8").splitlines()
+    assert file[0] == f"## {title}"
+    assert file[4] == f"Again: pyopbench compare {tmp_path / 'run'} 2.21.0 2.21.0-2 --axis tf"
+    assert file[6] == f"- {paired}"
+
+
+def test_a_finished_run_is_resumed_and_reported_again(
+    call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned("well")
+    monkeypatch.setattr(stored_run, "require_resumable", lambda *_: None)  # these variants are in no folder
+    first = run(call, tmp_path / "run")
+    for words in (["resume", "--yes"], ["report"]):
+        again = call(*words, tmp_path / "run")
+        assert (again.code, again.out) == (0, first.out)
+
+
+def test_a_version_that_is_not_there_is_bad_usage(call: Call, tmp_path: Path) -> None:
+    ended = call("run", "--tf", "1.15.0", "--out", tmp_path / "run")
+    assert ended.code == 2
+    assert ended.err.splitlines()[1] == "  received: --tf 1.15.0"
+    assert not (tmp_path / "run").exists()
+
+
+def rewrite(folder: Path, lines: list[dict[str, Any]]) -> None:
+    """Put other lines in place of those of a run, sealed as pyopbench does."""
+    content = json.loads((folder / run_folder.RUN_FILE).read_text(encoding="utf-8"))
+    content.pop(integrity.KEY)
+    for name in (run_folder.RUN_FILE, run_folder.SAMPLES_FILE):
+        (folder / name).unlink()
+    stored.write(folder, content, lines)
+
+
+def test_a_version_without_a_number_is_warned_of_and_the_others_are_reported(call: Call, finished: Path) -> None:
+    first, second = run_sides.read(finished)
+    (second.folder / run_folder.SAMPLES_FILE).write_text("", encoding="utf-8")
+    ended = call("report", finished)
+    assert (ended.code, ended.out.count("2.21.0-2")) == (0, 0)
+    nothing = "nothing was measured on 2.21.0-2: no sample"
+    assert ended.err.splitlines() == [
+        f"warning: {nothing}",
+        "  next:     pyopbench verify --tf 2.21.0 shows what is wrong",
+    ]
+    assert f"- {nothing}" in (first.folder / "report.md").read_text(encoding="utf-8").splitlines()
+    wrong = stored.group_line(0, [], [stored.failure(stored.case("well"), "wrong")])
+    rewrite(second.folder, [stored.launch_line(0), wrong])
+    assert call("report", finished).code == 1, "what is wrong on one version is told, though another has numbers"
+    (second.folder / run_folder.SAMPLES_FILE).write_text("", encoding="utf-8")
+    (first.folder / run_folder.SAMPLES_FILE).write_text("", encoding="utf-8")
+    assert call("report", finished).code == 3
+
+
+def test_what_is_wrong_with_the_files_of_a_version_is_warned_of(call: Call, finished: Path) -> None:
+    samples = run_sides.read(finished)[1].folder / run_folder.SAMPLES_FILE
+    lines = samples.read_bytes().count(b"\n")
+    samples.write_bytes(samples.read_bytes()[:-20])
+    ended = call("report", finished)
+    assert ended.code == 0
+    assert ended.err == f"warning: {samples}:{lines}: the unfinished last line is ignored\n"
+
+
+def test_what_is_required_and_not_known_is_told_for_each_version(call: Call, finished: Path) -> None:
+    ended = call("report", finished, "--require", "savedmodel")
+    assert ended.code == 0
+    told = required_text(unknown_text(Unknown("savedmodel", ("py_function_numpy", "well")), ["double"]))
+    assert ended.out.splitlines().count(told) == 2
+    assert "On 2.21.0-2:" in ended.out
+
+
+def test_the_reports_of_several_sides_are_in_their_folder(call: Call, finished: Path) -> None:
+    ended = call("report", finished, "--out", "elsewhere")
+    assert ended.code == 2
+    assert ended.err == told(
+        "a run on several sides has its reports in its folder",
+        received=f"{finished} with --out",
+        hint=f"pyopbench report {run_sides.read(finished)[0].folder} --out, or without this option",
+    )
+
+
+def test_json_of_several_sides_has_what_changed_from_the_first(call: Call, finished: Path) -> None:
+    ended = call("report", finished, "--json")
+    assert ended.code == 0
+    assert list(json.loads(ended.out)["comparisons"]) == ["2.21.0-2"]
+    assert json.loads((finished / "gate.json").read_text(encoding="utf-8"))["outcome"] in ("passed", "nothing")
+
+
+def test_an_environment_that_is_slower_fails_only_where_that_is_asked_for(call: Call, finished: Path) -> None:
+    samples = run_sides.read(finished)[1].folder / run_folder.SAMPLES_FILE
+    slow = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
+    for line in slow:
+        line.pop(integrity.KEY)
+        for rows in line.get("samples", {}).values():
+            for row in rows:
+                row[3] *= 2
+    rewrite(samples.parent, slow)
+    assert call("report", finished).code == 0
+    assert call("report", finished, "--fail-on", "slower:10%").code == 1
+    assert call("report", finished, "--fail-on", "never").code == 0
+
+
+def test_versions_of_packages_are_sides_like_any_other(
+    call: Call, planned: Callable[..., None], tmp_path: Path
+) -> None:
+    planned("well")
+    several = ("--with", "scipy==1.14.1", "--with", "scipy==1.13.1,absl-py==2.1.0")
+    ended = call("run", *several, "--quick", "--launches", "3", "--fail-on", "never", "--out", tmp_path / "run")
+    assert ended.code == 0, ended.err
+    first, second, control = run_sides.read(tmp_path / "run")
+    assert [first.label, second.label] == ["scipy==1.14.1", "absl-py==2.1.0 scipy==1.13.1"]
+    assert control.is_control
+    assert second.packages == ("absl-py==2.1.0", "scipy==1.13.1")
+    assert run_folder.read_run(second.folder).settings.packages == list(second.packages)
+    assert {launch for launch, _ in groups(second.folder)} == {0, 1, 2}
+    assert all((side.folder / name).stat().st_size for side in (first, second) for name in REPORT)
+    document = json.loads((tmp_path / "run" / "gate.json").read_text(encoding="utf-8"))
+    assert [one["with"] for one in (document["first"], *document["others"])] == [
+        list(first.packages),
+        list(second.packages),
+    ]
+    compared = call("compare", tmp_path / "run", first.label, second.label, "--axis", "side")
+    assert compared.code == 0, compared.err
+    assert call("check", tmp_path / "run").code == 0

@@ -1,0 +1,180 @@
+"""Worktrees of revisions."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pyopbench.engine import git as git_module
+from pyopbench.engine import revisions
+from pyopbench.model import cache_folder
+from pyopbench.model.discover import PACKAGE
+from pyopbench.model.errors import BadInput
+from repositories import commit, git, repository
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, list[str]]:
+    """Return a repository and its two commits; the cache is the test's own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = repository(tmp_path / "project")
+    return folder, [commit(folder, {"op.py": f"# {n}\n"}) for n in range(2)]
+
+
+def worktrees(folder: Path) -> int:
+    return git(folder, "worktree", "list").count("\n")
+
+
+def test_a_checkout_has_the_files_of_its_commit_and_the_name_of_the_repository(made: tuple[Path, list[str]]) -> None:
+    folder, commits = made
+    found = [git_module.checkout_of(folder, one) for one in commits]
+    assert [(one.folder / "op.py").read_text(encoding="utf-8") for one in found] == ["# 0\n", "# 1\n"]
+    assert {one.folder.name for one in found} == {"project"}, "a package may be named by it"
+    assert all(one.folder.is_relative_to(cache_folder.folder_of(git_module.FOLDER)) for one in found)
+    assert worktrees(folder) == 2
+
+
+def program(path: Path, *lines: str) -> Path:
+    """Write a program of a few lines of shell."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("\n".join(["#!/bin/sh", *lines, ""]), encoding="utf-8")
+    path.chmod(0o755)
+    return path
+
+
+def signed(folder: Path, commit: str) -> str:
+    """Return a commit like another one, with a signature that nobody made."""
+    headers, _, message = git(folder, "cat-file", "commit", commit).partition("\n\n")
+    lines = (headers, "gpgsig -----BEGIN PGP SIGNATURE-----", " -----END PGP SIGNATURE-----", "", message, "")
+    source = folder / ".git" / "signed"
+    source.write_text("\n".join(lines), encoding="utf-8")
+    return git(folder, "hash-object", "-t", "commit", "-w", str(source))
+
+
+def test_hooks_of_the_repository_are_not_run(made: tuple[Path, list[str]], tmp_path: Path) -> None:
+    program(made[0] / ".git" / "hooks" / "post-checkout", f"touch {tmp_path}/ran")
+    git_module.checkout_of(*(made[0], made[1][0]))
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("name", ["core.fsmonitor", "gpg.program"])
+def test_programs_in_the_settings_of_the_repository_are_not_run(
+    made: tuple[Path, list[str]], tmp_path: Path, name: str
+) -> None:
+    """Neither what tells git of changed files nor what checks signatures has a say in what is measured."""
+    folder, commits = made
+    by_hand = signed(folder, commits[0])
+    git(folder, "config", name, str(program(tmp_path / "marking", f"touch {tmp_path}/ran", "exit 1")))
+    git(folder, "config", "log.showSignature", "true")
+    (folder / "op.py").write_text("# changed\n", encoding="utf-8")
+    found = revisions.named(folder, [by_hand, revisions.WORKTREE])
+    for revision in found:
+        git_module.checkout_of(folder, revision.commit)
+        assert git_module.is_whole(folder, revision.commit)
+    assert not (tmp_path / "ran").exists()
+    git(folder, "status", "--porcelain")
+    git(folder, "show", by_hand)
+    assert (tmp_path / "ran").exists(), "git by hand runs it"
+
+
+def test_filters_of_the_repository_are_run(made: tuple[Path, list[str]], tmp_path: Path) -> None:
+    """Without them a worktree would have pointers in place of the files that Git LFS keeps."""
+    folder, _ = made
+    with_filter = commit(folder, {".gitattributes": "*.py filter=large\n"})
+    git(folder, "config", "filter.large.smudge", str(program(tmp_path / "smudge", "echo '# smudged'")))
+    git(folder, "config", "filter.large.clean", str(program(tmp_path / "clean", "echo '# 1'")))
+    found = git_module.checkout_of(folder, with_filter).folder
+    assert (found / "op.py").read_text(encoding="utf-8") == "# smudged\n"
+
+
+def test_a_checkout_is_used_again_unless_it_was_changed(made: tuple[Path, list[str]]) -> None:
+    folder, (first, _) = made
+    found = git_module.checkout_of(folder, first).folder
+    (found / "untracked").touch()
+    git_module.checkout_of(folder, first)
+    assert (found / "untracked").exists()
+    (found / "op.py").write_text("# changed\n", encoding="utf-8")
+    git_module.checkout_of(folder, first)
+    assert (found / "op.py").read_text(encoding="utf-8") == "# 0\n"
+    assert not (found / "untracked").exists()
+
+
+def test_what_a_killed_process_left_half_made_is_made_again(made: tuple[Path, list[str]]) -> None:
+    folder, (first, _) = made
+    half = git_module.folder_of(folder, first)
+    half.mkdir(parents=True)
+    for above in list(half.parents)[:4]:
+        above.chmod(0o700)
+    (half / "half").touch()
+    assert (git_module.checkout_of(folder, first).folder / "op.py").exists()
+    assert not (half / "half").exists()
+    git(folder, "worktree", "remove", "--force", str(half))
+    git_module.checkout_of(folder, first)
+    assert worktrees(folder) == 1
+
+
+def test_what_others_can_write_to_is_refused(made: tuple[Path, list[str]]) -> None:
+    folder, (first, _) = made
+    found = git_module.checkout_of(folder, first).folder
+    (found / "open").touch()
+    (found / "open").chmod(0o666)
+    with pytest.raises(BadInput) as refused:
+        git_module.checkout_of(folder, first)
+    assert refused.value.received == found / "open"
+
+
+def test_the_umask_of_the_user_opens_nothing(made: tuple[Path, list[str]]) -> None:
+    cache_folder.private_folder(git_module.FOLDER, "worktrees")
+    before = os.umask(0)
+    try:
+        found = git_module.checkout_of(made[0], made[1][0]).folder
+    finally:
+        os.umask(before)
+    assert not [path for path in (found, *found.rglob("*")) if path.stat().st_mode & 0o077]
+
+
+def test_what_is_done_with_is_taken_away_and_what_is_in_use_stays(made: tuple[Path, list[str]]) -> None:
+    folder, commits = made
+    found = [git_module.checkout_of(folder, one) for one in commits]
+    with git_module.keep_in_use([found[0], found[0]]):
+        git_module.give_back(found)
+        assert [one.folder.exists() for one in found] == [True, False]
+    git_module.give_back(found)
+    assert not found[0].folder.exists()
+    assert worktrees(folder) == 0
+
+
+def test_of_what_interrupted_runs_left_the_last_are_kept(
+    made: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, commits = made
+    monkeypatch.setattr(git_module, "MOST_KEPT", 1)
+    found = [git_module.checkout_of(folder, one) for one in (*commits, commit(folder, {"op.py": "# 2\n"}))]
+    git_module.give_back([found[-1]])
+    assert sum(one.folder.exists() for one in found) == 1
+
+
+def test_commits_without_a_checkout_are_missing_and_those_that_are_gone_are_an_error(
+    made: tuple[Path, list[str]],
+) -> None:
+    folder, commits = made
+    git_module.checkout_of(folder, commits[0])
+    assert git_module.missing_commits(folder, [*commits, commits[1]]) == [commits[1]]
+    with pytest.raises(BadInput) as refused:
+        git_module.missing_commits(folder, ["0" * 40])
+    assert refused.value.received == f"{'0' * 40} in {folder}"
+
+
+def test_pyopbench_is_of_the_revision_in_its_own_repository_only(
+    made: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, (first, _) = made
+    assert (git_module.checkout_of(folder, first).package / "pyopbench").resolve() == PACKAGE
+    for inside, package in ((folder / "pyopbench", folder), (folder / "venv" / "site-packages" / "pyopbench", None)):
+        inside.mkdir(parents=True)
+        monkeypatch.setattr(git_module, "PACKAGE", inside)
+        found = git_module.checkout_of(folder, first)
+        assert found.package == package or (package is None and found.package != inside.parent)
+    assert git_module.checkout_of(folder, first).moved(folder) == found.folder

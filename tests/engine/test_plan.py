@@ -1,0 +1,424 @@
+"""A run is planned and has its folder; a stored one is continued."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import certificates
+import pyopbench
+import stored
+from commands import noisy_results
+from foreign_files import document, write
+from places import FAKE_WORKER_COMMAND
+from pyopbench.engine import environments, git, plan, settings, sides, stored_run, worker_process
+from pyopbench.engine import plan as planning
+from pyopbench.engine import settings as usual
+from pyopbench.engine.budget import LEAST_LAUNCHES
+from pyopbench.engine.settings import Settings
+from pyopbench.engine.sides import AskedSides
+from pyopbench.engine.stored_run import find_target
+from pyopbench.model import own_target
+from pyopbench.model.case import MECHANISMS, NO_GRADIENT, UNTIL, Axes, Until
+from pyopbench.model.errors import BadInput, NothingMeasured
+from pyopbench.model.own_target import Target
+from pyopbench.model.side import Environment
+from pyopbench.store import certificate, integrity, run_folder, run_sides
+from repositories import commit, repository
+
+
+def test_reasons_are_counted_the_most_frequent_first() -> None:
+    skips = [{"reason": reason} for reason in ("a", "b", "b")]
+    assert plan.count_reasons(skips) == [("b", 2), ("a", 1)]
+
+
+def test_what_a_worker_says_of_an_own_op_is_told_with_its_place_and_the_traceback_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said = {"message": "mine.py:3: ValueError: no", "received": "it", "legal": "another", "hint": "mend it"}
+    answer = {"error": {**said, "traceback": "Traceback: line 3"}}
+    monkeypatch.setattr(plan, "ask_once", lambda *_, **__: answer)
+    with pytest.raises(BadInput) as refused:
+        plan.ask_for_plan(Axes(ops=("sinh",)))
+    assert refused.value.received == "it"
+    assert "Traceback" not in str(refused.value)
+    assert "line 3" in str(refused.value.__cause__)
+
+
+@pytest.mark.parametrize("size", [0, -1])
+def test_a_size_below_one_is_refused(size: int) -> None:
+    with pytest.raises(BadInput) as refused:
+        plan.check_axes(Axes(sizes=(1, size)))
+    assert refused.value.received == size
+
+
+def test_a_run_has_one_device() -> None:
+    with pytest.raises(BadInput) as refused:
+        plan.check_axes(Axes(placements=("cpu", "gpu")))
+    assert refused.value.received == "cpu, gpu"
+
+
+CASES = [stored.case("native"), stored.case("numpy_function")]
+SKIPS = [stored.failure(stored.case("xla"), "unsupported", None)]
+PLAN = {
+    "cases": CASES,
+    "skips": SKIPS,
+    "catalogue": stored.run(CASES)["catalogue"],
+    "environment": {
+        key: value for key, value in stored.ENVIRONMENT.items() if key not in {"commit", "dirty", "pyopbench"}
+    },
+}
+AXES = Axes(ops=("double",), sizes=(1,))
+
+
+@pytest.fixture(autouse=True)
+def plan_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(PLAN), encoding="utf-8")
+    monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
+    monkeypatch.setenv("FAKE_WORKER_PLAN", str(path))
+    return path
+
+
+@pytest.fixture
+def _no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make every attempt to start a worker fail."""
+    monkeypatch.setattr(worker_process, "COMMAND", ("no program of this name",))
+
+
+def request(axes: Axes = AXES, baseline: str = "numpy_function") -> plan.Request:
+    return plan.Request(axes, usual.QUICK, baseline, ("pyopbench", "run", "double"))
+
+
+@pytest.mark.usefixtures("_no_worker")
+@pytest.mark.parametrize(
+    ("axes", "what"),
+    [
+        (Axes(ops=("sinhh",)), "unknown op"),
+        (Axes(variants=("natve",)), "unknown variant"),
+        (Axes(directions=("sideways",)), "unknown direction"),
+        (Axes(modes=("inside",)), "unknown mode"),
+        (Axes(dtypes=("int8",)), "unknown dtype"),
+        (Axes(placements=("tpu",)), "unknown device"),
+        (Axes(gradients=("magic",)), "unknown gradient mechanism"),
+        (Axes(gradients=("all", "tape")), "--gradient has all and also names"),
+        (Axes(sizes=(0,)), "a size must be at least 1"),
+    ],
+)
+def test_a_bad_name_is_refused_before_a_worker_is_started(tmp_path: Path, axes: Axes, what: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        plan.begin(tmp_path / "run", request(axes))
+    assert caught.value.message == what
+    assert caught.value.legal
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_a_baseline_that_is_left_out_is_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(BadInput) as refused:
+        plan.begin(tmp_path / "run", request(Axes(variants=("native", "xla"))))
+    assert refused.value.received == "--baseline numpy_function, with native, xla to measure"
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_an_unknown_baseline_is_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(BadInput) as refused:
+        plan.begin(tmp_path / "run", request(baseline="nosuch"))
+    assert refused.value.received == "'nosuch'"
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_a_folder_that_holds_a_run_is_refused_at_once(tmp_path: Path) -> None:
+    stored.write(tmp_path / "run", stored.run(CASES), [])
+    with pytest.raises(BadInput) as refused:
+        plan.begin(tmp_path / "run", request())
+    assert refused.value.received == tmp_path / "run"
+
+
+def test_the_mechanisms_that_may_be_named_are_the_ones_there_are() -> None:
+    from pyopbench.ops.gradients import GRADIENTS
+
+    assert set(MECHANISMS) == set(GRADIENTS) - {NO_GRADIENT}
+
+
+def test_a_run_is_recorded_before_anything_is_measured(tmp_path: Path) -> None:
+    begun = plan.begin(tmp_path / "run", request())
+    assert (begun.folder, len(begun.content.cases), len(begun.content.skips)) == (tmp_path / "run", 2, 1)
+    assert begun.content == run_folder.read_run(begun.folder), "it is held as it is read back"
+    content = stored.read_run(begun.folder)
+    assert content["run"] == "run"
+    assert content["command"] == ["pyopbench", "run", "double"]
+    assert content["settings"] == {**asdict(usual.QUICK), "quick": False, "baseline": "numpy_function"}
+    assert content["cases"] == CASES
+    assert content["skips"] == SKIPS
+    assert content["environment"]["tensorflow"] == "2.21.0"
+    assert content["environment"]["pyopbench"] == pyopbench.__version__
+    assert {"commit", "dirty"} <= set(content["environment"])
+    assert run_folder.read_lines(begun.folder) == ([], [])
+
+
+def test_a_run_carries_the_certificate_of_its_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("platformdirs.user_data_dir", lambda name, appauthor: str(tmp_path))
+    before = plan.begin(tmp_path / "before", request())
+    made = certificates.certificate(environment={**certificates.ENVIRONMENT, "cpu": "a processor"})
+    path = certificate.path_for(made.environment)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(integrity.sealed(made.as_json()))
+    after = plan.begin(tmp_path / "after", request())
+    assert "certificate" not in stored.read_run(before.folder)
+    assert stored.read_run(after.folder)["certificate"] == certificates.as_stored(made)
+
+
+def test_pairs_are_stored_with_the_settings(tmp_path: Path) -> None:
+    begun = plan.begin(tmp_path / "run", replace(request(), pairs={"native": "numpy_function"}))
+    assert stored.read_run(begun.folder)["settings"]["pairs"] == {"native": "numpy_function"}
+    assert stored_run.settings_of(run_folder.open_side(begun.folder)) == usual.QUICK
+
+
+def test_a_run_without_a_folder_is_named_by_date_and_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    begun = plan.begin(None, request())
+    assert begun.folder.parent == Path("results")
+    assert stored.read_run(begun.folder)["run"] == begun.folder.name
+    assert begun.folder.name.replace("-", "").isdigit()
+
+
+def test_settings_and_baseline_are_read_back(tmp_path: Path) -> None:
+    settings = replace(usual.FULL, seed=3, budget_seconds=12.5)
+    folder = plan.begin(tmp_path / "run", replace(request(), settings=settings)).folder
+    side = run_folder.open_side(folder)
+    assert stored_run.settings_of(side) == settings
+    assert side.content.settings.baseline == "numpy_function"
+
+
+@pytest.mark.parametrize("name", ["until", "linearity"])
+def test_a_run_without_a_setting_that_it_is_continued_with_is_refused(tmp_path: Path, name: str) -> None:
+    settings = {key: value for key, value in stored.SETTINGS.items() if key != name}
+    folder = stored.write(tmp_path / "run", stored.run(CASES, settings=settings), [])
+    with pytest.raises(BadInput) as refused:
+        stored_run.settings_of(run_folder.open_side(folder))
+    assert refused.value.received == f"{folder / run_folder.RUN_FILE}: settings: missing {name}"
+
+
+AXES_SHOWN = "ops=double, dtypes=float32, placements=cpu, sizes=1"
+"""Of `request()`, as an error shows them."""
+
+
+def test_axes_that_leave_no_case_are_refused_with_the_first_reason(tmp_path: Path, plan_file: Path) -> None:
+    plan_file.write_text(json.dumps({**PLAN, "cases": []}), encoding="utf-8")
+    with pytest.raises(BadInput) as caught:
+        plan.begin(tmp_path / "run", request())
+    assert caught.value.received == AXES_SHOWN
+    assert caught.value.hint == "the first of 1 reasons: it did not work"
+    assert not (tmp_path / "run").exists()
+
+
+def test_axes_that_leave_nothing_at_all_are_refused_as_well(tmp_path: Path, plan_file: Path) -> None:
+    plan_file.write_text(json.dumps({**PLAN, "cases": [], "skips": []}), encoding="utf-8")
+    with pytest.raises(BadInput) as refused:
+        plan.begin(tmp_path / "run", request())
+    assert refused.value.received == AXES_SHOWN
+
+
+ERROR = {
+    "message": "an op cannot be loaded",
+    "received": "invalid syntax (mine.py:3)",
+    "hint": "PYOPBENCH_PATH",
+    "traceback": "",
+}
+
+
+def test_a_file_that_cannot_be_loaded_is_bad_input(tmp_path: Path, plan_file: Path) -> None:
+    plan_file.write_text(json.dumps({"error": ERROR}), encoding="utf-8")
+    with pytest.raises(BadInput) as refused:
+        plan.begin(tmp_path / "run", request())
+    assert refused.value.received == "invalid syntax (mine.py:3)"
+
+
+def test_a_commit_that_git_does_not_know_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(git, "PACKAGE", tmp_path)
+    assert git.commit_of_package() == {"commit": None, "dirty": None}
+    monkeypatch.setenv("PATH", "")
+    assert git.commit_of_package() == {"commit": None, "dirty": None}
+
+
+def test_an_installed_package_is_of_no_commit_of_the_repository_that_its_environment_lies_in(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Else no run could be resumed after the next commit of the user's."""
+    folder = repository(tmp_path / "project")
+    known = commit(folder, {"environment/site-packages/pyopbench/__init__.py": "", "pyopbench/__init__.py": ""})
+    monkeypatch.setattr(git, "PACKAGE", folder / "pyopbench")
+    assert git.commit_of_package() == {"commit": known, "dirty": False}
+    monkeypatch.setattr(git, "PACKAGE", folder / "environment" / "site-packages" / "pyopbench")
+    assert git.commit_of_package() == {"commit": None, "dirty": None}
+
+
+def test_a_run_with_a_sample_is_measured(tmp_path: Path) -> None:
+    folder = stored.write(tmp_path / "run", stored.run(CASES), [stored.group_line(0, CASES)])
+    stored_run.require_measured(run_folder.open_side(folder))
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        ([], "no sample"),
+        (
+            [stored.launch_line(0), stored.group_line(0, [], [stored.failure(CASES[0])])],
+            "1 failure; the first: it did not work",
+        ),
+    ],
+)
+def test_a_run_without_a_sample_is_nothing_measured(tmp_path: Path, lines: list[dict[str, Any]], why: str) -> None:
+    folder = stored.write(tmp_path / "run", stored.run(CASES), lines)
+    with pytest.raises(NothingMeasured) as caught:
+        stored_run.require_measured(run_folder.open_side(folder))
+    assert caught.value.received == f"{folder}: {why}"
+
+
+def test_quick_is_quicker_than_full() -> None:
+    quick, full = usual.QUICK, usual.FULL
+    assert isinstance(quick, Settings)
+    assert quick.launches * quick.rounds < full.launches * full.rounds
+    assert quick.launches >= LEAST_LAUNCHES
+    assert quick.first_rounds <= full.first_rounds < full.rounds
+    assert quick.rounds < full.rounds
+    assert quick.budget_seconds is not None
+
+
+def test_a_run_whose_op_has_gone_is_not_resumed(tmp_path: Path) -> None:
+    """Else every case of it would be recorded as failed, for good."""
+    folder = tmp_path / "run"
+    stored.write(folder, stored.run([stored.case("native", op="my_op")]), [])
+    with pytest.raises(BadInput) as raised:
+        stored_run.require_resumable(run_folder.open_side(folder))
+    assert raised.value.received == "'my_op'"
+    assert "my_op" in str(raised.value)
+
+
+def test_a_run_with_an_own_op_is_continued_by_naming_it_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that the folder holds is run: the op comes from the command line, and has to be the same one."""
+    monkeypatch.setenv(own_target.VARIABLE, "")
+    file = tmp_path / "mine.py"
+    file.write_text("def body(x):\n    return x\n", encoding="utf-8")
+    own = Target("body", str(file), "body", ("np.ones(3)",))
+    told = {"body": {"words": own.words, "fingerprint": own.fingerprint}}
+    folder = tmp_path / "run"
+    stored.write(folder, {**stored.run([stored.case("native", op="body")]), "own": told}, [])
+    with pytest.raises(BadInput) as refused:
+        stored_run.require_resumable(run_folder.open_side(folder))
+    assert refused.value.received == f"body, from {file}:body"
+    assert refused.value.hint == f"pyopbench resume {folder} {file}:body --input 'np.ones(3)'"
+    own_target.bring([own])
+    assert stored_run.resume_command(folder) == refused.value.hint
+    stored_run.require_resumable(run_folder.open_side(folder))
+    file.write_text("def body(x):\n    return 2 * x\n", encoding="utf-8")
+    with pytest.raises(BadInput) as refused:
+        stored_run.require_resumable(run_folder.open_side(folder))
+    assert refused.value.received == f"body, from {file}:body"
+
+
+def test_a_run_of_another_commit_is_not_resumed(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    environment = {**stored.ENVIRONMENT, "commit": "0" * 40}
+    stored.write(folder, stored.run([stored.case("native")], environment=environment), [])
+    with pytest.raises(BadInput) as refused:
+        stored_run.require_resumable(run_folder.open_side(folder))
+    assert refused.value.received == f"{git.commit_of_package()['commit']} now, {'0' * 40} in run.json"
+
+
+ANOTHER = "2.12.1"
+"""The version whose environment has another one, as a folder on PYTHONPATH can bring."""
+REQUEST = planning.Request(Axes(), settings.QUICK, "py_function_numpy", ("pyopbench", "run"))
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
+    """Let every version be this Python with a worker that measures nothing, and return which were asked for."""
+    told: list[str] = []
+    key = stored.case("py_function_numpy")
+    plan = {"cases": [key], "skips": [], "catalogue": stored.run([key])["catalogue"]}
+
+    def python_of(environment: Environment) -> Path:
+        version = str(environment.tf)
+        told.append(version)
+        found = {"tensorflow": "2.21.0"} if version == ANOTHER else {"tensorflow": version}
+        content = {**plan, "environment": {**stored.ENVIRONMENT, **found}}
+        (tmp_path / "plan").write_text(json.dumps(content), encoding="utf-8")
+        return Path(sys.executable)
+
+    monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
+    monkeypatch.setenv("FAKE_WORKER_PLAN", str(tmp_path / "plan"))
+    monkeypatch.setattr(environments, "python_of", python_of)
+    monkeypatch.setattr(environments, "available", lambda python: environments.locked())
+    return lambda: told
+
+
+def on(*versions: str) -> AskedSides:
+    return AskedSides(tuple(map(Environment, versions)))
+
+
+def test_each_version_has_a_run_of_its_own(tmp_path: Path, asked: Callable[[], list[str]]) -> None:
+    begun = sides.begin(tmp_path / "run", REQUEST, on("2.16.2", "2.21.0", "2.21.0"))
+    assert asked() == ["2.16.2", "2.21.0"], "the same environment is planned for once"
+    assert begun.sides == tuple(run_sides.read_all(begun.folder)), "they are held as they are read back"
+    assert [side.folder for side in begun.sides] == [side.folder for side in begun.measured]
+    assert [side.content.settings.tf for side in begun.measured] == ["2.16.2", "2.21.0", "2.21.0"]
+
+
+@pytest.mark.parametrize("until", UNTIL)
+def test_versions_are_measured_as_they_were_asked_for(
+    tmp_path: Path, asked: Callable[[], list[str]], until: Until
+) -> None:
+    request = replace(REQUEST, settings=replace(settings.QUICK, until=until))
+    begun = sides.begin(tmp_path / "run", request, on("2.21.0"))
+    assert stored_run.settings_of(run_folder.open_side(begun.measured[0].folder)) == request.settings
+
+
+def test_a_version_that_is_not_there_leaves_nothing_behind(tmp_path: Path, asked: Callable[[], list[str]]) -> None:
+    with pytest.raises(BadInput) as refused:
+        sides.begin(tmp_path / "run", REQUEST, on("2.21.0", "1.15.0"))
+    assert refused.value.received == "--tf 1.15.0"
+    assert not (tmp_path / "run").exists()
+    assert asked() == []
+
+
+def test_a_folder_that_holds_a_run_is_left_alone(tmp_path: Path, asked: Callable[[], list[str]]) -> None:
+    sides.begin(tmp_path / "several", REQUEST, on("2.21.0"))
+    stored.write(tmp_path / "one", stored.run([stored.case("well")]), [])
+    for name in ("several", "one"):
+        with pytest.raises(BadInput) as refused:
+            sides.begin(tmp_path / name, REQUEST, on("2.16.2"))
+        assert refused.value.received == tmp_path / name
+
+
+def test_a_worker_with_another_tensorflow_is_refused_and_nothing_is_begun(
+    tmp_path: Path, asked: Callable[[], list[str]]
+) -> None:
+    with pytest.raises(BadInput) as error:
+        sides.begin(tmp_path / "run", REQUEST, on("2.21.0", ANOTHER))
+    assert error.value.received == f"2.21.0, for TensorFlow {ANOTHER}"
+    assert asked() == ["2.21.0", ANOTHER]
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_says_itself(tmp_path: Path) -> None:
+    results = noisy_results(tmp_path / "run")
+    assert find_target([run_sides.open_run(results)]) == ("py_function_numpy", results)
+
+
+def test_nothing_is_put_beside_results_of_another_tool(tmp_path: Path) -> None:
+    file = write(tmp_path / "bench.json", document("pytest-benchmark-first"))
+    assert find_target([file])[1] == Path("results/report-bench")
+
+
+def test_a_run_without_a_sample_has_no_report(tmp_path: Path) -> None:
+    empty = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
+    with pytest.raises(NothingMeasured):
+        find_target([empty])

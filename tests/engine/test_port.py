@@ -1,0 +1,118 @@
+"""A port is put in place only if its own test passes where pyopbench cannot be imported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyopbench.engine.port import Tools, run_test, write_port
+from pyopbench.model.errors import BadInput, WrongResult
+from pyopbench.model.own_target import Target
+
+TARGET = Target("mine", "/somewhere/mine.py", "body", ("1",))
+ANSWER = {"port": "x = 1\n", "test": "def test_x(): pass\n", "not_run": [["/a/mine.py", 7]], "notes": ["callback"]}
+PASSED = {"passed": ["test_x"]}
+
+
+def tools(answer: dict[str, Any] = ANSWER, result: dict[str, Any] = PASSED, formatted: str | None = "y = 1\n") -> Tools:
+    return Tools(lambda request: answer, lambda text, path: formatted, lambda folder, module, seconds: result)
+
+
+def test_both_files_are_written_as_they_were_formatted(tmp_path: Path) -> None:
+    written = write_port(TARGET, "traced", tmp_path / "ported.py", tools=tools())
+    assert [written.port.read_text(), written.test.read_text()] == ["y = 1\n"] * 2
+    assert (written.test.name, written.passed, written.not_run) == ("test_ported.py", ("test_x",), (("/a/mine.py", 7),))
+    assert written.is_formatted
+
+
+def test_without_a_formatter_they_are_written_as_they_are(tmp_path: Path) -> None:
+    written = write_port(TARGET, "traced", tmp_path / "ported.py", tools=tools(formatted=None))
+    assert written.port.read_text() == ANSWER["port"]
+    assert not written.is_formatted
+
+
+def test_a_port_that_fails_its_test_is_not_written(tmp_path: Path) -> None:
+    failed = {"passed": [], "failed": "test_values", "error": "AssertionError: 1 is not 2"}
+    with pytest.raises(WrongResult) as caught:
+        write_port(TARGET, "traced", tmp_path / "ported.py", tools=tools(result=failed))
+    assert (caught.value.exit_code, caught.value.received) == (1, "AssertionError: 1 is not 2")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_refusal_has_the_line_and_the_fix(tmp_path: Path) -> None:
+    refused = {"refused": {"why": "`np.foo` has none", "fix": "use np.bar", "place": ["/a/mine.py", 3]}}
+    with pytest.raises(BadInput) as caught:
+        write_port(TARGET, "traced", tmp_path / "ported.py", tools=tools(answer=refused))
+    assert (caught.value.received, caught.value.hint) == ("/a/mine.py:3", "use np.bar")
+
+
+def test_the_test_of_a_skeleton_is_not_run_and_its_kernel_is_written_as_it_is(tmp_path: Path) -> None:
+    kernel = {"kernel": "// mine\n", "not_built": "no compiler", "commands": {"build": "g++"}}
+    answer = {**ANSWER, "notes": ["skeleton"], **kernel}
+    never = Tools(lambda request: answer, lambda text, path: text, pytest.fail)  # type: ignore[arg-type]
+    written = write_port(TARGET, "custom_op", tmp_path / "ported.py", tools=never)
+    assert written.kernel == tmp_path / "ported.cc"
+    assert written.kernel.read_text() == "// mine\n"
+    assert (written.passed, written.not_built, written.commands) == ((), "no compiler", {"build": "g++"})
+    with pytest.raises(BadInput) as caught:
+        write_port(TARGET, "custom_op", (tmp_path / "ported.py").rename(tmp_path / "ported2.py").with_name("ported.py"))
+    assert caught.value.received == tmp_path / "test_ported.py"
+
+
+@pytest.mark.parametrize(("variant", "name"), [("native", "ported.py"), ("traced", "ported.txt"), ("traced", "a-b.py")])
+def test_what_cannot_be_asked_for_is_refused_before_a_worker_starts(variant: str, name: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInput):
+        write_port(TARGET, variant, tmp_path / name, tools=Tools(pytest.fail, pytest.fail, pytest.fail))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "class.py",  # a keyword
+        "numpy.py",  # installed
+        "tensorflow.py",
+        "json.py",  # Python's own
+        "_io.py",
+        "pyopbench.py",
+        "conftest.py",  # pytest's
+        "__init__.py",
+        "\ufb01t.py",  # a ligature: `import \ufb01t` looks for another file
+        "missing/ported.py",
+        "a_file/ported.py",
+    ],
+)
+def test_a_file_that_python_would_not_import_is_refused_before_a_worker_starts(name: str, tmp_path: Path) -> None:
+    (tmp_path / "a_file").write_text("")
+    with pytest.raises(BadInput) as caught:
+        write_port(TARGET, "traced", tmp_path / name, tools=Tools(pytest.fail, pytest.fail, pytest.fail))  # type: ignore[arg-type]
+    assert str(tmp_path) in str(caught.value.received)
+    assert [path.name for path in tmp_path.iterdir()] == ["a_file"]
+
+
+def test_a_name_that_is_only_like_one_of_pythons_is_taken(tmp_path: Path) -> None:
+    for name in ("ported.py", "type_port.py", "match.py", "größe.py"):
+        assert write_port(TARGET, "traced", tmp_path / name, tools=tools()).port == tmp_path / name
+
+
+@pytest.mark.parametrize("name", ["ported.py", "test_ported.py"])
+def test_nothing_that_is_there_is_written_over(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(BadInput) as caught:
+        write_port(TARGET, "traced", tmp_path / "ported.py", tools=tools())
+    assert caught.value.received == tmp_path / name
+    assert (tmp_path / name).read_text() == "mine"
+
+
+def test_a_test_runs_where_pyopbench_cannot_be_imported(tmp_path: Path) -> None:
+    (tmp_path / "test_good.py").write_text("def test_a():\n    print('told')\n")
+    (tmp_path / "test_bad.py").write_text("def test_b():\n    import pyopbench\n")
+    assert run_test(tmp_path, "test_good", 60) == {"passed": ["test_a"]}
+    found = run_test(tmp_path, "test_bad", 60)
+    assert (found["failed"], found["error"]) == ("test_b", "ModuleNotFoundError: No module named 'pyopbench'")
+
+
+def test_a_test_that_ends_its_process_has_failed(tmp_path: Path) -> None:
+    (tmp_path / "test_gone.py").write_text("import os\n\nos._exit(3)\n")
+    assert run_test(tmp_path, "test_gone", 60)["failed"] == "test_gone"

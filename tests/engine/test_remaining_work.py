@@ -1,0 +1,87 @@
+"""What is left of a run is what it plans, less what is stored; and it shrinks with failures and looks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import stored
+from pyopbench.engine.remaining_work import RemainingWork, remaining_work
+from pyopbench.engine.settings import Settings
+from pyopbench.store import run_folder
+
+FIRST, SECOND = stored.case("well"), stored.case("well", size=10)
+OTHER = stored.case("other")
+SETTINGS = Settings(**{name: stored.SETTINGS[name] for name in Settings.__dataclass_fields__})
+
+
+def work_of(folder: Path, *lines: dict[str, Any]) -> RemainingWork:
+    stored.write(folder, stored.run([FIRST, OTHER, SECOND]), lines)
+    return remaining_work(run_folder.open_side(folder), SETTINGS, None)
+
+
+def test_of_a_new_run_everything_is_left_by_groups(tmp_path: Path) -> None:
+    work = work_of(tmp_path / "run")
+    assert work.groups == {stored.group(): [FIRST, OTHER], stored.group(size=10): [SECOND]}
+    assert work.sampled == {stored.group(): set(), stored.group(size=10): set()}
+    assert (work.launches, work.next_launch, work.most_needed) == (0, 0, 2)
+    assert work.unfailed() == [FIRST, OTHER, SECOND]
+
+
+def test_what_is_stored_is_not_left(tmp_path: Path) -> None:
+    failed = {"kind": "lost", "launch": 1, "group": stored.group(size=10), "failures": [stored.failure(SECOND)]}
+    lines = [stored.launch_line(0), stored.limits_line(0, "no"), stored.group_line(0, [FIRST, OTHER]), failed]
+    work = work_of(tmp_path / "run", *lines)
+    assert work.sampled[stored.group()] == {0}
+    assert (work.launches, work.next_launch) == (1, 1)
+    assert work.failed == {SECOND}
+    assert work.unfailed() == [FIRST, OTHER]
+    assert [work.needs(stored.group()), work.needs(stored.group(size=10))] == [1, 0], "what failed needs nothing"
+    assert work.limits == {0: "no"}
+
+
+def test_a_line_that_was_not_finished_is_dropped(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    work_of(folder, stored.launch_line(0))
+    whole = (folder / run_folder.SAMPLES_FILE).read_bytes()
+    (folder / run_folder.SAMPLES_FILE).write_bytes(whole + b'{"kind": "group", "lau')
+    assert remaining_work(run_folder.open_side(folder), SETTINGS, None).launches == 0
+    assert (folder / run_folder.SAMPLES_FILE).read_bytes() == whole
+
+
+def test_several_passes_are_one_launch(tmp_path: Path) -> None:
+    passes = [{**stored.group_line(3, [FIRST]), "pass": number} for number in (0, 1)]
+    work = work_of(tmp_path / "run", stored.launch_line(3), *passes)
+    assert work.sampled[stored.group()] == {3}
+    assert work.next_launch == 4
+
+
+def test_preparing_takes_less_for_what_is_left_open(tmp_path: Path) -> None:
+    work = work_of(tmp_path / "run")
+    work.start_seconds, work.case_seconds = 4.0, {stored.group(): 1.5, stored.group(size=10): 2.0}
+    assert work.preparing_seconds() == 4.0 + 2 * 1.5 + 2.0
+    work.narrow_to(frozenset({OTHER}))
+    assert work.preparing_seconds() == 4.0 + 1.5
+
+
+def test_what_was_checked_against_finite_differences_need_not_be_again(tmp_path: Path) -> None:
+    checked = {FIRST: {"values": 0.0}}
+    line = {
+        "kind": "prepared",
+        "launch": 0,
+        "group": stored.group(),
+        "failures": [],
+        "seconds": 1.0,
+        "checked": checked,
+    }
+    assert work_of(tmp_path / "run", stored.launch_line(0), line).checked == {stored.group()}
+
+
+def test_a_look_leaves_what_is_open_with_what_is_timed_in_the_same_pass_and_is_kept(tmp_path: Path) -> None:
+    work = work_of(tmp_path / "run", stored.launch_line(0), stored.group_line(0, [FIRST, OTHER]))
+    asked: list[int] = []
+    work.narrow(lambda launches: asked.append(launches) or frozenset([OTHER]))  # type: ignore[func-returns-value]
+    assert asked == [1]
+    assert work.groups == {stored.group(): [OTHER]}
+    again = remaining_work(run_folder.open_side(tmp_path / "run"), SETTINGS, None)
+    assert (again.groups, again.looks) == (work.groups, 1)

@@ -1,0 +1,171 @@
+"""Revisions of a repository: commits by name, ranges, and the working tree as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pyopbench.engine import memory, revisions
+from pyopbench.model import own_target
+from pyopbench.model.errors import BadInput
+from pyopbench.model.own_target import Target
+from repositories import commit, git, repository
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> tuple[Path, list[str]]:
+    """Return a repository and its commits, five in a row."""
+    folder = repository(tmp_path / "repository")
+    return folder, [commit(folder, {"op.py": f"# {n}\n"}, f"change {n}", day=n) for n in range(1, 6)]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_brought() -> Iterator[None]:
+    yield
+    own_target.bring([])
+
+
+def test_a_revision_is_what_git_calls_so_with_date_and_subject(made: tuple[Path, list[str]]) -> None:
+    folder, commits = made
+    git(folder, "branch", "other", commits[1])
+    found = revisions.named(folder, ["other", "HEAD~1", commits[0][:12]])
+    assert [one.asked for one in found] == ["other", "HEAD~1", commits[0][:12]]
+    assert [one.commit for one in found] == [commits[1], commits[3], commits[0]]
+    assert (found[0].date[:10], found[0].subject) == ("2026-01-02", "change 2")
+
+
+def test_the_same_revision_twice_is_two(made: tuple[Path, list[str]]) -> None:
+    folder, commits = made
+    assert [one.commit for one in revisions.named(folder, ["HEAD", "main"])] == [commits[-1]] * 2
+
+
+@pytest.mark.parametrize(
+    ("every", "places"),
+    [(1, [0, 1, 2, 3, 4]), (2, [0, 2, 4]), (3, [0, 3, 4]), (9, [0, 4])],
+)
+def test_a_range_has_both_ends_and_every_nth_between(
+    made: tuple[Path, list[str]], every: int, places: list[int]
+) -> None:
+    folder, commits = made
+    found = revisions.named(folder, [f"{commits[0]}..HEAD"], every)
+    assert [one.commit for one in found] == [commits[place] for place in places]
+    assert [one.asked for one in found] == [commits[place][:10] for place in places]
+
+
+def test_a_range_follows_the_first_parent(made: tuple[Path, list[str]]) -> None:
+    folder, commits = made
+    git(folder, "checkout", "--quiet", "-b", "side", commits[3])
+    commit(folder, {"side.py": ""}, "on the side", day=6)
+    git(folder, "checkout", "--quiet", "main")
+    git(folder, "merge", "--quiet", "--no-ff", "--message", "a merge", "side", day=7)
+    assert [one.subject for one in revisions.named(folder, [f"{commits[3]}.."])] == ["change 4", "change 5", "a merge"]
+
+
+@pytest.mark.parametrize(
+    "text", ["no such", "", "--upload-pack=x", "HEAD:op.py", "main..no such", "a\0b", "HEAD..\ud800"]
+)
+def test_what_is_no_commit_is_refused(made: tuple[Path, list[str]], text: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        revisions.named(made[0], [text, "HEAD"])
+    assert refused.value.message == f"no such revision in {made[0]}"
+
+
+def test_a_range_that_goes_nowhere_is_refused(made: tuple[Path, list[str]]) -> None:
+    with pytest.raises(BadInput) as refused:
+        revisions.named(made[0], ["HEAD..HEAD~2"])
+    assert refused.value.received == "--rev HEAD..HEAD~2"
+
+
+def test_one_revision_alone_is_refused(made: tuple[Path, list[str]]) -> None:
+    with pytest.raises(BadInput) as refused:
+        revisions.named(made[0], ["HEAD"])
+    assert refused.value.message == "one revision cannot be compared with anything"
+
+
+def test_too_many_are_refused_with_how_to_thin_them_out(
+    made: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(revisions, "most_at_once", lambda: 3)
+    with pytest.raises(BadInput) as refused:
+        revisions.named(made[0], ["HEAD~4..HEAD"])
+    assert refused.value.received == "5 revisions"
+    assert len(revisions.named(made[0], ["HEAD~4..HEAD"], every=2)) == 3
+
+
+def test_for_so_many_revisions_there_is_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One more worker is the control's; two revisions are always let be."""
+    for available, most in ((None, None), (1, 2), (20 * revisions.WORKER_BYTES, 17)):
+        monkeypatch.setattr(memory, "available_bytes", lambda told=available: told)
+        assert revisions.most_at_once() == most
+
+
+def test_the_working_tree_is_a_commit_of_what_is_there_now(made: tuple[Path, list[str]]) -> None:
+    """What git ignores, and large files that it does not know, are left out; branch, index and stash stay."""
+    folder, commits = made
+    (folder / "op.py").write_text("# changed\n", encoding="utf-8")
+    (folder / "new [1].py").write_text("# new\n", encoding="utf-8")
+    (folder / "ignored.py").write_text("", encoding="utf-8")
+    (folder / ".gitignore").write_text("ignored.py\n", encoding="utf-8")
+    (folder / "large").write_bytes(bytes(revisions.LARGEST_UNTRACKED + 1))
+    status = git(folder, "status", "--porcelain")
+    first, again = revisions.named(folder, [revisions.WORKTREE, revisions.WORKTREE])
+    assert first == again, "the same files are the same commit"
+    assert (first.dirty, first.asked, first.commit not in commits) == (True, "WORKTREE", True)
+    assert git(folder, "show", f"{first.commit}:op.py") == "# changed"
+    assert git(folder, "ls-tree", "--name-only", first.commit).splitlines() == [".gitignore", "new [1].py", "op.py"]
+    assert git(folder, "rev-parse", f"{first.commit}^") == commits[-1]
+    assert git(folder, "status", "--porcelain") == status
+    assert git(folder, "rev-parse", "HEAD") == commits[-1]
+
+
+def test_a_working_tree_without_changes_is_the_current_commit(made: tuple[Path, list[str]]) -> None:
+    found = revisions.named(made[0], [revisions.WORKTREE, "HEAD"])
+    assert [(one.commit, one.dirty) for one in found] == [(made[1][-1], False)] * 2
+
+
+def test_the_repository_is_that_of_the_file_of_the_op(made: tuple[Path, list[str]]) -> None:
+    own_target.bring([Target("op", str(made[0] / "op.py"))])
+    assert revisions.repository_of(["op"]) == made[0]
+
+
+def test_the_repository_of_a_module_is_found_without_importing_it(
+    made: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (made[0] / "package").mkdir()
+    (made[0] / "package" / "__init__.py").write_text("raise AssertionError\n", encoding="utf-8")
+    monkeypatch.chdir(made[0])
+    own_target.bring([Target("op", "package.part", "body", ("1",))])
+    assert revisions.repository_of(["op"]) == made[0]
+    own_target.bring([Target("op", "nowhere_at_all.part", "body", ("1",))])
+    with pytest.raises(BadInput) as refused:
+        revisions.repository_of(["op"])
+    assert refused.value.received == "nowhere_at_all.part:body"
+
+
+def test_ops_in_no_repository_or_in_two_are_refused(made: tuple[Path, list[str]], tmp_path: Path) -> None:
+    other = repository(tmp_path / "other")
+    for folder, said in ((tmp_path, "outside in no repository"), (other, f"{other} and {made[0]}")):
+        (folder / "outside.py").write_text("", encoding="utf-8")
+        own_target.bring([Target("op", str(made[0] / "op.py")), Target("outside", str(folder / "outside.py"))])
+        with pytest.raises(BadInput) as refused:
+            revisions.repository_of(["op", "outside"])
+        assert refused.value.received == said
+
+
+def test_own_ops_of_the_package_have_its_checkout_for_a_repository(
+    made: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it is installed beside other packages there is none, though that folder may lie in a repository."""
+    package = made[0] / "pyopbench"
+    (package / "ops" / "builtin").mkdir(parents=True)
+    for name in ("__init__.py", "ops/builtin/sinh.py"):
+        (package / name).write_text("", encoding="utf-8")
+    monkeypatch.setattr(revisions, "PACKAGE", package)
+    monkeypatch.setattr(revisions, "find", lambda kind: {"sinh": package / "ops" / "builtin" / "sinh.py"})
+    with pytest.raises(BadInput) as refused:
+        revisions.repository_of(["sinh"])
+    assert refused.value.received == f"pyopbench from {package}"
+    git(made[0], "add", "pyopbench")
+    assert revisions.repository_of(["sinh"]) == made[0]

@@ -1,0 +1,55 @@
+"""What a run's options come to, before anything is measured."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyopbench.engine import settings
+from pyopbench.engine.settings import settings_for
+from pyopbench.model.case import UNLIMITED, UNTIL, Axes
+from pyopbench.model.errors import BadInput
+
+
+@pytest.mark.parametrize(
+    ("ops", "seconds"),
+    [((), 170.0), (("sinh",), 45.0), (("sinh", "relu"), 90.0), (("sinh", "relu", "log", "square", "cube"), 170.0)],
+)
+def test_a_quick_run_of_few_ops_is_short(ops: tuple[str, ...], seconds: float) -> None:
+    assert settings_for(Axes(ops=ops, quick=True)).budget_seconds == seconds
+
+
+def test_a_full_run_has_no_budget() -> None:
+    assert settings_for(Axes(ops=("sinh",)), compares=True).budget_seconds is None
+
+
+def test_what_is_not_given_is_as_usual() -> None:
+    assert settings_for(Axes()) == settings.FULL
+    assert settings_for(Axes(quick=True)) == settings.QUICK
+
+
+def test_only_the_budget_ends_a_comparison_that_has_one() -> None:
+    assert settings_for(Axes(), compares=True).launches == settings.FULL.launches
+    found = settings_for(Axes(), budget_seconds=600.0, compares=True)
+    assert found.launches == found.rounds == UNLIMITED
+    assert found.first_rounds == settings.FULL.first_rounds
+    found = settings_for(Axes(quick=True), launches=4, compares=True)
+    assert (found.launches, found.rounds) == (4, settings.QUICK.rounds), "or what is asked for"
+
+
+def test_what_is_given_stands_in_place_of_the_usual() -> None:
+    found = settings_for(Axes(quick=True), rounds=2, launches=3, budget_seconds=9.0, case_timeout_seconds=4.0, seed=5)
+    assert (found.rounds, found.first_rounds, found.launches) == (2, 2, 3)
+    assert (found.budget_seconds, found.case_timeout_seconds, found.seed) == (9.0, 4.0, 5)
+
+
+@pytest.mark.parametrize(("quick", "usual"), [(True, "decided"), (False, "resolved")])
+def test_a_quick_run_stops_at_its_answers_unless_more_is_asked_for(quick: bool, usual: str) -> None:
+    assert settings_for(Axes(quick=quick)).until == usual
+    assert [settings_for(Axes(quick=quick), until=until).until for until in UNTIL] == list(UNTIL)
+
+
+def test_when_to_stop_is_one_of_the_legal_values() -> None:
+    with pytest.raises(BadInput) as refused:
+        settings_for(Axes(), until="never")
+    assert refused.value.received == "--until never"
+    assert all(until in refused.value.legal for until in UNTIL)

@@ -1,0 +1,132 @@
+"""A plan is divided into the same shards everywhere: whole units, each once, of about equal cost."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import stored
+from pyopbench.engine import settings as usual
+from pyopbench.engine import shards
+from pyopbench.engine.shards import ShardChoice
+from pyopbench.model.case import Case
+from pyopbench.model.errors import BadInput
+from pyopbench.store.content import RunContent, unit_of
+
+OPS = ("sinh", "cube", "relu", "log", "double")
+CASES = [
+    Case(op, variant, "none", "forward", mode, "float32", size).id
+    for op in OPS
+    for mode in ("call", "node")
+    for size in ((1, 10, 100) if op == "sinh" else (1, 10))
+    for variant in ("py_function_numpy", "native")
+]
+
+
+def content(cases: list[str] = CASES, **changes: Any) -> RunContent:
+    """Return the content of a plan's `run.json`."""
+    settings = {**asdict(usual.QUICK), "quick": False, "baseline": "py_function_numpy", **changes.pop("settings", {})}
+    skips = [stored.failure(stored.case("xla", "skipped"), "unsupported", None)]
+    return stored.typed({**stored.run(cases), "settings": settings, "skips": skips, **changes})
+
+
+def divided(of: int, replicates: int = 1, contents: list[RunContent] | None = None) -> list[list[RunContent]]:
+    """Return what each shard is to measure, one list for each."""
+    choices = (ShardChoice(index, of, replicates) for index in range(1, of + 1))
+    return [shards.narrowed(contents or [content()], choice) for choice in choices]
+
+
+def plan_of(run: RunContent) -> str:
+    assert run.shard is not None
+    return run.shard.plan
+
+
+@pytest.mark.parametrize("of", [1, 2, 4, 10])
+def test_every_case_and_every_skip_is_in_one_shard(of: int) -> None:
+    every = [one[0] for one in divided(of)]
+    assert sorted(key for one in every for key in one.cases) == sorted(CASES)
+    assert [skip.case for one in every for skip in one.skips] == [stored.case("xla", "skipped")]
+
+
+def test_what_is_compared_stays_together() -> None:
+    """A decision takes launches that have all sizes of a mix, and ratios are of one group."""
+    homes: dict[str, set[int]] = {}
+    for index, (one,) in enumerate(divided(4)):
+        for key in one.cases:
+            homes.setdefault(unit_of(Case.from_id(key)), set()).add(index)
+    assert len(homes) == 10
+    assert all(len(places) == 1 for places in homes.values())
+
+
+def test_replicates_measure_the_same_part_in_as_many_shards() -> None:
+    every = [one[0].cases for one in divided(6, replicates=3)]
+    assert every[0] == every[2] == every[4] != every[1] == every[3] == every[5]
+    assert sorted(every[0] + every[1]) == sorted(CASES)
+
+
+def test_versions_of_a_unit_go_together() -> None:
+    """The second version can do what the first cannot: no op of it may end up on another machine than the rest."""
+    fewer = [key for key in CASES if not key.startswith("sinh")]
+    for first, second in divided(4, contents=[content(fewer), content(settings={"tf": "2.21.0"})]):
+        assert first.shard == second.shard
+        units = set(map(unit_of, map(Case.from_id, second.cases)))
+        assert {unit_of(Case.from_id(key)) for key in first.cases} <= units
+
+
+def test_the_plan_is_the_same_in_every_shard_and_another_where_anything_of_it_is() -> None:
+    (plan,) = {plan_of(one[0]) for one in divided(4)}
+    others = [
+        divided(2)[0],
+        divided(4, replicates=2)[0],
+        divided(4, contents=[content(settings={"seed": 1})])[0],
+        divided(4, contents=[content(settings={"rounds": 3})])[0],
+        divided(4, contents=[content(CASES[1:])])[0],
+        divided(4, contents=[content(own={"sinh": {"words": ["a.py"], "fingerprint": "1"}})])[0],
+    ]
+    found = [plan_of(one[0]) for one in others]
+    assert len({plan, *found}) == 7
+    elsewhere = divided(4, contents=[content(own={"sinh": {"words": ["/home/b.py"], "fingerprint": "1"}})])[0]
+    assert plan_of(elsewhere[0]) == found[-1], "where an op lies is no part of the plan"
+
+
+@given(st.dictionaries(st.text(min_size=1), st.integers(0, 1000), min_size=1, max_size=40), st.integers(1, 12))
+def test_parts_are_balanced(costs: dict[str, int], many: int) -> None:
+    """The last unit of the fullest part went where there was least, so no part has more than that above another."""
+    parts = shards.balanced(costs, many, seed=0)
+    assert sorted(unit for part in parts for unit in part) == sorted(costs)
+    loads = [sum(costs[unit] for unit in part) for part in parts]
+    assert max(loads) - min(loads) <= max(costs.values())
+
+
+def test_seeds_draw_which_of_equal_units_go_where() -> None:
+    costs = dict.fromkeys("abcdefghij", 1)
+    assert shards.balanced(costs, 3, seed=0) == shards.balanced(costs, 3, seed=0)
+    assert shards.balanced(costs, 3, seed=0) != shards.balanced(costs, 3, seed=1)
+
+
+def test_a_pass_counts_once_for_each_version() -> None:
+    """Backward comes with forward+backward, in one timed pass."""
+    both = [stored.case("native", gradient="autodiff", direction=name) for name in ("backward", "forward_backward")]
+    costs = shards.costs_of([content(both), content([*both, stored.case("native")])])
+    assert costs == {"double/call/float32/cpu": 3, "skipped/call/float32/cpu": 0}
+
+
+def test_more_shards_than_units_are_refused_with_what_would_do() -> None:
+    with pytest.raises(BadInput) as refused:
+        divided(12)
+    assert refused.value.legal == "at most 10 shards"
+    assert refused.value.hint.split()[-4:] == ["--shard", "1/20", "--settings", "replicates=2"]
+
+
+def test_shards_are_a_multiple_of_replicates() -> None:
+    with pytest.raises(BadInput) as refused:
+        ShardChoice(1, 4, 3)
+    assert refused.value.received == "4 shards with --settings replicates=3"
+
+
+def test_a_whole_plan_is_left_as_it_is() -> None:
+    assert shards.narrowed([content()], None) == [content()]

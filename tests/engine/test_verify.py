@@ -1,0 +1,174 @@
+"""Values, gradients and batched forms are checked."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import stored
+from places import FAKE_WORKER_COMMAND
+from pyopbench.engine import worker_process
+from pyopbench.engine.verify import EVERYTHING, BatchedFinding, verify_batched, verify_cases
+from pyopbench.model.case import DTYPES, MODES, Axes, Case
+from pyopbench.model.errors import BadInput
+
+LONG = 60.0
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the worker, which checks nothing (fake_worker.py), finds its plan and keeps its requests."""
+    monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
+    monkeypatch.setenv("FAKE_WORKER_PLAN", str(tmp_path / "plan"))
+    monkeypatch.setenv("FAKE_WORKER_LOG", str(tmp_path / "log"))
+    return tmp_path
+
+
+def plan(folder: Path, *cases: str, **op: Any) -> None:
+    catalogue = {"ops": {"double": {**stored.OP, **op}}, "variants": {}, "gradients": {}}
+    skips = [stored.failure(stored.case("xla"), "unsupported", None)]
+    (folder / "plan").write_text(json.dumps({"cases": cases, "skips": skips, "catalogue": catalogue}), encoding="utf-8")
+
+
+def requests(folder: Path, do: str) -> list[dict[str, Any]]:
+    lines = (folder / "log").read_text(encoding="utf-8").splitlines()
+    return [request for request in map(json.loads, lines) if request["do"] == do]
+
+
+def verify(axes: Axes = EVERYTHING) -> list[tuple[str, str | None]]:
+    """Return the case and the status of the failure of every finding."""
+    findings = verify_cases(axes, LONG, lambda done, total: None)
+    return [(finding.case, finding.failure.status if finding.failure else None) for finding in findings]
+
+
+def backward(variant: str, size: int = 1, gradient: str = "custom_gradient") -> str:
+    return Case("double", variant, gradient, "backward", "call", "float32", size).id
+
+
+def test_every_case_has_a_finding_in_the_order_of_the_plan(folder: Path) -> None:
+    names = ("well", "crashing", "wrong", "raising", "exiting", "impossible", "torn", "well_too")
+    plan(folder, *map(stored.case, names))
+    statuses = (None, "crashed", "wrong", "raised", "crashed", "unsupported", "crashed", None)
+    assert verify() == list(zip(map(stored.case, names), statuses, strict=True))
+    assert len(requests(folder, "verify")) == len(names)
+
+
+def test_the_worker_that_plans_is_asked_before_another_is_started(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[int] = []
+    begin = worker_process.Worker._start
+    monkeypatch.setattr(worker_process.Worker, "_start", lambda *given: started.append(1) or begin(*given))
+    plan(folder, stored.case("well"), stored.case("crashing"), stored.case("well_too"))
+    assert [status for _, status in verify()] == [None, "crashed", None]
+    assert len(started) == 2
+
+
+def test_a_finding_is_plain_data(folder: Path) -> None:
+    plan(folder, stored.case("well"), stored.case("wrong"))
+    right, wrong = (finding.as_dict() for finding in verify_cases(EVERYTHING, LONG, lambda done, total: None))
+    assert json.loads(json.dumps(right)) == right
+    assert right["checked"]["values"] == 0.0
+    assert right["failure"] is None
+    assert wrong["checked"] is None
+    assert "expected 1.5, got 2.5" in wrong["failure"]["reason"]
+
+
+def test_progress_is_told_for_every_case(folder: Path) -> None:
+    plan(folder, stored.case("well"), stored.case("crashing"), stored.case("well_too"))
+    told: list[tuple[int, int]] = []
+    verify_cases(EVERYTHING, LONG, lambda done, total: told.append((done, total)))
+    assert told == [(0, 3), (1, 3), (2, 3)]
+
+
+def test_a_forward_case_is_left_to_the_backward_case_that_checks_its_values(folder: Path) -> None:
+    plan(folder, stored.case("well"), backward("well"))
+    assert verify() == [(backward("well"), None)]
+
+
+def test_a_variant_without_a_gradient_is_verified_forward(folder: Path) -> None:
+    plan(folder, stored.case("well"), backward("well"), stored.case("wrong"))
+    assert verify() == [(backward("well"), None), (stored.case("wrong"), "wrong")]
+
+
+def test_the_two_smallest_quick_sizes_are_verified(folder: Path) -> None:
+    plan(folder, *(stored.case("well", size=size) for size in (1, 10, 100)), quick_sizes=[1, 10, 100])
+    assert verify() == [(stored.case("well", size=size), None) for size in (1, 10)]
+
+
+def test_sizes_that_are_asked_for_are_all_verified(folder: Path) -> None:
+    plan(folder, *(stored.case("well", size=size) for size in (1, 10, 100)), quick_sizes=[1])
+    assert len(verify(replace(EVERYTHING, sizes=(1, 10, 100)))) == 3
+
+
+def test_finite_differences_are_asked_for(folder: Path) -> None:
+    plan(folder, backward("well", 10), quick_sizes=[1, 10])
+    verify()
+    assert [request["finite_differences"] for request in requests(folder, "verify")] == [True]
+
+
+def test_everything_is_all_directions_modes_dtypes_and_mechanisms(folder: Path) -> None:
+    plan(folder, stored.case("well"))
+    verify()
+    (asked,) = requests(folder, "plan")
+    assert asked["axes"] == json.loads(json.dumps(asdict(EVERYTHING)))
+    assert set(EVERYTHING.modes) == set(MODES) - {"node"}, "whose copies are built as in mode call"
+    assert set(EVERYTHING.dtypes) == set(DTYPES)
+    assert EVERYTHING.gradients == ("all",)
+    assert set(EVERYTHING.directions) == {"forward", "backward"}
+
+
+def test_axes_that_leave_no_case_are_refused(folder: Path) -> None:
+    plan(folder)
+    with pytest.raises(BadInput) as refused:
+        verify()
+    assert refused.value.received == (
+        "gradients=all, directions=forward,backward, modes=eager,call, dtypes=float32,float64, placements=cpu"
+    )
+    assert refused.value.hint == "the first of 1 reasons: it did not work"
+
+
+LONG_BATCHED = 60.0
+
+
+@pytest.fixture(autouse=True)
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the worker, which checks nothing (fake_worker.py), keeps its requests."""
+    monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
+    monkeypatch.setenv("FAKE_WORKER_LOG", str(tmp_path / "log"))
+    return tmp_path / "log"
+
+
+def verify_forms(monkeypatch: pytest.MonkeyPatch, *forms: str, told: list[Any] | None = None) -> list[BatchedFinding]:
+    monkeypatch.setenv("FAKE_WORKER_FORMS", json.dumps([["double", form] for form in forms]))
+    seen = [] if told is None else told
+    return verify_batched(Axes(ops=("double",)), 8, LONG_BATCHED, lambda done, total: seen.append((done, total)))
+
+
+def test_every_form_has_a_finding_in_order(monkeypatch: pytest.MonkeyPatch, log: Path) -> None:
+    told: list[tuple[int, int]] = []
+    found = verify_forms(monkeypatch, "numpy_loop", "wrong", "crashing", "impossible", "well", told=told)
+    assert [one.form for one in found] == ["numpy_loop", "wrong", "crashing", "impossible", "well"]
+    assert [one.outcome for one in found] == ["right", "wrong", "crashed", "cannot", "right"]
+    assert told == [(done, 5) for done in range(5)]
+    asked = [request for request in map(json.loads, log.read_text().splitlines()) if request["do"] == "batched"]
+    assert {request["batch"] for request in asked} == {8}
+    assert found[1].reason.startswith("output 0 differs")
+    assert json.loads(json.dumps(found[0].as_dict()))["checked"]["values"] == 0.25
+
+
+def test_a_wrong_form_is_the_ops_and_a_wrong_loop_or_a_lost_worker_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = verify_forms(monkeypatch, "wrong", "impossible", "crashing", "well")
+    assert [one.is_broken for one in found] == [False, False, True, False]
+    loop = BatchedFinding("double", "float32", 1, "numpy_loop", 8, "wrong", "no")
+    assert loop.is_broken
+
+
+def test_where_there_is_no_form_that_is_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(BadInput) as refused:
+        verify_forms(monkeypatch)
+    assert refused.value.received == "ops=double, dtypes=float32"

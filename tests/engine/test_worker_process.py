@@ -1,0 +1,484 @@
+"""Workers are asked, and their loss is survived and explained."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+
+import pytest
+
+import stored
+from fake_worker import EXIT_CODE, VERSIONS
+from places import EXTRAS, FAKE_WORKER, FAKE_WORKER_COMMAND
+from processes import LONG, has_ended, is_gone
+from pyopbench.engine import worker_process
+from pyopbench.engine.worker_process import (
+    LONGEST,
+    TAIL_BYTES,
+    CaseLost,
+    Worker,
+    WorkerLoop,
+    ask_once,
+    cause_of_end,
+    how_ended,
+    tail_of,
+)
+from pyopbench.model.case import Case
+from pyopbench.model.discover import PACKAGE, PATH_VARIABLE
+from pyopbench.model.errors import WorkerLost
+
+pytestmark = pytest.mark.measures
+
+SHORT = 1.0
+NO_MODULE = "ModuleNotFoundError: No module named 'nothing_of_this_name'"
+DOES_NOT_START = (
+    f"the worker process did not start: the worker process ended with exit code 1: {NO_MODULE}",
+    "check that `python -c 'import tensorflow'` works in this environment: pip install -e '.[cpu]'",
+)
+"""What is wrong with a worker that is no more than an import of nothing, and what to try."""
+EXITED = f"the worker process ended with exit code {EXIT_CODE}: some.cc:1] last words"
+"""Why the fake worker's variants that exit have no number."""
+HANGING = Case("negate", "hanging", "none", "forward", "call", "float32", 4).id
+
+
+@pytest.fixture
+def _fake(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
+
+
+def prepare(*variants: str) -> dict[str, object]:
+    cases = [stored.case(variant) for variant in variants]
+    return {"do": "prepare", "cases": cases, "launch": 0, "finite_differences": True}
+
+
+def pid_of(worker: Worker) -> int:
+    return int(worker.environment["pid"])
+
+
+@pytest.mark.usefixtures("_fake")
+def test_a_worker_may_have_another_python_which_finds_pyopbench(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing that is installed beside the package comes with it; what PYTHONPATH names already comes after it."""
+    python = tmp_path / "python"
+    python.write_text(
+        f'#!/bin/sh\necho "$PYTHONPATH" > {tmp_path}/found\nexec {sys.executable} "$@"\n', encoding="utf-8"
+    )
+    python.chmod(0o700)
+    monkeypatch.setenv("PYTHONPATH", "/elsewhere")
+    with Worker(LONG, python) as worker:
+        assert worker.ask(prepare("well"))["checked"]
+    first, second = (tmp_path / "found").read_text(encoding="utf-8").strip().split(":")
+    assert second == "/elsewhere"
+    assert [path.resolve() for path in Path(first).iterdir()] == [PACKAGE]
+
+
+@pytest.mark.usefixtures("_fake")
+def test_another_python_without_its_modules_is_named_with_what_to_do(tmp_path: Path) -> None:
+    python = tmp_path / "environment" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+    python.chmod(0o700)
+    with pytest.raises(WorkerLost) as lost:
+        Worker(LONG, python)
+    remade = f"delete {tmp_path / 'environment'} to have it created again"
+    assert lost.value.hint == f"check that `{python} -c 'import tensorflow'` works; {remade}"
+
+
+@pytest.mark.usefixtures("_fake")
+def test_a_worker_answers_one_request_after_another() -> None:
+    with Worker(LONG) as worker:
+        assert worker.environment["tensorflow"] == VERSIONS["tensorflow"]
+        for _ in range(2):
+            answer = worker.ask(prepare("well", "raising"))
+            assert list(answer["checked"]) == [stored.case("well")]
+            assert answer["failures"][0]["reason"] == "ValueError: no"
+
+
+@pytest.mark.usefixtures("_fake")
+def test_an_event_without_a_case_is_a_sign_of_life() -> None:
+    """A kernel that is compiled belongs to no case."""
+    with Worker(LONG) as worker:
+        assert worker.ask({"do": "build", "ops": ["a", "b"]})["libraries"] == {
+            "a": "/cache/a-1.so",
+            "b": "/cache/b-1.so",
+        }
+
+
+@pytest.mark.usefixtures("_fake")
+def test_several_workers_are_at_work_at_the_same_time() -> None:
+    """Each comes up and answers when it is ready; whoever waits for both is told when there is something to hear."""
+    heard = threading.Event()
+    with Worker(LONG, heard=heard) as one, Worker(LONG, heard=heard) as other:
+        answered: dict[int, dict[str, object]] = {}
+        for request in (None, prepare("lasting", "well")):
+            if request is not None:
+                for worker in (one, other):
+                    worker.send(request)
+            answered.clear()
+            while len(answered) < 2:
+                assert heard.wait(LONG)
+                heard.clear()
+                told = {worker.process: worker.answer(0.0) for worker in (one, other) if worker.process not in answered}
+                answered.update({process: answer for process, answer in told.items() if answer is not None})
+        assert all(len(answer["checked"]) == 2 for answer in answered.values())  # type: ignore[arg-type]
+        assert one.environment["pid"] != other.environment["pid"]
+
+
+@pytest.mark.usefixtures("_fake")
+def test_an_answer_that_is_not_there_yet_is_waited_for_no_longer_than_asked() -> None:
+    with Worker(LONG) as worker:
+        worker.send(prepare("hanging"))
+        assert worker.answer(0.01) is None
+    with Worker(SHORT) as worker:
+        worker.send(prepare("hanging"))
+        with pytest.raises(CaseLost) as caught:
+            worker.answer(LONG)
+        assert (caught.value.status, caught.value.case) == ("timeout", stored.case("hanging"))
+        assert caught.value.reason == f"no sign of life for {SHORT:g} s; the worker was killed"
+
+
+def test_a_worker_that_is_not_waited_for_says_as_well_why_it_does_not_come_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, "-c", "import nothing_of_this_name"))
+    with Worker(LONG, heard=threading.Event()) as worker, pytest.raises(WorkerLost) as caught:
+        worker.answer(LONG)
+    assert (caught.value.message, caught.value.hint) == DOES_NOT_START
+
+
+def test_what_a_worker_leaves_in_its_temporary_folder_goes_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Libraries and compilers that are killed remove nothing, and a worker is ended by a signal nobody can handle."""
+    leave = 'import os, tempfile; os.symlink(tempfile.mkdtemp(), os.environ["MADE"]); os.kill(os.getpid(), 9)'
+    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, "-c", leave))
+    monkeypatch.setenv("MADE", str(tmp_path / "made"))
+    with pytest.raises(WorkerLost):
+        Worker(LONG)
+    assert (tmp_path / "made").is_symlink()
+    assert not (tmp_path / "made").exists()
+
+
+def test_leaving_a_worker_ends_its_process() -> None:
+    with Worker(LONG) as worker:
+        pid = pid_of(worker)
+        assert not is_gone(pid)
+    assert is_gone(pid)
+    worker.close()
+
+
+@pytest.mark.usefixtures("_fake")
+def test_one_request_may_have_a_worker_of_its_own() -> None:
+    assert ask_once(prepare("well"))["failures"] == []
+
+
+def line_of(source: str) -> str:
+    """Return where in the fake worker a line stands, as Python's faulthandler tells it of the innermost frame."""
+    lines = [line.strip() for line in FAKE_WORKER.read_text(encoding="utf-8").splitlines()]
+    return f"behave ({FAKE_WORKER}:{lines.index(source) + 1})"
+
+
+SEGFAULT = line_of("os.kill(os.getpid(), signal.SIGSEGV)")
+
+
+@pytest.mark.usefixtures("_fake")
+@pytest.mark.parametrize(
+    ("variant", "status", "reason"),
+    [
+        ("crashing", "crashed", f"the worker process ended by signal SIGSEGV: Segmentation fault in {SEGFAULT}"),
+        ("killed", "crashed", "the worker process ended by signal SIGKILL, from outside or out of memory"),
+        ("noisy", "crashed", "the worker was killed because its answer is invalid: printed by a library"),
+        ("exiting", "crashed", f"the worker process ended with exit code {EXIT_CODE}: some.cc:1] last words"),
+        ("torn", "crashed", "the worker process ended with exit code 0"),
+        ("hanging", "timeout", f"no sign of life for {SHORT:g} s; the worker was killed"),
+    ],
+)
+def test_a_lost_worker_names_the_case_and_says_how(variant: str, status: str, reason: str) -> None:
+    with Worker(SHORT if status == "timeout" else LONG) as worker:
+        pid = pid_of(worker)
+        with pytest.raises(CaseLost) as caught:
+            worker.ask(prepare("talking", variant, "well"))
+    assert caught.value.case == stored.case(variant)
+    assert caught.value.status == status
+    assert caught.value.reason == reason
+    assert caught.value.from_outside == (variant == "killed")
+    assert is_gone(pid)
+
+
+@pytest.mark.usefixtures("_fake")
+def test_a_process_that_a_body_leaves_is_ended_and_holds_nothing_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It holds the worker's pipe open, so that the end of the pipe would never come."""
+    monkeypatch.setenv("FAKE_WORKER_LEFT", str(tmp_path / "left"))
+    with Worker(LONG) as worker, pytest.raises(CaseLost) as caught:
+        worker.ask(prepare("forking"))
+    assert caught.value.reason == EXITED
+    assert has_ended(int((tmp_path / "left").read_text(encoding="utf-8")))
+
+
+@pytest.mark.usefixtures("_fake")
+def test_a_worker_lost_before_it_came_to_a_case_names_none() -> None:
+    with Worker(SHORT) as worker, pytest.raises(CaseLost) as caught:
+        worker.ask(prepare("silent"))
+    assert caught.value.case is None
+    assert caught.value.status == "timeout"
+
+
+@pytest.mark.usefixtures("_fake")
+def test_a_worker_that_died_between_requests_is_lost() -> None:
+    with Worker(LONG) as worker:
+        os.kill(pid_of(worker), signal.SIGKILL)
+        with pytest.raises(CaseLost) as caught:
+            worker.ask(prepare("well"))
+    assert (caught.value.case, caught.value.status, caught.value.from_outside) == (None, "crashed", True)
+    expected = "the worker process ended by signal SIGKILL, from outside or out of memory"
+    assert caught.value.reason == expected
+
+
+def test_a_worker_that_does_not_come_up_says_why_and_what_to_try(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, "-c", "import nothing_of_this_name"))
+    with pytest.raises(WorkerLost) as caught:
+        Worker(LONG)
+    assert (caught.value.message, caught.value.hint) == DOES_NOT_START
+    assert not isinstance(caught.value, CaseLost)
+
+
+@pytest.mark.usefixtures("_fake")
+def test_an_interrupt_while_a_worker_comes_up_ends_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+
+    def interrupted(self: Worker, until: float) -> None:
+        started.append(self._process)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Worker, "_next", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Worker(LONG)
+    assert started[0].returncode == -signal.SIGKILL
+
+
+@pytest.mark.usefixtures("_fake")
+def test_an_interrupt_while_a_worker_is_asked_ends_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(timeout: float) -> bytes:
+        raise KeyboardInterrupt
+
+    def ask() -> None:
+        with Worker(LONG) as worker:
+            pids.append(pid_of(worker))
+            monkeypatch.setattr(worker._lines, "get", interrupted)
+            worker.ask(prepare("hanging"))
+
+    pids: list[int] = []
+    with pytest.raises(KeyboardInterrupt):
+        ask()
+    assert is_gone(pids[0])
+
+
+PARENT = """
+import sys
+from pyopbench.engine.worker_process import Worker
+with Worker(600) as worker:
+    worker.ask({"do": "verify", "case": sys.argv[1], "finite_differences": False})
+"""
+
+
+@pytest.fixture
+def orphan(tmp_path: Path) -> Iterator[int]:
+    """The process id of a real worker that is in a body that never returns, and whose parent has just been killed."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    environment = {**os.environ, PATH_VARIABLE: str(EXTRAS), "PYOPBENCH_TESTS_HANGING": str(pipe)}
+    with subprocess.Popen([sys.executable, "-c", PARENT, HANGING], env=environment) as parent:
+        pid = int(pipe.read_text(encoding="utf-8"))  # opens when the body writes to it
+        parent.kill()
+    yield pid
+    if not is_gone(pid):
+        os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells the end of a process that is no child")
+def test_a_worker_in_a_hanging_body_ends_with_its_parent(orphan: int) -> None:
+    assert has_ended(orphan)
+
+
+class AnyWorker:
+    """Stands for `worker_process.Worker`, and knows whether it has been closed."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.closed = False
+
+    def __enter__(self) -> AnyWorker:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None):
+        self.closed = True
+
+
+LOST = WorkerLost("the worker process did not start")
+
+
+class Loop(WorkerLoop[str]):
+    """Records `(worker, item)`; an item does to its worker what it is named after."""
+
+    def __init__(self, *items: str, workers: int = 10, refuses: int = 0) -> None:
+        super().__init__(items)
+        self.records: list[tuple[int, str]] = []
+        self.losses: list[tuple[int, str]] = []
+        self.started: list[AnyWorker] = []
+        self.workers = workers
+        self.refuses = refuses
+
+    def start(self):
+        assert all(worker.closed for worker in self.started), "one worker at a time"
+        if len(self.started) == self.workers:
+            raise LOST
+        self.started.append(AnyWorker(len(self.started)))
+        return self.started[-1]
+
+    def prepare(self, worker) -> bool:
+        return worker.number >= self.refuses
+
+    def ask(self, worker, item: str) -> bool:
+        if item in ("crashes", "crashes once") and (item, len(self.losses)) != ("crashes once", 1):
+            raise CaseLost(item, "crashed", "it ended")
+        self.records.append((worker.number, item))
+        return item != "spoils"
+
+    def record_loss(self, item: str, lost: CaseLost) -> bool:
+        self.losses.append((self.started[-1].number, lost.reason))
+        return item != "crashes once"
+
+
+def test_one_worker_is_asked_about_everything_while_it_lasts() -> None:
+    loop = Loop("a", "b", "c")
+    loop.run()
+    assert loop.records == [(0, "a"), (0, "b"), (0, "c")]
+    assert loop.started[0].closed
+
+
+def test_nothing_to_ask_starts_no_worker() -> None:
+    loop = Loop()
+    loop.run()
+    assert loop.started == []
+
+
+def test_a_lost_worker_costs_its_item_and_the_next_worker_goes_on_behind_it() -> None:
+    loop = Loop("a", "crashes", "b", "crashes")
+    loop.run()
+    assert loop.records == [(0, "a"), (1, "b")]
+    assert loop.losses == [(0, "it ended"), (1, "it ended")]
+    assert len(loop.started) == 2, "nothing was left for a third"
+
+
+def test_an_item_that_is_not_done_with_is_asked_about_again() -> None:
+    loop = Loop("crashes once", "b")
+    loop.run()
+    assert loop.records == [(1, "crashes once"), (1, "b")]
+
+
+def test_a_worker_that_an_answer_has_spoilt_is_replaced() -> None:
+    loop = Loop("spoils", "b")
+    loop.run()
+    assert loop.records == [(0, "spoils"), (1, "b")]
+
+
+def test_a_worker_that_cannot_be_prepared_is_asked_about_no_item() -> None:
+    loop = Loop("a", refuses=2)
+    loop.run()
+    assert loop.records == [(2, "a")]
+    assert all(worker.closed for worker in loop.started)
+
+
+def test_a_worker_that_does_not_start_leaves_the_rest() -> None:
+    loop = Loop("a", "crashes", "b", "c", workers=1)
+    with pytest.raises(WorkerLost) as caught:
+        loop.run()
+    assert caught.value is LOST
+    assert list(loop.left) == ["b", "c"]
+    assert loop.done == 2
+
+
+def test_ended_from_within_it_asks_no_more() -> None:
+    class Ending(Loop):
+        def prepare(self, worker) -> bool:
+            self.end()
+            return False
+
+    loop = Ending("a", "b")
+    loop.run()
+    assert (loop.records, list(loop.left), len(loop.started)) == ([], [], 1)
+
+
+INFORMATION = "I0000 00:00:1795201820.852615   29463 port.cc:153] oneDNN custom operations are on.\n"
+STACKS_OF_ANY = """\
+Fatal Python error: {}
+
+Thread 0x00007f0000000001 (most recent call first):
+  File "/python/threading.py", line 1 in wait
+
+Current thread 0x00007f0000000002 (most recent call first):
+  File "/usr/lib/python3.11/ctypes/__init__.py", line 519 in string_at
+  File "/ops/my_op.py", line 12 in body
+  File "/python/script_ops.py", line 3 in __call__
+
+Extension modules: numpy, tensorflow (total: 2)
+"""
+STACKS, STACKS_OF_ABORTED = map(STACKS_OF_ANY.format, ("Segmentation fault", "Aborted"))
+
+
+def test_only_what_was_said_since_the_case_counts() -> None:
+    assert cause_of_end(f"earlier\na/case\nlater\n{INFORMATION}\n", "a/case") == "later"
+    assert cause_of_end("earlier\na/case\n", "a/case") == ""
+    assert cause_of_end("earlier\n", None) == "earlier"
+
+
+def test_a_line_of_tensorflow_is_told_without_time_and_thread() -> None:
+    assert cause_of_end("F0000 00:00:1.2   29463 some.cc:1] Check failed\n", None) == "some.cc:1] Check failed"
+
+
+def test_a_long_line_is_cut() -> None:
+    assert cause_of_end("x" * 999, None) == "x" * LONGEST
+
+
+def test_a_crash_names_the_innermost_place_of_the_thread_that_crashed() -> None:
+    assert cause_of_end(f"a/case\n{STACKS}", "a/case") == "Segmentation fault in body (/ops/my_op.py:12)"
+
+
+def test_what_was_said_before_a_crash_is_told_with_it() -> None:
+    said = "terminate called after throwing an instance of 'std::bad_alloc'\n"
+    assert cause_of_end(said + STACKS_OF_ABORTED, None) == f"Aborted in body (/ops/my_op.py:12); {said.strip()}"
+
+
+def test_a_crash_in_libraries_alone_names_the_innermost_of_them() -> None:
+    dump = "Fatal Python error: Aborted\n\nCurrent thread 0x1 (most recent call first):\n"
+    frames = '  File "/lib/python3.11/a.py", line 1 in inner\n  File "/lib/python3.11/b.py", line 2 in outer\n'
+    assert cause_of_end(dump + frames, None) == "Aborted in inner (/lib/python3.11/a.py:1)"
+
+
+def test_a_crash_outside_of_python_is_told_without_a_place() -> None:
+    dump = "Fatal Python error: Bus error\n\nCurrent thread 0x1 (most recent call first):\n  <no Python frame>\n"
+    assert cause_of_end(dump, None) == "Bus error"
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [(3, "ended with exit code 3"), (-9, "ended by signal SIGKILL"), (-200, "ended by signal 200")],
+)
+def test_an_exit_code_and_a_signal_are_named(code: int, told: str) -> None:
+    assert how_ended(code) == told
+
+
+def test_of_a_long_log_the_end_is_read() -> None:
+    with tempfile.TemporaryFile() as log:
+        log.write(b"begin\n" + b"x" * TAIL_BYTES + b"\nend \xff\n")
+        tail = tail_of(log)
+    assert "begin" not in tail
+    assert tail.endswith("x\nend \N{REPLACEMENT CHARACTER}\n")

@@ -1,0 +1,176 @@
+"""Call sites: every way of writing one is found, with its place, and nothing else that looks like one."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyopbench.find.call_sites import CallSite, find_sites
+
+HEAD = "import functools\nfrom functools import partial\nimport numpy as np\nimport tensorflow as tf\n"
+
+
+def sites_of(code: str) -> list[CallSite]:
+    return find_sites((HEAD + code).encode(), "a.py")
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("tf.py_function(f, [x], tf.float32)", "py_function"),
+        ("tf.numpy_function(f, [x], tf.float32)", "numpy_function"),
+        ("tf.py_func(f, [x], tf.float32)", "py_func"),
+        ("tf.compat.v1.py_func(f, [x], tf.float32)", "py_func"),
+        ("import tensorflow.compat.v1 as tf1\ntf1.py_func(f, [x], tf.float32)", "py_func"),
+        ("from tensorflow import py_function as pf\npf(f, [x], tf.float32)", "py_function"),
+        ("from tensorflow.python.ops import script_ops\nscript_ops.eager_py_func(f, [x], 1)", "py_function"),
+        ("from tensorflow.python.ops.script_ops import *\nnumpy_function(f, [x], 1)", "numpy_function"),
+        ("tf.contrib.eager.py_func(f, [x], 1)", "py_function"),
+        ("tf.raw_ops.EagerPyFunc(input=[x], token='t', Tout=[1])", "py_function"),
+        ("getattr(tf, 'py_function')(f, [x], 1)", "py_function"),
+        ("ds.map(lambda x: tf.numpy_function(f, [x], 1))", "numpy_function"),
+    ],
+)
+def test_each_way_of_calling_is_found(code: str, kind: str) -> None:
+    assert [(site.kind, site.form, site.certain) for site in sites_of(code)] == [(kind, "call", True)]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "@tf.py_function(Tout=tf.float32)\ndef f(x):\n    return x",
+        "@partial(tf.py_function, Tout=tf.float32)\ndef f(x):\n    return x",
+        "@functools.partial(tf.py_function, Tout=tf.float32)\ndef f(x):\n    return x",
+    ],
+)
+def test_a_decorator_is_a_site_whose_body_is_what_it_decorates(code: str) -> None:
+    assert [(site.form, site.body, site.line) for site in sites_of(code)] == [("decorator", "f", 5)]
+
+
+def test_a_partial_counts_where_it_is_called_or_else_where_it_is_made() -> None:
+    called = sites_of("pf = partial(tf.py_function, Tout=1)\npf(f, [x])\npf(g, [x])")
+    assert [(site.line, site.form, site.body) for site in called] == [(6, "call", "f"), (7, "call", "g")]
+    assert [site.form for site in sites_of("make(partial(tf.py_function, Tout=1))")] == ["partial"]
+
+
+def test_a_function_that_is_handed_on_is_told_as_such() -> None:
+    assert [site.form for site in sites_of("wrap(tf.numpy_function)")] == ["passed"]
+
+
+def test_a_name_that_comes_from_elsewhere_is_found_and_not_certain() -> None:
+    found = sites_of("from mylib import tf as other\nother.py_function(f, [x], 1)\nself.tf.py_func(f, [x], 1)")
+    assert [(site.kind, site.certain) for site in found] == [("py_function", False), ("py_func", False)]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "jitted.py_func(3)",
+        "def py_function(f): ...\npy_function(1)",
+        "# tf.py_function(f)\ntext = 'tf.py_function(f)'",
+        "hasattr(tf, 'py_function')\nprint(tf.py_function)",
+        "tf.numpy_functions(f)",
+        "class C:\n    def g(self):\n        self.py_function(1)",
+    ],
+)
+def test_what_only_looks_like_one_is_none(code: str) -> None:
+    assert sites_of(code) == []
+
+
+def test_a_site_has_its_place_and_the_names_around_it() -> None:
+    (site,) = sites_of("class A:\n    def f(self):\n        return lambda: tf.py_function(self.g, [1], tf.int32)")
+    assert (site.file, site.line, site.column) == ("a.py", 7, 24)
+    assert (site.function, site.body) == ("A.f.<lambda>", "self.g")
+
+
+def test_what_is_no_python_says_so() -> None:
+    with pytest.raises(SyntaxError):
+        find_sites(b"def f(:", "a.py")
+
+
+def risks_of(code: str) -> str:
+    (site,) = find_sites(("import tensorflow as tf\n" + code).encode(), "a.py")
+    return "; ".join(site.risks)
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("ds.map(lambda x: tf.numpy_function(f, [x], 1), num_parallel_calls=4)", "parallel calls of the pipeline wait"),
+        ("y = tf.numpy_function(f, [x], 1)", "no gradient"),
+        ("y = tf.py_function(f, [x], 1)", "second order is None"),
+        ("tf.map_fn(lambda x: tf.py_function(f, [x], 1), xs)", "KeyError"),
+        ("y = tf.compat.v1.py_func(f, [x], 1, False)", "stateful=False"),
+        ("y = tf.numpy_function(f, [x], 1, stateful=False)", "stateful=False"),
+        ("def g(x):\n    return tf.numpy_function(f, [x], 1)", "shape unknown"),
+        ("@tf.function(jit_compile=True)\ndef g(x):\n    return tf.numpy_function(f, [x], 1)", "XLA refuses"),
+        ("def f(x):\n    x[0] = 1\n    return x\ny = tf.numpy_function(f, [x], 1)", "writes to its input"),
+        ("import numpy as np\ny = tf.numpy_function(lambda x: x + np.random.rand(), [x], 1)", "np.random.rand"),
+        (
+            "import random\ndef f(x):\n    return random.choice(x)\ny = tf.py_function(lambda x: f(x), [x], 1)",
+            "random.choice",
+        ),
+    ],
+)
+def test_a_risk_is_told(code: str, words: str) -> None:
+    assert words in risks_of(code)
+
+
+MAP = "def g(x):\n    return tf.ensure_shape(tf.numpy_function(f, [x], 1), [3])\n"
+ALWAYS = ("parallel calls of the pipeline wait for the GIL",)
+PERHAPS = ("if the pipeline makes parallel calls (num_parallel_calls), they wait for the GIL",)
+
+
+@pytest.mark.parametrize(
+    ("code", "risks"),
+    [
+        ("ds.map(g)", ()),
+        ("ds.map(g, num_parallel_calls=None)", ()),
+        ("ds.map(g, num_parallel_calls=1)", ()),
+        ("n = 1\nds.map(g, num_parallel_calls=n)", ()),
+        ("ds.map(g, None)", ()),
+        ("ds.filter(g)", ()),
+        ("ds.flat_map(g)", ()),
+        ("ds.interleave(g, cycle_length=4)", ()),
+        ("ds.map(g, num_parallel_calls=8)", ALWAYS),
+        ("ds.map(g, 8)", ALWAYS),
+        ("ds.map(g, num_parallel_calls=tf.data.AUTOTUNE)", ALWAYS),
+        ("ds.map(g, num_parallel_calls=tf.data.experimental.AUTOTUNE)", ALWAYS),
+        ("AUTOTUNE = tf.data.AUTOTUNE\nds.map(g, num_parallel_calls=AUTOTUNE)", ALWAYS),
+        ("from setup import AUTOTUNE\nds.map(g, num_parallel_calls=AUTOTUNE)", ALWAYS),
+        ("ds.map(g, num_parallel_calls=-1)", ALWAYS),
+        ("n = 1\nif FAST:\n    n = 8\nds.map(g, num_parallel_calls=n)", ALWAYS),
+        ("ds.interleave(g, 4, 1, 4)", ALWAYS),
+        ("ds.interleave(lambda p: read(p).map(g), num_parallel_calls=4)", ALWAYS),
+        ("ds.map(g)\nds.map(g, num_parallel_calls=4)", ALWAYS),
+        ("options = {'num_parallel_calls': 4}\nds.map(g, **options)", ALWAYS),
+        ("ds.apply(tf.data.experimental.map_and_batch(g, 8))", ALWAYS),
+        ("ds.map(g, num_parallel_calls=args.threads)", PERHAPS),
+        ("ds.map(g, num_parallel_calls=os.cpu_count())", PERHAPS),
+        ("ds.map(g, num_parallel_calls=int(os.environ.get('THREADS', 1)))", PERHAPS),
+        ("def make(n):\n    return ds.map(g, num_parallel_calls=n)", PERHAPS),
+        ("def make(n):\n    return ds.map(g, num_parallel_calls=n)\nmake(1)", ()),
+        ("def make(n=None):\n    return ds.map(g, num_parallel_calls=n)\nmake(6)", ALWAYS),
+    ],
+)
+def test_calls_wait_for_the_gil_only_where_they_are_made_in_parallel(code: str, risks: tuple[str, ...]) -> None:
+    (site,) = find_sites(f"import tensorflow as tf\n{MAP}{code}\n".encode(), "a.py")
+    assert (site.context, site.risks) == ("tf.data", risks)
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("def g(x):\n    y = tf.numpy_function(f, [x], 1)\n    y.set_shape([3])\n    return y", "shape unknown"),
+        ("def g(x):\n    return tf.ensure_shape(tf.numpy_function(f, [x], 1), [3])", "shape unknown"),
+        ("ds.map(lambda x: tf.numpy_function(f, [x], 1))", "no gradient"),
+        ("y = tf.numpy_function(f, [x], 1, stateful=True)", "stateful=False"),
+        ("def auc(x):\n    return tf.numpy_function(f, [x], 1)\nm.compile(metrics=[auc])", "no gradient"),
+        ("import numpy as np\ndef f(x):\n    return x\ny = tf.numpy_function(f, [x], np.random.rand())", "draws"),
+        ("import numpy as np\ndef f(x):\n    np.random.seed(1)\ny = tf.numpy_function(f, [x], 1)", "draws"),
+        ("@tf.function(jit_compile=False)\ndef g(x):\n    return tf.numpy_function(f, [x], 1)", "XLA refuses"),
+        ("def f(x):\n    x = x.copy()\n    x[0] = 1\n    return x\ny = tf.numpy_function(f, [x], 1)", "writes"),
+        ("def f(x):\n    x[0] = 1\n    return x\ny = tf.py_function(f, [x], 1)", "writes"),
+    ],
+)
+def test_a_risk_without_its_cause_is_not_told(code: str, words: str) -> None:
+    assert words not in risks_of(code)

@@ -1,0 +1,102 @@
+"""Files and folders: each file once, broken ones are listed, nothing is waited for and nothing runs in a circle."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pyopbench.find.scan import scan
+from pyopbench.model.errors import BadInput
+
+SITE = "import tensorflow as tf\ntf.py_function(f, [x], 1)\n"
+
+
+def test_what_cannot_be_parsed_or_read_is_listed_and_the_rest_is_scanned(tmp_path: Path) -> None:
+    (tmp_path / "good.py").write_text(SITE)
+    (tmp_path / "syntax.py").write_text("def f(:\n")
+    (tmp_path / "bytes.py").write_bytes(b'x = "\xff\xfe"\n')
+    (tmp_path / "nul.py").write_bytes(b"a\0b\n")
+    (tmp_path / "deep.py").write_text("(" * 3000)
+    (tmp_path / "bad.pb").write_bytes(b"\xff" * 40)
+    (tmp_path / "bad.pbtxt").write_bytes(b"\xff")
+    (tmp_path / "circle.py").symlink_to("circle.py")
+    (tmp_path / "nowhere.py").symlink_to("missing")
+    os.mkfifo(tmp_path / "pipe.py")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "up").symlink_to(tmp_path)
+    found = scan([tmp_path])
+    broken = {Path(one.file).name for one in found.broken}
+    assert broken == {
+        *("syntax.py", "bytes.py", "nul.py", "deep.py", "bad.pb", "bad.pbtxt"),
+        *("circle.py", "nowhere.py", "pipe.py", "up"),
+    }
+    assert all(one.reason for one in found.broken)
+    assert [Path(site.file).name for site in found.sites] == ["good.py"]
+
+
+def test_a_source_in_another_encoding_is_read_by_its_coding_line(tmp_path: Path) -> None:
+    (tmp_path / "latin.py").write_bytes(b"# coding: latin-1\ns = '\xff'\n" + SITE.encode())
+    found = scan([tmp_path])
+    assert [site.line for site in found.sites] == [4]
+    assert not found.broken
+
+
+def test_hidden_folders_and_environments_are_passed_over_unless_named(tmp_path: Path) -> None:
+    for name in (".hidden", "env", "__pycache__"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.py").write_text(SITE)
+    (tmp_path / "env" / "pyvenv.cfg").touch()
+    assert [Path(one).name for one in scan([tmp_path]).skipped] == [".hidden", "env"]
+    assert not scan([tmp_path]).sites
+    assert len(scan([tmp_path / "env"]).sites) == 1
+
+
+def test_a_file_that_is_reached_twice_is_scanned_once(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(SITE)
+    (tmp_path / "b.py").symlink_to("a.py")
+    found = scan([tmp_path, tmp_path / "a.py"])
+    assert (len(found.sites), found.files, found.lines) == (1, 1, 2)
+
+
+def test_a_path_that_does_not_exist_is_bad_input(tmp_path: Path) -> None:
+    with pytest.raises(BadInput) as refused:
+        scan([tmp_path / "missing"])
+    assert refused.value.received == tmp_path / "missing"
+
+
+def test_a_file_that_is_named_is_scanned_whatever_its_suffix(tmp_path: Path) -> None:
+    (tmp_path / "script").write_text(SITE)
+    assert len(scan([tmp_path / "script"]).sites) == 1
+
+
+@pytest.mark.parametrize(("name", "most"), [("a.py", 2 << 20), ("a.pb", 512 << 20), ("a.pbtxt", 512 << 20)])
+def test_a_file_that_is_larger_than_any_is_not_read(tmp_path: Path, name: str, most: int) -> None:
+    with (tmp_path / name).open("wb") as file:
+        file.truncate(most + 1)
+    (broken,) = scan([tmp_path]).broken
+    assert broken.reason == f"{most + 1:,} bytes, of at most {most:,}; --settings file_limit raises it"
+    assert scan([tmp_path]).files == 0
+
+
+@pytest.fixture
+def endless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Return a folder with 1,500 folders in each other, which pytest itself could not delete by recursion."""
+    with monkeypatch.context() as below:
+        below.chdir(tmp_path)
+        for _ in range(1500):
+            os.mkdir("d")
+            os.chdir("d")
+        yield tmp_path
+        for _ in range(1500):
+            os.chdir("..")
+            os.rmdir("d")
+
+
+def test_folders_without_end_are_left(endless: Path) -> None:
+    (endless / "a.py").write_text(SITE)
+    found = scan([endless])
+    assert [one.reason for one in found.broken] == ["nested in more than 100 folders"]
+    assert len(found.sites) == 1

@@ -1,0 +1,335 @@
+"""What changed between two sides, and what a reader has to know of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pairs
+import stored
+from foreign_files import asv_folder, document, scaled, write
+from frames import Bench
+from pairs import VARIANTS, cases, write_run
+from pyopbench.judge.comparison.diff import (
+    Comparison,
+    DifferentProcessors,
+    NoInterval,
+    Note,
+    NotPaired,
+    Paired,
+    SmallestSlowdown,
+    SteppedDown,
+    UnmatchedCase,
+    compare_sides,
+    look,
+    notes_of,
+    reach_of,
+    text_of,
+)
+from pyopbench.judge.comparison.sides import CaseKey, Side, Sides, read_sides, sweep_logs
+from pyopbench.model.case import Case
+from pyopbench.model.errors import NothingMeasured
+from pyopbench.stats import estimate
+from pyopbench.stats.unresolved import OneLaunch
+from pyopbench.store import run_folder, run_sides
+from pyopbench.store.limitations import NotInterleaved, VersionsUnknown
+from revision_runs import write_revisions
+
+MANY = cases(ops=("double", "square", "cube", "sinh"))
+
+OPS = ("double", "square", "cube", "sinh")
+
+CASES = pairs.cases()
+
+
+def compared(*words: Path | str, axis: str = "run") -> Comparison:
+    return compare_sides(read_sides([str(word) for word in words], axis))
+
+
+def outcomes(found: Comparison) -> dict[str, str]:
+    return {str(one.key): one.verdict.outcome for one in found.cases}
+
+
+def test_a_case_that_is_slower_comes_first_and_the_others_are_left_alone(tmp_path: Path) -> None:
+    slow, fast = MANY[5], MANY[8]
+    first = write_run(tmp_path / "a", MANY, seed=1)
+    second = write_run(tmp_path / "b", MANY, seed=2, factors={slow: 1.6, fast: 0.5})
+    found = compared(first, second)
+    assert str(found.cases[0].key) == slow
+    assert found.cases[0].verdict.ratio == pytest.approx(1.6, rel=0.01)
+    assert found.cases[0].second_seconds == pytest.approx(1.6e-3, rel=0.01)
+    assert str(found.cases[-1].key) == fast
+    assert found.counts() == {"slower": 1, "unresolved": 22, "equivalent": 0, "faster": 1}
+    assert [str(one.key) for one in found.slower_by(0.5)] == [slow]
+    assert found.slower_by(0.7) == ()
+
+
+def test_the_other_way_round_the_ratios_are_turned(tmp_path: Path) -> None:
+    first = write_run(tmp_path / "a", MANY, seed=1)
+    second = write_run(tmp_path / "b", MANY, seed=2, factors={MANY[5]: 1.6})
+    there, back = compared(first, second), compared(second, first)
+    assert {one.key: one.verdict.ratio for one in there.cases} == pytest.approx(
+        {one.key: 1 / one.verdict.ratio for one in back.cases}
+    )
+
+
+def test_what_all_cases_have_in_common_is_told_and_makes_no_verdict(tmp_path: Path) -> None:
+    first = write_run(tmp_path / "a", MANY, seed=1)
+    second = write_run(tmp_path / "b", MANY, seed=2, factors=dict.fromkeys(MANY, 1.25))
+    found = compared(first, second)
+    assert found.common == pytest.approx(1.25, rel=0.01)
+    assert set(outcomes(found).values()) == {"unresolved"}
+
+
+def test_variants_of_one_run_are_as_narrow_as_their_launches(tmp_path: Path) -> None:
+    native = [key for key in MANY if "/native/" in key]
+    run = write_run(tmp_path / "a", MANY, factors=dict.fromkeys(native, 1.1))
+    slower = compared(run, "xla", "native", axis="variant")
+    assert set(outcomes(slower).values()) == {"slower"}
+    same = compared(run, "py_function_numpy", "xla", axis="variant")
+    assert set(outcomes(same).values()) == {"equivalent"}
+    assert slower.differences == ()
+
+
+def blocks_of_two_versions(ratio: float, *, shuffled: bool = False) -> Sides:
+    """Blocks of a launch of each version, between which the machine becomes four times as slow."""
+    rng = np.random.default_rng(0)
+    rows = []
+    keys = cases()
+    for block in range(6):
+        for place, version in enumerate(rng.permutation(["2.16.2", "2.21.0"])):
+            for key in keys:
+                own = ratio if version == "2.21.0" and "/native/" in key else 1.0
+                seconds = 1e-3 * own * 4 ** (block / 5) * math.exp(0.002 * rng.standard_normal())
+                head = {"tool": "pyopbench", "run": "r", "launch": 2 * block + place, "case": key, "tf": version}
+                rows += [
+                    {**head, "block": block, "sweep": i, "round": i, "calls": 1, "seconds": seconds} for i in range(3)
+                ]
+    columns = ["tool", "run", "launch", "case", "tf", "block", "sweep", "round", "calls", "seconds"]
+    frame = pd.DataFrame(rows)[columns].assign(mode="call", copies=1, floor_seconds=math.nan)
+    if shuffled:
+        frame = frame.sample(frac=1.0, random_state=1)
+    run = Bench({"native": 1.0}, launches=1).run()
+    names = {key: CaseKey.whole(Case.from_id(key)) for key in keys}
+    parts = [Side(name, (run,), frame[frame["tf"] == name], {}, {}, names) for name in ("2.16.2", "2.21.0")]
+    return Sides("tf", parts[0], parts[1], "block")
+
+
+def test_versions_are_paired_by_block_so_that_a_machine_that_slows_down_does_not_matter() -> None:
+    found = compare_sides(blocks_of_two_versions(1.10))
+    by_case = {str(one.key): one.verdict for one in found.cases}
+    assert {key: verdict.outcome for key, verdict in by_case.items()} == {
+        key: "slower" if "/native/" in key else "equivalent" for key in cases()
+    }
+    assert all(verdict.launches == 6 for verdict in by_case.values()), "one ratio for each block"
+    assert compare_sides(replace(blocks_of_two_versions(1.10), paired="")).counts()["slower"] == 0, "unpaired: lost"
+
+
+def test_the_ratio_of_a_block_is_that_of_its_launches() -> None:
+    sides = blocks_of_two_versions(1.10)
+    found = sweep_logs(sides.first.frame, sides.second.frame).set_index(["case", "block"])["value"]
+    key = cases()[2]
+    medians = [
+        side.frame[(side.frame["case"] == key) & (side.frame["block"] == 3)]["seconds"].median()
+        for side in (sides.first, sides.second)
+    ]
+    assert found[key, 3] == pytest.approx(math.log(medians[1] / medians[0]))
+
+
+def test_the_order_of_rows_does_not_matter() -> None:
+    found, shuffled = (compare_sides(blocks_of_two_versions(1.1, shuffled=one)) for one in (False, True))
+    assert found.cases == shuffled.cases
+
+
+def test_a_block_that_lost_a_launch_is_left_out() -> None:
+    sides = blocks_of_two_versions(1.1)
+    frame = sides.second.frame
+    short = replace(sides, second=replace(sides.second, frame=frame[frame["block"] != 2]))
+    assert {one.verdict.launches for one in compare_sides(short).cases} == {5}
+
+
+def test_cases_of_one_side_are_listed_with_the_reason(tmp_path: Path) -> None:
+    gone, lost, new = MANY[0], MANY[1], MANY[2]
+    first = write_run(tmp_path / "a", [key for key in MANY if key != new])
+    kept = [key for key in MANY if key not in (gone, lost)]
+    skips = [stored.failure(gone, "unsupported", None)]
+    second = write_run(tmp_path / "b", kept, skips=skips, cases=[*kept, lost])
+    keys = {case: CaseKey.whole(Case.from_id(case)) for case in (gone, lost, new)}
+    assert set(compared(first, second).unmatched) == {
+        UnmatchedCase(keys[gone], "A", "failed", "unsupported", "it did not work"),
+        UnmatchedCase(keys[lost], "A", "not_reached"),
+        UnmatchedCase(keys[new], "B", "not_measured"),
+    }
+
+
+def test_wrong_cases_are_never_compared(tmp_path: Path) -> None:
+    first = write_run(tmp_path / "a", MANY)
+    second = write_run(tmp_path / "b", MANY, skips=[stored.failure(MANY[0], "wrong", 0)])
+    found = compared(first, second)
+    assert MANY[0] not in outcomes(found)
+    assert (found.unmatched[0].kind, found.unmatched[0].status) == ("failed", "wrong")
+
+
+def test_nothing_in_common_is_nothing_measured(tmp_path: Path) -> None:
+    first, second = write_run(tmp_path / "a", MANY[:2]), write_run(tmp_path / "b", MANY[2:])
+    with pytest.raises(NothingMeasured) as refused:
+        compared(first, second)
+    assert refused.value.message == "nothing to compare: no case has a number on both sides"
+
+
+def test_environments_that_differ_are_told_and_another_processor_loudly(tmp_path: Path) -> None:
+    first = write_run(tmp_path / "a", MANY)
+    changes = {"cpu": "another", "tensorflow": "2.16.2", "load": [9.0, 9.0, 9.0]}
+    second = write_run(tmp_path / "b", MANY, environment={**stored.ENVIRONMENT, **changes})
+    found = {one.name: one for one in compared(first, second).differences}
+    assert set(found) == {"cpu", "tensorflow"}
+    assert (found["tensorflow"].first, found["tensorflow"].second) == ("2.21.0", "2.16.2")
+    assert [one.name for one in found.values() if one.loud] == ["cpu"]
+
+
+def test_commits_of_asv_are_compared_with_the_benchmarks_of_other_suites(tmp_path: Path) -> None:
+    slow = scaled(document("asv-first"), 3.0, only="strange.Other")
+    slow["commit_hash"] = "0" * 40
+    found = compared(
+        asv_folder(tmp_path / "asv", first=document("asv-first"), slow=slow), "f802", "0000", axis="commit"
+    )
+    assert {str(one.key) for one in found.cases if one.verdict.outcome == "slower"} == {
+        "strange.Other.time_it('a|b', 1)",
+        "strange.Other.time_it('<script>', 1)",
+    }
+
+
+def test_two_files_of_pytest_benchmark_have_ratios_and_no_interval(tmp_path: Path) -> None:
+    """Ten benchmarks are nine others for each: too few to tell how launches differ."""
+    paths = [write(tmp_path / f"{name}.json", document(f"pytest-benchmark-{name}")) for name in ("first", "second")]
+    found = compared(*paths)
+    assert len(found.cases) == 10
+    assert found.smallest is None
+    assert set(outcomes(found).values()) == {"unresolved"}
+    first, second = (estimate.launch_logs(side.frame) for side in (found.sides.first, found.sides.second))
+    logs = first.merge(second, on="case", suffixes=("_a", "_b")).set_index("case")
+    for one in found.cases:
+        expected = math.exp(logs.loc[str(one.key), "value_b"] - logs.loc[str(one.key), "value_a"])
+        assert one.verdict.ratio == pytest.approx(expected)
+
+
+def test_the_smallest_slowdown_that_could_be_found_is_found_when_it_is_there(tmp_path: Path) -> None:
+    first = write_run(tmp_path / "a", MANY, seed=1)
+    told = compared(first, write_run(tmp_path / "b", MANY, seed=2)).smallest
+    assert told is not None
+    slow = write_run(tmp_path / "c", MANY, seed=2, factors={MANY[0]: 1 + told * 1.1})
+    assert outcomes(compared(first, slow))[MANY[0]] == "slower"
+    assert Case.from_id(MANY[0]).op == "double"
+
+
+def test_variants_of_a_run_are_paired_by_round(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "a", cases(ops=OPS))
+    found = compare_sides(read_sides([str(run), *VARIANTS[:2]], "variant"))
+    assert found.smallest is not None
+    assert notes_of(found) == (Paired("round"), SteppedDown(0.05, 1), SmallestSlowdown(found.smallest))
+
+
+def test_what_a_source_cannot_support_is_said_once_for_both_sides(tmp_path: Path) -> None:
+    """That each benchmark is one launch is what the reach says already."""
+    other = {**scaled(document("asv-first"), 1.1), "commit_hash": "1" * 40}
+    folder = asv_folder(tmp_path / "asv", a=document("asv-first"), b=other)
+    found = compare_sides(read_sides([str(folder), "f802", "1111"], "commit"))
+    notes = notes_of(found)
+    assert notes[0] == NotPaired(0.03, found.common)
+    assert notes[1] == SteppedDown(0.05, 1)
+    assert notes[2] == reach_of(found)
+    assert isinstance(notes[2], SmallestSlowdown)
+    assert notes[3:] == (NotInterleaved("asv"), VersionsUnknown("asv"))
+
+
+def test_what_is_resolved_is_closed_and_what_is_open_is_open_in_both_and_in_the_control(tmp_path: Path) -> None:
+    """A case at the border of the minimum effect stays open, whatever its launches agree on."""
+    folder = write_revisions(tmp_path, {}, {CASES[0]: 1.0305})
+    found = look(run_sides.open_run(folder), 0.03)
+    assert (found.compared, found.resolved) == (len(CASES), len(CASES) - 1)
+    assert [found.open[one.folder] for one in run_sides.read(folder)] == [frozenset({CASES[0]})] * 3
+
+
+def test_where_nothing_is_common_everything_stays_open(tmp_path: Path) -> None:
+    folder = write_revisions(tmp_path, {}, {})
+    (run_sides.read(folder)[1].folder / run_folder.SAMPLES_FILE).write_text("", encoding="utf-8")
+    found = look(run_sides.open_run(folder), 0.03)
+    assert found.resolved == 0
+    assert all(found.open[one.folder] >= set(CASES) for one in run_sides.read(folder)[:2])
+
+
+def test_versions_of_tensorflow_are_looked_at_alike(tmp_path: Path) -> None:
+    folder = pairs.write_versions(tmp_path / "run", "2.16.2", "2.21.0", **{"2.21.0": {"factors": {CASES[-1]: 2.0}}})
+    found = look(run_sides.open_run(folder), 0.03)
+    assert found.compared == len(CASES)
+    assert CASES[-1] not in set().union(*found.open.values())
+
+
+@pytest.mark.parametrize(
+    ("note", "said"),
+    [
+        (
+            DifferentProcessors("one", "another"),
+            "DIFFERENT PROCESSORS: one in A, another in B. The ratios compare machines, not code.",
+        ),
+        (
+            NotPaired(0.03, 1.25),
+            (
+                "UNPAIRED: A and B were not measured interleaved, so each interval is widened by at least 3% (one "
+                "standard deviation) for the difference between runs, and by more where other cases differ "
+                "more. The common change of all cases, 1.25×, is attributed to the machine."
+            ),
+        ),
+        (
+            Paired("round"),
+            "Both were timed in the same rounds of the same processes, so ratios are paired by round.",
+        ),
+        (
+            Paired("block"),
+            "Both were sampled right after one another in every sweep, so ratios are paired by sweep.",
+        ),
+        (
+            SteppedDown(0.05, 1),
+            "All cases are corrected together (Holm), so that the chance of any false verdict is at most 5%.",
+        ),
+        (NoInterval(None), "No case has an interval, so nothing can be said."),
+        (
+            NoInterval(OneLaunch()),
+            "No case has an interval, so nothing can be said: one launch gives no interval.",
+        ),
+        (
+            SmallestSlowdown(0.0712),
+            "In a typical case, a slowdown to 1.07× or more would be found.",
+        ),
+        (
+            SmallestSlowdown(1.28),
+            (
+                "The results are too noisy: even a case that takes twice as long could be missed. Stop other "
+                "work on the machine, use more launches, or measure both in one run."
+            ),
+        ),
+        (
+            VersionsUnknown(),
+            "Installed versions are known only where asv's matrix names them.",
+        ),
+    ],
+)
+def test_notes(note: Note, said: str) -> None:
+    assert text_of(note) == said
+
+
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        (UnmatchedCase(CaseKey("x"), "A", "failed", "wrong", "values differ"), "wrong in B: values differ"),
+        (UnmatchedCase(CaseKey("x"), "A", "not_reached"), "planned in B but not reached"),
+        (UnmatchedCase(CaseKey("x"), "B", "not_measured"), "not measured in A"),
+    ],
+)
+def test_why_a_side_has_no_number(case: UnmatchedCase, said: str) -> None:
+    assert case.text() == said

@@ -1,0 +1,213 @@
+"""What a run over revisions comes to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from msgspec import structs
+
+import pairs
+from pyopbench.judge.comparison import gate as wording
+from pyopbench.judge.comparison.diff import compare_sides, look
+from pyopbench.judge.comparison.gate import Gate, read_gate
+from pyopbench.judge.comparison.sides import read_sides
+from pyopbench.judge.verdicts import INTERLEAVED_ERROR, Correction
+from pyopbench.model import formatting
+from pyopbench.store import run_folder, run_sides
+from pyopbench.store.run_sides import Side, Values
+from revision_runs import DIFFERENT, revision, write_revisions
+
+CASES = pairs.cases()
+SLOWER = {CASES[-1]: 1.08}
+
+HASH = "3f1c2ab45d" + "0" * 30
+
+
+def test_nothing_that_changed_passes_and_the_control_is_no_revision(tmp_path: Path) -> None:
+    gate = read_gate(write_revisions(tmp_path, {}, {}), 0.03, 0.05)
+    assert (gate.outcome, gate.exit_code) == ("passed", 0)
+    assert [one.label for one in gate.others] == ["r1"]
+    assert gate.comparisons["r1"].sides.paired == "block"
+    assert gate.twins is not None
+    assert gate.twins.counts() == {"slower": 0, "unresolved": 0, "equivalent": 2, "faster": 0}
+
+
+def test_revisions_that_are_asked_for_by_their_hashes_are_told_from_their_control(tmp_path: Path) -> None:
+    """They are named by the first digits, and the label of the control begins with that of its revision."""
+    folder = write_revisions(tmp_path / "run", {}, SLOWER, by_hash=True)
+    gate = read_gate(folder, fail_on=0.05)
+    assert [case.key for _, case in gate.slower]
+    assert gate.twins is not None
+    assert len(gate.twins.cases) == 2
+    found = read_sides([str(tmp_path / "run"), f"{0:040x}", f"{'0' * 10}-2"], "commit")
+    assert [one.label for one in (found.first, found.second)] == ["0" * 10, f"{'0' * 10}-2"]
+    assert [one.label for one in run_sides.read(tmp_path / "run")] == ["0" * 10, f"{'0' * 10}-2", f"{'0' * 10}-3"]
+
+
+def test_what_is_slower_by_as_much_as_fails_does(tmp_path: Path) -> None:
+    folder = write_revisions(tmp_path, {}, SLOWER, {})
+    gate = read_gate(folder, 0.03, 0.05)
+    assert [(label, str(case.key)) for label, case in gate.slower] == [("r1", CASES[-1])]
+    assert gate.exit_code == 1
+    assert read_gate(folder, 0.03, 0.2).exit_code == 0
+    assert read_gate(folder, 0.03, None).exit_code == 0
+
+
+def test_several_comparisons_share_the_error(tmp_path: Path) -> None:
+    gate = read_gate(write_revisions(tmp_path, {}, {}, {}, SLOWER), 0.03, 0.05)
+    assert {(one.among, one.error) for one in gate.comparisons.values()} == {(3, INTERLEAVED_ERROR)}
+    sides = gate.comparisons["r3"].sides
+    one, three = (compare_sides(sides, correction=Correction(among)) for among in (1, 3))
+    assert one.smallest is not None
+    assert three.smallest is not None
+    assert three.smallest > one.smallest
+
+
+def test_other_values_fail_from_the_revision_on_that_has_them_first(tmp_path: Path) -> None:
+    folder = write_revisions(tmp_path, {}, {}, {}, different={1: DIFFERENT, 2: DIFFERENT})
+    gate = read_gate(folder, 0.03, None)
+    assert gate.changed == (("r1", DIFFERENT),)
+    assert (gate.exit_code, gate.compared_values) == (1, 4)
+
+
+def test_other_inputs_and_what_is_not_known_are_told_and_fail_nothing(tmp_path: Path) -> None:
+    for kind in ("inputs", "unknown"):
+        folder = write_revisions(tmp_path / kind, {}, {}, different={1: structs.replace(DIFFERENT, kind=kind)})
+        gate = read_gate(folder, 0.03, None)
+        assert (len(gate.differences), gate.changed, gate.exit_code) == (1, (), 0)
+
+
+def test_a_revision_that_cannot_be_measured_fails_and_the_others_are_compared(tmp_path: Path) -> None:
+    gate = read_gate(write_revisions(tmp_path, {}, {}, {}, problems={1: "no"}), 0.03, 0.05)
+    assert [one.label for one in gate.broken] == ["r1"]
+    assert list(gate.comparisons) == ["r2"]
+    assert gate.exit_code == 1
+
+
+def test_where_the_first_cannot_be_measured_the_second_stands_for_it(tmp_path: Path) -> None:
+    """The control is then of the second; what was broken and is mended is no regression, but it is no pass either."""
+    folder = write_revisions(tmp_path, {}, {}, {}, problems={0: "no"})
+    gate = read_gate(folder, 0.03, 0.05)
+    assert gate.first.label == "r1"
+    assert list(gate.comparisons) == ["r2"]
+
+
+def test_without_an_interval_there_is_nothing_to_compare(tmp_path: Path) -> None:
+    gate = read_gate(write_revisions(tmp_path, {}, {}, launches=1), 0.03, 0.05)
+    assert (gate.smallest, gate.outcome, gate.exit_code) == (None, "nothing", 3)
+
+
+def test_a_revision_without_a_case_in_common_is_not_passed_over(tmp_path: Path) -> None:
+    folder = write_revisions(tmp_path, {}, {}, {})
+    (run_sides.read(folder)[1].folder / run_folder.SAMPLES_FILE).write_text("", encoding="utf-8")
+    gate = read_gate(folder, 0.03, 0.05)
+    assert (list(gate.unmatched), [one.label for one in gate.broken]) == (["r1"], ["r1"])
+    assert gate.exit_code == 1
+
+
+def test_a_case_that_fails_in_a_later_revision_fails(tmp_path: Path) -> None:
+    gate = read_gate(write_revisions(tmp_path, {}, {}), 0.03, 0.05)
+    unmatched = _failing(gate, "crashed")
+    assert [(label, case.status) for label, case in unmatched.failing] == [("r1", "crashed")]
+    assert unmatched.exit_code == 1
+    assert _failing(gate, "unsupported").exit_code == 0, "what a revision does not have is none of its failures"
+
+
+def _failing(gate: Gate, status: str) -> Gate:
+    from pyopbench.judge.comparison.diff import UnmatchedCase
+
+    found = gate.comparisons["r1"]
+    case = UnmatchedCase(found.cases[0].key, "A", "failed", status, "no")
+    return replace(gate, comparisons={"r1": replace(found, unmatched=(case,))})
+
+
+def test_commits_of_few_cases_show_together_which_spread_is_usual(tmp_path: Path) -> None:
+    """Of two launches each comparison by itself has one degree of freedom, with which it tells nothing apart."""
+    factors = [{}, *[{}] * 6, {CASES[-1]: 1.1}]
+    gate = read_gate(write_revisions(tmp_path, *factors, keys=CASES[-2:], launches=2), 0.03, 0.05)
+    assert [(label, str(case.key)) for label, case in gate.slower] == [("r7", CASES[-1])]
+    alone = read_sides([str(tmp_path), "r0", "r7"], "commit")
+    assert {case.verdict.outcome for case in compare_sides(alone).cases} == {"unresolved"}
+
+
+def test_a_look_judges_as_the_gate_does(tmp_path: Path) -> None:
+    folder = write_revisions(tmp_path, *[{}] * 7, {CASES[-1]: 1.1}, keys=CASES[-2:], launches=2)
+    found = look(run_sides.open_run(folder), 0.03)
+    assert CASES[-1] not in found.open[folder / "rev-8"]
+    gate = read_gate(folder, 0.03, 0.05)
+    settled = sum(case.verdict.outcome != "unresolved" for one in gate.comparisons.values() for case in one.cases)
+    assert 0 < found.resolved <= settled
+
+
+def test_a_revision_without_a_sample_does_not_keep_the_others_from_being_compared(tmp_path: Path) -> None:
+    folder = write_revisions(tmp_path, {}, {}, {CASES[-1]: 1.3})
+    (folder / "rev-2" / run_folder.SAMPLES_FILE).write_text("", encoding="utf-8")
+    gate = read_gate(folder, 0.03, 0.05)
+    assert [one.label for one in gate.broken] == ["r1"]
+    assert [label for label, _ in gate.slower] == ["r2"]
+    assert look(run_sides.open_run(folder), 0.03).compared > 0
+
+
+def test_a_revision_is_named_with_its_hash_unless_it_is_named_by_it() -> None:
+    one = structs.replace(revision("main", 1), commit=HASH)
+    assert wording.name_text(Side("main", revision=one)) == "main (3f1c2ab45d): change 1"
+    assert wording.name_text(Side(HASH[:10], revision=one)) == "3f1c2ab45d: change 1"
+    dirty = structs.replace(one, dirty=True)
+    assert wording.name_text(Side("WORKTREE", revision=dirty)) == ("WORKTREE (3f1c2ab45d, not committed): change 1")
+
+
+def test_the_answer_is_of_what_fails_and_else_of_what_was_compared(tmp_path: Path) -> None:
+    folder = write_revisions(tmp_path / "same", {}, {})
+    assert read_gate(folder, 0.03, 0.05).answer_text() == ("Passed: none of 6 cases is clearly slower by 5% or more.")
+    assert read_gate(folder, 0.03, None).answer_text() == ("6 cases compared; slowdowns do not fail (--fail-on never).")
+    assert replace(read_gate(folder, 0.03, 0.05), fail_on=0.03).answer_text() == (
+        "Passed: none of 6 cases is clearly slower by 3% or more, but only slowdowns from "
+        f"{formatting.smallest_difference(read_gate(folder, 0.03, 0.05).smallest)} on would be found."
+    )
+    passed = read_gate(folder, 0.03, 0.05)
+    wide = {label: replace(one, smallest=5.0) for label, one in passed.comparisons.items()}
+    noisy = replace(passed, comparisons=wide)
+    assert noisy.answer_text() == (
+        "Passed: none of 6 cases is clearly slower by 5% or more, but it was too noisy to tell."
+    )
+    assert noisy.reach_text() == (
+        "The results are too noisy: even a case that takes twice as long could be missed. Stop other work on the "
+        "machine, or give the run more time."
+    )
+    alone = write_revisions(tmp_path / "alone", {}, {}, launches=1)
+    assert read_gate(alone, 0.03, 0.05).answer_text() == ("Nothing to compare: no case has an interval on both sides.")
+
+
+def test_the_control_says_what_noise_alone_did(tmp_path: Path) -> None:
+    gate = read_gate(write_revisions(tmp_path / "same", {}, {}), 0.03, 0.05)
+    assert gate.twins is not None
+    farthest = formatting.points(max(abs(case.verdict.ratio - 1) for case in gate.twins.cases))
+    found = (
+        "A/A control: r0 against itself, 2 pairs: 0 found different, 2 equivalent, 0 unresolved; largest difference "
+        f"{farthest}."
+    )
+    assert gate.control_text() == found
+    apart = read_gate(write_revisions(tmp_path / "apart", {}, {}, twin={pairs.cases()[0]: 1.5}), 0.03, 0.05)
+    assert apart.twins is not None
+    farthest = formatting.points(max(abs(case.verdict.ratio - 1) for case in apart.twins.cases))
+    assert apart.control_text() == (
+        "A/A control: r0 against itself, 2 pairs: 1 found different, 1 equivalent, 0 unresolved; largest difference "
+        f"{farthest}. Noise alone causes differences of this size here."
+    )
+    without = replace(gate, twins=None)
+    assert without.control_text() == ("No A/A control was measured, so the effect of noise alone is unknown.")
+
+
+def test_values_are_the_same_or_differ(tmp_path: Path) -> None:
+    assert read_gate(write_revisions(tmp_path / "same", {}, {}), 0.03).values_text() == (
+        "Values are the same as in r0 (2 compared)."
+    )
+    gate = read_gate(tmp_path / "same", 0.03)
+    (other,) = gate.others
+    unknown = replace(gate, others=(structs.replace(other, values=Values()),))
+    assert unknown.values_text() == wording.NO_VALUES
+    again = structs.replace(gate.first, label="again", values=Values())
+    assert replace(gate, others=(again,)).values_text() == ("All sides are the same, so no values were compared.")
+    other = write_revisions(tmp_path / "other", {}, {}, different={1: DIFFERENT})
+    assert read_gate(other, 0.03).values_text() == ("Values differ, so the times below may be for different work.")

@@ -1,0 +1,340 @@
+"""What changed when, and what a reader has to know of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from msgspec import structs
+
+import sharded
+import stored
+from histories import CHANGED, KEYS, commit, stepped, write_asv, write_commits
+from pairs import write_run, write_versions
+from pyopbench.judge.comparison.changes import FoundChange, Outcome, Rerun, read_confirmation
+from pyopbench.judge.comparison.history import (
+    OTHER_VALUES,
+    AnchorChanged,
+    NotMeasured,
+    OnlyLatency,
+    Options,
+    RunsNotInterleaved,
+    SmallChanges,
+    TooShort,
+    ValuesChanged,
+    read_history,
+    values_changed,
+)
+from pyopbench.judge.comparison.series import moment_of
+from pyopbench.model.errors import BadInput, NothingMeasured
+from pyopbench.store import merge, run_sides
+from pyopbench.store.limitations import VersionsUnknown
+from pyopbench.store.run_sides import Revision, ValueDifference, Values
+from revision_runs import write_revisions
+
+VERSIONS = ("2.14.1", "2.15.1", "2.16.2", "2.17.1", "2.18.1", "2.19.1", "2.20.0", "2.21.0")
+
+CHANGE = FoundChange(0, 1, "aaa", "bbb", "bbb", "bbb", 1.05, 1.04, 1.06, "suspected", None)
+
+
+def remarks(found, kind):
+    return [one for one in found.remarks if isinstance(one, kind)]
+
+
+@pytest.fixture
+def slowed(tmp_path):
+    """Fourteen runs, of which one case takes 1.3 times as long from the ninth on."""
+    return read_history(write_commits(tmp_path, stepped(14, 8, 1.3)), Options())
+
+
+def test_a_slowdown_is_suspected_where_it_is_and_nothing_else_is(slowed):
+    (change,) = slowed.changes
+    series = slowed.traced[change.number].series
+    assert (series.case, change.before, change.after) == (CHANGED, commit(7)[:10], commit(8)[:10])
+    assert (change.direction, change.status) == ("slower", "suspected")
+    assert change.low < 1.3 < change.high
+    assert slowed.axis == "commit"
+
+
+def test_what_would_confirm_it_is_a_value_with_its_command(slowed):
+    rerun = slowed.changes[0].rerun
+    assert (rerun.tool, rerun.axis, rerun.before, rerun.after) == ("pyopbench", "commit", commit(7), commit(8))
+    assert rerun.command == (
+        *("pyopbench", "run", "double", "--rev", commit(7), "--rev", commit(8), "--variant", "native"),
+        *("--direction", "forward", "--mode", "call", "--device", "cpu"),
+        *("--axis", "dtype=float32", "--axis", "size=10"),
+    )
+
+
+def test_what_the_data_cannot_tell_is_said(slowed):
+    assert remarks(slowed, OnlyLatency) == [OnlyLatency(2, len(KEYS))]
+    assert remarks(slowed, RunsNotInterleaved) == [RunsNotInterleaved(len(KEYS), len(KEYS))]
+    assert not remarks(slowed, TooShort)
+
+
+def test_interleaved_versions_show_a_change_that_runs_by_themselves_could_not(tmp_path):
+    changed = {label: {"factors": {CHANGED: 1.04}} for label in VERSIONS[5:]}
+    found = read_history([write_versions(tmp_path / "run", *VERSIONS, **changed)], Options())
+    (change,) = found.changes
+    assert (change.before, change.after, change.first, change.last) == ("2.18.1", "2.19.1", "2.19.1", "2.19.1")
+    assert change.rerun.command[:7] == ("pyopbench", "run", "double", "--tf", "2.18.1", "--tf", "2.19.1")
+    assert not remarks(found, RunsNotInterleaved)
+
+
+def test_measuring_again_confirms_or_refutes(tmp_path):
+    changed = {label: {"factors": {CHANGED: 1.1}} for label in VERSIONS[5:]}
+    folder = write_versions(tmp_path / "run", *VERSIONS, **changed)
+    still = read_confirmation(write_versions(tmp_path / "still", "2.18.1", "2.19.1"), 0.03)
+    border = 1.03 / still.outcomes[CHANGED].ratio
+    outcomes = {
+        "slower": ("confirmed", {"2.19.1": {"factors": {CHANGED: 1.1}}}),
+        "same": ("refuted", {}),
+        "faster": ("refuted", {"2.19.1": {"factors": {CHANGED: 0.9}}}),
+        "undecided": ("open", {"2.19.1": {"factors": {CHANGED: border}}}),
+    }
+    for name, (status, factors) in outcomes.items():
+        again = read_confirmation(write_versions(tmp_path / name, "2.18.1", "2.19.1", **factors), 0.03)
+        (change,) = read_history([folder], Options(), [again]).changes
+        assert (name, change.status) == (name, status)
+        assert change.again is not None
+    other = read_confirmation(write_versions(tmp_path / "other", "2.17.1", "2.18.1"), 0.03)
+    assert read_history([folder], Options(), [other]).changes[0].status == "suspected"
+
+
+def test_small_changes_are_counted_and_not_listed(tmp_path):
+    changed = {label: {"factors": {CHANGED: 1.02}} for label in VERSIONS[4:]}
+    folder = write_versions(tmp_path / "run", *VERSIONS, **changed)
+    found = read_history([folder], Options())
+    assert found.changes == ()
+    assert remarks(found, SmallChanges) == [SmallChanges(1, 0.03)]
+    assert len(read_history([folder], Options(minimum_effect=0.01)).changes) == 1
+
+
+def test_an_anchor_that_changed_is_told_where_its_ratios_change_together(tmp_path):
+    baseline = [key for key in KEYS if "py_function_numpy" in key and key.endswith("/1/cpu")]
+    keys = [key for key in KEYS if key.endswith("/1/cpu")]
+    more = [keys[1].replace("native", name) for name in ("tnp", "autograph")]
+    paths = [
+        write_run(
+            tmp_path / f"run-{number}",
+            [*keys, *more],
+            seed=number,
+            factors={baseline[0]: 1.5} if number >= 8 else {},
+            environment={**stored.ENVIRONMENT, "commit": commit(number)},
+            created=f"2026-01-{number + 1:02}T10:00:00+00:00",
+        )
+        for number in range(14)
+    ]
+    found = read_history(paths, Options())
+    ratios = [one for one in found.changes if found.traced[one.number].series.measure == "ratio"]
+    assert {one.direction for one in ratios} == {"faster"}
+    (said,) = remarks(found, AnchorChanged)
+    assert (said.anchor, said.after, said.many, said.of) == (baseline[0], commit(8)[:10], 4, 4)
+
+
+def test_short_series_are_told(tmp_path):
+    found = read_history(write_commits(tmp_path, [{}] * 3), Options())
+    assert remarks(found, TooShort) == [TooShort(len(KEYS), 5)]
+    assert found.searched == 0
+
+
+def test_asv_has_latencies_only_and_its_changes_are_measured_again_by_asv(tmp_path):
+    noise = np.exp(0.01 * np.random.default_rng(3).standard_normal(40))
+    folder = write_asv(tmp_path / "asv", [1.0] * 20 + [1.4] * 20, noise)
+    found = read_history([folder], Options())
+    assert found.tools == ("asv",)
+    assert {one.after for one in found.changes} == {commit(20)[:10]}
+    assert len(found.changes) == found.searched == len(found.traced)
+    assert remarks(found, OnlyLatency) == [OnlyLatency(len(found.traced), len(found.traced))]
+    command = found.changes[0].rerun.command
+    assert command[:3] == ("asv", "continuous", "--interleave-rounds")
+    assert command[-2:] == (commit(19), commit(20))
+
+
+def test_noise_alone_is_no_change(tmp_path):
+    noise = np.exp(0.05 * np.random.default_rng(4).standard_normal(40))
+    assert read_history([write_asv(tmp_path / "asv", [1.0] * 40, noise)], Options()).changes == ()
+
+
+def test_changes_are_in_order_of_what_has_to_be_acted_on(tmp_path):
+    factors = [{CHANGED: 1.2, KEYS[4]: 0.5} if number >= 7 else {} for number in range(14)]
+    found = read_history(write_commits(tmp_path, factors), Options())
+    sizes = [abs(math.log(one.ratio)) for one in found.changes]
+    assert len(sizes) == 2
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def write_merged(folder, factor, date):
+    """Write a run merged from two machines of each of two kinds; native is slower by a factor on one of them."""
+
+    def seconds(key, index, launch):
+        return sharded.steady(key, index, launch) * (factor if index > 2 and "/native/" in key else 1.0)
+
+    shards = []
+    for index in range(1, 5):
+        environment = {**stored.ENVIRONMENT, "cpu": "second" if index > 2 else "first"}
+        changes = {"created": date, "environment": environment, "seconds": seconds}
+        shards.append(sharded.write_shard(folder / f"shard-{index}", index, 4, replicates=4, **changes))
+    merge.merge(shards, folder / "merged")
+    return folder / "merged"
+
+
+def test_merged_runs_have_a_series_for_each_kind_of_machine(tmp_path):
+    factors = [1.0] * 6 + [1.5] * 6
+    paths = [
+        write_merged(tmp_path / str(place), factor, f"2026-01-{place + 1:02}T00:00:00+00:00")
+        for place, factor in enumerate(factors)
+    ]
+    found = read_history(paths, Options("date"))
+    assert {one.series.environment for one in found.traced} == {(("cpu", "first"),), (("cpu", "second"),)}
+    assert {len(one.series.values) for one in found.traced} == {12}
+    slower = [found.traced[one.number].series for one in found.changes if one.direction == "slower"]
+    assert {(one.environment, one.fields["variant"]) for one in slower} == {((("cpu", "second"),), "native")}
+
+
+def test_interleaved_commits_have_their_dates_and_messages_and_no_control(tmp_path, monkeypatch):
+    """As a run over revisions stores them."""
+    folder = write_versions(tmp_path / "run", "2.16.2", "2.17.1", "2.21.0", "2.21.0")
+    differs = Values(1, (ValueDifference("double", 1, "float32", "outputs", "somewhere"),))
+    told = [
+        Revision(
+            asked="WORKTREE" if number == 2 else commit(number),
+            commit=commit(number),
+            date=f"2026-01-0{4 - number}T10:00:00+00:00",
+            subject=f"Change {number}",
+            dirty=number == 2,
+        )
+        for number in range(4)
+    ]
+    sides = [
+        structs.replace(side, revision=told[number], is_control=number == 3, values=differs if number % 3 else Values())
+        for number, side in enumerate(run_sides.read(folder))
+    ]
+    for name in ("read", "read_all"):
+        monkeypatch.setattr(run_sides, name, lambda _: sides)
+    found = read_history([folder], Options(axis="commit"))
+    assert [(one.date, one.subject) for one in found.moments] == [(one.date, one.subject) for one in told[:3]]
+    assert found.moments[2].label == "WORKTREE"
+    assert remarks(found, ValuesChanged) == [ValuesChanged(found.moments[1].label, ("double",))]
+
+
+@pytest.mark.parametrize(
+    ("others", "told"),
+    [
+        (["", "a", ""], [(1, ("a",), 2)]),
+        (["", "a", "", "a"], [(1, ("a",), 2), (3, ("a",), None)]),
+        (["", "ab", "b"], [(1, ("b",), None), (1, ("a",), 2)]),
+        (["", "ab", "ab"], [(1, ("a", "b"), None)]),
+        (["a", "a"], [(0, ("a",), None)]),
+        (["", ""], []),
+    ],
+)
+def test_values_that_are_restored_are_told_with_where(others: list[str], told: list[Any]) -> None:
+    runs: Any = [
+        SimpleNamespace(environment={"commit": commit(number), OTHER_VALUES: tuple(ops)}, created="", name="")
+        for number, ops in enumerate(others)
+    ]
+    labels = [moment_of("commit", run).label for run in runs]
+    found = [(one.after, one.ops, one.until) for one in values_changed("commit", [runs])]
+    assert found == [(labels[at], ops, "" if until is None else labels[until]) for at, ops, until in told]
+
+
+def test_a_revision_that_could_not_be_measured_is_no_silent_gap(tmp_path: Path) -> None:
+    folder = write_revisions(tmp_path, {}, {}, {}, problems={1: "no module"})
+    found = read_history([folder], Options())
+    assert len(found.moments) == 2
+    assert remarks(found, NotMeasured) == [NotMeasured("r1", "no module")]
+
+
+def test_dates_have_nothing_to_measure_again(tmp_path):
+    found = read_history(write_commits(tmp_path, stepped(14, 8, 1.3)), replace(Options(), axis="date"))
+    (change,) = found.changes
+    assert change.rerun is None
+    assert change.after == "2026-01-09 10:00"
+
+
+def test_what_is_no_result_or_empty_is_an_error(tmp_path):
+    with pytest.raises(BadInput):
+        read_history([tmp_path], Options())
+    empty = write_asv(tmp_path / "asv", [1.0])
+    for path in empty.rglob("*-env.json"):
+        path.write_text(
+            path.read_text(encoding="utf-8").split('"results"')[0] + '"results": {}, "version": 2}', "utf-8"
+        )
+    with pytest.raises(NothingMeasured):
+        read_history([empty], Options())
+
+
+@pytest.mark.parametrize(
+    ("remark", "said"),
+    [
+        (
+            OnlyLatency(3, 3),
+            (
+                "All series are absolute times, with nothing measured in the same rounds to compare with. A "
+                "slower machine looks the same as slower code there; only measuring both sides again "
+                "distinguishes them."
+            ),
+        ),
+        (
+            ValuesChanged("bbb", ("loss",)),
+            ("From bbb on, loss computes different values, so times before and after cannot be compared."),
+        ),
+        (
+            ValuesChanged("bbb", ("loss", "norm"), "ccc"),
+            (
+                "From bbb on, and until ccc, loss and norm compute different values, so times in between cannot be "
+                "compared with others."
+            ),
+        ),
+        (NotMeasured("bbb", "no such module"), "bbb is not measured: no such module"),
+        (TooShort(1, 5), "1 series has fewer than 5 points and cannot show a change."),
+        (SmallChanges(2, 0.03), "2 changes of less than 3% are not listed (--min-effect)."),
+        (
+            AnchorChanged("x/y", "bbb", 3, 4),
+            (
+                "At bbb, 3 of the 4 series that are relative to x/y changed in the same direction. Perhaps x/y "
+                "itself changed, in the opposite direction."
+            ),
+        ),
+        (VersionsUnknown(), "Installed versions are known only where asv's matrix names them."),
+    ],
+)
+def test_what_a_reader_has_to_know_is_a_sentence(remark, said):
+    assert remark.text() == said
+
+
+def test_some_of_several_are_counted():
+    assert RunsNotInterleaved(2, 5).text().split(" from ")[0] == "2 of 5 series are"
+
+
+def test_a_change_has_a_direction_a_size_and_a_place():
+    assert CHANGE.text() == "slower, 1.05× (1.04–1.06)"
+    assert CHANGE.place_text() == "aaa to bbb"
+    early, late = replace(CHANGE, first="aab"), replace(CHANGE, last="ccc")
+    assert early.place_text() == "aaa to bbb, or as early as aab"
+    assert late.place_text() == "aaa to bbb, or as late as ccc"
+    assert replace(early, last="ccc").place_text() == "aaa to bbb, or as early as aab or as late as ccc"
+    assert CHANGE.again_text() == ""
+    again = replace(CHANGE, again=Outcome("slower", 1.05, 1.03, 1.07, 8, "folder"))
+    assert again.again_text() == "1.05× (1.03–1.07), slower"
+
+
+def test_a_command_can_be_pasted():
+    found = Rerun("pyopbench", "commit", "a" * 40, "b" * 40, ("f.py:f", "--input", "g(1, 2)"), ())
+    assert found.text().split(" --rev")[0] == "pyopbench run f.py:f --input 'g(1, 2)'"
+
+
+def test_how_many_changes_there_are_is_one_sentence(tmp_path):
+    found = read_history(write_commits(tmp_path, stepped(14, 8, 1.3)), Options())
+    assert found.title() == "6 series over 14 commits"
+    assert found.summary() == "1 change: 1 suspected."
+    assert replace(found, changes=()).summary() == "No change was found."
+    assert found.alarm_text().split(". ")[1] == ("Expect about 0.06 false alarms: 1% of 6 series")
+    assert {one.series.measure_text().split(" ")[0] for one in found.traced} == {"time"}
+    assert found.moments[0].label == commit(0)[:10]

@@ -1,0 +1,68 @@
+"""A run on several versions of TensorFlow is compared with its first one, and every report of it knows of all."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+
+import stored
+from pairs import VARIANTS, cases, write_run, write_versions
+from pyopbench.judge import judge
+from pyopbench.judge.comparison.versions import VersionComparison
+from pyopbench.judge.judge import Judgement
+from pyopbench.report import write
+from pyopbench.report.sections.versions import SECTION
+from pyopbench.store import run_sides
+
+SLOWER = cases()[-1]
+"""xla at its largest size."""
+NEW = {"2.21.0": {"factors": {SLOWER: 2.0}}}
+
+
+def of(folder: Path) -> tuple[list[Judgement], VersionComparison]:
+    """Return a judgement for each version, with reports of them written, and what is compared."""
+    return write.report_versions(
+        run_sides.open_run(folder), run_sides.read(folder), judge.Judging(VARIANTS[0], 0.03), {}
+    )
+
+
+def test_versions_are_compared_with_the_first_in_pairs(tmp_path: Path) -> None:
+    _, found = of(write_versions(tmp_path / "run", "2.16.2", "2.21.0", "2.16.2", **NEW))
+    assert found.labels == ("2.16.2", "2.21.0", "2.16.2-2")
+    assert list(found.comparisons) == ["2.21.0", "2.16.2-2"]
+    assert {one.sides.paired for one in found.comparisons.values()} == {"block"}
+    slower = {label: [str(case.key) for case in one.slower_by(0.5)] for label, one in found.comparisons.items()}
+    assert slower == {"2.21.0": [SLOWER], "2.16.2-2": []}
+    assert not found.unmatched
+
+
+def test_every_report_shows_all_versions_and_says_which_one_it_is_of(tmp_path: Path) -> None:
+    folder = write_versions(tmp_path / "run", "2.16.2", "2.21.0")
+    for version, judgement in zip(run_sides.read(folder), of(folder)[0], strict=True):
+        assert judgement.run.environment["tensorflow"] == version.label
+        page = html.unescape((version.folder / "report.html").read_text(encoding="utf-8"))
+        said = (
+            "Launches on 2.16.2 and 2.21.0 were interleaved in random order, so each side is compared "
+            f"with 2.16.2 in pairs. The rest of this report is about {version.label}."
+        )
+        assert said in page
+
+
+def test_a_version_that_has_no_case_in_common_says_so(tmp_path: Path) -> None:
+    folder = write_versions(tmp_path / "run", "2.16.2", "2.21.0")
+    other = run_sides.read(folder)[1].folder
+    (tmp_path / "kept").mkdir()
+    for path in sorted(other.iterdir()):
+        path.rename(tmp_path / "kept" / path.name)
+    write_run(other, cases(ops=("cube",)), environment={**stored.ENVIRONMENT, "tensorflow": "2.21.0"})
+    _, found = of(folder)
+    assert not found.comparisons
+    assert found.unmatched["2.21.0"].message == "nothing to compare: no case has a number on both sides"
+
+
+def test_a_run_on_one_version_has_no_others_to_know_of(tmp_path: Path) -> None:
+    folder = write_versions(tmp_path / "run", "2.16.2")
+    _, found = of(folder)
+    assert found.labels == ("2.16.2",)
+    page = (run_sides.read(folder)[0].folder / "report.html").read_text(encoding="utf-8")
+    assert SECTION.title not in page

@@ -1,0 +1,194 @@
+"""Ports that were tried, and those that can be written."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from msgspec import structs
+from rich.console import Console
+
+from frames import VARIANTS, Bench, run_of
+from pyopbench.cli.output import print_table
+from pyopbench.engine.port import PortFiles
+from pyopbench.judge.judge import Judgement, judge_run
+from pyopbench.judge.ports import (
+    COMMANDS,
+    NOTES,
+    Attempt,
+    WritablePort,
+    attempts_of,
+    change_text,
+    commands_text,
+    notes_text,
+    works_text,
+    writable_ports,
+)
+from pyopbench.model import formatting
+from pyopbench.model.case import CHANGES, Case, Change, Failure
+from pyopbench.report import terminal, write
+from pyopbench.report.sections import automatic as section
+
+CURVES = {"py_function_numpy": 1e-3, "tnp": 1e-4, "native": 2e-4}
+NJIT = structs.replace(VARIANTS["numpy_function"], automatic=True)
+WHY = "Numba: no, mine.py line 3"
+
+WRITTEN = PortFiles(Path("a.py"), Path("test_a.py"), ("test_values",), (), (), is_formatted=True)
+
+
+def judged(*, own: bool = True, tried: tuple[str, ...] = ("numpy",), name: str = "mine") -> Judgement:
+    case = Case(name, "njit", "none", "forward", "call", "float32", 1_000).id
+    bench = Bench(CURVES, op=name, within=0.0, between=0.01, launches=6)
+    run = run_of(bench, failures=[Failure(case, "unsupported", WHY, 0)])
+    op = structs.replace(run.catalogue.ops[name], own=own, tried=list(tried) if own else [])
+    variants = {**VARIANTS, "tnp": structs.replace(VARIANTS["tnp"], automatic=True), "njit": NJIT}
+    run.catalogue = structs.replace(run.catalogue, ops={name: op}, variants=variants)
+    return judge_run(run)
+
+
+def test_each_attempt_is_there_with_what_it_saves_or_its_reason() -> None:
+    found = {attempt.variant: attempt for attempt in attempts_of(judged())}
+    assert set(found) == {"tnp", "njit"}
+    assert found["tnp"].works
+    assert found["tnp"].saved == pytest.approx(0.9, abs=0.01)
+    assert found["tnp"].saved_low == pytest.approx(0.9, abs=0.05)
+    assert found["njit"] == Attempt("mine", "njit", False, None, None, WHY)
+
+
+def test_a_body_that_the_user_wrote_is_no_attempt_and_one_that_was_tried_is() -> None:
+    names = [attempt.variant for attempt in attempts_of(judged(tried=("numpy", "tensor")))]
+    assert "native" in names
+    assert "native" not in [attempt.variant for attempt in attempts_of(judged())]
+
+
+def test_ops_of_the_catalogue_have_none() -> None:
+    assert attempts_of(judged(own=False)) == ()
+    assert section.build(judged(own=False)) == ()
+
+
+def rows_of(judgement: Judgement) -> dict[str, tuple[Any, ...]]:
+    """Return the rows of the automatic ports of a terminal, by port."""
+    (rows,) = (table.rows for table in terminal.tables(judgement) if table.title == "Automatic ports")
+    return {str(row[1]): row for row in rows}
+
+
+def test_reasons_are_in_every_output() -> None:
+    judgement = judged()
+    assert WHY in write.render(judgement)["report.html"]
+    rows = rows_of(judgement)
+    assert rows["njit"] == ("mine", "njit", WHY)
+    (tnp,) = (one for one in attempts_of(judgement) if one.variant == "tnp")
+    assert rows["tnp"] == ("mine", "tnp", formatting.saved_at_least(tnp.saved, tnp.saved_low))
+
+
+def test_the_shortest_change_is_in_every_output() -> None:
+    judgement = judged()
+    change = Change("list_index", 3, "x[[1, 0]]", "x[np.array([1, 0])]")
+    judgement.run.failures = tuple(replace(one, change=change) for one in judgement.run.failures)  # type: ignore[misc]
+    assert {one.variant: one.change for one in attempts_of(judgement)} == {"tnp": None, "njit": change}
+    assert change.then in rows_of(judgement)["njit"][-1]
+    assert change_text(change) in section_text(judgement)
+
+
+def section_text(judgement: Judgement) -> str:
+    return " ".join(
+        str(cell) for block in section.build(judgement) for row in getattr(block, "rows", ()) for cell in row
+    )
+
+
+@pytest.mark.parametrize("name", ["mine", "a_name_that_is_longer_than_any_column_of_a_terminal"])
+def test_each_port_has_one_line_of_a_terminal_and_its_whole_reason_in_the_report(name: str) -> None:
+    """Seven ports took forty lines, because the reasons of all were broken in a column of a quarter of the width."""
+    judgement = judged(name=name)
+    why = "ValueError: this is one of many words of a reason " + "and so on, " * 40 + "mine.py line 3"
+    judgement.run.failures = tuple(replace(one, reason=why) for one in judgement.run.failures)  # type: ignore[misc]
+    (table,) = (one for one in terminal.tables(judgement) if one.title == "Automatic ports")
+    shown = Console(width=terminal.COLUMNS, file=io.StringIO(), record=True)
+    print_table(table.title, table.columns, table.rows, shown)
+    lines = shown.export_text().rstrip().splitlines()
+    assert len(lines) == 2 + len(attempts_of(judgement)), "a title, the headings, and a line for each port"
+    assert all(len(line) <= terminal.COLUMNS for line in lines)
+    assert why in section_text(judgement)
+
+
+def test_a_hostile_reason_is_text() -> None:
+    judgement = judged()
+    failures = [replace(failure, reason="<script>alert(1)</script>") for failure in judgement.run.failures]
+    judgement.run.failures = failures  # type: ignore[misc]
+    assert "<script>alert(1)" not in write.render(judgement)["report.html"]
+
+
+def judgement(*choices: str | None, own: bool = True) -> Any:
+    decisions = tuple(SimpleNamespace(op="mine", choice=choice) for choice in choices)
+    words = {"mine": ("my file.py:body", "--input", "rng.random(3)")} if own else {}
+    return SimpleNamespace(decisions=decisions, run=SimpleNamespace(own=words))
+
+
+def test_a_port_of_an_own_op_has_one_command_that_names_it_with_its_inputs() -> None:
+    (port,) = writable_ports(judgement("traced", "traced"))
+    assert port == WritablePort("mine", "traced", port.words)
+    assert port.command == ("pyopbench port 'my file.py:body' --input 'rng.random(3)' --to traced --out mine_traced.py")
+
+
+def test_a_gradient_mechanism_is_no_part_of_the_variant() -> None:
+    assert [port.variant for port in writable_ports(judgement("njit+defun"))] == ["njit"]
+
+
+def test_what_the_user_wrote_and_what_stays_has_none() -> None:
+    assert writable_ports(judgement("native", None)) == ()
+
+
+def test_built_in_ops_have_none() -> None:
+    assert writable_ports(judgement("tnp", own=False)) == ()
+
+
+def test_the_change_is_given_with_its_line_and_the_reason() -> None:
+    assert change_text(Change("length", 12, "len(x)", "x.shape[0]")) == (
+        "Line 12: replace `len(x)` with `x.shape[0]`, because the length of a tensor is in its shape."
+    )
+
+
+@pytest.mark.parametrize("kind", CHANGES)
+def test_every_kind_has_words(kind: str) -> None:
+    assert change_text(Change(kind, 1, "a", "b")).startswith("Line 1: replace `a` with `b`, because ")
+
+
+def test_where_else_a_port_runs_is_said_of_what_says_so() -> None:
+    assert works_text(["JAX", "PyTorch"]) == "yes; its functions exist for JAX and PyTorch too"
+    assert works_text([]) == "yes"
+
+
+def test_each_thing_to_know_is_a_sentence() -> None:
+    known = replace(
+        WRITTEN,
+        notes=("fixed shapes", "callback"),
+        not_run=(("/a/mine.py", 3),),
+        is_formatted=False,
+        not_built="no g++",
+    )
+    found = notes_text(known)
+    assert len(found) == 5
+    assert "no g++" in found[2]
+    assert "mine.py:3" in found[3]
+
+
+def test_every_kind_of_note_has_its_own_sentence() -> None:
+    assert len(set(notes_text(replace(WRITTEN, notes=tuple(NOTES))))) == len(NOTES)
+
+
+def test_nothing_to_know_is_nothing() -> None:
+    assert notes_text(WRITTEN) == ()
+
+
+def test_a_command_stands_behind_what_it_is_for() -> None:
+    assert [line.partition(": ")[2] for line in commands_text(dict.fromkeys(COMMANDS, "g++ -a"))] == ["g++ -a"] * 2
+
+
+def test_the_command_is_in_the_sentence() -> None:
+    port = WritablePort("mine", "njit", ("pyopbench", "port", "a b.py"))
+    assert port.command == "pyopbench port 'a b.py'"
+    assert port.command in port.how_to_write()

@@ -1,0 +1,92 @@
+"""What a variant answers, by its role."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, get_args
+
+import pytest
+
+from made_nouns import OWN_OPS, made_op, made_variant
+from pyopbench.model.errors import BadInput
+from pyopbench.model.op import Own
+from pyopbench.model.variant import ROLES, Role
+
+QUESTIONS = ("is_callback", "is_part", "is_usual", "is_attempt", "has_parts", "runs_python")
+
+
+@pytest.mark.parametrize(
+    ("role", "answers"),
+    [
+        ("candidate", {"is_callback", "is_usual", "has_parts", "runs_python"}),
+        ("attempt", {"is_callback", "is_usual", "is_attempt"}),
+        ("own_attempt", {"is_callback", "is_attempt"}),
+        ("named_attempt", {"is_callback", "is_attempt"}),
+        ("by_name", {"is_callback", "has_parts", "runs_python"}),
+        ("control", {"is_callback", "has_parts", "runs_python"}),
+        ("body_alone", {"is_part"}),
+        ("floor", {"is_part"}),
+        ("empty", {"is_part"}),
+        ("twin", {"is_part"}),
+    ],
+)
+def test_the_role_of_a_callback_answers_each_question(role: Any, answers: set[str]) -> None:
+    variant = made_variant(role=role)
+    assert {question for question in QUESTIONS if getattr(variant, question)} == answers
+    assert not variant.is_port
+    port = replace(variant, kind="port")
+    assert port.is_port is not port.is_part
+    assert not any((port.is_callback, port.has_parts, port.runs_python))
+
+
+def test_there_is_a_role_for_each_line_above() -> None:
+    attempts = {"attempt", "own_attempt", "named_attempt"}
+    roles = {"candidate", *attempts, "by_name", "control", "body_alone", "floor", "empty", "twin"}
+    assert set(ROLES) == roles == set(get_args(Role))
+
+
+def test_an_attempt_for_own_ops_is_measured_for_those_alone_and_the_usual_for_all() -> None:
+    ops = [made_op(), made_op(own=Own())]
+    measured = {role: [made_variant(role=role).is_usual_for(op) for op in ops] for role in ROLES}
+    assert measured == {
+        "candidate": [True, True],
+        "attempt": [True, True],
+        "own_attempt": [False, True],
+        "named_attempt": [False, False],
+        "by_name": [False, False],
+        "control": [False, False],
+        "body_alone": [False, False],
+        "floor": [False, False],
+        "empty": [False, False],
+        "twin": [False, False],
+    }
+
+
+def test_a_body_that_nobody_wrote_makes_an_attempt_of_whatever_needs_it() -> None:
+    op = made_op(own=OWN_OPS["with a py_function body"])
+    assert made_variant(body="tensor").is_attempt_for(op)
+    assert not made_variant(body="numpy").is_attempt_for(op)
+    assert not made_variant(body="tensor").is_attempt_for(made_op())
+    assert made_variant(body="numpy", role="attempt").is_attempt_for(made_op())
+
+
+def test_a_body_that_numba_compiled_runs_without_the_interpreter() -> None:
+    variant = made_variant(body="numba")
+    assert (variant.has_parts, variant.runs_python) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("fields", "received"),
+    [
+        ({"role": "by-name"}, "role='by-name', role='by-name'"),
+        ({"kind": "part"}, "kind='part', role='candidate'"),
+        ({"role": "candidate", "stretch": 0.1}, "stretch=0.1, role='candidate'"),
+        ({"role": "floor", "op": None}, "op=None, role='floor'"),
+        ({"role": "control", "op": "made"}, "op='made', role='control'"),
+    ],
+)
+def test_a_variant_that_no_question_fits_is_refused(fields: dict[str, Any], received: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        made_variant(**fields)
+    assert refused.value.received == received
+    assert refused.value.legal

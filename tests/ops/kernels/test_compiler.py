@@ -1,0 +1,317 @@
+"""A source is compiled once for all that it depends on, and what cannot be compiled is told with what to do."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import stat
+import subprocess
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from processes import has_ended
+from pyopbench.ops.kernels import compiler
+from pyopbench.ops.kernels.compiler import CannotCompile, cpu_flags, first_error, library_of
+
+MEND = "fix the source, or use g++ 9 or clang++ 10 or later (CXX); `pyopbench build` tries again"
+SEE_TO_IT = "see that the source is there, and that the cache folder (XDG_CACHE_HOME) can be written to"
+ANSWER = 'extern "C" int answer() { return %d; }\n'
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    found = compiler.compiler  # which a test may put something else for
+    found.cache_clear()
+    yield tmp_path / "cache" / "pyopbench" / "kernels"
+    found.cache_clear()
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    return written(tmp_path / "source" / "answer.cc", ANSWER % 42)
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Sources that the compiler is asked for."""
+    asked: list[str] = []
+    real = compiler._run
+
+    def run(command: tuple[str, ...], seconds: float) -> object:
+        asked.extend(Path(part).name for part in command if part.endswith(".cc"))
+        return real(command, seconds)
+
+    monkeypatch.setattr(compiler, "_run", run)
+    return asked
+
+
+def given_up(program: str) -> tuple[str, str]:
+    """Return what is told of a program that was given no time, and what to do."""
+    return (
+        f"{Path(program).name} was not done after 0 s",
+        "`pyopbench build` tries again, best when the machine has less to do",
+    )
+
+
+def written(path: Path, text: str) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def answer_of(library: Path) -> int:
+    return int(ctypes.CDLL(str(library)).answer())
+
+
+def test_a_library_is_compiled_once(source: Path, compiled: list[str], cache: Path) -> None:
+    library = library_of(source)
+    assert (answer_of(library), library.parent) == (42, cache)
+    assert library_of(source) == library
+    assert compiled == ["answer.cc"]
+    assert stat.S_IMODE(cache.stat().st_mode) == 0o700
+    assert list(cache.iterdir()) == [library], "nothing half done is left"
+
+
+def test_what_is_touched_is_compiled_again_and_nothing_else(source: Path, compiled: list[str]) -> None:
+    other = written(source.with_name("other.cc"), ANSWER % 1)
+    before = library_of(source), library_of(other)
+    source.write_text(ANSWER % 43, encoding="utf-8")
+    after = library_of(source), library_of(other)
+    assert answer_of(after[0]) == 43
+    assert (after[0] != before[0], after[1] == before[1]) == (True, True)
+    assert compiled == ["answer.cc", "other.cc", "answer.cc"]
+
+
+def test_a_header_beside_it_is_part_of_a_source(source: Path, compiled: list[str]) -> None:
+    header = written(source.with_name("header.h"), "#define ANSWER 1\n")
+    source.write_text('#include "header.h"\n' + (ANSWER % 0).replace("0", "ANSWER"), encoding="utf-8")
+    assert answer_of(library_of(source)) == 1
+    header.write_text("#define ANSWER 2\n", encoding="utf-8")
+    assert answer_of(library_of(source)) == 2
+    assert compiled == ["answer.cc", "answer.cc"]
+
+
+@pytest.mark.parametrize("what", ["flags", "compiler", "tensorflow"])
+def test_a_library_belongs_to_flags_compiler_and_tensorflow(
+    source: Path, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = library_of(source)
+    before_flags, after_flags = compiler.flags()
+    if what == "flags":
+        monkeypatch.setattr(compiler, "flags", lambda: ((*before_flags, "-DOTHER"), after_flags))
+    elif what == "compiler":
+        command, _ = compiler.compiler()
+        monkeypatch.setattr(compiler, "compiler", lambda: (command, "another version"))
+    else:
+        monkeypatch.setattr(compiler.tf.version, "VERSION", "1.2.3")
+    assert library_of(source) != before
+
+
+def test_the_same_library_may_be_built_by_many_at_once(source: Path, cache: Path) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(library_of, [source] * 4))
+    assert len(set(found)) == 1
+    assert answer_of(found[0]) == 42
+    assert list(cache.iterdir()) == found[:1]
+
+
+def test_a_refused_source_is_told_in_the_compiler_s_words(source: Path, cache: Path) -> None:
+    source.write_text("int one = 1;\n#error not today\n", encoding="utf-8")
+    with pytest.raises(CannotCompile) as caught:
+        library_of(source)
+    command, _ = compiler.compiler()
+    refused = subprocess.run([*command, "-fsyntax-only", source], capture_output=True, text=True, check=False)
+    (error,) = (line for line in refused.stderr.splitlines() if line.startswith(f"{source}:2:"))
+    assert caught.value.message == f"{' '.join(command)} refuses answer.cc with exit code 1: {error}"
+    assert caught.value.sentence == f"{caught.value.message}; {MEND}"
+    assert list(cache.iterdir()) == []
+
+
+def test_without_a_compiler_it_says_which_were_looked_for(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("CXX", raising=False)
+    with pytest.raises(CannotCompile) as caught:
+        library_of(source)
+    assert caught.value.sentence == (
+        "there is no C++ compiler (none of g++, c++, clang++ on PATH); install g++ (Debian, Ubuntu: apt-get install "
+        "g++), or set CXX"
+    )
+
+
+def test_a_compiler_that_is_named_is_the_only_one(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    with pytest.raises(CannotCompile) as caught:
+        library_of(source)
+    assert "CXX=no-such-compiler" in caught.value.sentence
+
+
+def test_a_compiler_that_does_not_end_is_given_up(source: Path, monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+    compiler.compiler()
+    monkeypatch.setattr(compiler, "COMPILE_SECONDS", 0.0)
+    with pytest.raises(CannotCompile) as caught:
+        library_of(source)
+    assert (caught.value.message, caught.value.hint) == given_up(compiler.compiler()[0][0])
+    assert str(source) in str(caught.value.received)
+    assert list(cache.iterdir()) == []
+
+
+def test_what_a_compiler_has_started_is_given_up_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """g++ only drives cc1plus, which would go on by itself."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    driver = written(tmp_path / "driver", f"#!/bin/sh\nsh -c 'echo $$ > {pipe}; exec sleep 600' &\nwait\n")
+    driver.chmod(0o700)
+    told: list[str] = []
+    reader = threading.Thread(target=lambda: told.append(pipe.read_text(encoding="utf-8")))
+    reader.start()
+    communicate = subprocess.Popen.communicate
+
+    def wait_for_the_inner(self: Any, timeout: float) -> Any:
+        reader.join()
+        return communicate(self, timeout=timeout)
+
+    monkeypatch.setattr(subprocess.Popen, "communicate", wait_for_the_inner)
+    with pytest.raises(CannotCompile) as caught:
+        compiler._run((str(driver),), 0.0)
+    assert (caught.value.message, caught.value.hint) == given_up("driver")
+    assert has_ended(int(told[0]))
+
+
+def test_a_cache_that_others_write_to_is_refused(source: Path, cache: Path) -> None:
+    cache.mkdir(parents=True)
+    cache.chmod(0o777)
+    with pytest.raises(CannotCompile) as caught:
+        library_of(source)
+    assert (
+        caught.value.message
+        == "other users can write to the folder for compiled kernels, and pyopbench runs what is in it"
+    )
+    assert caught.value.received == cache
+    assert caught.value.hint == (
+        "it has to be a folder (not a link) that only you can write to, inside folders of yours or of root; "
+        f"chmod go-w {cache}, if it is yours, or set XDG_CACHE_HOME"
+    )
+
+
+def test_a_cache_that_cannot_be_made_is_told(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(written(tmp_path / "file", "")))
+    with pytest.raises(CannotCompile) as caught:
+        library_of(source)
+    folder = tmp_path / "file" / "pyopbench"
+    assert caught.value.message == (
+        f"cannot create the folder for compiled kernels: [Errno 20] Not a directory: '{folder}'"
+    )
+    assert (caught.value.received, caught.value.hint) == (
+        folder / "kernels",
+        "set XDG_CACHE_HOME to a folder that you can write to",
+    )
+
+
+def test_flags_are_those_of_the_instructions_that_the_cpu_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiler.platform, "machine", lambda: "x86_64")
+    text = "processor\t: 0\nflags\t\t: fpu avx avx2 bmi1 fma avx512f avx512_fp16\nbugs\t\t: bmi2\n"
+    cpuinfo = written(tmp_path / "cpu" / "cpuinfo", text)
+    assert cpu_flags(cpuinfo) == ("-mavx2", "-mfma", "-mbmi", "-mavx512f", "-mprefer-vector-width=512")
+    assert cpu_flags(tmp_path / "nothing") == ()
+    monkeypatch.setattr(compiler.platform, "machine", lambda: "aarch64")
+    assert cpu_flags(cpuinfo) == ()
+
+
+def test_a_source_that_is_not_there_is_told(tmp_path: Path) -> None:
+    missing = tmp_path / "missing.cc"
+    with pytest.raises(CannotCompile) as caught:
+        library_of(missing)
+    assert (caught.value.message, caught.value.hint) == (
+        f"missing.cc cannot be compiled: [Errno 2] No such file or directory: '{missing}'",
+        SEE_TO_IT,
+    )
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may write anywhere")
+def test_a_cache_that_cannot_be_written_to_is_told(source: Path, cache: Path) -> None:
+    cache.mkdir(parents=True, mode=0o500)
+    with pytest.raises(CannotCompile) as caught:
+        library_of(source)
+    assert isinstance(caught.value.__cause__, PermissionError)
+    assert caught.value.message == f"answer.cc cannot be compiled: {caught.value.__cause__}"
+    assert caught.value.hint == SEE_TO_IT
+
+
+def test_what_killed_builds_left_is_taken_away(source: Path, cache: Path) -> None:
+    """Half a library, and a folder with a precompiled header."""
+    cache.mkdir(parents=True, mode=0o700)
+    old, new = written(cache / "old.part", ""), written(cache / "new.part", "")
+    headers = written(cache / "old-header.part" / "tensorflow.h.gch", "").parent
+    others = written(cache / "new-header.part" / "tensorflow.h.gch", "").parent
+    os.utime(old, (0, 0))
+    os.utime(headers, (0, 0))
+    library_of(source)
+    assert [path.exists() for path in (old, headers, new, others)] == [False, False, True, True]
+
+
+def test_a_header_that_is_given_comes_first_and_is_no_part_of_the_name(
+    source: Path, tmp_path: Path, compiled: list[str]
+) -> None:
+    header = written(tmp_path / "given" / "given.h", "#define GIVEN\n")
+    source.write_text("#ifdef GIVEN\n" + ANSWER % 1 + "#else\n" + ANSWER % 2 + "#endif\n", encoding="utf-8")
+    library = library_of(source, header=header)
+    assert answer_of(library) == 1
+    assert library_of(source) == library
+    assert compiled == ["answer.cc"]
+
+
+def test_what_is_refused_with_a_header_is_compiled_without_it(
+    source: Path, tmp_path: Path, compiled: list[str]
+) -> None:
+    header = written(tmp_path / "given" / "given.h", "#error had to relocate PCH\n")
+    assert answer_of(library_of(source, header=header)) == 42
+    assert compiled == ["answer.cc", "answer.cc"]
+
+
+def test_what_takes_too_long_with_a_header_is_not_tried_again(
+    source: Path, tmp_path: Path, compiled: list[str]
+) -> None:
+    with pytest.raises(CannotCompile) as caught:
+        library_of(source, header=tmp_path / "given.h", seconds=0.0)
+    assert (caught.value.message, caught.value.hint) == given_up(compiler.compiler()[0][0])
+    assert compiled == ["answer.cc"]
+
+
+def test_a_compiler_may_have_arguments(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (command,), _ = compiler.compiler()
+    compiler.compiler.cache_clear()
+    monkeypatch.setenv("CXX", f"{command} -DOTHER")
+    assert answer_of(library_of(source)) == 42
+    assert compiler.compiler()[0] == (command, "-DOTHER")
+
+
+def test_the_first_error_is_told_and_shortened() -> None:
+    said = "In file included from\n/h.h:1: error: expected '}'\n/x.cc:2: error: expected ')'\n/x.cc:3: error: never\n"
+    assert first_error(said, "x.cc") == "/x.cc:2: error: expected ')'"
+    assert first_error(said, "y.cc") == "/h.h:1: error: expected '}'"
+    assert first_error("linking failed\n\n", "x.cc") == "linking failed"
+    assert first_error("", "x.cc") == ""
+    assert len(first_error("error " + "x" * 1000, "x.cc")) == compiler.LONGEST_MESSAGE
+
+
+def test_a_compiler_that_says_nothing_is_told_with_its_exit_code(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "false")
+    with pytest.raises(CannotCompile) as caught:
+        library_of(source)
+    program = shutil.which("false")
+    assert caught.value.message == f"{program} refuses answer.cc with exit code 1: it says nothing"
+    assert caught.value.hint == MEND
+
+
+def test_the_user_is_the_owner(cache: Path) -> None:
+    assert compiler.cache_folder() == cache
+    assert cache.stat().st_uid == os.getuid()

@@ -1,0 +1,308 @@
+"""Every kernel gives what its op gives, in values and gradients, and refuses what is not for it with the values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from pyopbench.model.case import Case
+from pyopbench.model.discover import KERNELS
+from pyopbench.model.op import Op
+from pyopbench.ops.kernels import register
+from pyopbench.ops.kernels.compiler import CannotCompile, compiler, library_of
+from pyopbench.ops.kernels.load_library import load_custom_ops
+from pyopbench.ops.load import load_op, load_ops, make_inputs
+from pyopbench.worker.prepare.prepare import prepare
+
+OPS = sorted(load_ops())
+ELEMENTWISE = ["cube", "double", "identity", "log", "relu", "sin_double", "sinh", "square"]
+pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.usefixtures("kernels")]
+SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-30, -1e-5, 0.999, -1.0, 1.001, 30.0, 1e30]
+
+
+def call(name: str, *inputs: Any) -> Any:
+    return register.body_of(load_op(name))(*inputs)
+
+
+def test_every_op_has_a_kernel() -> None:
+    """And no kernel is without an op."""
+    assert {op.kernel for op in load_ops().values()} == set(KERNELS.glob("*.cc"))
+
+
+@pytest.mark.parametrize("mode", ["eager", "call"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", OPS)
+def test_values_and_gradients_are_the_reference_s(name: str, dtype: str, mode: str) -> None:
+    """At two sizes, the larger of which TensorFlow cuts into parts where the op is dear enough."""
+    op = load_op(name)
+    case = Case(name, "custom_op", "autodiff", "backward", mode, dtype, op.sizes[0])
+    assert prepare(case, finite_differences=mode == "eager").checked.gradient is not None
+    prepare(replace(case, size=op.sizes[min(4, len(op.sizes) - 1)]))
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_second_order_is_native_s(name: str) -> None:
+    op = load_op(name)
+    x = tf.constant(make_inputs(op, 20, "float64")[0])
+    found = [second_order(body, x) for body in (register.body_of(op), op.tensor)]
+    for custom, native in zip(*found, strict=True):
+        np.testing.assert_allclose(custom, native, rtol=1e-12, atol=1e-12)
+
+
+def second_order(body: Any, x: Any) -> tuple[Any, Any]:
+    """Return the gradient by x and by dy of the gradient times a vector."""
+    dy, vector = tf.cos(x), tf.sin(x)
+    with tf.GradientTape() as outer:
+        outer.watch([x, dy])
+        with tf.GradientTape() as inner:
+            inner.watch(x)
+            y = body(x)
+        first = inner.gradient(y, x, output_gradients=dy)
+        total = tf.reduce_sum(first * vector)
+    found: tuple[Any, Any] = outer.gradient(total, (x, dy), unconnected_gradients="zero")
+    return found
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_numbers_at_the_edge_come_out_as_numpy_s(name: str, dtype: str) -> None:
+    """Zero with its sign, infinity, no number, tiny and huge: in a vector, and one after the other."""
+    op = load_op(name)
+    x = np.array(SPECIAL * 3, dtype)
+    with np.errstate(all="ignore"):
+        expected = op.numpy(x.copy())
+    tolerance = 10 * op.tolerance[dtype]
+    for found in (call(name, x).numpy(), np.array([call(name, x[i : i + 1]).numpy()[0] for i in range(x.size)])):
+        np.testing.assert_allclose(found, expected, rtol=tolerance)
+        np.testing.assert_array_equal(np.signbit(found[x == 0]), np.signbit(expected[x == 0]))
+
+
+@pytest.mark.parametrize("name", ["square", "sinh"])
+def test_a_million_numbers_are_as_right_as_a_few(name: str) -> None:
+    x = np.linspace(-3.0, 3.0, 1_000_003, dtype=np.float32)
+    np.testing.assert_allclose(call(name, x), load_op(name).numpy(x), rtol=1e-5, atol=1e-6)
+
+
+def units_off(found: Any, exact: Any, dtype: str) -> float:
+    """Return by how many units in the last place numbers are off at the most, where the exact ones are finite."""
+    unit = np.spacing(np.abs(exact).astype(dtype)).astype(exact.dtype)
+    held = np.isfinite(exact.astype(dtype))
+    return float(np.max(np.abs(np.asarray(found).astype(exact.dtype) - exact)[held] / unit[held]))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "exact", "largest"), [("float32", "float64", 89.4), ("float64", "longdouble", 710.4)]
+)
+def test_sinh_and_cosh_are_right_to_four_units(dtype: str, exact: str, largest: float) -> None:
+    """From where sinh is x to where it ends; the gradient of sinh is cosh."""
+    if np.finfo(exact).eps >= np.finfo(dtype).eps:
+        pytest.skip(f"{exact} is no more exact than {dtype} on this machine")
+    steps = np.linspace(-1.0, 1.0, 20_001)
+    x = np.concatenate([steps * reach for reach in (1e-3, 0.3, 1.0, 3.0, 20.0, largest)]).astype(dtype)
+    true = x.astype(exact)
+    body = register.body_of(load_op("sinh"))
+    with tf.GradientTape() as tape:
+        tape.watch(tensor := tf.constant(x))
+        y = body(tensor)
+    assert units_off(y, np.sinh(true), dtype) <= 4
+    assert units_off(tape.gradient(y, tensor), np.cosh(true), dtype) <= 4
+
+
+@pytest.mark.parametrize("more", [0, 5])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_what_is_written_past_the_caches_is_all_there(dtype: str, more: int) -> None:
+    """Outputs of 32 MiB, with and without a rest that fills no block; gradients too."""
+    x = np.arange(2**25 // np.dtype(dtype).itemsize + more, dtype=dtype)
+    body = register.body_of(load_op("square"))
+    with tf.GradientTape() as tape:
+        tape.watch(tensor := tf.constant(x))
+        y = body(tensor)
+    np.testing.assert_array_equal(y, np.square(x))
+    np.testing.assert_array_equal(tape.gradient(y, tensor), 2 * x)
+
+
+def test_a_chain_leaves_what_the_caller_has_alone() -> None:
+    """Each op may write over the result of the one before it, and none over the first input."""
+    body = register.body_of(load_op("double"))
+
+    @tf.function(autograph=False)
+    def chain(x: Any) -> Any:
+        for _ in range(10):
+            x = body(x)
+        return x
+
+    x = tf.ones(1000)
+    np.testing.assert_array_equal(chain(x), np.full(1000, 1024.0))
+    np.testing.assert_array_equal(x, np.ones(1000), "the caller's own tensor is left alone")
+
+
+def test_identity_is_the_same_memory() -> None:
+    x = tf.constant(np.arange(100_000.0))
+    assert np.shares_memory(np.asarray(memoryview(call("identity", x))), np.asarray(memoryview(x)))
+
+
+SITES = np.array([[0, 0], [1, 1]], np.int64)
+VALUES = np.ones((2, 3))
+EXTENT = np.array([4, 4, 3], np.int64)
+GROUND = np.ones(3)
+
+
+@pytest.mark.parametrize(
+    ("name", "inputs", "words"),
+    [
+        ("log_huber", (np.ones(2), np.float64(1)), r"input 0 must be a scalar and has shape \[2\]"),
+        ("log_huber_elementwise", (np.ones(2), np.ones(2)), r"input 1, m, must be a scalar and has shape \[2\]"),
+        ("determinant", (np.ones((5, 4, 3)),), r"matrices of 4 x 4 and has shape \[5,4,3\]"),
+        ("determinant", (np.ones(4),), r"matrices of 4 x 4 and has shape \[4\]"),
+        ("sparse_conv_q", (SITES[[0, 1, 0]], np.ones((3, 3)), EXTENT, GROUND), r"duplicate site \(0, 0\)"),
+        ("sparse_conv_q", (SITES[:, :1], VALUES, EXTENT, GROUND), r"pairs \(a, 2\) and have shape \[2,1\]"),
+        ("sparse_conv_q", (SITES, VALUES[:1], EXTENT, GROUND), r"one row for each of 2 sites and have shape \[1,3\]"),
+        ("sparse_conv_q", (SITES, VALUES, EXTENT[:2], GROUND), r"\(height, width, channels\) and has shape \[2\]"),
+        ("sparse_conv_q", (SITES, VALUES, EXTENT + 1, GROUND), r"the 3 channels of the values, and is \(5, 5, 4\)"),
+        ("sparse_conv_q", (SITES, VALUES, EXTENT, GROUND[:2]), r"the 3 channels of the values, and has shape \[2\]"),
+        ("sparse_conv_q", (SITES + 2**40, VALUES, EXTENT, GROUND), r"site 0 is beyond 2\^31 pixels"),
+    ],
+)
+def test_what_is_not_for_a_kernel_is_refused_with_the_values(name: str, inputs: Any, words: str) -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+        call(name, *inputs)
+
+
+def test_gradients_refuse_shapes_that_do_not_fit() -> None:
+    library = register._load(load_op("square").kernel)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"input 1 has shape \[3\] and input 0 has \[2\]"):
+        library.pyopbench_square_gradient(np.ones(2), np.ones(3))
+
+
+def test_shapes_are_known_in_a_graph() -> None:
+    graph = tf.function(register.body_of(load_op("determinant"))).get_concrete_function(
+        tf.TensorSpec([None, 7, 4, 4], tf.float32)
+    )
+    assert graph.outputs[0].shape.as_list() == [None, 7]
+    with pytest.raises(ValueError, match="Dimension must be 4 but is 3"):
+        tf.function(register.body_of(load_op("determinant"))).get_concrete_function(tf.TensorSpec([3, 3]))
+
+
+def test_a_singular_matrix_has_a_gradient() -> None:
+    """Where det(x) x^-T is no number: the cofactors of a matrix of rank 3 are not all zero."""
+    x = tf.constant(np.diag([1.0, 2.0, 3.0, 0.0])[np.newaxis])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = call("determinant", x)
+    np.testing.assert_allclose(tape.gradient(y, x)[0], np.diag([0.0, 0.0, 0.0, 6.0]))
+
+
+def test_no_sites_are_no_windows() -> None:
+    corners, q = call("sparse_conv_q", SITES[:0], VALUES[:0], EXTENT, GROUND)
+    assert (corners.shape, q.shape) == ((0, 2), (0, 12))
+
+
+@pytest.mark.parametrize("sites", [0, 1])
+def test_no_channels_are_rows_of_nothing(sites: int) -> None:
+    inputs = (np.zeros((sites, 2), np.int64), np.zeros((sites, 0)), np.array([5, 5, 0], np.int64), np.zeros(0))
+    corners, q = call("sparse_conv_q", *inputs)
+    assert (corners.shape, q.shape) == ((sites, 2), (sites, 0))
+
+
+def test_an_image_of_negative_extent_has_no_windows() -> None:
+    least = np.iinfo(np.int64).min
+    corners, _ = call("sparse_conv_q", SITES, VALUES, np.array([least, least, 3], np.int64), GROUND)
+    assert corners.shape == (0, 2)
+
+
+def test_sites_off_the_image_are_seen_by_no_window() -> None:
+    corners, q = call("sparse_conv_q", np.array([[-5, 0], [0, 99]], np.int64), VALUES, EXTENT, GROUND)
+    assert (corners.shape, q.shape) == ((0, 2), (0, 12))
+
+
+def test_why_there_is_no_kernel_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "made.cc"
+    source.write_text("#error not today\n", encoding="utf-8")
+    op, told = replace(load_op("square"), kernel=source), list[Path]()
+    assert register.why_not(op) is None, "nothing is compiled to answer"
+    register.compile_ahead([op, replace(op, kernel=None)], told.append)
+    assert told == [source]
+    reason = register.why_not(op)
+    with pytest.raises(CannotCompile) as refused:
+        library_of(source)
+    assert reason == refused.value.sentence
+    monkeypatch.setattr(register, "library_of", None)
+    with pytest.raises(CannotCompile) as caught:
+        register.body_of(op)
+    assert caught.value.sentence == reason
+
+
+def test_what_tensorflow_cannot_load_is_told(tmp_path: Path) -> None:
+    source = tmp_path / "made.cc"
+    source.write_text('extern "C" void missing(); void call() { missing(); }\n', encoding="utf-8")
+    op: Op = replace(load_op("square"), kernel=source)
+    with pytest.raises(CannotCompile) as caught:
+        register.body_of(op)
+    library = library_of(source)
+    with pytest.raises(tf.errors.NotFoundError) as refused:
+        tf.load_op_library(str(library))
+    assert caught.value.message == f"TensorFlow cannot load {library.name}: NotFoundError: {refused.value.message}"
+
+
+def test_a_kernel_is_loaded_as_it_was_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is put in its place between the check and the load is not loaded."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    source = tmp_path / "made.cc"
+    source.write_text("int nothing;\n", encoding="utf-8")
+    library, real = library_of(source), tf.load_op_library
+
+    def swap(opened: str) -> object:
+        library.unlink()
+        library.write_bytes(b"no library at all")
+        return real(opened)
+
+    monkeypatch.setattr(tf, "load_op_library", swap)
+    load_custom_ops(library)
+    assert library.read_bytes() == b"no library at all"
+
+
+def test_a_kernel_that_others_write_to_is_not_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    source = tmp_path / "made.cc"
+    source.write_text("int nothing_either;\n", encoding="utf-8")
+    library = library_of(source)
+    library.chmod(0o777)
+    with pytest.raises(CannotCompile) as refused:
+        register.body_of(replace(load_op("square"), kernel=source))
+    assert refused.value.received == library
+
+
+@pytest.fixture
+def _no_compiler(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    compiler.cache_clear()
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    yield
+    compiler.cache_clear()
+
+
+@pytest.mark.usefixtures("_no_compiler")
+def test_without_a_compiler_no_op_has_a_kernel() -> None:
+    assert "CXX=no-such-compiler" in str(register.why_not(load_op("square")))
+
+
+def test_a_source_of_another_op_is_told_with_what_it_has() -> None:
+    with pytest.raises(CannotCompile) as caught:
+        register.body_of(replace(load_op("cube"), kernel=load_op("log_huber").kernel))
+    assert caught.value.message == "log_huber.cc registers no op of the name PyopbenchCube"
+    assert "pyopbench_log_huber" in str(caught.value.received)
+    assert caught.value.hint == "register PyopbenchCube"
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_ranks_are_checked_in_a_graph(place: int) -> None:
+    """Where there are no values yet, only shapes."""
+    inputs = [tf.TensorSpec(array.shape, array.dtype) for array in (SITES, VALUES, EXTENT, GROUND)]
+    inputs[place] = tf.TensorSpec([], inputs[place].dtype)
+    with pytest.raises(ValueError, match="must be rank"):
+        tf.function(register.body_of(load_op("sparse_conv_q"))).get_concrete_function(*inputs)

@@ -1,0 +1,162 @@
+"""The simulated device: that it counts each copy once, where ops run, and that nothing is timed beside it.
+
+A plug-in stays for the life of a process: tests of how it is loaded have each their own, the others share one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from devices import needs_compiler
+from places import ROOT
+from simulated import Process
+
+pytestmark = needs_compiler
+
+
+def run(code: str) -> Any:
+    """Run code in a process of its own and return what it printed last, as JSON."""
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_each_copy_is_counted_once_with_its_bytes_and_arrives_whole(simulated: Process) -> None:
+    """1,000 float32 are 4,000 bytes: one copy up, one within the device, one down."""
+    told = simulated.run("""
+array = np.arange(1000, dtype=np.float32)
+with tf.device("CPU:0"):
+    x = tf.constant(array)
+def up():
+    with tf.device("GPU:0"):
+        return tf.identity(x)
+y, first = count(up)
+_, again = count(up)
+back, down = count(lambda: y.numpy())
+print(json.dumps([first, again, down, y.backing_device[-5:], bool((back == array).all())]))
+""")
+    first, again, down, place, same = told
+    nothing = {
+        "to_device": 0,
+        "to_device_bytes": 0,
+        "to_host": 0,
+        "to_host_bytes": 0,
+        "on_device": 0,
+        "on_device_bytes": 0,
+        "allocations": 0,
+        "allocated_bytes": 0,
+    }
+    assert first == {**nothing, "to_device": 1, "to_device_bytes": 4000, "allocations": 1, "allocated_bytes": 4000}
+    assert again == nothing, "the eager tensor has kept its copy"
+    assert down == {**nothing, "to_host": 1, "to_host_bytes": 4000}
+    assert place == "GPU:0"
+    assert same
+
+
+def test_an_op_with_a_borrowed_kernel_stays_on_the_device_and_one_without_goes_to_the_host(simulated: Process) -> None:
+    """Sinh is among those that simulated_kernels.cc lists, Betainc is not."""
+    told = simulated.run("""
+with tf.device("GPU:0"):
+    x = tf.constant(np.full(10, 0.5, np.float32))
+    sinh, stays = count(lambda: tf.sinh(x))
+    betainc, goes = count(lambda: tf.math.betainc(x, x, x))
+print(json.dumps([stays["to_host"], sinh.backing_device[-5:], goes["to_host"], betainc.backing_device[-5:],
+                  float(abs(sinh.numpy() - np.sinh(np.float32(0.5))).max())]))
+""")
+    assert told[:4] == [0, "GPU:0", 1, "CPU:0"]
+    assert told[4] < 1e-6
+
+
+def test_nothing_is_timed_in_a_process_that_has_it(simulated: Process) -> None:
+    told = simulated.run("""
+from pyopbench.model.errors import Unsupported
+from pyopbench.model.case import Case
+from pyopbench.worker.prepare.prepare import prepare
+try:
+    prepare(Case("sinh", "native", "none", "forward", "call", "float32", 10))
+except Unsupported as error:
+    print(json.dumps(error.message))
+""")
+    assert told == "nothing is timed in a process with the simulated device"
+
+
+REFUSED = """
+import json, tensorflow as tf
+from pathlib import Path
+from pyopbench.ops.kernels import simulated_device as device
+from pyopbench.model.errors import Unsupported
+
+def refused():
+    try:
+        device.simulate()
+    except Unsupported as error:
+        return [error.message, device.is_simulated()]
+
+own, told = device.library_of, []
+for library in %r:
+    device.library_of = lambda source: Path(library)
+    told.append(refused())
+device.library_of = own
+tf.constant(1.0)
+late = [*refused(), len(tf.config.list_physical_devices("GPU"))]
+print(json.dumps([tf.version.VERSION, *told, late]))
+"""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """What a process says of each attempt, and whether it then has the simulated device.
+
+    Attributes:
+        version: of TensorFlow.
+        file: that is no library.
+        no_library, no_plug_in: the attempts with that file, and with a library that is no plug-in.
+        too_late: the attempt after TensorFlow has looked for devices, and how many GPUs it then has.
+    """
+
+    version: str
+    file: Path
+    no_library: list[Any]
+    no_plug_in: list[Any]
+    too_late: list[Any]
+
+
+@pytest.fixture(scope="module")
+def refused(tmp_path_factory: pytest.TempPathFactory) -> Refused:
+    """What one process is told that tries a file that is no library, a library that is no plug-in, and comes too late.
+
+    In this order, because TensorFlow looks for devices after the second.
+    """
+    folder = tmp_path_factory.mktemp("plug-ins")
+    (folder / "nothing.so").write_text("nothing")
+    (folder / "empty.cc").write_text("int nothing;\n")
+    command = ["c++", "-shared", "-fPIC", str(folder / "empty.cc"), "-o", str(folder / "empty.so")]
+    subprocess.run(command, check=True)
+    version, *told = run(REFUSED % [str(folder / "nothing.so"), str(folder / "empty.so")])
+    return Refused(version, folder / "nothing.so", *told)
+
+
+def test_a_plug_in_that_tensorflow_cannot_load_is_told(refused: Refused) -> None:
+    with pytest.raises(OSError, match="file too short") as loaders:
+        ctypes.CDLL(str(refused.file))
+    said = f"TensorFlow {refused.version} cannot load the simulated device: NotFoundError: {loaders.value}"
+    assert refused.no_library == [said, False]
+
+
+def test_a_library_that_is_no_plug_in_is_told(refused: Refused) -> None:
+    said = f"TensorFlow {refused.version} has loaded the simulated device and does not show it"
+    assert refused.no_plug_in == [said, False]
+
+
+def test_it_comes_before_tensorflow_looks_for_devices_or_not_at_all(refused: Refused) -> None:
+    said = "the simulated device has to be loaded before TensorFlow looks for devices"
+    assert refused.too_late == [said, False, 0]

@@ -1,0 +1,151 @@
+"""Why a port that nobody wrote does not work, with the line of the user's file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pyopbench import OwnOp
+from pyopbench.model.errors import Unsupported
+from pyopbench.ops.own.complete import complete
+from pyopbench.ops.own.explain import explain, place_in
+from pyopbench.ports.traced import not_traced
+from pyopbench.ports.traced.refusal import Refused
+from pyopbench.worker.prepare.prepare import prepare
+from small_ops import case_of, put_in_place, square
+from traced_compare import graph
+
+HERE = Path(__file__)
+STEP = "Failed in nopython mode pipeline (step: nopython frontend)"
+
+
+def determinant(x: Any) -> Any:
+    return np.linalg.slogdet(x)[1]
+
+
+def helper(x: Any) -> Any:
+    return 1 if x[0] > 0 else 2
+
+
+def branch(x: Any) -> Any:
+    return x * helper(x)
+
+
+def line_of(text: str) -> int:
+    lines = HERE.read_text(encoding="utf-8").splitlines()
+    return lines.index(text) + 1
+
+
+@pytest.mark.parametrize(
+    ("body", "variant", "says", "line"),
+    [
+        (determinant, "tnp", "`np.linalg.slogdet` has no tnp counterpart", "    return np.linalg.slogdet(x)[1]"),
+        (determinant, "tnp_autograph", "`np.linalg.slogdet` has no tnp", "    return np.linalg.slogdet(x)[1]"),
+        (determinant, "njit", "slogdet() only supported on 2-D arrays", "    return np.linalg.slogdet(x)[1]"),
+        (branch, "tnp", "as a Python `bool` is not allowed", "    return 1 if x[0] > 0 else 2"),
+    ],
+)
+def test_a_port_that_fails_says_why_and_where(
+    body: Any, variant: str, says: str, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs = (np.ones((2, 3, 3)) + np.eye(3),) if body is determinant else (np.ones(3),)
+    op = complete(OwnOp(inputs=inputs, numpy=body), "made", HERE.parent)
+    put_in_place(monkeypatch, op)
+    with pytest.raises(Unsupported) as refused:
+        prepare(replace(case_of(variant), size=op.sizes[0]))
+    assert says in str(refused.value)
+    assert str(refused.value).endswith(f", {HERE.name} line {line_of(line)}")
+
+
+def test_ops_that_are_not_the_users_keep_their_words() -> None:
+    assert explain(ValueError("as it is"), square()) == "ValueError: as it is"
+
+
+@pytest.mark.parametrize("name", ["pyopbench10_0/sub:0", "arguments_0:0"])
+def test_tensors_that_are_in_nobodys_source_are_not_named(name: str) -> None:
+    """The line says which is meant; a graph of copies has a scope for each."""
+    op = complete(OwnOp(inputs=(np.eye(3),), numpy=determinant), "made", HERE.parent)
+    error = TypeError(f'len is not well defined for a symbolic Tensor ({name})\n\nFile "{HERE}", line 9:\n')
+    assert explain(error, op) == f"TypeError: len is not well defined for a symbolic Tensor, {HERE.name} line 9"
+    assert "pyopbench" not in explain(ValueError("{{node pyopbench10_0/MatMul}} is no square"), op)
+
+
+@pytest.mark.parametrize("end", ["", ".", ":", " ...", ";"])
+def test_a_message_ends_before_the_place(end: str) -> None:
+    op = complete(OwnOp(inputs=(np.eye(3),), numpy=determinant), "made", HERE.parent)
+    error = ValueError(f'no{end}\n\nFile "{HERE}", line 9:\n')
+    assert explain(error, op) == f"ValueError: no, {HERE.name} line 9"
+
+
+def test_a_place_is_found_in_a_message_too() -> None:
+    quoted = ValueError('in user code:\n\n    File "/a/mine.py", line 7, in f  *\n        x\n\n    ValueError: no\n')
+    numba = ValueError('Failed\n\nFile "../../a/mine.py", line 9:\ndef f(x):\n')
+    assert place_in(quoted, ["/a/mine.py"]) == ("/a/mine.py", 7)
+    assert place_in(numba, ["/a/mine.py"]) == ("/a/mine.py", 9)
+    assert place_in(quoted, ["/a/other.py"]) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("got an unexpected keyword argument 'axis'", "its version of a function takes no `axis`"),
+        ("TypingError: missing a required argument: 'out'", "its version of a function needs `out` too"),
+        ("not enough arguments: expected 2, got 1", "its version of a function takes 2 arguments and not 1"),
+        (
+            "No implementation of function Function(<class 'tuple'>) found for signature:",
+            "it has no version of `tuple` for what that is given",
+        ),
+        (
+            f"{STEP}\nNo implementation of function Function(<function stack>) found for signature:\n >>> stack()",
+            "it has no version of `stack` for what that is given",
+        ),
+        (
+            "Cannot unify int64 and float64 for 'a.2', defined at /a/mine.py (18)",
+            "Cannot unify int64 and float64 for 'a.2'",
+        ),
+    ],
+)
+def test_what_numba_says_of_arguments_is_told_in_words(said: str, words: str) -> None:
+    error = ValueError(f"{STEP}\n{said}\n")
+    op = complete(OwnOp(inputs=(np.eye(3),), numpy=determinant), "made", HERE.parent)
+    assert explain(error, op) == f"Numba: {words}"
+
+
+def _with_two_obstacles(x: Any) -> Any:
+    packed = np.packbits(x > 0)
+    return np.ma.masked_equal(packed, 0).sum() + len(x.tobytes())
+
+
+def test_what_may_stop_a_trace_behind_the_first_is_told_too() -> None:
+    op = complete(OwnOp(inputs=(np.ones(3),), numpy=_with_two_obstacles), "made", HERE.parent)
+    with pytest.raises(Refused) as refused:
+        graph(_with_two_obstacles, np.ones(3)).get_concrete_function()
+    said = explain(refused.value, op)
+    line = _with_two_obstacles.__code__.co_firstlineno
+    assert said == (
+        f"`np.packbits` has no counterpart in TensorFlow that is known to be equal, {HERE.name} line {line + 1}; "
+        f"perhaps also `.tobytes` ({HERE.name} line {line + 2}), "
+        f"`np.ma.masked_equal` ({HERE.name} line {line + 2})"
+    )
+
+
+def test_what_compiled_code_of_a_library_raises_says_what_to_do() -> None:
+    raised = type("error", (Exception,), {"__module__": "cv2"})("> - Expected Ptr<cv::UMat> for argument 'src'")
+    op = complete(OwnOp(inputs=(np.ones(3),), numpy=branch), "made", HERE.parent)
+    said = explain(raised, op)
+    assert "`cv2`" in said
+    assert "UMat" not in said
+
+
+def test_compiled_code_is_no_part_of_a_trace_and_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not not_traced.is_compiled(len)
+    monkeypatch.setattr(not_traced, "KNOWN", frozenset())
+    assert not_traced.is_compiled(len)
+    traced = graph(not_traced.refusing_tensors(len), np.ones(3))
+    with pytest.raises(Refused) as refused:
+        traced.get_concrete_function()
+    assert refused.value.missing == "builtins.len(...)"

@@ -1,0 +1,122 @@
+"""The floor is what it says: results that begin where they should, that are kept, and cross every bridge unharmed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from pyopbench.model.case import Case
+from pyopbench.ops.alignment import aligned, is_aligned, unaligned
+from pyopbench.ops.load import load_floor, load_ops, load_parts, load_variant, load_variants, make_inputs
+from pyopbench.worker.prepare.prepare import prepare
+
+FLOOR = load_floor()
+PRODUCERS = {"floor_produce": 16, "floor_produce_aligned": 0}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "uint8"])
+@pytest.mark.parametrize("shape", [(), (1,), (7,), (3, 5), (1000,)])
+def test_copies_begin_where_they_are_asked_to(shape: tuple[int, ...], dtype: str) -> None:
+    array = np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype)
+    for copy, rest in ((aligned(array), 0), (unaligned(array), 16)):
+        assert copy.ctypes.data % 64 == rest
+        assert is_aligned(copy) is (rest == 0)
+        assert (copy.dtype, copy.shape) == (array.dtype, array.shape)
+        assert not np.shares_memory(copy, array)
+        np.testing.assert_array_equal(copy, array)
+
+
+@pytest.mark.parametrize(("name", "rest"), PRODUCERS.items())
+@pytest.mark.parametrize("size", FLOOR["floor_produce"].sizes)
+def test_results_are_aligned_or_not_as_said_and_always_the_same_array(name: str, rest: int, size: int) -> None:
+    op = FLOOR[name]
+    inputs = make_inputs(op, size, "float32")
+    assert [array.shape for array in inputs] == [(1,)]
+    result = op.numpy(*inputs)
+    assert result.shape == (size,)
+    assert result.ctypes.data % 64 == rest
+    assert op.numpy(*inputs) is result
+
+
+@pytest.mark.parametrize(("name", "taken_over"), [("floor_produce", False), ("floor_produce_aligned", True)])
+def test_a_graph_takes_over_what_is_aligned_and_copies_the_rest(name: str, taken_over: bool) -> None:
+    op = FLOOR[name]
+    function = tf.function(lambda x: tf.numpy_function(op.numpy, [x], tf.float32), autograph=False)
+    inputs = make_inputs(op, 10_000, "float32")
+    given = np.asarray(function(tf.constant(inputs[0])))
+    assert np.shares_memory(given, op.numpy(*inputs)) is taken_over
+
+
+def test_consuming_gives_one_element_whatever_comes_in() -> None:
+    op = FLOOR["floor_consume"]
+    for size in op.sizes:
+        inputs = make_inputs(op, size, "float32")
+        assert [array.shape for array in inputs] == [(size,)]
+        assert op.numpy(*inputs).shape == (1,)
+
+
+def case(op: str, variant: str, size: int = 10_000, dtype: str = "float32") -> Case:
+    return Case(op, variant, "none", "forward", "call", dtype, size)
+
+
+@pytest.mark.parametrize("variant", ["numpy_function", "py_function", "py_function_numpy"])
+@pytest.mark.parametrize("op", FLOOR)
+def test_the_floor_crosses_every_bridge_with_the_right_values(op: str, variant: str) -> None:
+    if getattr(FLOOR[op], load_variant(variant).body) is None:
+        pytest.skip("a tensor has no alignment to choose")
+    prepared = prepare(case(op, variant))
+    assert prepared.checked.values == 0.0
+    assert prepared.crossing is None
+
+
+# Parts
+
+
+def test_floor_and_parts_are_no_ops_and_variants_of_the_catalogue() -> None:
+    assert not set(load_ops()) & set(FLOOR)
+    assert not set(load_variants()) & set(load_parts())
+    assert all(part.is_part for part in load_parts().values())
+    # What Numba compiles of a body has the floor of the variant `numba`.
+    bridges = {name: one for name, one in load_variants().items() if not name.startswith("njit")}
+    floors = {f"{name}_floor" for name, one in bridges.items() if one.is_callback or name == "native"}
+    twins = {f"{name}_twin" for name, one in bridges.items() if one.is_callback}
+    assert set(load_parts()) == {"empty_graph", "numpy_alone", "tensor_alone", "numba_alone", *floors, *twins}
+
+
+def test_the_body_alone_is_called_on_aligned_arrays_without_tensorflow(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+    prepared = prepare(case("sinh", "numpy_alone", 1000))
+    (call,) = prepared.segments
+    monkeypatch.setattr(np, "sinh", seen.append)
+    call()
+    assert [type(x) for x in seen] == [np.ndarray]
+    assert is_aligned(seen[0])
+    assert prepared.crossing is not None
+    assert (prepared.crossing.bytes_in, prepared.crossing.bytes_out) == (4000, 4000)
+    assert prepared.crossing.aligned in (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+def test_a_body_that_returns_its_aligned_input_is_taken_over_each_time() -> None:
+    crossing = prepare(case("identity", "numpy_alone", 1000)).crossing
+    assert crossing is not None
+    assert crossing.aligned == 1.0
+
+
+def test_the_tensor_body_alone_runs_eagerly() -> None:
+    prepared = prepare(case("sinh", "tensor_alone", 10))
+    (call,) = prepared.segments
+    assert isinstance(call(), type(tf.constant(1.0)))
+    assert prepared.crossing is not None
+    assert prepared.crossing.aligned is None
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["native_floor", "numpy_function_floor"])
+def test_the_floor_of_a_variant_has_one_element_whatever_the_case(name: str, dtype: str) -> None:
+    prepared = prepare(case("determinant", name, 10, dtype))
+    (call,) = prepared.segments
+    assert call().shape == (1,)
+    assert prepared.case == case("determinant", name, 10, dtype)

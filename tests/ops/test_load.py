@@ -1,0 +1,166 @@
+"""Ops and variants are found by the names of their files, in the package and outside."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pyopbench.model.case import DTYPES, MODES, NO_GRADIENT
+from pyopbench.model.discover import find
+from pyopbench.model.errors import BadInput
+from pyopbench.model.op import CASE_DTYPE, Op
+from pyopbench.ops import load
+from pyopbench.ops.gradients import GRADIENTS
+from small_ops import power, square
+
+OP_FILE = """
+from small_ops import square
+
+OP = square(name="{name}")
+"""
+
+
+@pytest.fixture
+def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder `ops` of a folder that PYOPBENCH_PATH names."""
+    (tmp_path / "ops").mkdir()
+    monkeypatch.setenv("PYOPBENCH_PATH", str(tmp_path))
+    return tmp_path / "ops"
+
+
+def test_everything_that_is_found_is_what_it_is_called() -> None:
+    for kind, loaded in (
+        ("ops", load.load_ops()),
+        ("variants", load.load_variants()),
+        ("floor", load.load_floor()),
+        ("parts", {name: load.load_variant(name) for name in find("parts")}),
+    ):
+        assert list(loaded) == list(find(kind))
+        assert [made.name for made in loaded.values()] == list(loaded)
+
+
+def test_variants_are_made_of_what_there_is() -> None:
+    """Bodies that an op can have, mechanisms of the table, modes of the model; a callback is less work than a port."""
+    for variant in load.load_variants().values():
+        assert variant.body in ("numpy", "tensor", "python", "kernel", "numba")
+        assert set(variant.gradients) <= set(GRADIENTS) - {NO_GRADIENT}
+        assert len(set(variant.gradients)) == len(variant.gradients) > 0
+        assert set(variant.modes) <= set(MODES)
+        assert variant.summary
+    efforts = {
+        kind: {v.effort for v in load.load_variants().values() if v.kind == kind} for kind in ("callback", "port")
+    }
+    assert min(efforts["callback"]) == 0 < min(efforts["port"])
+
+
+def test_one_op_is_loaded_once() -> None:
+    assert load.load_op("sinh") is load.load_op("sinh") is load.load_ops()["sinh"]
+
+
+def test_an_op_outside_of_the_package_is_found_by_its_name(outside: Path) -> None:
+    (outside / "found_outside.py").write_text(OP_FILE.format(name="found_outside"))
+    op = load.load_op("found_outside")
+    assert isinstance(op, Op)
+    assert op.name == "found_outside"
+    assert {"found_outside", "sinh"} <= set(load.load_ops())
+    assert op.numpy is square().numpy
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("named_otherwise", OP_FILE.format(name="something_else")), ("holds_nothing", "from small_ops import square\n")],
+)
+def test_a_file_that_does_not_hold_its_name_is_bad_input(outside: Path, name: str, text: str) -> None:
+    (outside / f"{name}.py").write_text(text)
+    with pytest.raises(BadInput) as raised:
+        load.load_op(name)
+    assert raised.value.received == find("ops")[name]
+    assert raised.value.hint
+
+
+def test_a_table_of_the_users_defines_several_ops(outside: Path) -> None:
+    table = 'OPS = {name: square(name=name) for name in ("first", "second")}'
+    (outside / "several.py").write_text(f"from small_ops import square\n{table}\n")
+    assert "first" not in find("ops"), "only what can be read without running it"
+    (outside / "several.py").write_text(
+        'from small_ops import square\nOPS = {"first": square(name="first"), "second": square(name="third")}\n'
+    )
+    assert {"first", "second"} <= set(find("ops"))
+    assert load.load_op("first").name == "first"
+    with pytest.raises(BadInput):
+        load.load_op("second")
+
+
+# Inputs
+
+
+def same(first: tuple[np.ndarray, ...], second: tuple[np.ndarray, ...]) -> bool:
+    return all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+def test_inputs_follow_from_op_size_dtype_and_seed() -> None:
+    op = square()
+    first = load.make_inputs(op, 3, "float64")
+    assert [array.dtype.name for array in first] == ["float64"]
+    assert same(first, load.make_inputs(op, 3, "float64"))
+    assert same(first, load.make_inputs(op, 3, "float64", seed=0))
+    assert not same(first, load.make_inputs(op, 3, "float64", seed=1))
+    assert not same(first, load.make_inputs(square(name="mode"), 3, "float64"))
+    assert first[0][0] != load.make_inputs(op, 4, "float64")[0][0]
+    assert load.make_inputs(op, 3, "float32")[0].dtype == np.float32
+
+
+def test_inputs_are_arrays_whatever_the_op_makes() -> None:
+    op = square(make_inputs=lambda size, dtype, rng: (1.5, np.float32(2.0), [1, 2]))
+    assert [type(array) for array in load.make_inputs(op, 1, "float64")] == [np.ndarray] * 3
+
+
+def test_inputs_are_the_same_in_every_process() -> None:
+    """The seed takes the name letter by letter, because hash() of a string is another one in every process."""
+    rng = np.random.default_rng([0, 3, 109, 97, 100, 101])
+    assert "".join(map(chr, (109, 97, 100, 101))) == square().name
+    np.testing.assert_array_equal(load.make_inputs(square(), 3, "float64")[0], rng.uniform(1.0, 2.0, 3))
+
+
+# What the judging half is told
+
+
+def test_an_op_is_described_with_its_traffic_at_the_sizes_that_are_run() -> None:
+    op = power(flops=lambda size: np.int64(7 * size))
+    told = load.describe({"made": op, "bare": square(differentiable=())}, {}, {"made": (2, 9)})
+    assert told["ops"]["made"] == {
+        "summary": "x**2",
+        "source": "",
+        "sizes": [3, 5],
+        "quick_sizes": [3],
+        "size_unit": "elements",
+        "dtypes": list(DTYPES),
+        "outputs": [CASE_DTYPE, "int64", CASE_DTYPE],
+        "differentiable": True,
+        "bytes_moved": {"float32": {"2": 16, "9": 72}, "float64": {"2": 32, "9": 144}},
+        "flops": {"2": 14, "9": 63},
+    }
+    assert told["ops"]["bare"]["flops"] == {"3": 3, "5": 5}
+    assert told["ops"]["bare"]["differentiable"] is False
+
+
+def test_the_whole_description_is_plain_data() -> None:
+    ops, variants = load.load_ops(), load.load_variants()
+    told = load.describe(ops, variants, {})
+    assert json.loads(json.dumps(told)) == told
+    assert set(told["ops"]) == set(ops)
+    assert set(told["gradients"]) == set(GRADIENTS)
+    assert told["variants"]["py_function"]["gradients"][0] == "tape"
+    assert told["variants"]["native"] == {
+        "summary": "TensorFlow ops",
+        "body": "tensor",
+        "kind": "port",
+        "role": "candidate",
+        "effort": 4,
+        "gradients": ["autodiff"],
+        "modes": ["eager", "call", "node"],
+        "automatic": False,
+    }

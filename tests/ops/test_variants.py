@@ -1,0 +1,305 @@
+"""Every variant is in the graph what it says it is, and builds for every op or says why not."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from numpy import linalg, sinh
+
+from pyopbench.model.case import Case
+from pyopbench.model.errors import Unsupported
+from pyopbench.model.op import Op
+from pyopbench.ops.gradients import CALLBACK_NODES
+from pyopbench.ops.load import load_op, load_ops, load_variant, load_variants
+from pyopbench.ops.own.explain import explain
+from pyopbench.ports.rebinding import rebind
+from pyopbench.worker.plan import why_not
+from pyopbench.worker.prepare.prepare import prepare
+from small_ops import SIZE, case_of, square
+
+X = np.array([1.0, 2.0, 3.0])
+STATEFUL = {"stateful": True}
+STATELESS = {"stateful": False}
+
+
+def traced(op: Op, variant_name: str) -> Any:
+    variant = load_variant(variant_name)
+    function = tf.function(variant.build(op, case_of(variant_name)), **variant.function_options)
+    return function.get_concrete_function(tf.TensorSpec([SIZE], tf.float64))
+
+
+def kinds(concrete: Any) -> Counter[str]:
+    """Count the node types of a graph and of the functions that it calls."""
+    graph = concrete.graph.as_graph_def()
+    inner = [node for function in graph.library.function for node in function.node_def]
+    return Counter(node.op for node in [*graph.node, *inner])
+
+
+# What is in the graph
+
+
+@pytest.mark.parametrize(
+    ("variant", "node"),
+    [
+        ("numpy_function", "PyFunc"),
+        ("py_func", "PyFunc"),
+        ("py_func_stateless", "PyFuncStateless"),
+        ("py_function", "EagerPyFunc"),
+        ("py_function_numpy", "EagerPyFunc"),
+    ],
+)
+def test_a_callback_is_one_node_of_its_type(variant: str, node: str) -> None:
+    """And the body is not in the graph."""
+    assert load_variant(variant).is_callback
+    found = kinds(traced(square(), variant))
+    assert {name: found[name] for name in CALLBACK_NODES if found[name]} == {node: 1}
+    assert not found & Counter(["Square", "Mul"])
+
+
+@pytest.mark.parametrize(("variant", "node"), [("native", "Square"), ("xla", "Square"), ("tnp", "Mul")])
+def test_a_port_is_the_ops_of_its_body_and_no_callback(variant: str, node: str) -> None:
+    assert load_variant(variant).is_port
+    found = kinds(traced(square(), variant))
+    assert found[node] == 1
+    assert not found & Counter(CALLBACK_NODES)
+
+
+@pytest.mark.parametrize("variant", [name for name, one in load_variants().items() if one.body in ("numpy", "tensor")])
+def test_only_xla_is_compiled(variant: str) -> None:
+    """`_XlaMustCompile` is what jit_compile=True sets: it fails where XLA cannot, in place of falling back."""
+    attributes = traced(square(), variant).function_def.attr
+    assert attributes["_XlaMustCompile"].b == (variant in ("xla", "tnp_xla", "traced_xla"))
+
+
+def branching(x: Any) -> Any:
+    if tf.reduce_sum(x) > 0:
+        return x * 2
+    else:
+        return -x
+
+
+def test_autograph_alone_turns_python_control_flow_into_nodes() -> None:
+    op = square(python=branching, tensor=branching)
+    concrete = traced(op, "autograph")
+    assert kinds(concrete) & Counter(["If", "StatelessIf"])
+    np.testing.assert_array_equal(concrete(tf.constant(X)), 2 * X)
+    np.testing.assert_array_equal(concrete(tf.constant(-X)), X)
+    with pytest.raises(tf.errors.OperatorNotAllowedInGraphError):
+        traced(op, "native")
+
+
+@pytest.mark.parametrize("mode", ["eager", "call"])
+@pytest.mark.parametrize(
+    "variant", ["numpy_function", "py_func", "py_func_stateless", "py_function_numpy", "py_function"]
+)
+def test_a_body_of_numpy_is_given_arrays_and_a_body_of_tensors_eager_tensors(variant: str, mode: str) -> None:
+    seen = []
+
+    def body(x: Any) -> Any:
+        seen.append((isinstance(x, np.ndarray), tf.is_tensor(x) and hasattr(x, "numpy")))
+        return x + 1
+
+    function = load_variant(variant).build(square(numpy=body, tensor=body), case_of(variant, mode=mode))
+    if mode == "call":
+        function = tf.function(function, autograph=False)
+    np.testing.assert_array_equal(function(tf.constant(X)), X + 1)
+    assert seen == [(False, True) if variant == "py_function" else (True, False)]
+
+
+# Stateful and stateless
+
+
+def calls_of(graph_of: Callable[[Callable[..., Any]], Callable[..., Any]]) -> list[int]:
+    """Return how often the body runs in each of three calls of a graph, which is made of the body."""
+    count = [0]
+
+    def body(x: Any) -> Any:
+        count[0] += 1
+        return x + 1
+
+    graph = tf.function(graph_of(body), autograph=False)
+    calls = []
+    for _ in range(3):
+        before = count[0]
+        graph(tf.constant(X))
+        calls.append(count[0] - before)
+    return calls
+
+
+def stateful(variant: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return lambda body: load_variant(variant).build(square(numpy=body), case_of(variant))
+
+
+each_py_func = pytest.mark.parametrize("variant", ["py_func", "py_func_stateless"])
+
+
+@each_py_func
+def test_a_node_met_twice_with_the_same_input_runs_once_if_stateless(variant: str) -> None:
+    """As when a function that holds it is called twice, and Grappler inlines both calls."""
+
+    def graph_of(body: Any) -> Any:
+        inner = tf.function(stateful(variant)(body), autograph=False)
+        return lambda x: inner(x) + inner(x)
+
+    assert calls_of(graph_of) == ([2, 2, 2] if variant == "py_func" else [1, 1, 1])
+
+
+@each_py_func
+def test_two_calls_of_py_func_run_twice_even_if_stateless(variant: str) -> None:
+    """They are no equal nodes, because each call of py_func gets a token of its own."""
+
+    def graph_of(body: Any) -> Any:
+        op = stateful(variant)(body)
+        return lambda x: op(x) + op(x)
+
+    assert calls_of(graph_of) == [2, 2, 2]
+
+
+@each_py_func
+def test_a_call_on_constants_runs_only_at_optimisation_if_stateless(variant: str) -> None:
+    def graph_of(body: Any) -> Any:
+        op = stateful(variant)(body)
+        return lambda x: x * op(tf.constant(X))
+
+    assert calls_of(graph_of) == ([1, 1, 1] if variant == "py_func" else [1, 0, 0])
+
+
+@each_py_func
+def test_a_call_whose_result_nothing_uses_does_not_run_if_stateless(variant: str) -> None:
+    def graph_of(body: Any) -> Any:
+        op = stateful(variant)(body)
+
+        def graph(x: Any) -> Any:
+            op(x)
+            return x * 2
+
+        return graph
+
+    assert calls_of(graph_of) == ([1, 1, 1] if variant == "py_func" else [0, 0, 0])
+
+
+# NumPy rebound
+
+
+def helper(x: Any) -> Any:
+    return np.tanh(x)
+
+
+def again(x: Any, depth: int) -> Any:
+    return np.sin(x) if depth == 0 else again(x, depth - 1)
+
+
+alias = helper
+renamed = np
+
+
+def body_of_everything(x: Any, *, scale: float = 2.0) -> Any:
+    def nested(y: Any) -> Any:
+        return np.cos(y)
+
+    by_comprehension = sum([np.exp(x) for _ in range(2)])
+    return scale * helper(x) + alias(x) + again(x, 2) + nested(x) + by_comprehension + renamed.sqrt(x) + sinh(x)
+
+
+def everything(x: Any) -> Any:
+    """Say the same without NumPy."""
+    sums = [
+        3 * math.tanh(v) + math.sin(v) + math.cos(v) + 2 * math.exp(v) + math.sqrt(v) + math.sinh(v) for v in x.tolist()
+    ]
+    return np.array(sums)
+
+
+def test_rebinding_reaches_helpers_inner_functions_comprehensions_and_names_imported_from_numpy() -> None:
+    """In a graph NumPy itself raises on a tensor, so that nothing is left of it."""
+    with pytest.raises(NotImplementedError, match="numpy"):
+        tf.function(body_of_everything, autograph=False)(tf.constant(X))
+    found = tf.function(rebind(body_of_everything), autograph=False)(tf.constant(X))
+    np.testing.assert_allclose(found, everything(X), rtol=1e-12)
+
+
+def test_rebinding_leaves_the_original_untouched() -> None:
+    rebind(body_of_everything)
+    assert np is renamed
+    assert sinh is np.sinh
+    for function in (body_of_everything, helper, again):
+        assert function.__globals__ is globals()
+        assert function.__globals__["np"].__name__ == "numpy"
+    assert isinstance(body_of_everything(X), np.ndarray)
+    np.testing.assert_allclose(body_of_everything(X), everything(X), rtol=1e-12)
+
+
+def test_rebinding_keeps_defaults_and_closures() -> None:
+    def factory(power: int) -> Callable[..., Any]:
+        def body(x: Any, plus: float = 1.0, *, times: float = 2.0) -> Any:
+            return times * np.power(x, power) + plus
+
+        return body
+
+    np.testing.assert_array_equal(rebind(factory(3))(tf.constant(X)), 2 * X**3 + 1)
+
+
+def det(x: Any) -> Any:
+    return np.linalg.det(x)
+
+
+def det_by_name(x: Any) -> Any:
+    return linalg.det(x)
+
+
+def test_what_tensorflow_s_numpy_has_not_got_is_said() -> None:
+    with pytest.raises(AttributeError, match="linalg"):
+        rebind(det_by_name)
+    with pytest.raises(AttributeError, match="has no attribute 'linalg'"):
+        rebind(det)(tf.constant(np.eye(2)))
+
+
+@pytest.mark.parametrize("body", [np.sinh, math.sinh])
+def test_a_body_that_is_no_python_function_cannot_be_rebound(body: Any) -> None:
+    reason = load_variant("tnp").unsupported(square(numpy=body), case_of("tnp"))
+    assert reason == "the body is not written in Python, so its NumPy cannot be replaced"
+    assert load_variant("tnp").unsupported(square(), case_of("tnp")) is None
+
+
+# Every variant of every op
+
+
+def combinations(*, attempts: bool) -> Iterator[Case]:
+    """Yield the forward cases that the plan lets through, of the smallest size with several elements."""
+    for op_name, op in load_ops().items():
+        size = min(size for size in op.sizes if size >= 10 or size == op.sizes[-1])
+        for variant_name, variant in load_variants().items():
+            case = Case(op_name, variant_name, "none", "forward", "call", "float32", size)
+            # kernels/test_register.py checks all kernels.
+            is_covered = variant_name == "custom_op" and op_name != "log_huber"
+            if variant.is_attempt == attempts and not is_covered and why_not(op, variant, case) is None:
+                yield case
+
+
+@pytest.mark.parametrize("case", combinations(attempts=False), ids=lambda case: f"{case.op}-{case.variant}")
+def test_what_was_written_for_an_op_is_right(case: Case) -> None:
+    assert prepare(case).checked.values <= load_op(case.op).tolerance["float32"]
+
+
+def test_what_nobody_wrote_for_an_op_is_right_or_says_why_it_cannot_be() -> None:
+    """Rebinding fails for Python dicts and for `np.linalg`; elementwise ops work for both."""
+    refused: dict[tuple[str, str], Unsupported] = {}
+    right = set()
+    for case in combinations(attempts=True):
+        try:
+            prepare(case)
+            right.add((case.op, case.variant))
+        except Unsupported as unsupported:  # noqa: PERF203
+            refused[case.op, case.variant] = unsupported
+    assert refused.keys() >= {("determinant", "tnp"), ("sparse_conv_q", "tnp")}
+    assert right >= {
+        (op, variant) for op in ("square", "sinh", "identity", "relu", "double") for variant in ("tnp", "xla")
+    }
+    for (op, _), unsupported in refused.items():
+        assert unsupported.__cause__ is not None
+        assert unsupported.message == explain(unsupported.__cause__, load_op(op))

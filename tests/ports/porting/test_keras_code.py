@@ -1,0 +1,89 @@
+"""Ports to `keras.ops` as source: their own tests pass, TensorFlow is not called, and what Keras lacks is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pyopbench.model import own_target
+from pyopbench.ports.keras_ops.available import why_no_keras_ops
+from pyopbench.ports.porting.refusal import CannotPort
+from written_ports import CORPUS, body_of, lines_of, run_its_test, write, write_source
+
+pytestmark = pytest.mark.skipif(bool(why_no_keras_ops()), reason="there is no keras.ops")
+
+MATRIX, VECTOR, WHOLE = "rng.random((4, 3), dtype=np.float32)", "rng.random(5)", "np.arange(5)"
+
+
+@pytest.fixture(autouse=True)
+def nothing_brought(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(own_target.VARIABLE, "")
+
+
+@pytest.mark.parametrize("body", ["losses/dice", "losses/pinball", "geometry/haversine", "augmentation/mixup"])
+def test_a_body_of_the_corpus_passes_its_test(body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = write(str(CORPUS / f"{body}.py"), to="keras_ops")
+    assert {"from keras import ops"} <= lines_of(made.port)
+    assert "tensorflow" not in made.port
+    assert {"every backend"} <= set(made.notes)
+    assert "test_values_in_a_graph" in run_its_test(made, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("statement", "written"),
+    [
+        ("return x.mean(axis=0)", "return ops.mean(x, axis=0)"),
+        ("return 0.5 * n", 'return 0.5 * ops.cast(n, "float64")'),
+        ("return x + np.ones(5)", 'return x + ops.convert_to_tensor(np.ones(5), dtype="float64")'),
+        ("return np.where(x > 0.5, x, 0)", 'return ops.where(x > 0.5, x, ops.convert_to_tensor(0, dtype="float64"))'),
+        (
+            "return x[np.array([0, 2])]",
+            'return ops.take(x, ops.convert_to_tensor(np.array([0, 2]), dtype="int64"), axis=0)',
+        ),
+        ("return (x[1:] - x[:-1]) ** 2", "return (x[1:] - x[:-1]) ** 2"),
+        ("return x.clip(0.2, 0.7)", "return ops.minimum(ops.maximum(x, 0.2), 0.7)"),
+        ("return x.reshape(-1, 1) @ x[None]", "return ops.matmul(ops.reshape(x, (-1, 1)), x[None])"),
+        ("return x.astype(np.float32).sum()", 'return ops.sum(ops.cast(x, "float32"))'),
+    ],
+)
+def test_an_expression_is_written_as_keras_spells_it(
+    statement: str, written: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = write_source(tmp_path, f"def body(x, n):\n    {statement}\n", VECTOR, WHOLE, to="keras_ops")
+    assert body_of(made) == written
+    run_its_test(made, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        "total = x[0] * 0\n    for one in x:\n        total += one\n    return total",
+        "y = x * 2\n    y -= (x if len(x) else y)\n    return y",
+        "a, b = np.array([x.sum(), x.max()])\n    return a - b",
+        "return np.concatenate([x, np.zeros(2), [x[0], 1.0]])",
+        "return np.stack([one * i for i, one in enumerate(x)])",
+    ],
+)
+def test_statements_are_right(statements: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_its_test(
+        write_source(tmp_path, f"def body(x):\n    {statements}\n", VECTOR, to="keras_ops"), tmp_path, monkeypatch
+    )
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        "x = x.copy()\n    x[0] = 1\n    return x",
+        "return x[x > 0.5]",
+        "if x.sum() > 0:\n        return x\n    return -x",
+        "return x if x.sum() > 0 else -x",
+        "return np.where(x > 0)[0]",
+        "return x[::-1]",
+        "return np.unique(x)",
+    ],
+)
+def test_what_is_not_the_same_on_each_backend_is_refused_with_the_line(statements: str, tmp_path: Path) -> None:
+    with pytest.raises(CannotPort) as caught:
+        write_source(tmp_path, f"def body(x):\n    {statements}\n", VECTOR, to="keras_ops")
+    assert caught.value.place is not None

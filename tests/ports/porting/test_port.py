@@ -1,0 +1,429 @@
+"""Ports as source: what is written for bodies of all kinds passes the test that is written beside it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pyopbench.engine.port import format_text
+from pyopbench.model import own_target
+from pyopbench.model.portable import BATCHED, PORTABLE, SKELETON, WRITABLE
+from pyopbench.ports.porting.refusal import CannotPort
+from pyopbench.ports.porting.writers import WRITERS
+from written_ports import CORPUS, body_of, lines_of, run_its_test, write, write_source
+
+MATRIX, VECTOR, WHOLE = "rng.random((4, 3), dtype=np.float32)", "rng.random(5)", "np.arange(5)"
+
+
+@pytest.fixture(autouse=True)
+def nothing_brought(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(own_target.VARIABLE, "")
+
+
+@pytest.mark.parametrize(
+    "body", ["losses/dice", "losses/pinball", "geometry/haversine", "augmentation/mixup", "audio/mu_law"]
+)
+def test_a_body_of_the_corpus_is_written_in_tensorflow(
+    body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = write(str(CORPUS / f"{body}.py"))
+    assert "pyopbench" not in made.port + made.test
+    assert "numpy_function" not in made.port
+    assert "test_values" in run_its_test(made, tmp_path, monkeypatch)
+
+
+def test_helpers_of_another_file_and_constants_are_written_into_the_port(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = write(str(CORPUS / "detection" / "proposals.py"))
+    assert {"def apply_deltas(anchors, deltas):", "PRE_NMS_TOP_N = 200"} <= lines_of(made.port)
+    assert "box_utils" not in made.port + made.test
+    run_its_test(made, tmp_path, monkeypatch)
+
+
+def test_a_file_is_clean_by_the_default_rules_of_ruff(tmp_path: Path) -> None:
+    made = write(str(CORPUS / "losses" / "contrastive.py"))
+    for name, text in (("ported.py", made.port), ("test_ported.py", made.test)):
+        formatted = format_text(text, tmp_path / name)
+        assert formatted is not None
+        (tmp_path / name).write_text(formatted, encoding="utf-8")
+    command = [str(Path(sys.executable).with_name("ruff")), "check", "--isolated", "--no-cache", "."]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_test_is_a_program_that_needs_no_pytest(tmp_path: Path) -> None:
+    """As the command line prints it. It says what has passed, and ends with an error where the port is another."""
+    made = write_source(tmp_path, "def body(x):\n    return x * 2\n", VECTOR)
+    (tmp_path / "test_ported.py").write_text(made.test, encoding="utf-8")
+    command = [sys.executable, str(tmp_path / "test_ported.py")]
+    without_pytest = {**os.environ, "PYTHONPATH": str(tmp_path / "hidden")}
+    (tmp_path / "hidden").mkdir()
+    (tmp_path / "hidden" / "pytest.py").write_text("raise ImportError", encoding="utf-8")
+    for port, code, said in (
+        (made.port, 0, "passed: test_values, test_gradient\n"),
+        (f"{made.port}body = abs\n", 1, ""),
+    ):
+        (tmp_path / "ported.py").write_text(port, encoding="utf-8")
+        done = subprocess.run(command, env=without_pytest, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (code, said), done.stderr
+
+
+def test_promotion_is_written_as_casts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = write_source(tmp_path, "def body(x, n):\n    return 0.5 * n + x / 2 + n // 2\n", VECTOR, WHOLE)
+    assert body_of(made) == "return 0.5 * tf.cast(n, tf.float64) + x / 2 + tf.cast(n // 2, tf.float64)"
+    assert run_its_test(made, tmp_path, monkeypatch) == ["test_values", "test_gradient"]
+
+
+def test_what_needs_no_change_stays_as_it_stands_with_its_comments(tmp_path: Path) -> None:
+    source = "def body(x):\n    # twice as much\n    y = (x\n         * 2)  # here\n    return y + 1\n"
+    made = write_source(tmp_path, source, VECTOR)
+    assert body_of(made) == "# twice as much\n    y = (x\n         * 2)  # here\n    return y + 1"
+
+
+def test_a_comment_inside_of_what_is_written_anew_stands_above_it(tmp_path: Path) -> None:
+    source = "def body(x):\n    x = x.copy()\n    x[0] = (  # the first\n        1\n    )\n    return x\n"
+    assert {"    # the first"} <= lines_of(write_source(tmp_path, source, VECTOR).port)
+
+
+@pytest.mark.parametrize(
+    ("statement", "written"),
+    [
+        ("return x[x > 0.5]", "return tf.boolean_mask(x, x > 0.5)"),
+        ("return x[np.argsort(x)]", "return tf.gather(x, tf.cast(tf.argsort(x, stable=True), tf.int64))"),
+        ("return np.where(x > 0.5)[0]", "return tf.where(x > 0.5)[:, 0]"),
+        ("return x.astype(np.float32)", "return tf.cast(x, tf.float32)"),
+        ("return np.maximum(x, 0)", "return tf.maximum(x, 0)"),
+        ("return x.sum(keepdims=True)", "return tf.reduce_sum(x, keepdims=True)"),
+        ("return np.zeros(x.shape, x.dtype) + x", "return np.zeros(tuple(x.shape), x.dtype.as_numpy_dtype) + x"),
+        ("return x @ x", "return tf.tensordot(x, x, 1)"),
+    ],
+)
+def test_an_expression_is_written_as_tensorflow_spells_it(
+    statement: str, written: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = write_source(tmp_path, f"def body(x):\n    {statement}\n", VECTOR)
+    assert body_of(made) == written
+    run_its_test(made, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        "x = x.copy()\n    x[x > 0.5] = 0\n    return x",
+        "x = x.copy()\n    x[1:3] += x[0]\n    return x",
+        "out = np.zeros(3)\n    for i in range(3):\n        out[i] = x[i] * i\n    return out",
+        "x = x.copy()\n    x *= np.float32(2)\n    return x",
+        "total = 0\n    for one in x:\n        total += one\n    return total",
+        "if x.sum() > 0:\n        y = x\n    else:\n        y = -x\n    return y",
+        "return np.array([x[0], x.max()])",
+        "return np.sqrt(x.sum() if x.max() > 0.1 else 0.0)",
+        "return (0.0 if np.isnan(x).all() else x.mean()) * 2",
+        "out = np.zeros((5, 2))\n    out[np.argmax(x), x[0].astype(np.int32)] = x[1]\n    return out",
+        "out = np.zeros((5, 5))\n    out[x[0].astype(np.int32), np.argmin(x) :] = x[1]\n    return out",
+        (
+            "at = np.argsort(x)\n    at = at[x[at] > 0.5]\n    out = np.zeros(5)\n    out[at] = np.arange(len(at))\n"
+            "    return out + x * 0"
+        ),
+        (
+            "total = 0.0\n    for one in x:\n        if one < 0.5:\n            continue\n        total += one\n"
+            "    return total"
+        ),
+        "a, b = np.split(x[:4], 2) if False else (x[:2], x[2:4])\n    return a + b",
+    ],
+)
+def test_statements_that_write_and_decide_are_right(
+    statements: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_its_test(write_source(tmp_path, f"def body(x):\n    {statements}\n", VECTOR), tmp_path, monkeypatch)
+
+
+def test_indices_that_may_count_from_the_end_are_counted_from_the_front(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = write_source(tmp_path, "def body(x, at):\n    return x[at]\n", VECTOR, "np.array([0, -1, -2])")
+    assert "_from_front(at" in made.port
+    run_its_test(made, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        ("def body(x):\n    y = x + 1\n    return np.linalg.qr(y)[1]\n", 6),
+        ("def body(x):\n    return x.tolist()\n", 5),
+        ("def body(x):\n    y = x.max()\n    return 0.0 if y > 9 else (1.0 if y > 0 else y)\n", 6),
+        ("def body(x):\n    x = x.copy()\n    x[np.where(x > 0.5)[0]] = x[:1]\n    return x\n", 6),
+        ("def body(x):\n    y = np.zeros(2)\n    y[np.where(x[:, 0] > 0.5, 0, 1)] = x[:, 0]\n    return y\n", 6),
+        ("def body(x):\n    x = x[:, 0].copy()\n    x[np.argsort(x)[x.astype(int)]] = x + 1\n    return x\n", 6),
+        ("def body(x):\n    assert isinstance(x, np.ndarray)\n    return x\n", 5),
+    ],
+)
+def test_what_cannot_be_written_is_refused_with_the_line(source: str, line: int, tmp_path: Path) -> None:
+    with pytest.raises(CannotPort) as caught:
+        write_source(tmp_path, source, MATRIX)
+    assert caught.value.place is not None
+    assert caught.value.place[1] == line
+
+
+def test_lines_that_no_example_goes_through_are_told(tmp_path: Path) -> None:
+    made = write_source(
+        tmp_path, "def body(x):\n    if len(x) == 0:\n        return np.zeros(0)\n    return x\n", VECTOR
+    )
+    assert [line for _, line in made.not_run] == [6]
+
+
+def test_its_test_fails_where_the_port_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = write_source(tmp_path, "def body(x):\n    return np.exp(x)\n", VECTOR)
+    wrong = type(made)(made.port.replace("tf.exp(x)", "tf.exp(x) + 1e-3"), made.test, made.function)
+    with pytest.raises(AssertionError):
+        run_its_test(wrong, tmp_path, monkeypatch)
+
+
+def test_its_test_fails_where_the_gradient_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = write_source(tmp_path, "def body(x):\n    return np.exp(x)\n", VECTOR)
+    wrong = made.port.replace("tf.exp(x)", "tf.exp(x) * 0.5 + 0.5 * tf.stop_gradient(tf.exp(x))")
+    with pytest.raises(AssertionError):
+        run_its_test(type(made)(wrong, made.test, made.function), tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("statement", ["x = x.astype(np.float64)", "x = np.asarray(x)"])
+def test_a_name_is_not_assigned_to_itself(statement: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = write_source(tmp_path, f"def body(x):\n    {statement}\n    return x * 2\n", VECTOR)
+    assert {"    x = tf.identity(x)"} <= lines_of(made.port)
+    run_its_test(made, tmp_path, monkeypatch)
+
+
+def test_a_loop_over_a_range_of_unknown_length_counts_with_tensors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = (
+        "def body(x, labels, count):\n    out = np.zeros((int(count), 2))\n    for i in range(int(count)):\n"
+        "        out[i] = x[labels == i].sum()\n    return out\n"
+    )
+    made = write_source(tmp_path, source, "rng.random(4)", "np.array([0, 1, 0, 1], np.int32)", "np.int32(2)")
+    assert run_its_test(made, tmp_path, monkeypatch)
+
+
+def test_what_numba_does_not_compile_is_refused_with_the_line(tmp_path: Path) -> None:
+    pytest.importorskip("numba")
+    with pytest.raises(CannotPort) as caught:
+        write_source(tmp_path, "def body(x):\n    y = x + 1\n    return np.unique(y, axis=0)\n", MATRIX, to="njit")
+    assert caught.value.place is not None
+    assert caught.value.place[1] == 6
+
+
+def test_inputs_by_name_go_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = write_source(tmp_path, "def body(x, *, scale):\n    return x * scale\n", VECTOR, "scale=np.float64(3)")
+    assert {"def body(x, *, scale):"} <= lines_of(made.port)
+    run_its_test(made, tmp_path, monkeypatch)
+
+
+def test_a_port_to_tnp_is_the_body_with_another_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = "def body(x):\n    return np.exp(x) / np.sum(np.exp(x))  # softmax\n"
+    made = write_source(tmp_path, source, VECTOR, to="tnp")
+    assert body_of(made) == "return tnp.exp(x) / tnp.sum(tnp.exp(x))  # softmax"
+    assert {"import tensorflow.experimental.numpy as tnp"} <= lines_of(made.port)
+    run_its_test(made, tmp_path, monkeypatch)
+
+
+def test_a_port_to_njit_has_the_gradient_that_the_op_brings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("numba")
+    made = write(str(CORPUS / "losses" / "pinball.py"), to="njit")
+    assert {"@numba.njit", "QUANTILES = (0.1, 0.5, 0.9)", "@tf.custom_gradient"} <= lines_of(made.port)
+    assert run_its_test(made, tmp_path, monkeypatch) == ["test_values", "test_gradient"]
+
+
+def test_a_port_to_njit_sets_the_shapes_that_it_has_seen_change_with_an_input(tmp_path: Path) -> None:
+    pytest.importorskip("numba")
+    made = write(str(CORPUS / "audio" / "mu_law.py"), to="njit")
+    call = "tf.numpy_function(mu_law_encode_as_arrays, [audio], tf.int32)"
+    assert {f"    found = tf.ensure_shape({call}, [audio.shape[0]])"} <= lines_of(made.port)
+    assert made.notes == ("callback",)
+
+
+def test_a_module_may_have_the_name_of_the_function(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text("def body(x):\n    return x * 2\n")
+    assert {"import body as module_of_port"} <= lines_of(write(f"{path}:body", VECTOR, module="body").test)
+
+
+NAMES_OF_TESTS = ("old", "examples", "draw", "as_tuple", "assert_same", "gradient_of_port", "TOLERANCE")
+
+
+@pytest.mark.parametrize("name", [*NAMES_OF_TESTS, "np_", "module_of_port"])
+def test_a_test_leaves_your_functions_their_names(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = f"def {name}(x):\n    return x * 2\n\n\ndef body(x):\n    return {name}(x) + 1\n"
+    made = write_source(tmp_path, source, VECTOR)
+    assert f"    return {name}(x) + 1" in made.test
+    run_its_test(made, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("name", ["old", "examples", "draw"])
+def test_a_body_and_the_module_of_its_port_may_have_a_name_that_the_test_has(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(f"import numpy as np\ndef {name}(x, draw):\n    return np.exp(x) * draw\n")
+    run_its_test(write(f"{path}:{name}", VECTOR, "draw=np.float64(2)"), tmp_path, monkeypatch)
+    path = tmp_path / "other.py"
+    path.write_text("def body(x):\n    return x * 2\n")
+    assert {f"import {name} as module_of_port"} <= lines_of(write(f"{path}:body", VECTOR, module=name).test)
+
+
+@pytest.mark.parametrize("to", ["traced", "traced_map"])
+@pytest.mark.parametrize(
+    ("before", "inputs"),
+    [
+        ("", "inputs=(MATRIX, MATRIX)"),
+        ("", "inputs=[(MATRIX, 2 * MATRIX)]"),
+        ("ALL = [(MATRIX, MATRIX)]", "inputs=ALL"),
+        ("ONE = (MATRIX, MATRIX)", "inputs=ONE"),
+        ("ONE = (MATRIX, MATRIX)", "inputs=[ONE]"),
+        ("def draw(n):\n    return np.ones((n, 3))", "inputs=[(draw(n), draw(n)) for n in (2, 5)]"),
+        ("def draw(n):\n    return np.ones((n, 3))", "inputs=[tuple(draw(n) for _ in range(2)) for n in (2,)]"),
+        ("def make():\n    return [(MATRIX, MATRIX)]", "inputs=make()"),
+        ("def make():\n    return MATRIX, MATRIX", "inputs=make()"),
+        ("ALL = [(MATRIX, MATRIX)]", "ALL"),
+    ],
+)
+def test_examples_are_given_as_the_file_has_them_however_they_are_written(
+    before: str, inputs: str, to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / f"mine_{abs(hash((before, inputs, to)))}.py"
+    path.write_text(
+        "import numpy as np\nfrom pyopbench import OwnOp\nMATRIX = np.ones((4, 3))\n"
+        f"def body(x, y):\n    return np.exp(x) * y\n{before}\nOP = OwnOp({inputs}, numpy=body)\n"
+    )
+    made = write(str(path), to=to)
+    assert "test_values" in run_its_test(made, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("name", ["a\nint x;.py", 'a""".py', "a\\x.py", 'a"\\N{.py'])
+@pytest.mark.parametrize("to", ["traced", "custom_op"])
+def test_a_file_may_have_any_name(name: str, to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a name holds stays in the comment or the docstring that names the file."""
+    path = tmp_path / name
+    path.write_text("import numpy as np\n\n\ndef body(x):\n    return x * 2\n")
+    made = write(f"{path}:body", VECTOR, to=to)
+    assert not [line for line in made.kernel.splitlines() if line.startswith("int x;")]
+    for text in (made.port, made.test):
+        compile(text, "ported.py", "exec")
+    if to == "traced":
+        run_its_test(made, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("to", ["traced", "njit", "tnp_xla"])
+@pytest.mark.parametrize(
+    ("source", "encoding"),
+    [
+        ("# -*- coding: latin-1 -*-\nimport numpy as np\n\n\ndef body(x):\n    # Größe\n    return x * 2\n", "latin-1"),
+        ("import numpy as np\n\n\ndef body(x):\n    \ufb01t = x * 2\n    return \ufb01t\n", "utf-8"),
+        ("import numpy as np\n\n\ndef bo\uff44y(x):\n    return np.\U0001d41eₓp(x)\n", "utf-8"),
+        ("import numpy as np\n\n\ndef  body (x):\n    return x * 2\n\n\nbody.__name__ = 'an\\nother'\n", "utf-8"),
+        ("import numpy as np\r\n\r\n\r\ndef body(\r\n    x\r\n):\r\n    return x * 2  # twice\r\n", "utf-8"),
+    ],
+    ids=["a declared encoding", "a ligature", "a ligature in the name", "__name__", "line ends"],
+)
+def test_what_python_reads_otherwise_than_it_is_written_is_ported(
+    source: str, encoding: str, to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "mine.py"
+    path.write_bytes(source.encode(encoding))
+    made = write(f"{path}:body", VECTOR, to=to)
+    assert made.function == "body"
+    run_its_test(made, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    "text", ["rng.random(5)  # five", "[1.0, 2.0],", "(  # five\n rng.random(5))", "rng.random(5)\n"]
+)
+def test_an_input_may_be_any_expression(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = write_source(tmp_path, "def body(x):\n    return np.asarray(x) * 2\n", text)
+    run_its_test(made, tmp_path, monkeypatch)
+
+
+def test_an_input_in_a_file_is_found_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.save(tmp_path / "x.npy", np.arange(5.0))
+    monkeypatch.chdir(tmp_path)
+    made = write_source(tmp_path, "def body(x):\n    return x * 2\n", "x.npy")
+    monkeypatch.chdir("/")
+    run_its_test(made, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("module", ["port", "list", "zip", "TOLERANCE", "expected", "old", "tensors"])
+def test_a_module_may_have_the_name_of_what_the_test_has_itself(
+    module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text("def body(x):\n    return x * 2\n")
+    made = write(f"{path}:body", VECTOR, module=module)
+    assert {f"import {module} as module_of_port"} <= lines_of(made.test)
+    assert run_its_test(made, tmp_path, monkeypatch, module) == ["test_values", "test_gradient"]
+
+
+def test_a_module_that_the_test_imports_is_not_hidden_by_the_port(tmp_path: Path) -> None:
+    """Python would take the port for that module, wherever it lies."""
+    (tmp_path / "mine.py").write_text(
+        "from fractions import Fraction\n\n\ndef body(x):\n    return x * float(Fraction(2))\n"
+    )
+    with pytest.raises(CannotPort) as caught:
+        write(f"{tmp_path / 'mine.py'}:body", VECTOR, to="numpy_whole", module="fractions")
+    assert caught.value.place is None
+
+
+@pytest.mark.parametrize("statement", ["FACTORS[0] = 3.0", "FACTORS += [1.0]", "FACTORS.shape = 2, 1"])
+def test_a_constant_that_is_changed_after_it_is_made_is_refused_with_that_line(statement: str, tmp_path: Path) -> None:
+    made = "[2.0, 2.0]" if "+=" in statement else "np.ones(2)"
+    source = f"FACTORS = {made}\n{statement}\n\n\ndef body(x):\n    return x * FACTORS[0]\n"
+    with pytest.raises(CannotPort) as caught:
+        write_source(tmp_path, source, VECTOR)
+    assert caught.value.place is not None
+    assert caught.value.place[1] == 5
+
+
+def test_a_name_that_would_be_run_as_a_test_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CannotPort) as caught:
+        write_source(tmp_path, "def test_mine(x):\n    return x\n\n\ndef body(x):\n    return test_mine(x)\n", VECTOR)
+    assert caught.value.fix == "give it another name"
+
+
+@pytest.mark.parametrize("to", ["tnp_xla", "traced_xla"])
+def test_a_port_for_xla_says_so_to_tensorflow(to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = write_source(tmp_path, "def body(x):\n    return np.exp(x)\n", VECTOR, to=to)
+    assert {"@tf.function(jit_compile=True)"} <= lines_of(made.port)
+    run_its_test(made, tmp_path, monkeypatch)
+
+
+def test_every_variant_that_can_be_asked_for_can_be_written() -> None:
+    assert set(WRITERS) == {*PORTABLE, SKELETON, *(one.writer for one in BATCHED.values())}
+    assert {*WRITERS, *BATCHED} == set(WRITABLE)
+
+
+@pytest.mark.parametrize(
+    ("line", "notes"), [("int(x[0]) * n", ("64 bits",)), ("(n + int(x[0])) * x", ()), ("x[n] * np.int64(n)", ())]
+)
+def test_a_product_of_integers_of_python_is_noted(line: str, notes: tuple[str, ...], tmp_path: Path) -> None:
+    made = write_source(tmp_path, f"def body(x, k):\n    n = int(k[1])\n    return x * 0 + {line}\n", VECTOR, WHOLE)
+    assert made.notes == notes
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for one in np.unique(labels):\n        total += np.sum(x[labels == one]) ** 2",
+        (
+            "for i in range(30):\n        chosen = x[labels == i]\n        if len(chosen) == 0:\n            continue\n"
+            "        total += chosen.max() - chosen.min()"
+        ),
+    ],
+)
+def test_a_loop_that_values_decide_about_is_written(loop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = f"def body(x, labels):\n    total = np.float32(0)\n    {loop}\n    return total\n"
+    made = write_source(tmp_path, source, "rng.random(9, np.float32)", "np.arange(9) % 4")
+    assert "for " in body_of(made)
+    assert run_its_test(made, tmp_path, monkeypatch)

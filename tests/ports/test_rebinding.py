@@ -1,0 +1,169 @@
+"""Copies of functions in which their helpers, and what decorators have wrapped, are something else."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from pyopbench.ops.compiled import call_compiled, why_not_compiled
+from pyopbench.ports.rebinding import (
+    files_reached,
+    is_module_of_user,
+    is_of_user,
+    rebind,
+    rebind_helpers,
+    why_not_rebound,
+)
+from small_ops import case_of, square
+
+
+def doubled(function: Any) -> Any:
+    @functools.wraps(function)
+    def inner(x: Any) -> Any:
+        return 2 * function(x)
+
+    return inner
+
+
+@doubled
+def wrapped(x: Any) -> Any:
+    return np.tanh(x)
+
+
+def even(n: int) -> bool:
+    return n == 0 or odd(n - 1)
+
+
+def odd(n: int) -> bool:
+    return n > 0 and even(n - 1)
+
+
+def test_what_a_decorator_wraps_is_rebound() -> None:
+    found = tf.function(rebind(wrapped))(tf.constant([0.5]))
+    np.testing.assert_allclose(found, 2 * np.tanh([0.5]), rtol=1e-6)
+
+
+def test_helpers_are_finished_too_each_once() -> None:
+    finished: list[str] = []
+
+    def finish(copy: Any) -> Any:
+        finished.append(copy.__name__)
+        return copy
+
+    assert rebind_helpers(even, finish)(6)
+    assert finished == ["even", "odd"]
+
+
+HELPERS = """
+import numpy as np
+WEIGHTS = [0.5, 2.0]
+def scaled(x):
+    return np.tanh(x) * WEIGHTS[1]
+"""
+BODY_OF_THREE = """
+import numpy as np
+from rebinding_helpers_of_this_test import scaled
+import rebinding_helpers_of_this_test as helpers
+def body(x):
+    return scaled(x) + helpers.scaled(x) + len(helpers.WEIGHTS)
+"""
+
+
+@pytest.fixture
+def across_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A body that calls a helper of another file, by its name and by its module's."""
+    (tmp_path / "rebinding_helpers_of_this_test.py").write_text(HELPERS, encoding="utf-8")
+    (tmp_path / "body_of_this_test.py").write_text(BODY_OF_THREE, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("body_of_this_test")
+    yield module.body
+    for name in ("body_of_this_test", "rebinding_helpers_of_this_test"):
+        sys.modules.pop(name, None)
+
+
+def test_helpers_of_other_files_are_rebound_too(across_files: Any) -> None:
+    found = tf.function(rebind(across_files))(tf.constant([0.5]))
+    np.testing.assert_allclose(found, 4 * np.tanh([0.5]) + 2, rtol=1e-6)
+
+
+def test_numba_compiles_helpers_of_other_files_and_lists_as_constants(across_files: Any) -> None:
+    numba = pytest.importorskip("numba")
+    found = rebind_helpers(across_files, numba.njit)(np.array([0.5]))
+    np.testing.assert_allclose(found, 4 * np.tanh([0.5]) + 2)
+
+
+def test_files_of_helpers_are_known_and_what_is_installed_is_not_the_users(across_files: Any) -> None:
+    assert {Path(file).name for file in files_reached(across_files)} == {
+        "body_of_this_test.py",
+        "rebinding_helpers_of_this_test.py",
+    }
+    assert not is_of_user(functools.wraps, across_files)
+    assert not is_module_of_user(np)
+    assert not is_module_of_user(functools)
+
+
+@np.vectorize
+def stepped(x: Any) -> Any:
+    return x if x > 0.5 else 0.0
+
+
+def over_elements(x: Any) -> Any:
+    return stepped(x) + 1
+
+
+def test_what_is_vectorized_has_no_counterpart_in_tensorflow_and_one_in_numba() -> None:
+    """It says that its module is NumPy, so that it looked like a function that TensorFlow's NumPy has not got."""
+    with pytest.raises(TypeError):
+        rebind(over_elements)
+    numba = pytest.importorskip("numba")
+    x = np.array([0.25, 0.75])
+    np.testing.assert_array_equal(rebind_helpers(over_elements, numba.njit)(x), over_elements(x))
+
+
+@pytest.mark.parametrize(("body", "has_one"), [(np.tanh, True), (even, False), (len, True)])
+def test_what_is_no_python_function_has_a_reason(body: Any, has_one: bool) -> None:
+    assert (why_not_rebound(body) is not None) is has_one
+
+
+def scaled_by_name(x: Any, *, factor: float = 2.0) -> Any:
+    return x * factor
+
+
+def calls_by_name(x: Any, *, offset: float = 1.0) -> Any:
+    return scaled_by_name(x) + scaled_by_name(x, factor=3.0) + offset
+
+
+def test_numba_finds_the_defaults_of_parameters_that_are_given_by_name_alone() -> None:
+    """Compiled as it stands, Numba says: not enough arguments: expected 2, got 1."""
+    found = rebind_helpers(calls_by_name, numba.njit)(np.ones(3))
+    np.testing.assert_array_equal(found, calls_by_name(np.ones(3)))
+
+
+def test_what_has_no_type_for_numba_is_told_before_it_is_tried() -> None:
+    def body(x: Any, **more: Any) -> Any:
+        return x
+
+    op = square(numpy=body)
+    assert why_not_compiled(op, case_of("njit")) == "Numba has no type for `**more`: name the parameters"
+    assert why_not_compiled(square(), case_of("njit")) is None
+
+
+def test_an_assertion_of_numbas_own_gets_words_and_one_of_the_body_keeps_its() -> None:
+    compiled = numba.njit(lambda x: x[x > 0.5][:, None])
+    with pytest.raises(TypeError):
+        call_compiled(compiled, [np.ones((2, 3))])
+
+    def asserting(x: Any) -> Any:
+        assert x.sum() > 5
+        return x
+
+    with pytest.raises(AssertionError):
+        call_compiled(asserting, [np.ones(3)])

@@ -1,0 +1,129 @@
+"""Files of pytest-benchmark: real ones become runs, and anything that is not as it writes them is refused."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import stored
+from foreign_files import document
+from pyopbench.model.errors import BadInput
+from pyopbench.store.foreign import pytest_benchmark
+from pyopbench.store.limitations import NotInterleaved, OnlyOneLaunch, SamplesNotKept
+from pyopbench.store.run import Run
+
+PATH = Path("results/pytest-benchmark/file.json")
+REAL = document("pytest-benchmark-first")
+
+
+def read(content: Any) -> Run:
+    return pytest_benchmark.read(PATH, content)
+
+
+def test_a_benchmark_that_says_which_case_it_is_becomes_one() -> None:
+    run = read(REAL)
+    first = REAL["benchmarks"][0]
+    block = run.frame[run.frame["case"] == first["extra_info"]["case"]]
+    assert (block["seconds"] / block["calls"]).tolist() == pytest.approx(first["stats"]["data"])
+    assert set(block["calls"]) == {20}, "which it calls iterations"
+    assert run.environment["cpu"] == "a processor", "as the suite recorded it"
+    assert set(run.frame["tf"]) == {"2.21.0"}
+
+
+def test_a_benchmark_that_does_not_keeps_its_name() -> None:
+    assert set(read(REAL).others["case"]) == {"test_pb.py::test_other[a|b]", "test_pb.py::test_other[<script>]"}
+
+
+def test_without_samples_there_is_the_median_alone_and_it_says_so() -> None:
+    content = document("pytest-benchmark-without-samples")
+    run = read(content)
+    assert (run.frame["seconds"] / run.frame["calls"]).iloc[0] == pytest.approx(
+        content["benchmarks"][0]["stats"]["median"]
+    )
+    always = (OnlyOneLaunch("pytest-benchmark"), NotInterleaved("pytest-benchmark"))
+    assert run.cannot == (*always, SamplesNotKept("pytest-benchmark", bare=10, results=10))
+    assert read(REAL).cannot == always
+
+
+def test_without_an_environment_of_the_suite_the_tool_is_asked() -> None:
+    content = document("pytest-benchmark-first")
+    for one in content["benchmarks"]:
+        one["extra_info"].pop("environment", None)
+    run = read(content)
+    assert run.environment["cpu"] == REAL["machine_info"]["cpu"]["brand_raw"]
+    assert run.environment["tensorflow"] is None
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "what"),
+    [
+        (("benchmarks",), {}, "benchmarks: expected array, got object"),
+        (("benchmarks", 0), None, "benchmarks[0]: expected object, got null"),
+        (("benchmarks", 1, "stats"), [], "benchmarks[1]: stats: expected object, got array"),
+        (("benchmarks", 1, "stats", "median"), "fast", "stats.median: expected float, got str: fast"),
+        (("benchmarks", 1, "stats", "median"), -1.0, "stats hold -1.0"),
+        (("benchmarks", 1, "stats", "median"), math.nan, "stats hold nan"),
+        (("benchmarks", 1, "stats", "data"), [1.0, math.nan], "stats hold nan"),
+        (("benchmarks", 1, "stats", "data"), [1.0, "a"], "stats hold 'a'"),
+        (("benchmarks", 1, "stats", "data"), [1.0], "data has 1 item"),
+        (("benchmarks", 1, "stats", "data"), 1.0, "stats.data: expected array, got float: 1.0"),
+        (("benchmarks", 1, "stats", "iterations"), 0, "iterations 0"),
+        (("benchmarks", 1, "stats", "iterations"), 10**400, "iterations 1000"),
+        (("benchmarks", 1, "stats", "median"), 10**400, "stats.median: number out of range, got 1000"),
+        (("benchmarks", 1, "stats", "rounds"), True, "stats.rounds: expected int, got bool: True"),
+        (("benchmarks", 1, "extra_info", "case"), "sinh", "extra_info.case is 'sinh'"),
+        (("benchmarks", 1, "extra_info", "case"), 7, "extra_info.case: expected str, got int: 7"),
+        (("benchmarks", 1, "extra_info", "case"), "\x1b[2J/native/none/forward/call/float32/1/cpu", "case is '\\x1b"),
+        (("benchmarks", 1, "fullname"), None, "fullname: expected str, got null"),
+        (("benchmarks", 1, "params"), [], "params: expected object | null, got array"),
+        (("benchmarks", 1, "extra_info", "environment", "tensorflow"), "2.0.0", "several environments: tensorflow"),
+        (
+            ("benchmarks", 1, "extra_info", "environment", "cpu"),
+            1,
+            "extra_info.environment.cpu: expected str | null, got int: 1",
+        ),
+        (("version",), 5, "version: expected str, got int: 5"),
+        (("datetime",), None, "datetime: expected str, got null"),
+    ],
+)
+def test_what_pytest_benchmark_does_not_write_is_refused_with_its_place(
+    place: tuple[Any, ...], value: Any, what: str
+) -> None:
+    with pytest.raises(BadInput) as refused:
+        read(stored.put(REAL, place, value))
+    assert str(refused.value.received).startswith(str(PATH))
+    assert what in str(refused.value.received)
+
+
+def test_the_same_case_twice_is_refused() -> None:
+    with pytest.raises(BadInput) as refused:
+        read({**REAL, "benchmarks": [REAL["benchmarks"][0], REAL["benchmarks"][0]]})
+    assert (
+        refused.value.received
+        == "results/pytest-benchmark/file.json: 2 benchmarks are sinh/native/none/forward/call/float32/1/cpu"
+    )
+
+
+def test_names_of_others_cannot_reach_a_terminal() -> None:
+    content = document("pytest-benchmark-first")
+    content["benchmarks"][-1]["fullname"] = "test.py::test_\x1b[2J"
+    for one in content["benchmarks"]:
+        one["extra_info"].get("environment", {})["cpu"] = "\x1b[31mred"
+    run = read(content)
+    assert "test.py::test_\\x1b[2J" in set(run.others["case"])
+    assert run.environment["cpu"] == "\\x1b[31mred"
+
+
+SMALL = {**REAL, "machine_info": {"cpu": {"count": 2}}, "benchmarks": REAL["benchmarks"][:1]}
+
+
+@settings(max_examples=150, deadline=None)
+@given(place=st.sampled_from(list(stored.places_in(SMALL))[1:]), new=stored.json_values)
+def test_anything_anywhere_is_read_or_refused(place: tuple[Any, ...], new: Any) -> None:
+    received = stored.refusal(lambda: read(stored.put(SMALL, place, new)))
+    assert received is None or received.startswith(str(PATH))

@@ -1,0 +1,337 @@
+"""Shards become one run: each result once, with the environment of its machine; or what is amiss is named."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import probe_files
+import sharded
+import stored
+from pyopbench.model.errors import BadInput, CannotStore, NothingMeasured
+from pyopbench.model.read_policy import ReadPolicy, reading_by
+from pyopbench.store import merge, probes, run_folder, run_sides
+from pyopbench.store.check import check_folder
+from pyopbench.store.read import read_one
+
+
+@pytest.fixture
+def shards(tmp_path: Path) -> list[Path]:
+    return sharded.write_shards(tmp_path)
+
+
+def refused(folders: list[Path], out: Path, *, allow_missing: bool = False) -> BadInput:
+    with pytest.raises(BadInput) as caught:
+        merge.merge(folders, out, allow_missing=allow_missing)
+    assert not (out / run_folder.RUN_FILE).exists()
+    return caught.value
+
+
+def test_every_sample_is_there_once_and_as_it_was_measured(shards: list[Path], tmp_path: Path) -> None:
+    merge.merge(shards, tmp_path / "merged")
+    whole = read_one([tmp_path / "merged"])
+    assert sorted(whole.cases) == sorted(sharded.CASES)
+    columns = ["case", "round", "order", "calls", "seconds", "timer_seconds"]
+
+    def rows(folder: Path) -> list[tuple[Any, ...]]:
+        return list(read_one([folder]).frame[columns].itertuples(index=False, name=None))
+
+    assert sorted(rows(tmp_path / "merged")) == sorted(row for shard in shards for row in rows(shard))
+
+
+def test_launches_are_numbered_anew_and_know_their_machine(shards: list[Path], tmp_path: Path) -> None:
+    found = merge.merge(shards, tmp_path / "merged")
+    assert (found.hosts, found.shards, found.of) == (("host-1", "host-2", "host-3", "host-4"), 4, 4)
+    whole = read_one([tmp_path / "merged"])
+    assert whole.hosts == {launch: f"host-{launch // 2 + 1}" for launch in range(8)}
+    stored_shards = stored.read_run(tmp_path / "merged")["merged"]["shards"]
+    assert [one["launches"] for one in stored_shards] == [[0, 2], [2, 4], [4, 6], [6, 8]]
+    for place, shard in enumerate(shards):
+        cases = set(read_one([shard]).cases)
+        of_shard = whole.frame[whole.frame["launch"].isin([2 * place, 2 * place + 1])]
+        assert set(of_shard["case"]) == cases
+
+
+def test_a_merged_run_is_whole_and_has_ended(shards: list[Path], tmp_path: Path) -> None:
+    merge.merge(shards, tmp_path / "merged")
+    checked = check_folder(tmp_path / "merged")
+    assert checked.is_fine
+    contents = checked.contents
+    assert contents is not None
+    assert (contents.launches, contents.cases, contents.ended) == (8, len(sharded.CASES), True)
+    ended = read_one([tmp_path / "merged"]).ended
+    assert ended is not None
+    assert (ended.by, ended.seconds, ended.sampling_seconds) == ("launches", 32.0, 24.0)
+
+
+def test_the_environment_of_each_machine_is_kept(tmp_path: Path) -> None:
+    for index in range(1, 5):
+        changed = {"cpu": f"processor {index % 2}", "cores": 8 * index, "load": [float(index)] * 3}
+        environment = {**stored.ENVIRONMENT, **changed}
+        sharded.write_shard(tmp_path / f"shard-{index}", index, 4, environment=environment)
+    merge.merge(sorted(tmp_path.glob("shard-*")), tmp_path / "merged")
+    run = stored.read_run(tmp_path / "merged")
+    assert {name: one["cores"] for name, one in run["merged"]["hosts"].items()} == {
+        f"host-{index}": 8 * index for index in range(1, 5)
+    }
+    assert run["environment"]["cpu"] == "processor 1 and processor 0"
+    assert run["environment"]["load"] is None
+    assert run["environment"]["tensorflow"] == "2.21.0"
+
+
+def test_failures_and_workers_name_the_launches_of_the_whole(tmp_path: Path) -> None:
+    key = sharded.CASES[0]
+    for index in range(1, 3):
+        folder = sharded.write_shard(tmp_path / f"shard-{index}", index, 2)
+        case = read_one([folder]).cases[0]
+        workers = {"launches": [0, 1], "at_once": 2, "limited_by": "", "worker_bytes": None, "available_bytes": None}
+        stored.append(folder, {"kind": "workers", "launch": 0, "seconds": 1.0, **workers})
+        lost = {"kind": "lost", "launch": 1, "group": stored.group(), "failures": [stored.failure(case, launch=1)]}
+        stored.append(folder, lost)
+    merge.merge(sorted(tmp_path.glob("shard-*")), tmp_path / "merged")
+    whole = read_one([tmp_path / "merged"])
+    assert key in whole.cases
+    assert [one.launches for one in whole.workers] == [[0, 1], [2, 3]]
+    assert [one.launch for one in whole.failures] == [1, 3]
+
+
+def test_looks_of_the_shard_that_held_most_are_kept(shards: list[Path], tmp_path: Path) -> None:
+    """Each look charges every verdict; looks of different shards were at different data."""
+    for folder, many in zip(shards, (1, 3, 0, 2), strict=True):
+        for _ in range(many):
+            stored.append(folder, {"kind": "look", "launch": 2, "open": []})
+    merge.merge(shards, tmp_path / "merged")
+    assert len(read_one([tmp_path / "merged"]).looks) == 3
+
+
+def test_replicates_are_launches_of_the_same_cases_on_more_machines(tmp_path: Path) -> None:
+    shards = sharded.write_shards(tmp_path, of=6, replicates=3)
+    merge.merge(shards, tmp_path / "merged")
+    whole = read_one([tmp_path / "merged"])
+    assert sorted(whole.cases) == sorted(sharded.CASES)
+    hosts = whole.frame.assign(host=whole.frame["launch"].map(whole.hosts)).groupby("case")["host"].nunique()
+    assert set(hosts) == {3}
+
+
+def test_versions_are_merged_each_by_itself(tmp_path: Path) -> None:
+    asked = ["2.16.2", "2.21.0"]
+    shards = [sharded.write_versions(tmp_path / f"shard-{index}", index, 2, asked) for index in (1, 2)]
+    merge.merge(shards, tmp_path / "merged")
+    parts = run_sides.read(tmp_path / "merged")
+    assert [part.tf for part in parts] == asked
+    for part in parts:
+        assert sorted(read_one([part.folder]).cases) == sorted(sharded.CASES)
+        assert run_folder.read_run(part.folder).settings.tf == part.tf
+
+
+def test_launches_of_one_number_stay_so_over_versions(tmp_path: Path) -> None:
+    """They are compared in pairs; one version of a shard may have a launch more, because a worker was lost."""
+    shards = [sharded.write_versions(tmp_path / f"shard-{index}", index, 2, ["2.16.2", "2.21.0"]) for index in (1, 2)]
+    stored.append(shards[0] / "tf-2.21.0", stored.launch_line(2))
+    merge.merge(shards, tmp_path / "merged")
+    hosts = [read_one([part.folder]).hosts for part in run_sides.read(tmp_path / "merged")]
+    assert hosts[0] == {0: "host-1", 1: "host-1", 2: "host-1", 3: "host-2", 4: "host-2"}
+    assert hosts[1] == hosts[0]
+    launches = [set(read_one([part.folder]).frame["launch"]) for part in run_sides.read(tmp_path / "merged")]
+    assert launches == [{0, 1, 3, 4}] * 2
+
+
+def test_what_was_probed_on_each_machine_is_joined(shards: list[Path], tmp_path: Path) -> None:
+    for folder, label in zip(shards, ("native", "xla", "tnp", "native"), strict=True):
+        probes.write(folder / probes.FILE, probe_files.document(probe_files.row("savedmodel", label)))
+    merge.merge(shards, tmp_path / "merged")
+    found = probes.rows_of(probes.read(tmp_path / "merged" / probes.FILE))
+    assert sorted(row.label for row in found) == ["native", "tnp", "xla"]
+
+
+def drop(folder: Path) -> None:
+    shutil.rmtree(folder)
+
+
+def tear(folder: Path) -> None:
+    path = folder / run_folder.SAMPLES_FILE
+    path.write_bytes(path.read_bytes()[:-9])
+
+
+def interrupt(folder: Path) -> None:
+    path = folder / run_folder.SAMPLES_FILE
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+
+
+def change(folder: Path) -> None:
+    path = folder / run_folder.SAMPLES_FILE
+    path.write_bytes(path.read_bytes().replace(b"0.5", b"0.4", 1))
+
+
+def rewrite(folder: Path, **changes: Any) -> None:
+    index = int(folder.name[-1])
+    shutil.rmtree(folder)
+    sharded.write_shard(folder, index, 4, **changes)
+
+
+def other_software(folder: Path) -> None:
+    rewrite(folder, environment={**stored.ENVIRONMENT, "tensorflow": "2.20.0"})
+
+
+def other_plan(folder: Path) -> None:
+    rewrite(folder, settings={"seed": 1})
+
+
+def no_shard(folder: Path) -> None:
+    shutil.rmtree(folder)
+    stored.write(folder, sharded.plan(), [])
+
+
+def no_results(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.mkdir()
+
+
+def run_changed(folder: Path) -> None:
+    path = folder / run_folder.RUN_FILE
+    path.write_bytes(path.read_bytes().replace(b"a processor", b"another one", 1))
+
+
+def broken(name: str) -> Callable[[Path], None]:
+    def spoil(folder: Path) -> None:
+        (folder / name).write_text("{", encoding="utf-8")
+
+    return spoil
+
+
+no_run = broken(run_folder.RUN_FILE)
+no_probes = broken(probes.FILE)
+
+
+def no_line(folder: Path) -> None:
+    path = folder / run_folder.SAMPLES_FILE
+    first, *others = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([first, b"what is no line\n", *others]))
+
+
+SPOILED: list[tuple[Callable[[Path], None], str, str]] = [
+    (drop, "missing shard 2: no folder of shard 2", "measure again: pyopbench run --shard 2/4 --out shard-2"),
+    (tear, "torn shard 2 in", "continue: pyopbench resume"),
+    (interrupt, "unfinished shard 2 in", "continue: pyopbench resume"),
+    (change, "changed shard 2 in", "restore the files"),
+    (run_changed, "changed shard 2 in", "restore the files"),
+    (other_software, "contradicting shard 2 in", "measure again: pyopbench run --shard 2/4 --out shard-2"),
+    (other_plan, "foreign shard 2 in", "leave out"),
+    (no_shard, "results of a run without --shard", "leave out"),
+    (no_results, "foreign in", "leave out"),
+    (no_run, "unreadable in", "measure those shards again"),
+    (no_line, "unreadable in", "measure those shards again"),
+    (no_probes, "unreadable shard 2 in", "measure those shards again"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "told", "step"), SPOILED, ids=lambda one: getattr(one, "__name__", ""))
+def test_a_shard_that_is_not_as_it_has_to_be_is_named_with_what_to_do(
+    shards: list[Path], tmp_path: Path, spoil: Callable[[Path], None], told: str, step: str
+) -> None:
+    spoil(shards[1])
+    error = refused([one for one in shards if one.exists()], tmp_path / "merged")
+    assert told in str(error.received)
+    assert step in error.hint
+
+
+@pytest.mark.parametrize("again", ["copied", "measured"])
+def test_a_shard_that_is_there_twice_is_refused(shards: list[Path], tmp_path: Path, again: str) -> None:
+    second = tmp_path / "again"
+    if again == "copied":
+        shutil.copytree(shards[1], second)
+        told = f"the same results as {second}"  # by name it comes before the shard
+    else:
+        sharded.write_shard(second, 2, 4, host="elsewhere")
+        told = f"measured a second time, in addition to {second}"
+    error = refused([*shards, second], tmp_path / "merged")
+    assert told in str(error.received)
+    assert str(shards[1]) in error.hint
+
+
+def test_one_folder_that_is_named_twice_is_one(shards: list[Path], tmp_path: Path) -> None:
+    assert merge.merge([*shards, shards[0]], tmp_path / "merged").shards == 4
+
+
+@pytest.mark.parametrize("spoil", [drop, tear, interrupt])
+def test_holes_are_reported_where_they_are_allowed(
+    shards: list[Path], tmp_path: Path, spoil: Callable[[Path], None]
+) -> None:
+    units = stored.read_run(shards[1])["shard"]["parts"][1]
+    spoil(shards[1])
+    found = merge.merge([one for one in shards if one.exists()], tmp_path / "merged", allow_missing=True)
+    assert [(one.kind, one.index) for one in found.holes] == [
+        ({drop: "missing", tear: "torn", interrupt: "unfinished"}[spoil], 2)
+    ]
+    assert found.lacking == (tuple(units) if spoil is drop else ())
+    assert stored.read_run(tmp_path / "merged")["merged"]["missing"] == ([2] if spoil is drop else [])
+    assert (read_one([tmp_path / "merged"]).ended is None) == (spoil is not drop)
+
+
+def test_what_cannot_be_read_is_a_hole_where_that_is_allowed(shards: list[Path], tmp_path: Path) -> None:
+    no_run(shards[1])
+    no_probes(shards[2])
+    found = merge.merge(shards, tmp_path / "merged", allow_missing=True)
+    assert [(one.kind, one.index) for one in found.holes] == [("unreadable", None), ("missing", 2), ("unreadable", 3)]
+    assert stored.read_run(tmp_path / "merged")["merged"]["missing"] == [2]
+    assert found.shards == 3
+
+
+@pytest.mark.parametrize("spoil", [other_software, other_plan, change])
+def test_what_contradicts_is_no_hole(shards: list[Path], tmp_path: Path, spoil: Callable[[Path], None]) -> None:
+    spoil(shards[1])
+    refused(shards, tmp_path / "merged", allow_missing=True)
+
+
+def test_what_was_changed_is_taken_where_that_is_allowed(shards: list[Path], tmp_path: Path) -> None:
+    change(shards[1])
+    with reading_by(ReadPolicy(takes_changed=True)):
+        assert merge.merge(shards, tmp_path / "merged").holes == ()
+
+
+def test_several_problems_are_named_at_once_and_the_rest_counted(tmp_path: Path) -> None:
+    shards = sharded.write_shards(tmp_path, of=8, replicates=2)
+    error = refused(shards[:1], tmp_path / "merged")
+    assert str(error.received).count("missing") == 5
+    assert str(error.received).endswith("and 2 more")
+    assert "replicates=2" not in error.hint, "the command is that of the shard, as it was given"
+    assert "likewise 3, 4, 5, 6, 7 and 8" in error.hint
+
+
+@pytest.mark.parametrize("folders", [[], ["empty"]])
+def test_nothing_is_nothing_measured(tmp_path: Path, folders: list[str]) -> None:
+    for name in folders:
+        (tmp_path / name).mkdir()
+    with pytest.raises(NothingMeasured):
+        merge.merge([tmp_path / name for name in folders], tmp_path / "merged")
+
+
+def test_a_folder_that_holds_a_run_is_left_alone(shards: list[Path]) -> None:
+    before = (shards[0] / run_folder.RUN_FILE).read_bytes()
+    with pytest.raises(BadInput) as caught:
+        merge.merge(shards, shards[0])
+    assert caught.value.received == shards[0]
+    assert (shards[0] / run_folder.RUN_FILE).read_bytes() == before
+
+
+def test_a_disk_that_is_full_leaves_no_run(shards: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def some(runs: object) -> Iterator[bytes]:
+        yield b"{}"
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(merge, "_merged_lines", some)
+    with pytest.raises(CannotStore):
+        merge.merge(shards, tmp_path / "merged")
+    assert list((tmp_path / "merged").iterdir()) == []
+
+
+def test_a_shard_of_a_number_that_is_not_there_is_corrupt(shards: list[Path], tmp_path: Path) -> None:
+    content = stored.read_run(shards[0])
+    stored.typed(content).check("run.json")
+    for change in ({"index": 9}, {"replicates": 3}, {"plan": "x"}, {"parts": []}):
+        with pytest.raises(BadInput):
+            stored.typed({**content, "shard": {**content["shard"], **change}}).check("run.json")

@@ -1,0 +1,300 @@
+"""From stored results to one tidy frame."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import stored
+from certificates import as_stored, certificate
+from pyopbench.model.case import Case, Change, Failure
+from pyopbench.model.errors import BadInput
+from pyopbench.store import lines as stored_lines
+from pyopbench.store import run_folder
+from pyopbench.store.own_runs import POOLED_ENVIRONMENT
+from pyopbench.store.read import read_one
+from pyopbench.store.run import CASE_COLUMNS, COLUMNS, NOISE_COLUMNS
+from pyopbench.store.warnings import UnfinishedLine
+
+WELL, SLOW, FAILED = stored.case("well"), stored.case("slow"), stored.case("raising")
+SKIP = stored.failure(stored.case("impossible"), "unsupported", None)
+LINES = [
+    stored.launch_line(0),
+    stored.group_line(0, [WELL, SLOW], [stored.failure(FAILED)], seconds=0.25),
+    {"kind": "lost", "launch": 1, "group": stored.group(), "failures": [stored.failure(SLOW, "crashed", 1)]},
+    stored.launch_line(1),
+    stored.group_line(1, [WELL], seconds=0.75),
+]
+
+
+def make(folder: Path, name: str = "first", lines: list[dict[str, Any]] = LINES, **changes: Any) -> Path:
+    content = stored.run([WELL, SLOW, FAILED], run=name, skips=[SKIP], **changes)
+    return stored.write(folder / name, content, lines)
+
+
+def test_every_block_is_a_row(tmp_path: Path) -> None:
+    frame = read_one([make(tmp_path)]).frame
+    assert tuple(frame.columns) == COLUMNS
+    assert len(frame) == 6
+    row = frame[(frame["case"] == SLOW) & (frame["round"] == 1)].to_dict("records")
+    case = Case.from_id(SLOW)
+    assert [math.isnan(one.pop("floor_seconds")) for one in row] == [True]
+    assert row == [
+        {
+            "tool": "pyopbench",
+            "run": "first",
+            "launch": 0,
+            "group": case.group,
+            "case": SLOW,
+            **{name: getattr(case, name) for name in CASE_COLUMNS},
+            "tf": "2.21.0",
+            "sweep": 0,
+            "round": 1,
+            "order": 1,
+            "calls": 3,
+            "seconds": 0.25,
+            "copies": 1,
+            "timer_seconds": 4e-8,
+            "timer_error_seconds": 1e-9,
+        }
+    ]
+
+
+def test_seconds_stay_with_their_launch(tmp_path: Path) -> None:
+    frame = read_one([make(tmp_path)]).frame
+    assert frame[frame["case"] == WELL].groupby("launch")["seconds"].sum().to_dict() == {0: 0.5, 1: 1.5}
+
+
+def test_a_pooled_run_has_the_certificate_of_the_first(tmp_path: Path) -> None:
+    certified = certificate()
+    first, second = make(tmp_path, "first", certificate=as_stored(certified)), make(tmp_path, "second")
+    assert read_one([first]).certificate == certified
+    assert read_one([first, second]).certificate == certified
+    assert read_one([second, first]).certificate is None
+
+
+def test_own_ops_are_known_by_what_names_them_on_a_command_line(tmp_path: Path) -> None:
+    words = ["mine.py:body", "--input", "rng.random(3)"]
+    with_own = make(tmp_path, "first", own={"mine": {"words": words, "fingerprint": "0"}})
+    assert read_one([with_own]).own == {"mine": tuple(words)}
+    assert read_one([make(tmp_path, "second"), with_own]).own == {"mine": tuple(words)}
+
+
+def test_all_else_is_kept(tmp_path: Path) -> None:
+    run = read_one([make(tmp_path)])
+    assert run.name == "first"
+    assert run.command == ("pyopbench", "run")
+    assert run.created == "2026-01-02T03:04:05+00:00"
+    assert run.settings == stored.typed(stored.run([WELL])).settings
+    assert run.environment == stored.ENVIRONMENT
+    assert run.cases == (WELL, SLOW, FAILED)
+    assert [line.launch for line in run.launches] == [0, 1]
+    assert run.warnings == ()
+
+
+def test_skips_and_failures_come_in_the_order_of_the_files(tmp_path: Path) -> None:
+    assert read_one([make(tmp_path)]).failures == (
+        Failure(SKIP["case"], "unsupported", "it did not work", None),
+        Failure(FAILED, "raised", "it did not work", 0),
+        Failure(SLOW, "crashed", "it did not work", 1),
+    )
+
+
+def test_the_change_that_gets_a_port_past_its_obstacle_is_kept(tmp_path: Path) -> None:
+    change = Change("length", 12, "len(x)", "x.shape[0]")
+    failed = {**stored.failure(FAILED, "unsupported"), "change": asdict(change)}
+    none = {**stored.failure(SLOW, "crashed", 1), "change": None}
+    lost = {"kind": "lost", "launch": 1, "group": stored.group(), "failures": [none]}
+    lines = [stored.launch_line(0), stored.group_line(0, [WELL], [failed]), lost]
+    assert [one.change for one in read_one([make(tmp_path, lines=lines)]).failures] == [None, change, None]
+
+
+def test_a_torn_last_line_is_a_warning(tmp_path: Path) -> None:
+    folder = make(tmp_path)
+    with (folder / run_folder.SAMPLES_FILE).open("ab") as stream:
+        stream.write(b'{"kind": "gro')
+    run = read_one([folder])
+    assert len(run.frame) == 6
+    assert run.warnings == (UnfinishedLine(str(folder.resolve() / run_folder.SAMPLES_FILE), 6),)
+
+
+def test_a_corrupt_line_gives_no_frame_at_all(tmp_path: Path) -> None:
+    folder = make(tmp_path)
+    content = (folder / run_folder.SAMPLES_FILE).read_bytes().splitlines(keepends=True)
+    (folder / run_folder.SAMPLES_FILE).write_bytes(b"".join([content[0], b"{}\n", *content[1:]]))
+    with pytest.raises(BadInput) as refused:
+        read_one([folder])
+    assert (
+        refused.value.received == f"{folder}/samples.jsonl:2: kind is None, not one of {', '.join(stored_lines.KINDS)}"
+    )
+
+
+def test_runs_of_one_environment_are_pooled_as_launches(tmp_path: Path) -> None:
+    first, second = make(tmp_path, "first"), make(tmp_path, "second", LINES[:2])
+    run = read_one([first, second])
+    assert run.name == "first + second"
+    assert sorted(set(run.frame["launch"])) == [0, 1, 2]
+    assert set(run.frame[run.frame["run"] == "second"]["launch"]) == {2}
+    assert [line.launch for line in run.launches] == [0, 1, 2]
+    assert run.cases == (WELL, SLOW, FAILED)
+    assert [(failure.case, failure.launch) for failure in run.failures] == [
+        (SKIP["case"], None),
+        (FAILED, 0),
+        (SLOW, 1),
+        (FAILED, 2),
+    ]
+
+
+def test_noise_is_read_by_group_and_launch_and_pooled_with_it(tmp_path: Path) -> None:
+    without = [{key: value for key, value in line.items() if key != "noise"} for line in LINES]
+    noise = read_one([make(tmp_path, "first"), make(tmp_path, "second", LINES[:2])]).noise
+    assert tuple(noise.columns) == NOISE_COLUMNS
+    assert noise[["run", "launch"]].to_numpy().tolist() == [["first", 0], ["first", 1], ["second", 2]]
+    assert set(noise["group"]) == {stored.group()}
+    assert set(noise["steal_seconds"]) == {0.25}
+    assert noise["mhz_low"].isna().all()
+    assert read_one([make(tmp_path, "older", without)]).noise.empty
+
+
+def test_limits_are_read_and_pooled_by_launch(tmp_path: Path) -> None:
+    limits = [stored.limits_line(0), stored.limits_line(1, "OSError: no memory")]
+    first, second = make(tmp_path, "first", [*LINES, *limits]), make(tmp_path, "second", [*LINES, *limits])
+    assert read_one([first]).limits == tuple(map(stored.typed_line, limits))
+    pooled = read_one([first, second]).limits
+    assert [(line.launch, line.reason) for line in pooled] == [
+        *((launch, line["reason"]) for launch, line in enumerate(limits)),
+        *((launch, line["reason"]) for launch, line in enumerate(limits, start=2)),
+    ]
+    assert read_one([make(tmp_path, "older")]).limits == ()
+
+
+def test_of_pooled_runs_the_first_tells_by_how_much_a_case_was_off_its_reference(tmp_path: Path) -> None:
+    def checked(name: str, **errors: dict[str, float]) -> Path:
+        told = {stored.case(variant): found for variant, found in errors.items()}
+        line = {"kind": "prepared", "launch": 0, "group": stored.group(), "failures": [], "seconds": 1.0}
+        return make(tmp_path, name, [{**line, "checked": told}])
+
+    first = checked("first", well={"values": 1e-7})
+    second = checked("second", well={"values": 1e-3}, slow={"values": 1e-5})
+    assert read_one([first, second]).checked == {WELL: {"values": 1e-7}, SLOW: {"values": 1e-5}}
+    assert read_one([make(tmp_path, "older")]).checked == {}
+
+
+def test_catalogues_are_joined(tmp_path: Path) -> None:
+    other = stored.write(
+        tmp_path / "cube", stored.run([stored.case("native", "cube")]), [stored.group_line(0, [WELL, SLOW])]
+    )
+    run = read_one([make(tmp_path), other])
+    assert set(run.catalogue.ops) == {"double", "cube"}
+    assert set(run.catalogue.variants) == {"well", "slow", "raising", "native"}
+
+
+def test_the_same_folder_twice_is_one_run(tmp_path: Path) -> None:
+    folder = make(tmp_path)
+    assert len(read_one([folder, folder / "." / ".." / folder.name]).frame) == 6
+
+
+@pytest.mark.parametrize("key", POOLED_ENVIRONMENT)
+def test_runs_of_different_environments_are_refused_with_both(tmp_path: Path, key: str) -> None:
+    changed = {**stored.ENVIRONMENT, key: {"cores": 64, "dirty": True}.get(key, "another")}
+    first, second = make(tmp_path, "first"), make(tmp_path, "second", environment=changed)
+    with pytest.raises(BadInput) as caught:
+        read_one([first, second])
+    assert caught.value.received == f"first: {stored.ENVIRONMENT[key]!r}, second: {changed[key]!r}"
+
+
+RUN = stored.run([WELL, SLOW, FAILED], skips=[SKIP])
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(place=st.sampled_from(list(stored.places_in(RUN))), new=stored.json_values)
+def test_a_run_with_anything_anywhere_is_read_or_refused(tmp_path: Path, place: tuple[Any, ...], new: Any) -> None:
+    (tmp_path / run_folder.SAMPLES_FILE).write_bytes(b"")
+    stored.seal(tmp_path / run_folder.RUN_FILE, stored.put(RUN, place, new))
+    for line in LINES:
+        stored.append(tmp_path, line)
+    received = stored.refusal(lambda: read_one([tmp_path]))
+    assert received is None or received.startswith(str(tmp_path))
+
+
+def test_what_explains_callbacks_is_kept_apart_from_what_is_judged(tmp_path: Path) -> None:
+    """Two pooled runs: launches of the second are counted on, in samples, crossings and failures alike."""
+    well, alone, floor = stored.case("well"), stored.case("numpy_alone"), stored.case("well", op="floor_produce")
+    folders = []
+    for name in ("first", "second"):
+        content = stored.run([well, alone, floor])
+        parts = {"numpy_alone": content["catalogue"]["variants"].pop("numpy_alone")}
+        floors = {"floor_produce": content["catalogue"]["ops"].pop("floor_produce")}
+        catalogue = {**content["catalogue"], "parts": parts, "floor": floors}
+        prepared = {"kind": "prepared", "launch": 0, "group": stored.group(), "failures": [], "seconds": 1.0}
+        lines = [
+            stored.launch_line(0),
+            {**prepared, "bytes": {alone: [4, 8]}, "aligned": {alone: 0.25}},
+            stored.group_line(0, [well, alone]),
+            stored.group_line(0, [], [stored.failure(floor)]),
+        ]
+        folders.append(stored.write(tmp_path / name, {**content, "run": name, "catalogue": catalogue}, lines))
+    pooled = read_one(folders)
+    assert pooled.cases == (well,)
+    assert pooled.failures == ()
+    assert set(pooled.frame["case"]) == {well}
+    assert pooled.costs.cases == (alone, floor)
+    assert [(one.case, one.launch) for one in pooled.costs.failures] == [(floor, 0), (floor, 1)]
+    assert set(zip(pooled.costs.frame["case"], pooled.costs.frame["launch"], strict=True)) == {(alone, 0), (alone, 1)}
+    crossed = pooled.costs.crossings[["run", "launch", "case", "bytes_in", "bytes_out", "aligned"]]
+    assert list(crossed.itertuples(index=False, name=None)) == [
+        ("first", 0, alone, 4, 8, 0.25),
+        ("second", 1, alone, 4, 8, 0.25),
+    ]
+
+
+# Costs inside a graph: copies beside the empty function
+
+
+def in_graph(variant: str) -> str:
+    return Case("double", variant, "none", "forward", "node", "float32", 1).id
+
+
+def test_the_empty_function_stands_beside_every_graph_of_copies_that_was_timed_in_its_round(tmp_path: Path) -> None:
+    """By hand: the floor of round 0 is 6 s in 3 calls; round 1 has none; from a body alone nothing is taken off."""
+    well, alone, empty = (in_graph(variant) for variant in ("well", "numpy_alone", "empty"))
+    content = stored.run([well, alone, empty])
+    variants = content["catalogue"]["variants"]
+    parts = {name: variants.pop(name) for name in ("numpy_alone", "empty")}
+    line = stored.group_line(0, [well])
+    samples = {
+        well: [[0, 0, 2, 10.0, 8], [0, 3, 2, 4.0, 1], [1, 0, 2, 12.0, 8]],
+        alone: [[0, 2, 5, 1.0], [1, 1, 5, 1.0]],
+        empty: [[0, 1, 3, 6.0, 0]],
+    }
+    other = {**line, "launch": 1, "samples": {well: [[0, 0, 2, 10.0, 8]], empty: [[0, 1, 1, 7.0, 0]]}}
+    parts["numpy_alone"] = {**parts["numpy_alone"], "role": "body_alone"}
+    content["catalogue"] = {**content["catalogue"], "variants": variants, "parts": parts}
+    run = read_one([stored.write(tmp_path / "node", content, [{**line, "samples": samples}, other])])
+    told = ["launch", "round", "copies", "floor_seconds"]
+    assert run.cases == (well,)
+    assert set(run.frame["variant"]) == {"well"}
+    assert run.frame[told].fillna(-1.0).to_numpy().tolist() == [
+        [0, 0, 8, 2.0],
+        [0, 0, 1, 2.0],
+        [0, 1, 8, -1.0],
+        [1, 0, 8, 7.0],
+    ]
+    beside = run.costs.frame.set_index(["variant", "launch", "round"])
+    assert beside.loc[("numpy_alone", 0, 0), "copies"] == 1
+    assert beside.loc[("numpy_alone", 0, 0), "floor_seconds"] == 0.0
+    assert beside.loc[("empty", 0, 0), "copies"] == 0
+
+
+def test_a_run_without_the_empty_function_has_no_floor(tmp_path: Path) -> None:
+    well = in_graph("well")
+    line = {**stored.group_line(0, [well]), "samples": {well: [[0, 0, 1, 1.0, 1], [0, 1, 1, 3.0, 4]]}}
+    frame = read_one([stored.write(tmp_path / "old", stored.run([well]), [line])]).frame
+    assert frame["floor_seconds"].isna().all()
+    assert frame["copies"].tolist() == [1, 4]

@@ -1,0 +1,116 @@
+"""A run of several versions: named once, read as it was written, and as one run in blocks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import stored
+from pyopbench.model.errors import BadInput
+from pyopbench.store import integrity, run_sides
+from pyopbench.store.read import read_source
+
+
+def test_a_version_that_comes_again_gets_a_number(tmp_path: Path) -> None:
+    named = stored.name_versions(tmp_path, ["2.21.0", "2.16.2", "2.21.0", "2.21.0"])
+    assert [one.label for one in named] == ["2.21.0", "2.16.2", "2.21.0-2", "2.21.0-3"]
+    assert [one.tf for one in named] == ["2.21.0", "2.16.2", "2.21.0", "2.21.0"]
+    assert len({one.folder for one in named}) == 4
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    assert not run_sides.is_here(tmp_path)
+    named = stored.name_versions(tmp_path, ["2.16.2", "2.21.0"])
+    run_sides.write(tmp_path, named)
+    assert run_sides.is_here(tmp_path)
+    assert run_sides.read(tmp_path) == named
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("", "no JSON: Expecting value: line 1 column 1 (char 0)"),
+        ('{"sides": 1', "no JSON: Expecting ',' delimiter: line 1 column 12 (char 11)"),
+        ("{}", "missing sides"),
+        ('{"sides": [{"tf": "2.21.0"}]}', "sides[0]: missing label"),
+        ('{"sides": [{"label": "a", "packages": ["numpy"]}]}', "'numpy' names no versions of packages"),
+        (
+            '{"sides": [{"label": "a", "packages": ["numpy==1", "a==1"]}]}',
+            "'numpy==1,a==1' names no versions of packages",
+        ),
+        (
+            '{"sides": [{"label": "../x", "tf": "2.21.0"}]}',
+            "labels that do not belong to the sides, which are 2.21.0",
+        ),
+        ('{"sides": []}', "it names no side"),
+        ('{"sides": [{"label": "../x", "tf": "../x"}]}', "'../x' is no version of TensorFlow"),
+    ],
+)
+def test_a_file_that_is_not_as_it_was_written_is_refused(tmp_path: Path, content: str, problem: str) -> None:
+    (tmp_path / run_sides.FILE).write_text(content, encoding="utf-8")
+    with pytest.raises(BadInput) as refused:
+        run_sides.read(tmp_path)
+    assert refused.value.received == f"{tmp_path / run_sides.FILE}: {problem}"
+
+
+def test_a_file_that_python_cannot_read_is_refused(tmp_path: Path) -> None:
+    (tmp_path / run_sides.FILE).write_text("[" * 5000, encoding="utf-8")
+    with pytest.raises(BadInput) as refused:
+        run_sides.read(tmp_path)
+    assert isinstance(refused.value.__cause__, RecursionError)
+
+
+def write_run(folder: Path, tf: str, launches: int) -> None:
+    key = stored.case("well")
+    environment: dict[str, Any] = {**stored.ENVIRONMENT, "tensorflow": tf}
+    stored.write(folder, stored.run([key], environment=environment), [])
+    for launch in range(launches):
+        stored.append(folder, {"kind": "launch", "launch": launch, "environment": {"numpy": "2", "tensorflow": tf}})
+        group = {"samples": {key: [[0, 0, 1, 0.5]]}, "failures": [], "timer_seconds": 0.0, "timer_error_seconds": 0.0}
+        stored.append(folder, {"kind": "group", "launch": launch, "group": stored.group(), **group})
+
+
+def test_each_version_is_a_run_in_blocks(tmp_path: Path) -> None:
+    """Launches of the same number are a block; the same version twice stays two."""
+    named = stored.name_versions(tmp_path, ["2.16.2", "2.21.0", "2.21.0"])
+    for one, launches in zip(named, (2, 2, 1), strict=True):
+        write_run(one.folder, one.tf, launches)
+    run_sides.write(tmp_path, named)
+    runs = read_source(tmp_path)
+    assert [run.frame[["tf", "block", "launch", "run"]].to_numpy().tolist() for run in runs] == [
+        [["2.16.2", 0, 0, tmp_path.name], ["2.16.2", 1, 1, tmp_path.name]],
+        [["2.21.0", 0, 0, tmp_path.name], ["2.21.0", 1, 1, tmp_path.name]],
+        [["2.21.0-2", 0, 0, tmp_path.name]],
+    ]
+    assert [run.environment["tensorflow"] for run in runs] == ["2.16.2", "2.21.0", "2.21.0-2"]
+
+
+def test_the_file_names_labels_and_versions(tmp_path: Path) -> None:
+    run_sides.write(tmp_path, stored.name_versions(tmp_path, ["2.21.0"]))
+    content = json.loads((tmp_path / run_sides.FILE).read_text(encoding="utf-8"))
+    content.pop(integrity.KEY)
+    assert content == {"sides": [{"label": "2.21.0", "tf": "2.21.0"}]}
+
+
+@pytest.mark.parametrize("tf", ["../../elsewhere", "/etc", "", "2.21.0/..", "a\nb"])
+def test_a_version_that_would_lead_out_of_the_folder_is_refused(tmp_path: Path, tf: str) -> None:
+    content = {"sides": [{"label": tf, "tf": tf}]}
+    (tmp_path / run_sides.FILE).write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(BadInput) as refused:
+        run_sides.read(tmp_path)
+    assert refused.value.received == f"{tmp_path / run_sides.FILE}: {tf!r} is no version of TensorFlow"
+
+
+def test_a_link_in_place_of_the_folder_of_a_version_is_refused(tmp_path: Path) -> None:
+    """Reports are written into it."""
+    folder, elsewhere = tmp_path / "run", tmp_path / "elsewhere"
+    folder.mkdir()
+    elsewhere.mkdir()
+    every = stored.name_versions(folder, ["2.21.0"])
+    run_sides.write(folder, every)
+    every[0].folder.symlink_to(elsewhere, target_is_directory=True)
+    told = f"{every[0].folder}: a link in place of the folder of a side"
+    assert stored.refusal(lambda: run_sides.read(folder)) == told

@@ -1,0 +1,357 @@
+"""Graphs of copies: what they are built of, what they return, and that Grappler is off only for them.
+
+How many copies a graph holds.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from pyopbench.model.errors import PyopbenchError, WrongResult
+from pyopbench.model.op import Op
+from pyopbench.ops.build_callback import CALLBACK_GRADIENTS
+from pyopbench.ops.load import load_variant, make_inputs
+from pyopbench.worker.prepare import node_graph
+from pyopbench.worker.prepare.checks import Checked
+from pyopbench.worker.prepare.executed_graph import Chain
+from pyopbench.worker.prepare.node_graph import (
+    LEAST_LINEAR,
+    LINEAR,
+    Copies,
+    affordable,
+    buildable,
+    copies_of,
+    enough_copies,
+)
+from pyopbench.worker.prepare.prepare import prepare, prepare_all
+from small_ops import case_of, differing, power, put_in_place, square
+
+X = np.array([1.0, 1.5, 2.0])
+CALLBACKS = ("py_func", "py_func_stateless", "numpy_function", "py_function", "py_function_numpy")
+
+
+@pytest.fixture(autouse=True)
+def _grappler_as_before() -> Iterator[None]:
+    yield
+    node_graph.use_grappler(enabled=True)
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> Op:
+    op = power()
+    put_in_place(monkeypatch, op)
+    return op
+
+
+def chain_of(op: Op, variant: str, gradient: str, copies: int) -> tuple[Chain, tuple[Any, ...]]:
+    made = load_variant(variant)
+    body = node_graph.body_of_copy(made.build(op, case_of(variant, gradient, mode="node")), made)
+    x = tf.constant(X)
+    arguments = (x,) if gradient == "none" else (x, tf.ones_like(x))
+    return node_graph.link(op, body, copies, inputs=1), arguments
+
+
+def graph_of(chain: Chain, arguments: tuple[Any, ...]) -> Any:
+    return chain.function.get_concrete_function(*arguments).graph
+
+
+@pytest.mark.parametrize("gradient", ["none", "autodiff"])
+def test_arguments_and_results_do_not_grow_with_the_copies(gradient: str) -> None:
+    few, many = (graph_of(*chain_of(square(), "native", gradient, copies)) for copies in (1, 8))
+    assert len(many.inputs) == len(few.inputs)
+    assert len(many.outputs) == len(few.outputs)
+
+
+@pytest.mark.parametrize(
+    ("variant", "kind"), [("native", "Square"), ("numpy_function", "PyFunc"), ("xla", "PartitionedCall")]
+)
+def test_every_copy_is_the_op_alone_and_waits_for_the_one_before(variant: str, kind: str) -> None:
+    chain, arguments = chain_of(square(), variant, "none", 4)
+    operations = [node for node in graph_of(chain, arguments).get_operations() if chain.scope in node.name]
+    copies = [node for node in operations if node.type in (kind, f"Stateful{kind}")]
+    assert len(copies) == 4
+    for before, after in itertools.pairwise(copies):
+        waits = {*after.control_inputs, *(node for control in after.control_inputs for node in ancestors(control))}
+        assert before in waits
+    if variant != "xla":
+        assert {node.type for node in operations} == {kind}
+
+
+def ancestors(node: Any) -> set[Any]:
+    found, waiting = set(), [node]
+    while waiting:
+        one = waiting.pop()
+        if one not in found:
+            found.add(one)
+            waiting += [*(tensor.op for tensor in one.inputs), *one.control_inputs]
+    return found
+
+
+def test_gradients_of_copies_are_not_added_up() -> None:
+    chain, arguments = chain_of(square(), "native", "autodiff", 4)
+    assert not [node for node in graph_of(chain, arguments).get_operations() if node.type.startswith("AddN")]
+    _, (gradient,) = chain.function(*arguments)
+    np.testing.assert_allclose(gradient, 2 * X)
+
+
+@pytest.mark.parametrize(
+    ("variant", "gradient"),
+    [
+        *((name, "none") for name in ("native", "xla", *CALLBACKS)),
+        *(("numpy_function", mechanism) for mechanism in CALLBACK_GRADIENTS),
+        ("py_function", "custom_gradient"),
+        ("native", "autodiff"),
+        ("xla", "autodiff"),
+    ],
+)
+def test_every_variant_and_mechanism_is_checked_in_graphs_of_copies(
+    monkeypatch: pytest.MonkeyPatch, made: Op, variant: str, gradient: str
+) -> None:
+    monkeypatch.setattr(node_graph, "shortest_call", lambda call: 1e-6)
+    monkeypatch.setattr(node_graph, "MOST_NODES", 10_000)
+    direction = "forward" if gradient == "none" else "forward_backward"
+    prepared = prepare_all(case_of(variant, gradient, mode="node", direction=direction), finite_differences=True)
+    assert tuple(one.copies for one in prepared) == ((1, 2) if variant in CALLBACKS else (8,))
+    for one in prepared:
+        assert one.timed == (0,)
+        assert one.checked.values <= 1e-12
+        assert (one.checked.gradient is None) == (one.checked.finite_difference is None) == (gradient == "none")
+        one()
+
+
+def test_autograph_is_applied_to_the_body_of_a_copy() -> None:
+    def body(x: Any) -> Any:
+        if tf.reduce_sum(x) > 0:
+            return tf.square(x)
+        return x
+
+    chain, arguments = chain_of(square(python=body), "autograph", "none", 3)
+    types = Counter(node.type for node in graph_of(chain, arguments).get_operations())
+    assert types["StatelessIf"] + types["If"] == 3
+    (values,), _ = chain.function(*arguments)
+    np.testing.assert_allclose(values, X * X)
+
+
+def test_what_is_wrong_is_wrong_in_a_graph_of_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    op = square(tensor=lambda x: x * x * 1.01)
+    put_in_place(monkeypatch, op)
+    case = case_of("native", mode="node")
+    with pytest.raises(WrongResult) as wrong:
+        prepare_all(case)
+    (x,) = make_inputs(op, case.size, case.dtype)
+    assert wrong.value.message == differing("output 0", x * x * 1.01, x * x, op.tolerance[case.dtype])
+
+
+def test_the_body_of_a_callback_runs_once_for_each_copy() -> None:
+    seen: list[int] = []
+
+    def body(x: Any) -> Any:
+        seen.append(1)
+        return x * x
+
+    chain, arguments = chain_of(square(numpy=body), "numpy_function", "none", 8)
+    node_graph.use_grappler(enabled=False)
+    chain.function(*arguments)
+    assert len(seen) == 8
+
+
+def test_grappler_is_off_for_cases_of_mode_node_and_on_again_for_others(made: Op) -> None:
+    def disabled() -> bool:
+        return bool(tf.config.optimizer.get_experimental_options()["disable_meta_optimizer"])
+
+    prepare_all(case_of("native", mode="node"))
+    assert disabled()
+    prepare(case_of("native"))
+    assert not disabled()
+
+
+Built = list[int]
+
+
+def alive(
+    monkeypatch: pytest.MonkeyPatch, copies: Copies, copy_seconds: float, fits: int = 99
+) -> tuple[tuple[int, ...], Built]:
+    """Return the copies of the graphs that are left and of those that were built, on a clock that counts copies.
+
+    Args:
+        monkeypatch: puts the clock in place.
+        copies: wanted.
+        copy_seconds: how long each copy takes in a call.
+        fits: copies that the memory is enough for.
+    """
+    now, built = [0.0], []
+    monkeypatch.setattr(node_graph.time, "perf_counter", lambda: now[0])
+
+    def link(number: int) -> Chain:
+        if number > fits:
+            raise tf.errors.ResourceExhaustedError(None, None, "OOM when allocating tensor")
+        built.append(number)
+        chain, _ = chain_of(square(), "native", "none", number)
+
+        class Timed:
+            def __call__(self, *arguments: Any) -> Any:
+                now[0] += number * copy_seconds
+                return chain.function(*arguments)
+
+            def get_concrete_function(self, *arguments: Any) -> Any:
+                return chain.function.get_concrete_function(*arguments)
+
+        return Chain(number, Timed(), chain.scope)
+
+    node_graph.use_grappler(enabled=False)
+    graphs = node_graph.alive_graphs(link, copies, (tf.constant(X),), lambda outputs, gradients: Checked(0.0))
+    return tuple(graph.copies for graph in graphs), built
+
+
+@pytest.mark.parametrize(
+    ("copy_seconds", "fits", "wanted", "left", "built"),
+    [
+        (1e-3, 99, (8,), (8,), [8]),
+        (3e-3, 99, (8,), (2,), [8, 2]),
+        (15e-3, 99, (8,), (1,), [8, 1]),
+        (15e-3, 99, (1,), (1,), [1]),
+        (1e-3, 99, (1, 8), (1, 8), [1, 8]),
+        (5e-3, 99, (1, 8), (1, 2), [1, 2]),
+        (15e-3, 99, (1, 8), (1,), [1]),
+        (1e-3, 4, (8,), (1,), [1]),
+        (1e-3, 4, (1, 8), (1,), [1]),
+    ],
+)
+def test_copies_that_take_too_long_or_too_much_memory_give_way_to_fewer(
+    monkeypatch: pytest.MonkeyPatch,
+    copy_seconds: float,
+    fits: int,
+    wanted: tuple[int, ...],
+    left: tuple[int, ...],
+    built: Built,
+) -> None:
+    assert alive(monkeypatch, Copies(wanted), copy_seconds, fits) == (left, built)
+
+
+@pytest.mark.parametrize(("copy_seconds", "left"), [(1e-3, LINEAR[:-1]), (1e-4, LINEAR), (1.0, (1, 2, 4))])
+def test_a_line_has_at_least_three_graphs(
+    monkeypatch: pytest.MonkeyPatch, copy_seconds: float, left: tuple[int, ...]
+) -> None:
+    assert alive(monkeypatch, Copies(LINEAR, LEAST_LINEAR), copy_seconds)[0] == left
+
+
+def test_what_does_not_fit_once_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(tf.errors.ResourceExhaustedError):
+        alive(monkeypatch, Copies((8,)), 1e-3, fits=0)
+
+
+def test_a_graph_that_cannot_be_read_is_told_and_not_taken_for_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    chains = []
+
+    def unread(chain: Chain, arguments: Any) -> Any:
+        chains.append(chain.function)
+        return chain.function(*arguments), None
+
+    monkeypatch.setattr(node_graph, "call_and_count", unread)
+    _, arguments = chain_of(square(), "native", "none", 1)
+    with pytest.raises(PyopbenchError) as unreadable:
+        node_graph.first_call(lambda: chain_of(square(), "native", "none", 1)[0], arguments)
+    assert unreadable.value.message == ("could not read the executed graph, so it is unknown whether all copies ran")
+    assert len(set(map(id, chains))) == node_graph.READINGS, "a fresh function each time"
+
+
+def test_a_case_of_several_callables_is_not_taken_for_one(made: Op) -> None:
+    with pytest.raises(ValueError, match="too many values"):
+        prepare(case_of("numpy_function", mode="node"))
+
+
+@pytest.mark.parametrize(("gradient", "arguments"), [("none", 2), ("custom_gradient", 4)])
+def test_the_empty_graph_has_the_arguments_of_the_others_and_no_work(made: Op, gradient: str, arguments: int) -> None:
+    """The op has two inputs, and two floating outputs that a gradient flows into."""
+    direction = "forward" if gradient == "none" else "forward_backward"
+    full = prepare_all(case_of("numpy_function", gradient, mode="node", direction=direction))[0]
+    (empty,) = prepare_all(case_of("empty_graph", mode="node", direction=direction))
+    assert (empty.copies, len(empty.segments)) == (0, 1)
+    given, wanted = (one.segments[0].args for one in (empty, full))  # type: ignore[attr-defined]
+    assert [(one.shape, one.dtype) for one in given] == [(one.shape, one.dtype) for one in wanted]
+    assert len(given) == arguments
+    graph = empty.segments[0].func.get_concrete_function(*given).graph  # type: ignore[attr-defined]
+    assert {node.type for node in graph.get_operations()} == {"Placeholder"}
+    empty()
+
+
+def test_a_body_alone_is_called_as_it_is_beside_graphs_of_copies(made: Op) -> None:
+    (prepared,) = prepare_all(case_of("numpy_alone", mode="node"))
+    assert prepared.segments[0].func is made.numpy  # type: ignore[attr-defined]
+    assert prepared.crossing is not None
+
+
+def test_a_body_of_many_nodes_has_fewer_copies(monkeypatch: pytest.MonkeyPatch, made: Op) -> None:
+    """A hundred additions each: two copies are below 256 nodes, and eight are not."""
+
+    def long(x: Any) -> Any:
+        for _ in range(100):
+            x = tf.sin(x)
+        return x
+
+    put_in_place(monkeypatch, square(tensor=long, numpy=lambda x: long(tf.constant(x)).numpy()))
+    monkeypatch.setattr(node_graph, "shortest_call", lambda call: 1e-6)
+    (prepared,) = prepare_all(case_of("native", mode="node"))
+    assert prepared.copies == 2
+    line = prepare_all(case_of("native", mode="node"), copies=Copies(LINEAR, LEAST_LINEAR))
+    assert [one.copies for one in line] == [1, 2, 4]
+
+
+@pytest.mark.parametrize(("seconds", "calls"), [(0.001, 3), (0.025, 2), (0.045, 1), (2.0, 1)])
+def test_of_a_long_call_few_are_enough(monkeypatch: pytest.MonkeyPatch, seconds: float, calls: int) -> None:
+    now, made = [0.0], []
+
+    def call() -> None:
+        made.append(1)
+        now[0] += seconds
+
+    monkeypatch.setattr(node_graph.time, "perf_counter", lambda: now[0])
+    assert node_graph.shortest_call(call) == pytest.approx(seconds)
+    assert len(made) == calls
+
+
+@pytest.mark.parametrize(
+    ("empty", "one", "copies"),
+    [
+        (50e-6, 200e-6, 1),  # 150 us are three times the empty graph
+        (50e-6, 199e-6, 2),
+        (50e-6, 125e-6, 2),
+        (50e-6, 124e-6, 4),
+        (50e-6, 51e-6, 8),  # 8 us are not enough, and there is no more
+        (50e-6, 49e-6, 8),
+        (0.0, 1e-6, 1),
+    ],
+)
+def test_enough_copies_take_three_times_the_empty_graph(empty: float, one: float, copies: int) -> None:
+    assert enough_copies(empty, one) == copies
+
+
+@pytest.mark.parametrize(("enough", "callback", "port"), [(8, (1, 2), (8,)), (2, (1, 2), (2,)), (1, (1,), (1,))])
+def test_a_callback_has_graphs_of_one_copy_and_of_two(
+    enough: int, callback: tuple[int, ...], port: tuple[int, ...]
+) -> None:
+    assert copies_of(callback=True, enough=enough).numbers == callback
+    assert copies_of(callback=False, enough=enough).numbers == port
+
+
+@pytest.mark.parametrize(
+    ("copies", "copy_seconds", "least", "expected"),
+    [(8, 2.5e-3, 1, 8), (8, 2.6e-3, 1, 2), (8, 11e-3, 1, 1), (1, 1.0, 1, 1), (4, 1.0, 4, 4), (2, 0.011, 1, 1)],
+)
+def test_fewer_copies_where_they_take_longer_than_20_ms(
+    copies: int, copy_seconds: float, least: int, expected: int
+) -> None:
+    assert affordable(copies, copy_seconds, least) == expected
+
+
+@pytest.mark.parametrize(("nodes", "copies"), [(32, 8), (33, 2), (128, 2), (129, 1), (9999, 1)])
+def test_graphs_of_several_copies_have_at_most_256_nodes(nodes: int, copies: int) -> None:
+    assert buildable(8, nodes) == copies
+    assert buildable(4, nodes, least=4) == 4
