@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from pyopbench.cli.output import err, out, print_failures, print_table, say
 from pyopbench.cli.read_options import read_judging
-from pyopbench.engine.measure import Ended
+from pyopbench.engine.measure import RunEnd
 from pyopbench.engine.settings import FULL, QUICK, Settings
 from pyopbench.engine.sides import usual_effect
 from pyopbench.engine.stored_run import find_target
@@ -112,7 +112,7 @@ def write_report(
     options: judge.Judging,
     *,
     as_json: bool = False,
-    ended: Ended | None = None,
+    ended: RunEnd | None = None,
 ) -> int:
     """Judge results, write their report, print it, and return the exit code.
 
@@ -301,7 +301,7 @@ def _together(judgement: Judgement, wanted: Wanted) -> list[list[str]]:
     return [*([others] if others else []), *alone]
 
 
-def print_report(judgement: Judgement, folder: Path, ended: Ended | None, sources: Sequence[Source]) -> None:
+def print_report(judgement: Judgement, folder: Path, ended: RunEnd | None, sources: Sequence[Source]) -> None:
     """Print the answers, what is to be known about them, what failed, and where the report is.
 
     Args:

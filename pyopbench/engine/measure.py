@@ -120,7 +120,7 @@ def _probe(side: OpenSide, options: judge.Judging, listener: Listener) -> None:
         listener.problem(error, "probing failed")
 
 
-def measure(run: OpenRun, options: judge.Judging, listener: Listener) -> Ended | None:
+def measure(run: OpenRun, options: judge.Judging, listener: Listener) -> RunEnd | None:
     """Measure what is left of a run and return how it ended; None if no worker could be started any more.
 
     What is measured is appended to the folders of its sides, and held by the run.
@@ -177,7 +177,7 @@ def _look(  # noqa: PLR0913 - each is known where it is made
 
 
 @dataclass(frozen=True)
-class Ended:
+class RunEnd:
     """How many launches have samples, earlier ones included, and what ended the measuring.
 
     Attributes:
@@ -215,7 +215,7 @@ class Task:
     checkout: Checkout | None = None
 
 
-def measure_run(side: OpenSide, settings: Settings, tell: Tell, look: Look) -> Ended:
+def measure_run(side: OpenSide, settings: Settings, tell: Tell, look: Look) -> RunEnd:
     """Measure what is planned and not yet measured of a run on one side, until nothing is left open.
 
     Args:
@@ -232,7 +232,7 @@ def measure_run(side: OpenSide, settings: Settings, tell: Tell, look: Look) -> E
     return ended
 
 
-def measure_runs(tasks: Sequence[Task], tell: Tell, look: LookTogether | None = None) -> list[Ended]:
+def measure_runs(tasks: Sequence[Task], tell: Tell, look: LookTogether | None = None) -> list[RunEnd]:
     """Measure several runs by turns: in each sweep all workers of all runs sample a group before the next one's turn.
 
     So launches of the same number are of the same time, and can be compared in pairs across the runs.
@@ -266,21 +266,21 @@ class _Schedule:
         self._times = LookTimes(sum(work.settings.launches * work.settings.rounds for work in works))
         self._is_spent = False
 
-    def run(self) -> list[Ended]:
+    def run(self) -> list[RunEnd]:
         """Measure until nothing is open, or no launch or no time is left."""
         began_open = {id(work) for work in self._next_step.open_works()}
         while self._next_step.open_works() and self._next_step.may_begin():
             self._measure_batch()
         return [self._end(work, is_stored=id(work) in began_open) for work in self._works]
 
-    def _end(self, work: RemainingWork, *, is_stored: bool) -> Ended:
+    def _end(self, work: RemainingWork, *, is_stored: bool) -> RunEnd:
         is_open = any(map(work.cases, work.groups))
         by: Literal["launches", "budget", "look"] = "launches"
         if work.looks and not is_open:
             by = "look"
         elif is_open and (work.most_needed or self._is_spent or (not is_stored and work.ended == "budget")):
             by = "budget"
-        ended = Ended(work.launches, by, work.looks, self._budget.spent, self._budget.sampling_seconds)
+        ended = RunEnd(work.launches, by, work.looks, self._budget.spent, self._budget.sampling_seconds)
         if is_stored:
             work.append(
                 EndedLine(

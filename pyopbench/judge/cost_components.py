@@ -41,7 +41,7 @@ from pyopbench.model.label import Label
 from pyopbench.stats import costs, estimate
 
 if TYPE_CHECKING:
-    from pyopbench.judge.candidates import Comparison, Setting
+    from pyopbench.judge.candidates import SettingComparison, Setting
     from pyopbench.judge.choice import Choice
     from pyopbench.judge.program import Mix
     from pyopbench.store.content import Catalogue
@@ -115,7 +115,7 @@ def body_costs(run: Run) -> pd.DataFrame:
     return costs.round_costs(frame[frame["variant"].isin(names)], estimate.UNIT)
 
 
-def body_pairs(comparison: Comparison, mix: Mix, catalogue: Catalogue) -> list[tuple[str, str]]:
+def body_pairs(comparison: SettingComparison, mix: Mix, catalogue: Catalogue) -> list[tuple[str, str]]:
     """Return for each size of a mix the case of the body alone and that of the current callback around it.
 
     No pair for training, where bodies are not timed alone, and where the body is not measured at all.
@@ -150,7 +150,7 @@ def shares_of_bodies(
 
 
 def body_share_of(
-    comparison: Comparison, made: tuple[Choice, Mix], catalogue: Catalogue, body_shares: Mapping[str, float]
+    comparison: SettingComparison, made: tuple[Choice, Mix], catalogue: Catalogue, body_shares: Mapping[str, float]
 ) -> BodyShare | None:
     """Return the share of the current callback's body over a mix.
 

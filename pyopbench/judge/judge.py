@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from pyopbench.judge import requirements
-from pyopbench.judge.candidates import KEYS, Comparison
+from pyopbench.judge.candidates import KEYS, SettingComparison
 from pyopbench.judge.choice import Choice, Rules, choose
 from pyopbench.judge.comparisons import Compared, Rulebook, compared, is_called, sizes_beyond
 from pyopbench.judge.cost_components import (
@@ -184,7 +184,7 @@ def _with_machines(decision: Decision, answers: MachineAnswers) -> Decision:
     return decision if finding is None else replace(decision, caveats=(*decision.caveats, finding))
 
 
-def _with_sightings(decision: Decision, run: Run, comparison: Comparison) -> Decision:
+def _with_sightings(decision: Decision, run: Run, comparison: SettingComparison) -> Decision:
     """Return the decision with what was seen beside the samples: counted copies, and what its callback cannot do."""
     copies = (
         advice_on_copies(decision, counted_copies.rows_of(run.counted_copies))
@@ -194,7 +194,7 @@ def _with_sightings(decision: Decision, run: Run, comparison: Comparison) -> Dec
     return replace(decision, copies=copies, blocks=requirements.blocked(run, decision.op, comparison.baseline))
 
 
-def decide(comparison: Comparison, rulebook: Rulebook, made: tuple[Choice, Mix] | None) -> Decision:
+def decide(comparison: SettingComparison, rulebook: Rulebook, made: tuple[Choice, Mix] | None) -> Decision:
     """Decide in one setting, over the mix and at every measured size.
 
     Args:
@@ -237,7 +237,7 @@ def decide(comparison: Comparison, rulebook: Rulebook, made: tuple[Choice, Mix] 
     )
 
 
-def _seconds(comparison: Comparison, choice: Choice) -> tuple[SizeSeconds, ...]:
+def _seconds(comparison: SettingComparison, choice: Choice) -> tuple[SizeSeconds, ...]:
     """Return what one op costs now and with what was chosen, at each measured size."""
     baseline, label = comparison.baseline, choice.label or comparison.baseline
     after = comparison.curves[label] if label in comparison.curves else pd.Series(dtype="float64")
@@ -253,7 +253,7 @@ def _seconds(comparison: Comparison, choice: Choice) -> tuple[SizeSeconds, ...]:
     )
 
 
-def _undecided(comparison: Comparison, reason: Reason) -> Decision:
+def _undecided(comparison: SettingComparison, reason: Reason) -> Decision:
     setting = comparison.setting
     return Decision(
         op=setting.op,
@@ -275,7 +275,7 @@ def _undecided(comparison: Comparison, reason: Reason) -> Decision:
     )
 
 
-def _ranges(comparison: Comparison, rules: Rules) -> tuple[SizeRange, ...]:
+def _ranges(comparison: SettingComparison, rules: Rules) -> tuple[SizeRange, ...]:
     """Return the answer at each measured size, neighbours with the same answer in one range.
 
     The choice over all sizes is left only where another one is better by more than the minimum effect. What a range

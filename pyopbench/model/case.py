@@ -164,12 +164,12 @@ class Axes:
 
 
 CHANGES = ("method", "length", "rows", "masked", "context", "reversed", "list_index", "type")
-"""Kinds of `Change`: for tensors a method that they lack, `len`, a loop over rows and assignment through a mask; in
+"""Kinds of `SourceChange`: for tensors a method that they lack, `len`, a loop over rows and assignment through a mask; in
 results of earlier versions, for Numba, a context manager, `reversed`, a list as an index, and a type as a dtype."""
 
 
 @dataclass(frozen=True)
-class Change:
+class SourceChange:
     """A change of one line of a user's file, with which a port gets past the line.
 
     Attributes:
@@ -202,11 +202,11 @@ class Failure:
     status: Literal["unsupported", "wrong", "elided", "raised", "timeout", "crashed"]
     reason: str
     launch: int | None = None
-    change: Change | None = None
+    change: SourceChange | None = None
 
     @classmethod
     def from_stored(cls, stored: Mapping[str, Any]) -> Failure:
         """Return the failure that plain data hold, as `dataclasses.asdict` gives them."""
         change = stored.get("change")
         known = {name: stored[name] for name in ("case", "status", "reason", "launch")}
-        return cls(**known, change=None if change is None else Change(**change))
+        return cls(**known, change=None if change is None else SourceChange(**change))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import stored
 from certificates import as_stored, certificate
-from pyopbench.model.case import Case, Change, Failure
+from pyopbench.model.case import Case, SourceChange, Failure
 from pyopbench.model.errors import BadInput
 from pyopbench.store import lines as stored_lines
 from pyopbench.store import run_folder
@@ -107,7 +107,7 @@ def test_skips_and_failures_come_in_the_order_of_the_files(tmp_path: Path) -> No
 
 
 def test_the_change_that_gets_a_port_past_its_obstacle_is_kept(tmp_path: Path) -> None:
-    change = Change("length", 12, "len(x)", "x.shape[0]")
+    change = SourceChange("length", 12, "len(x)", "x.shape[0]")
     failed = {**stored.failure(FAILED, "unsupported"), "change": asdict(change)}
     none = {**stored.failure(SLOW, "crashed", 1), "change": None}
     lost = {"kind": "lost", "launch": 1, "group": stored.group(), "failures": [none]}

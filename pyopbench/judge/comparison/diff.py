@@ -15,7 +15,7 @@ import pandas as pd
 from pyopbench.judge.comparison.sides import (
     NOT_TOLD,
     CaseKey,
-    Side,
+    ComparedSide,
     Sides,
     pair_estimates,
     sides_along,
@@ -44,7 +44,7 @@ from pyopbench.store.limitations import Limitation, OnlyOneLaunch
 from pyopbench.store.read import read_source
 from pyopbench.store.run import Run
 from pyopbench.store.run_sides import OpenRun
-from pyopbench.store.run_sides import Side as RunSide
+from pyopbench.store.run_sides import ComparedSide as RunSide
 
 OUTCOMES = ("slower", "unresolved", "equivalent", "faster")
 """From the worst on."""
@@ -232,7 +232,7 @@ def compare_sides(
     )
 
 
-def _measured(side: Side) -> tuple[dict[str, Estimate], dict[str, NotAboveZero]]:
+def _measured(side: ComparedSide) -> tuple[dict[str, Estimate], dict[str, NotAboveZero]]:
     """Return the estimate of each case that was timed, over its launches, and which are too small for a ratio."""
     logs = estimate.launch_logs(side.frame)
     small = not_above_zero(side.frame, logs)
@@ -260,7 +260,7 @@ def _paired(sides: Sides, common: Sequence[str], usual: Spread | None) -> Sequen
     return estimate.moderated(estimates, usual)
 
 
-def _unmatched(side: Literal["A", "B"], having: Side, lacking: Side, cases: Sequence[str]) -> list[UnmatchedCase]:
+def _unmatched(side: Literal["A", "B"], having: ComparedSide, lacking: ComparedSide, cases: Sequence[str]) -> list[UnmatchedCase]:
     """Return the cases of one side for which the other has no number, each with why that is."""
     planned = {case for run in lacking.runs for case in run.cases}
 

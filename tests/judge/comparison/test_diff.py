@@ -31,7 +31,7 @@ from pyopbench.judge.comparison.diff import (
     reach_of,
     text_of,
 )
-from pyopbench.judge.comparison.sides import CaseKey, Side, Sides, read_sides, sweep_logs
+from pyopbench.judge.comparison.sides import CaseKey, ComparedSide, Sides, read_sides, sweep_logs
 from pyopbench.model.case import Case
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.stats import estimate
@@ -116,7 +116,7 @@ def blocks_of_two_versions(ratio: float, *, shuffled: bool = False) -> Sides:
         frame = frame.sample(frac=1.0, random_state=1)
     run = Bench({"native": 1.0}, launches=1).run()
     names = {key: CaseKey.whole(Case.from_id(key)) for key in keys}
-    parts = [Side(name, (run,), frame[frame["tf"] == name], {}, {}, names) for name in ("2.16.2", "2.21.0")]
+    parts = [ComparedSide(name, (run,), frame[frame["tf"] == name], {}, {}, names) for name in ("2.16.2", "2.21.0")]
     return Sides("tf", parts[0], parts[1], "block")
 
 
