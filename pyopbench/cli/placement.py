@@ -23,7 +23,7 @@ from pyopbench.model.side import Environment
 from pyopbench.report.wording import copy_costs as cost_wording
 from pyopbench.report.wording import counted_copies as wording
 from pyopbench.store import copy_costs, counted_copies
-from pyopbench.store.counted_copies import Note, CopiesRow
+from pyopbench.store.counted_copies import CopiesRow, Note
 from pyopbench.store.integrity import sealed
 
 EXIT_WRONG = 1

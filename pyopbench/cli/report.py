@@ -335,6 +335,6 @@ def print_report(judgement: Judgement, folder: Path, ended: RunEnd | None, sourc
     print_failures([one for one in judgement.run.failures if one.status not in EXPECTED])
     if ended is not None:
         most = judgement.run.settings.launches
-        say(stopping.look(judgement, ended.launches, most).progress_text())
+        say(stopping.interim_analysis_of(judgement, ended.launches, most).progress_text())
         say(sampling_text(ended.sampling_seconds, ended.seconds), err)
     out.print(f"report: {escape(str(folder / 'report.html'))}", soft_wrap=True)

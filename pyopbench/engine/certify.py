@@ -376,7 +376,7 @@ def _run(work: Work, name: str, request: plan.Request, of: Trial | MainJob) -> M
         side,
         request.settings,
         lambda step: work.tell(work.stage(f"{name}: {stage_text(step)}")),
-        lambda launches: judge.look(run, how, launches, most).open,
+        lambda launches: judge.interim_analysis(run, how, launches, most).open,
     )
     stored_run.require_measured(side)
     judgement = judge.judge([run], how)

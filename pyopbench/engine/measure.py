@@ -18,8 +18,8 @@ from pyopbench.engine import environments, git, plan, probe, sides, stored_run
 from pyopbench.engine.budget import Budget, Tell
 from pyopbench.engine.git import keep_in_use
 from pyopbench.engine.launch import WarmLaunch
-from pyopbench.engine.next_step import Looks, LookTimes, LookTogether, NextStep, rounds_of
-from pyopbench.engine.remaining_work import Look, RemainingWork, remaining_work
+from pyopbench.engine.next_step import AnalyseTogether, InterimAnalyses, InterimTimes, NextStep, rounds_of
+from pyopbench.engine.remaining_work import Analyse, RemainingWork, remaining_work
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.sweeps import SWEEP_ROUNDS, Contrasts, Sweeps, works_of
 from pyopbench.engine.warming import Warming
@@ -158,7 +158,7 @@ def _look_together(
     run: OpenRun, options: judge.Judging, listener: Listener, launches: int
 ) -> Mapping[Path, frozenset[str]]:
     """Return what is open between sides; of environments what is open on each as well."""
-    found = diff.look(run, options.minimum_effect)
+    found = diff.interim_comparison(run, options.minimum_effect)
     open_ = dict(found.open)
     if not run.has_revisions:
         for label, side in zip((side.label for side in run.measured_sides), run.measured, strict=True):
@@ -171,7 +171,7 @@ def _look_together(
 def _look(  # noqa: PLR0913 - each is known where it is made
     run: OpenRun, options: judge.Judging, listener: Listener, most: int, launches: int, where: str = ""
 ) -> frozenset[str]:
-    found = judge.look(run, options, launches, most)
+    found = judge.interim_analysis(run, options, launches, most)
     listener.say(f"{where}{found.text()}")
     return found.open
 
@@ -210,12 +210,12 @@ class Task:
 
     side: OpenSide
     settings: Settings
-    look: Look
+    look: Analyse
     python: Path | None = None
     checkout: Checkout | None = None
 
 
-def measure_run(side: OpenSide, settings: Settings, tell: Tell, look: Look) -> RunEnd:
+def measure_run(side: OpenSide, settings: Settings, tell: Tell, look: Analyse) -> RunEnd:
     """Measure what is planned and not yet measured of a run on one side, until nothing is left open.
 
     Args:
@@ -232,7 +232,7 @@ def measure_run(side: OpenSide, settings: Settings, tell: Tell, look: Look) -> R
     return ended
 
 
-def measure_runs(tasks: Sequence[Task], tell: Tell, look: LookTogether | None = None) -> list[RunEnd]:
+def measure_runs(tasks: Sequence[Task], tell: Tell, look: AnalyseTogether | None = None) -> list[RunEnd]:
     """Measure several runs by turns: in each sweep all workers of all runs sample a group before the next one's turn.
 
     So launches of the same number are of the same time, and can be compared in pairs across the runs.
@@ -252,18 +252,18 @@ def measure_runs(tasks: Sequence[Task], tell: Tell, look: LookTogether | None = 
         works = [remaining_work(task.side, task.settings, task.python, task.checkout) for task in tasks]
         limits = [task.settings.budget_seconds for task in tasks if task.settings.budget_seconds is not None]
         budget = Budget(min(limits, default=None), time.monotonic())
-        looks = Looks(works, {task.side.folder: task.look for task in tasks}, look, budget)
+        looks = InterimAnalyses(works, {task.side.folder: task.look for task in tasks}, look, budget)
         return _Schedule(works, looks, budget, tell).run()
 
 
 class _Schedule:
     """Has workers of one batch after another prepare and sample, and decides between them."""
 
-    def __init__(self, works: Sequence[RemainingWork], looks: Looks, budget: Budget, tell: Tell) -> None:
+    def __init__(self, works: Sequence[RemainingWork], looks: InterimAnalyses, budget: Budget, tell: Tell) -> None:
         self._works, self._looks, self._budget, self._tell = works, looks, budget, tell
         self._contrasts = Contrasts(works)
         self._next_step = NextStep(works, budget)
-        self._times = LookTimes(sum(work.settings.launches * work.settings.rounds for work in works))
+        self._times = InterimTimes(sum(work.settings.launches * work.settings.rounds for work in works))
         self._is_spent = False
 
     def run(self) -> list[RunEnd]:

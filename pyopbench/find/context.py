@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from pyopbench.find.source import FUNCTIONS, Scope, ProgramSource
+from pyopbench.find.source import FUNCTIONS, ProgramSource, Scope
 
 DATASET_METHODS = {
     *("map", "flat_map", "interleave", "filter", "apply", "scan", "reduce", "take_while", "map_with_legacy_function"),

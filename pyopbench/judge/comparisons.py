@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from pyopbench.judge import requirements
-from pyopbench.judge.candidates import SettingComparison, MeasuredSize, compare, settings_of
+from pyopbench.judge.candidates import MeasuredSize, SettingComparison, compare, settings_of
 from pyopbench.judge.choice import Choice, Rules, choose
 from pyopbench.judge.decision import Verdict
 from pyopbench.judge.latencies import baseline_of, checked_frame, latency_table, usual_gradients
@@ -22,7 +22,7 @@ from pyopbench.judge.verdicts import estimates_of, shares_of, shares_of_pairs, v
 from pyopbench.model.case import Case
 from pyopbench.model.errors import BadInput
 from pyopbench.stats import costs, estimate, launch_model
-from pyopbench.stats.corrections import Looks
+from pyopbench.stats.corrections import Analyses
 from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.launch_model import RUN_EFFECT, LaunchModel
 from pyopbench.stats.node_graphs import surcharges
@@ -159,7 +159,7 @@ def compared(  # noqa: PLR0913 - as `decide.judge`
     minimum_effect: float,
     mix: Calls | None = None,
     requires: Sequence[str] = (),
-    looks: Looks | None = None,
+    looks: Analyses | None = None,
     *,
     with_verdicts: bool = True,
 ) -> Compared:
@@ -180,7 +180,7 @@ def compared(  # noqa: PLR0913 - as `decide.judge`
     today = baseline_of(latencies, baseline, usual_gradients(run.catalogue, baseline))
     baselines = baseline_of(latencies, baseline, (), pairs) if pairs else today
     ratios = costs.ratios(found, baselines, estimate.UNIT)
-    looks = looks or Looks.of(len(run.looks))
+    looks = looks or Analyses.of(len(run.looks))
     ports = () if pairs else _ports(run, baselines)
     shares = (
         shares_of_pairs(found, baselines, today, run.hosts)

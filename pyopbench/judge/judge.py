@@ -43,15 +43,15 @@ from pyopbench.judge.machines import MachineAnswers, Place, kind_answer, kinds_i
 from pyopbench.judge.noise import Disturbance, disturbance_of
 from pyopbench.judge.program import Mix, Step, Worth, even_mix, worth_of
 from pyopbench.judge.roofline import Bound, Limits, bounds_of, limits_of
-from pyopbench.judge.verdicts import NO_TWINS, Twins, twins_of
+from pyopbench.judge.verdicts import NO_CONTROLS, Controls, controls_of
 from pyopbench.model.case import BASELINE, MINIMUM_EFFECT
 from pyopbench.model.errors import BadInput
-from pyopbench.stats.corrections import ALL_LOOKS
+from pyopbench.stats.corrections import ALL_ANALYSES
 from pyopbench.store import counted_copies
 from pyopbench.store.mix_file import Calls
 
 if TYPE_CHECKING:
-    from pyopbench.judge.stopping import Look
+    from pyopbench.judge.stopping import InterimAnalysis
     from pyopbench.store.run import Run
     from pyopbench.store.run_sides import Source
 
@@ -74,7 +74,7 @@ class Judgement(Compared):
 
     decisions: tuple[Decision, ...]
     disturbance: Disturbance
-    twins: Twins = NO_TWINS
+    twins: Controls = NO_CONTROLS
     splits: tuple[Split, ...] = ()
     limits: Limits | None = None
     bounds: tuple[Bound, ...] = ()
@@ -132,7 +132,7 @@ def judge_run(  # noqa: PLR0913 - each has its default, and only the command lin
         **{field.name: getattr(found, field.name) for field in fields(found)},
         decisions=tuple(map(_with_machines, decisions, machines)) if machines else decisions,
         disturbance=disturbance_of(run, found.verdicts, found.estimates, minimum_effect, found.level),
-        twins=twins_of(run, found.model, minimum_effect),
+        twins=controls_of(run, found.model, minimum_effect),
         splits=splits_of(run),
         limits=limits,
         bounds=bounds_of(found.latencies, run.catalogue.ops, limits),
@@ -306,7 +306,7 @@ class Judging:
     requires: tuple[str, ...] = ()
 
 
-def look(source: Source, judging: Judging, launches: int, most: int) -> Look:
+def interim_analysis(source: Source, judging: Judging, launches: int, most: int) -> InterimAnalysis:
     """Judge what a run has measured in so many launches, of at most so many, to see what is left open.
 
     What is closed is not measured again, so it has to stay settled however many looks follow: all are charged.
@@ -315,7 +315,9 @@ def look(source: Source, judging: Judging, launches: int, most: int) -> Look:
     from pyopbench.store.read import read_one
 
     how = (judging.baseline, judging.minimum_effect, judging.mix, judging.requires)
-    return stopping.look(comparisons.compared(read_one([source]), *how, looks=ALL_LOOKS), launches, most)
+    return stopping.interim_analysis_of(
+        comparisons.compared(read_one([source]), *how, looks=ALL_ANALYSES), launches, most
+    )
 
 
 def judge(sources: Sequence[Source], judging: Judging) -> Judgement:

@@ -24,7 +24,7 @@ def _more_than(most: int) -> str:
 
 
 @dataclass(frozen=True)
-class Look:
+class InterimAnalysis:
     """What a look at the data shows.
 
     Attributes:
@@ -68,7 +68,7 @@ class Look:
         return f"{self.progress_text()}; {further}"
 
 
-def look(compared: Compared, launches: int, most: int) -> Look:
+def interim_analysis_of(compared: Compared, launches: int, most: int) -> InterimAnalysis:
     """Look at what is judged after so many launches.
 
     Args:
@@ -90,7 +90,7 @@ def look(compared: Compared, launches: int, most: int) -> Look:
     is_for_answers = compared.run.settings.until == "decided" and any(made for _, made in compared.choices)
     with_baselines = frozenset(case for verdict in reachable for case in (verdict.case, verdict.baseline))
     unneeded = len(reachable) if is_for_answers and not needed else 0
-    return Look(
+    return InterimAnalysis(
         open=needed if is_for_answers else needed | with_baselines,
         launches=launches,
         verdicts=len(compared.verdicts),

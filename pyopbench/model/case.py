@@ -34,16 +34,16 @@ NO_GRADIENT = "none"
 """The gradient of a forward case: the op is built without one, as it would be served."""
 
 
-FLOOR_DTYPE = "float32"
+BRIDGE_BASELINE_DTYPE = "float32"
 """The dtype in which the floor of every bridge is measured: what crosses is bytes, whatever they stand for."""
-FLOOR_SUFFIX = "_floor"
+BRIDGE_BASELINE_SUFFIX = "_floor"
 """`native_floor` is native with nothing to do, `numpy_function_floor` the bridge of numpy_function, and so on."""
 FLOOR_IN = "floor_consume"
 FLOOR_OUT = "floor_produce"
 FLOOR_OUT_ALIGNED = "floor_produce_aligned"
-FLOOR_OPS = (FLOOR_IN, FLOOR_OUT, FLOOR_OUT_ALIGNED)
+BRIDGE_BASELINE_OPS = (FLOOR_IN, FLOOR_OUT, FLOOR_OUT_ALIGNED)
 
-TWIN_SUFFIX = "_twin"
+CONTROL_SUFFIX = "_twin"
 """`numpy_function_twin` is numpy_function a second time: whatever is measured between the two is noise."""
 
 EMPTY = "empty_graph"
@@ -164,8 +164,8 @@ class Axes:
 
 
 CHANGES = ("method", "length", "rows", "masked", "context", "reversed", "list_index", "type")
-"""Kinds of `SourceChange`: for tensors a method that they lack, `len`, a loop over rows and assignment through a mask; in
-results of earlier versions, for Numba, a context manager, `reversed`, a list as an index, and a type as a dtype."""
+"""Kinds of `SourceChange`: for tensors a method that they lack, `len`, a loop over rows and assignment through a mask;
+for Numba a context manager, `reversed`, a list as an index, and a type as a dtype."""
 
 
 @dataclass(frozen=True)

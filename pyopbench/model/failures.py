@@ -6,7 +6,7 @@ import re
 from typing import Literal
 
 from pyopbench.model import formatting
-from pyopbench.model.case import Case, SourceChange, Failure
+from pyopbench.model.case import Case, Failure, SourceChange
 from pyopbench.model.errors import Elided, PyopbenchError, Unsupported, WrongResult
 
 LONGEST_REASON = 300

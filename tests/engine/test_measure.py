@@ -28,7 +28,7 @@ from pyopbench.engine.budget import Progress, Tell
 from pyopbench.engine.measure import Listener
 from pyopbench.engine.settings import Settings
 from pyopbench.judge.judge import Judging, judge
-from pyopbench.judge.stopping import Look
+from pyopbench.judge.stopping import InterimAnalysis
 from pyopbench.model.case import Axes, Case
 from pyopbench.model.errors import BadInput, PyopbenchError
 from pyopbench.store import run_folder, run_sides
@@ -39,7 +39,7 @@ from pyopbench.store.run_sides import OpenRun, open_run
 __all__ = ["planned"]
 ENDS_AT_ONCE = (sys.executable, "-c", "raise SystemExit(3)")
 JUDGING = Judging("py_function_numpy", 0.03)
-LOOK = Look(frozenset({"a case"}), launches=2, verdicts=2, resolved=1, reachable=1, unneeded=0, most=8)
+LOOK = InterimAnalysis(frozenset({"a case"}), launches=2, verdicts=2, resolved=1, reachable=1, unneeded=0, most=8)
 
 
 class Told(Listener):
@@ -134,7 +134,7 @@ def test_looks_and_the_end_of_the_budget_are_told(
         return [replace(ended, by="budget") for ended in whole(tasks, tell, look)]
 
     monkeypatch.setattr(measure, "measure_runs", spend)
-    monkeypatch.setattr(measure.judge, "look", lambda folder, options, launches, most: LOOK)
+    monkeypatch.setattr(measure.judge, "interim_analysis", lambda folder, options, launches, most: LOOK)
     measure.measure(run, JUDGING, told)
     assert LOOK.text() in told.sentences
     assert told.sentences[-1] == "the budget of 3 s is spent after 2 of at most 2 launches"

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from pyopbench.judge.candidates import Candidate, SettingComparison, Setting
+from pyopbench.judge.candidates import Candidate, Setting, SettingComparison
 from pyopbench.judge.contrasts import Contrasts
 from pyopbench.stats.launch_model import LaunchModel
 

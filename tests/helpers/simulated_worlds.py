@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from pyopbench.judge.candidates import Candidate, SettingComparison, Setting
+from pyopbench.judge.candidates import Candidate, Setting, SettingComparison
 from pyopbench.judge.contrasts import Contrasts
 from pyopbench.judge.verdicts import shares_of
 from pyopbench.stats import costs, launch_model

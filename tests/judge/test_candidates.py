@@ -8,7 +8,7 @@ import pytest
 from msgspec import structs
 
 from frames import VARIANTS, Bench, Curve, run_of
-from pyopbench.judge.candidates import SettingComparison, MeasuredSize, Setting, compare, settings_of
+from pyopbench.judge.candidates import MeasuredSize, Setting, SettingComparison, compare, settings_of
 from pyopbench.judge.latencies import baseline_of, latency_table
 from pyopbench.judge.program import even_mix
 from pyopbench.model.case import Case, Failure

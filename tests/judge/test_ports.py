@@ -29,7 +29,7 @@ from pyopbench.judge.ports import (
     writable_ports,
 )
 from pyopbench.model import formatting
-from pyopbench.model.case import CHANGES, Case, SourceChange, Failure
+from pyopbench.model.case import CHANGES, Case, Failure, SourceChange
 from pyopbench.report import terminal, write
 from pyopbench.report.sections import automatic as section
 

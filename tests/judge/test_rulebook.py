@@ -24,7 +24,9 @@ def comparison() -> SettingComparison:
 @pytest.mark.parametrize(
     ("calls", "called"), [(None, True), ({1: 1.0}, True), ({("float32", 1): 1.0}, True), ({("float64", 1): 1.0}, False)]
 )
-def test_a_mix_without_dtypes_calls_every_dtype(comparison: SettingComparison, calls: Calls | None, called: bool) -> None:
+def test_a_mix_without_dtypes_calls_every_dtype(
+    comparison: SettingComparison, calls: Calls | None, called: bool
+) -> None:
     assert is_called(comparison, calls) == called
 
 

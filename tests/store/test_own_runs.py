@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import stored
 from certificates import as_stored, certificate
-from pyopbench.model.case import Case, SourceChange, Failure
+from pyopbench.model.case import Case, Failure, SourceChange
 from pyopbench.model.errors import BadInput
 from pyopbench.store import lines as stored_lines
 from pyopbench.store import run_folder

@@ -10,7 +10,7 @@ from pyopbench.model.places import ROUTES
 from pyopbench.report.sections import Block, Bullets, Cell, Heading, Paragraph, Section, Table, _cells
 from pyopbench.report.wording import counted_copies as wording
 from pyopbench.store import counted_copies
-from pyopbench.store.counted_copies import Note, CopiesRow
+from pyopbench.store.counted_copies import CopiesRow, Note
 
 if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyopbench.model import formatting
 from pyopbench.model.places import UNPINNED
-from pyopbench.store.counted_copies import CopiesAtPlace, Excess, Note, RemedySaving, CopiesRow, excess
+from pyopbench.store.counted_copies import CopiesAtPlace, CopiesRow, Excess, Note, RemedySaving, excess
 
 MODE_WORDS = {"call": "in a tf.function", "eager": "eager"}
 MARKS: dict[Excess, str] = {"both_ways": "*", "one_way": "+"}

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from pyopbench import OwnOp
-from pyopbench.model.case import CHANGES, SourceChange, Failure
+from pyopbench.model.case import CHANGES, Failure, SourceChange
 from pyopbench.model.errors import Unsupported
 from pyopbench.model.failures import failure_of
 from pyopbench.ops.own.complete import complete
