@@ -10,9 +10,9 @@ from typing import Any
 from rich.markup import escape
 
 from pyopbench.api.listeners import alone_on_this_machine
+from pyopbench.cli.checked_values import read_axes
 from pyopbench.cli.installing import announce
 from pyopbench.cli.output import err, out, print_table, say
-from pyopbench.cli.read_options import read_axes
 from pyopbench.engine import copies as engine
 from pyopbench.model import formatting
 from pyopbench.model.case import GPU, Case
@@ -20,8 +20,8 @@ from pyopbench.model.discover import require_known
 from pyopbench.model.ownership import require_own
 from pyopbench.model.places import PINS, ROUTES
 from pyopbench.model.side import Environment
-from pyopbench.report.wording import copy_costs as cost_wording
-from pyopbench.report.wording import counted_copies as wording
+from pyopbench.report import copy_costs_text as cost_wording
+from pyopbench.report import counted_copies_text as wording
 from pyopbench.store import copy_costs, counted_copies
 from pyopbench.store.counted_copies import CopiesRow, Note
 from pyopbench.store.integrity import sealed

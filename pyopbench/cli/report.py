@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
+from pyopbench.cli.checked_values import read_judging
 from pyopbench.cli.output import err, out, print_failures, print_table, say
-from pyopbench.cli.read_options import read_judging
 from pyopbench.engine.measure import RunEnd
+from pyopbench.engine.messages import sampling_text
 from pyopbench.engine.settings import FULL, QUICK, Settings
 from pyopbench.engine.sides import usual_effect
 from pyopbench.engine.stored_run import find_target
@@ -35,7 +36,6 @@ from pyopbench.model.case import BASELINE, UNLIMITED, Case
 from pyopbench.model.errors import BadInput
 from pyopbench.model.label import Label
 from pyopbench.model.ownership import require_own
-from pyopbench.report.wording.measuring import sampling_text
 from pyopbench.store import counted_copies, run_sides
 from pyopbench.store import probes as probes_file
 from pyopbench.store.open_file import REPORT, read_bytes
@@ -43,8 +43,8 @@ from pyopbench.store.run_sides import OpenRun, Source, open_sources
 
 if TYPE_CHECKING:
     from pyopbench.judge.decision import Decision
-    from pyopbench.store.content import Settings as StoredSettings
-    from pyopbench.store.run import Run
+    from pyopbench.store.measured_run import Run
+    from pyopbench.store.run_json import Settings as StoredSettings
 
 EXIT_WRONG = 1
 NODE = "node"
@@ -310,7 +310,7 @@ def print_report(judgement: Judgement, folder: Path, ended: RunEnd | None, sourc
         ended: how the measuring ended; None where nothing was measured now.
         sources: that were judged.
     """
-    from pyopbench.judge import stopping
+    from pyopbench.judge import interim_analysis as interim
     from pyopbench.report import terminal
     from pyopbench.report.sections._required import remarks
 
@@ -335,6 +335,6 @@ def print_report(judgement: Judgement, folder: Path, ended: RunEnd | None, sourc
     print_failures([one for one in judgement.run.failures if one.status not in EXPECTED])
     if ended is not None:
         most = judgement.run.settings.launches
-        say(stopping.interim_analysis_of(judgement, ended.launches, most).progress_text())
+        say(interim.interim_analysis_of(judgement, ended.launches, most).progress_text())
         say(sampling_text(ended.sampling_seconds, ended.seconds), err)
     out.print(f"report: {escape(str(folder / 'report.html'))}", soft_wrap=True)

@@ -25,6 +25,7 @@ from scipy import special
 from pyopbench.engine import plan, stored_run
 from pyopbench.engine import settings as usual
 from pyopbench.engine.measure import RunEnd, measure_run
+from pyopbench.engine.messages import stage_text
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.worker_process import ask_once
 from pyopbench.judge import judge
@@ -35,7 +36,6 @@ from pyopbench.model import formatting
 from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, Axes, Case
 from pyopbench.model.discover import CONTROLS, PATH_VARIABLE
 from pyopbench.model.errors import NothingMeasured
-from pyopbench.report.wording.measuring import stage_text
 from pyopbench.store import integrity, run_folder
 from pyopbench.store.certificate import (
     FILE,

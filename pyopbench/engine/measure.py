@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import Literal
 
 from pyopbench.engine import environments, git, plan, probe, sides, stored_run
+from pyopbench.engine import messages as wording
 from pyopbench.engine.budget import Budget, Tell
 from pyopbench.engine.git import keep_in_use
+from pyopbench.engine.interim_analyses import AnalyseTogether, InterimAnalyses, InterimTimes
 from pyopbench.engine.launch import WarmLaunch
-from pyopbench.engine.next_step import AnalyseTogether, InterimAnalyses, InterimTimes, NextStep, rounds_of
+from pyopbench.engine.next_step import NextStep, rounds_of
 from pyopbench.engine.remaining_work import Analyse, RemainingWork, remaining_work
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.sweeps import SWEEP_ROUNDS, Contrasts, Sweeps, works_of
@@ -28,7 +30,6 @@ from pyopbench.judge.comparison import diff
 from pyopbench.model.case import UNLIMITED
 from pyopbench.model.checkout import Checkout
 from pyopbench.model.errors import PyopbenchError, WorkerLost
-from pyopbench.report.wording import measuring as wording
 from pyopbench.store import run_folder
 from pyopbench.store.lines import EndedLine
 from pyopbench.store.run_folder import OpenSide

@@ -1,19 +1,16 @@
-"""What a run does next, and when there is time for it: another sweep, an interim analysis, or other launches."""
+"""What a run does next, and when there is time for it: another sweep, or other launches."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import TypeAlias
+from collections.abc import Sequence
 
 from pyopbench.engine import memory
 from pyopbench.engine.budget import LEAST_LAUNCHES, Budget
 from pyopbench.engine.launch import WarmLaunch
-from pyopbench.engine.remaining_work import Analyse, RemainingWork
+from pyopbench.engine.remaining_work import RemainingWork
 from pyopbench.engine.sweeps import Sweeps, works_of
 from pyopbench.stats import allocation
-from pyopbench.stats.corrections import MOST_ANALYSES
 from pyopbench.stats.estimate import LEAST_COMPARISONS, MOST_DEGREES
 
 START_SECONDS = 5.0
@@ -136,95 +133,3 @@ class NextStep:
 def rounds_of(sweeps: Sweeps) -> float:
     """Return how many rounds all launches together have made, of what they have made most of."""
     return sum(max(launch.rounds.values(), default=0) for launch in sweeps.launches)
-
-
-AnalyseTogether: TypeAlias = Callable[[int], Mapping[Path, frozenset[str]]]
-"""Is given how many launches have been sampled in each run, and returns the ids of the cases to measure on, by run."""
-
-MOST_SHARE = 0.2
-"""Of the time that is left, which a look may take at the most: it decides how the rest is spent."""
-
-
-class InterimAnalyses:
-    """Holds looks where they may change what comes and there is time for them."""
-
-    def __init__(
-        self,
-        works: Sequence[RemainingWork],
-        looks: Mapping[Path, Analyse],
-        together: AnalyseTogether | None,
-        budget: Budget,
-    ) -> None:
-        """Begin before the first look.
-
-        Args:
-            works: of the runs.
-            looks: what says what is left open of each run, by its folder.
-            together: what says it of all at once; None where each is looked at by its own.
-            budget: the time that there is.
-        """
-        self._works, self._looks, self._together, self._budget = works, looks, together, budget
-
-    def hold(self, works: Iterable[RemainingWork]) -> None:
-        """Look at these runs, or at all at once: then what is open between two of them is measured on in both."""
-        if self._together is not None:
-            self._hold_together(self._together)
-            return
-        for work in works:
-            if _is_wanted(work) and self._has_time():
-                with self._budget.looking():
-                    work.narrow(self._looks[work.folder])
-
-    def _hold_together(self, look: AnalyseTogether) -> None:
-        if self._has_time() and all(_is_wanted(work) for work in self._works if work.unfailed()):
-            with self._budget.looking():
-                cases = look(min(work.launches for work in self._works))
-                for work in self._works:
-                    work.narrow_to(cases[work.folder])
-
-    def _has_time(self) -> bool:
-        return self._budget.look_seconds < MOST_SHARE * self._budget.left
-
-
-def _is_wanted(work: RemainingWork) -> bool:
-    return work.settings.until != "end" and work.looks < WITHIN_RUN and work.launches >= LEAST_LAUNCHES
-
-
-LEAST_GROWTH = 2.0
-"""Rounds at a look over those at the one before, at the least: less would cost looks that learn little."""
-WITHIN_RUN = MOST_ANALYSES - 1
-"""Looks that decide what is measured on; what is judged when all is measured is the last one."""
-
-
-class InterimTimes:
-    """Says when a look is due, by the rounds that all launches together have made."""
-
-    def __init__(self, most: float) -> None:
-        """Begin before the first look.
-
-        Args:
-            most: rounds of all launches together, if the run is measured to its end.
-        """
-        self._most = most
-        self._growth = 0.0
-        self._next = 0.0
-
-    def is_due(self, rounds: float) -> bool:
-        """Whether a look is due after so many rounds."""
-        return rounds >= self._next
-
-    def note(self, rounds: float, affordable: float = math.inf) -> None:
-        """Note that one was held, or would have been, after so many rounds; the looks are spread from the first on.
-
-        Args:
-            rounds: of all launches together.
-            affordable: how many they will have made when the time is used.
-        """
-        if self._growth == 0.0:
-            most = min(self._most, affordable)
-            self._growth = max(LEAST_GROWTH, (most / max(rounds, 1.0)) ** (1 / WITHIN_RUN))
-        self._next = rounds * self._growth
-
-    def until(self, rounds: float, launches: int) -> int:
-        """Return how many rounds each of so many launches has to make until the next look is due, at least one."""
-        return max(math.ceil((self._next - rounds) / launches), 1)

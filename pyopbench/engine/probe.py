@@ -29,9 +29,9 @@ from pyopbench.model.label import Label
 from pyopbench.model.own_target import brought
 from pyopbench.model.side import HERE, Environment
 from pyopbench.store import probes
-from pyopbench.store.content import Catalogue, RunContent
 from pyopbench.store.probes import SCHEMA, SOFTWARE, Key, ProbeRow
 from pyopbench.store.run_folder import OpenSide
+from pyopbench.store.run_json import Catalogue, RunContent
 
 TIMEOUT_SECONDS = 180.0
 """Longest silence of one probe. They take seconds at the most, but for the first with a kernel, which compiles it."""

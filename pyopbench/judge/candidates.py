@@ -23,7 +23,7 @@ from pyopbench.stats.launch_model import LaunchModel
 from pyopbench.stats.node_graphs import Surcharge
 
 if TYPE_CHECKING:
-    from pyopbench.store.run import Run
+    from pyopbench.store.measured_run import Run
 
 
 TOO_NOISY = "too noisy"

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from pyopbench.judge.candidates import Setting, SettingComparison
     from pyopbench.judge.choice import Choice
     from pyopbench.judge.program import Mix
-    from pyopbench.store.content import Catalogue
-    from pyopbench.store.run import Run
+    from pyopbench.store.measured_run import Run
+    from pyopbench.store.run_json import Catalogue
 
 
 ROLE = "body_alone"

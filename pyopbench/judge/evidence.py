@@ -46,7 +46,7 @@ from pyopbench.stats.launch_model import MachinesEstimate
 from pyopbench.store.counted_copies import CopiesRow, best_at
 
 if TYPE_CHECKING:
-    from pyopbench.store.run import Run
+    from pyopbench.store.measured_run import Run
 
 
 MODES = {"node": "call"}

@@ -15,7 +15,6 @@ import pandas as pd
 from pyopbench.judge import requirements
 from pyopbench.judge.candidates import KEYS, SettingComparison
 from pyopbench.judge.choice import Choice, Rules, choose
-from pyopbench.judge.comparisons import Compared, Rulebook, compared, is_called, sizes_beyond
 from pyopbench.judge.cost_components import (
     BodyShare,
     Split,
@@ -44,6 +43,7 @@ from pyopbench.judge.noise import Disturbance, disturbance_of
 from pyopbench.judge.program import Mix, Step, Worth, even_mix, worth_of
 from pyopbench.judge.roofline import Bound, Limits, bounds_of, limits_of
 from pyopbench.judge.verdicts import NO_CONTROLS, Controls, controls_of
+from pyopbench.judge.within_run import Compared, Rulebook, compared, is_called, sizes_beyond
 from pyopbench.model.case import BASELINE, MINIMUM_EFFECT
 from pyopbench.model.errors import BadInput
 from pyopbench.stats.corrections import ALL_ANALYSES
@@ -51,8 +51,8 @@ from pyopbench.store import counted_copies
 from pyopbench.store.mix_file import Calls
 
 if TYPE_CHECKING:
-    from pyopbench.judge.stopping import InterimAnalysis
-    from pyopbench.store.run import Run
+    from pyopbench.judge.interim_analysis import InterimAnalysis
+    from pyopbench.store.measured_run import Run
     from pyopbench.store.run_sides import Source
 
 
@@ -311,11 +311,12 @@ def interim_analysis(source: Source, judging: Judging, launches: int, most: int)
 
     What is closed is not measured again, so it has to stay settled however many looks follow: all are charged.
     """
-    from pyopbench.judge import comparisons, stopping
+    from pyopbench.judge import interim_analysis as interim
+    from pyopbench.judge import within_run as comparisons
     from pyopbench.store.read import read_one
 
     how = (judging.baseline, judging.minimum_effect, judging.mix, judging.requires)
-    return stopping.interim_analysis_of(
+    return interim.interim_analysis_of(
         comparisons.compared(read_one([source]), *how, looks=ALL_ANALYSES), launches, most
     )
 

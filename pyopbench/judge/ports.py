@@ -16,7 +16,7 @@ from pyopbench.model.portable import PORTABLE, port_words
 
 if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement
-    from pyopbench.store.content import VariantFacts
+    from pyopbench.store.run_json import VariantFacts
 
 
 NOTES = {

@@ -22,7 +22,7 @@ from pyopbench.store.probes import ProbeRow
 
 if TYPE_CHECKING:
     from pyopbench.judge.candidates import SettingComparison
-    from pyopbench.store.run import Run
+    from pyopbench.store.measured_run import Run
 
 
 PROBES = {

@@ -34,7 +34,7 @@ from pyopbench.stats.launch_model import LaunchModel, Shares
 from pyopbench.stats.unresolved import AcrossBorder, NeverPaired, NotAboveZero, Unresolved
 
 if TYPE_CHECKING:
-    from pyopbench.store.run import Run
+    from pyopbench.store.measured_run import Run
 
 
 ONE_MACHINE: Mapping[int, str] = {}

@@ -23,7 +23,6 @@ from pyopbench.store import (
     run_folder,
     threads_file,
 )
-from pyopbench.store.content import RunContent, join_catalogues
 from pyopbench.store.lines import (
     FAILING,
     AnyLine,
@@ -36,8 +35,9 @@ from pyopbench.store.lines import (
     PreparedLine,
     WorkersLine,
 )
-from pyopbench.store.run import CROSSING_COLUMNS, NOISE_COLUMNS, Costs, Run
+from pyopbench.store.measured_run import CROSSING_COLUMNS, NOISE_COLUMNS, Costs, Run
 from pyopbench.store.run_folder import OpenSide
+from pyopbench.store.run_json import RunContent, join_catalogues
 from pyopbench.store.sample_frame import frame_of
 from pyopbench.store.warnings import MissingShards, UnreadableFile, gpu_warnings, left_running
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from pyopbench.store.content import NotNegative, Positive
+from pyopbench.store.run_json import NotNegative, Positive
 from pyopbench.store.side_file import SideFile
 
 SCHEMA = 1

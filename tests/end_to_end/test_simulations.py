@@ -18,14 +18,16 @@ from msgspec import structs
 
 import simulation_tables
 from frames import VARIANTS, Bench, variant
-from pyopbench.judge import comparisons, judge, stopping
+from pyopbench.judge import interim_analysis as interim
+from pyopbench.judge import judge
+from pyopbench.judge import within_run as comparisons
 from pyopbench.judge.contrasts import contrasts_of
 from pyopbench.judge.judge import Judgement
 from pyopbench.judge.program import Step
 from pyopbench.stats.corrections import ONE_ANALYSIS, Analyses
 from pyopbench.stats.estimate import Estimate, moderated
 from pyopbench.store import read
-from pyopbench.store.run import Costs
+from pyopbench.store.measured_run import Costs
 from simulate import (
     COMPARISONS,
     MANY_LOOKS,
@@ -156,7 +158,7 @@ def test_what_a_look_closes_is_settled_however_many_looks_follow(monkeypatch: py
     charged = []
     monkeypatch.setattr(read, "read_one", lambda sources: sources)
     monkeypatch.setattr(comparisons, "compared", lambda run, *how, looks: charged.append(looks))
-    monkeypatch.setattr(stopping, "interim_analysis_of", lambda judgement, launches, most: None)
+    monkeypatch.setattr(interim, "interim_analysis_of", lambda judgement, launches, most: None)
     judge.interim_analysis(Path("run"), judge.Judging("py_function_numpy", 0.03), 3, 8)
     most = Analyses.of(held=100)
     assert charged == [most]

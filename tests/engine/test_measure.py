@@ -27,8 +27,8 @@ from pyopbench.engine import settings as usual
 from pyopbench.engine.budget import Progress, Tell
 from pyopbench.engine.measure import Listener
 from pyopbench.engine.settings import Settings
+from pyopbench.judge.interim_analysis import InterimAnalysis
 from pyopbench.judge.judge import Judging, judge
-from pyopbench.judge.stopping import InterimAnalysis
 from pyopbench.model.case import Axes, Case
 from pyopbench.model.errors import BadInput, PyopbenchError
 from pyopbench.store import run_folder, run_sides

@@ -22,9 +22,10 @@ import simulation_tables as tables
 from places import ROOT
 from pyopbench.engine import certify, environments, memory, revisions, settings
 from pyopbench.engine import pipeline as pipelines
-from pyopbench.engine.next_step import WITHIN_RUN
+from pyopbench.engine.interim_analyses import WITHIN_RUN
 from pyopbench.find.usage import DISPATCH_SECONDS
-from pyopbench.judge import pipeline, stopping
+from pyopbench.judge import interim_analysis as interim
+from pyopbench.judge import pipeline
 from pyopbench.judge.choice import PROVISIONAL
 from pyopbench.judge.machines import BORDERS
 from pyopbench.judge.verdicts import INTERLEAVED_ERROR
@@ -217,7 +218,7 @@ def claims() -> dict[str, tuple[str, ...]]:
             f"all {looks} possible analyses are charged",
             f"p at most a / {MOST_ANALYSES} at some analysis",
             f"one that takes at most {PARTS[pipeline.ALIKE]} longer than the best is as good",
-            f"may cost at most {in_words(100 * MINIMUM_EFFECT * stopping.CERTAIN)} point",
+            f"may cost at most {in_words(100 * MINIMUM_EFFECT * interim.CERTAIN)} point",
             f"From {in_words(estimate.LEAST_COMPARISONS)} others on",
             (
                 f"at most {estimate.MOST_DEGREES:g}, and below {in_words(unpaired.MANY_COMPARISONS)} others at least "

@@ -7,9 +7,9 @@ import pytest
 from frames import Bench, run_of
 from pyopbench.judge.candidates import SettingComparison
 from pyopbench.judge.choice import Rules
-from pyopbench.judge.comparisons import choose_over_mix, is_called, rulebook_of, sizes_beyond
 from pyopbench.judge.judge import judge_run
 from pyopbench.judge.program import Calls
+from pyopbench.judge.within_run import choose_over_mix, is_called, rulebook_of, sizes_beyond
 from pyopbench.model.errors import BadInput
 
 TODAY = "py_function_numpy"

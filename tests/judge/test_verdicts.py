@@ -19,7 +19,6 @@ from frames import NODE, VARIANTS, Bench, run_of, variant
 from pairs import cases, write_run
 from pyopbench.judge.comparison.diff import compare_sides
 from pyopbench.judge.comparison.sides import read_sides
-from pyopbench.judge.comparisons import compared, run_effect_for
 from pyopbench.judge.decision import Outcome, Verdict
 from pyopbench.judge.latencies import baseline_of, measured_cases
 from pyopbench.judge.verdicts import (
@@ -34,6 +33,7 @@ from pyopbench.judge.verdicts import (
     verdicts_from,
     verdicts_on,
 )
+from pyopbench.judge.within_run import compared, run_effect_for
 from pyopbench.model.case import Case
 from pyopbench.report import comparison
 from pyopbench.stats import costs, estimate, launch_model
@@ -53,7 +53,7 @@ from pyopbench.stats.unresolved import (
     Remedy,
     Unresolved,
 )
-from pyopbench.store.run import Costs
+from pyopbench.store.measured_run import Costs
 
 GRADIENTS = VARIANTS["py_function_numpy"].gradients
 

@@ -17,9 +17,9 @@ from pyopbench.model.case import Case, Failure, SourceChange
 from pyopbench.model.errors import BadInput
 from pyopbench.store import lines as stored_lines
 from pyopbench.store import run_folder
+from pyopbench.store.measured_run import CASE_COLUMNS, COLUMNS, NOISE_COLUMNS
 from pyopbench.store.own_runs import POOLED_ENVIRONMENT
 from pyopbench.store.read import read_one
-from pyopbench.store.run import CASE_COLUMNS, COLUMNS, NOISE_COLUMNS
 from pyopbench.store.warnings import UnfinishedLine
 
 WELL, SLOW, FAILED = stored.case("well"), stored.case("slow"), stored.case("raising")

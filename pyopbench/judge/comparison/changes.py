@@ -24,7 +24,7 @@ from pyopbench.stats.change_points import ChangePoint, Segmentation
 from pyopbench.stats.estimate import FAMILY_ERROR, LEVEL
 from pyopbench.store import run_sides
 from pyopbench.store.catalogue_facts import declared
-from pyopbench.store.run import Run
+from pyopbench.store.measured_run import Run
 
 Tool: TypeAlias = Literal["pyopbench", "asv"]
 OPTIONS: Mapping[Axis, str] = {"commit": "--rev", "tf": "--tf"}

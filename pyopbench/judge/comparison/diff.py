@@ -41,8 +41,8 @@ from pyopbench.stats.unpaired import NOTHING, RUN_SPREAD, unpaired
 from pyopbench.stats.unresolved import NotAboveZero, Unresolved
 from pyopbench.store import run_sides
 from pyopbench.store.limitations import Limitation, OnlyOneLaunch
+from pyopbench.store.measured_run import Run
 from pyopbench.store.read import read_source
-from pyopbench.store.run import Run
 from pyopbench.store.run_sides import OpenRun
 from pyopbench.store.run_sides import Side as RunSide
 

@@ -19,8 +19,8 @@ from pyopbench.stats import costs, estimate
 from pyopbench.stats.estimate import LEAST_COMPARISONS, UNKNOWN, Estimate, Spread, usual_spread
 from pyopbench.stats.launch_model import over_each_machine
 from pyopbench.store import run_sides
+from pyopbench.store.measured_run import Run
 from pyopbench.store.read import read_source
-from pyopbench.store.run import Run
 
 NOT_TOLD = "unknown"
 """Stands for a fact of the environment that is not known."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from pyopbench.model import formatting
 from pyopbench.model.places import ROUTES
+from pyopbench.report import counted_copies_text as wording
 from pyopbench.report.sections import Block, Bullets, Cell, Heading, Paragraph, Section, Table, _cells
-from pyopbench.report.wording import counted_copies as wording
 from pyopbench.store import counted_copies
 from pyopbench.store.counted_copies import CopiesRow, Note
 

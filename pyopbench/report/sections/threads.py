@@ -7,8 +7,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, TypeAlias
 
 from pyopbench.judge.concurrency import ThreadedCalls, threaded_calls
+from pyopbench.report import threads_text as wording
 from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Section, Table
-from pyopbench.report.wording import threads as wording
 
 if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement

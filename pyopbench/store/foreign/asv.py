@@ -21,7 +21,7 @@ from pyopbench.store.foreign import asv_file, common
 from pyopbench.store.foreign.asv_file import AsvEntry
 from pyopbench.store.foreign.common import Timed, TimedRun
 from pyopbench.store.limitations import Limitation, NotInterleaved, OnlyOneLaunch, VersionsUnknown, samples_not_kept
-from pyopbench.store.run import COLUMNS, Run, no_rows
+from pyopbench.store.measured_run import COLUMNS, Run, no_rows
 from pyopbench.store.warnings import Counted, NoTimes, RunWarning, UnknownGradients
 
 TOOL: Final = "asv"

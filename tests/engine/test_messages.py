@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyopbench.engine.budget import LimitedBy, Progress
-from pyopbench.judge.stopping import InterimAnalysis
-from pyopbench.report.wording.measuring import (
+from pyopbench.engine.messages import (
     budget_text,
     compared_text,
     planned_text,
@@ -15,6 +14,7 @@ from pyopbench.report.wording.measuring import (
     stage_text,
     workers_text,
 )
+from pyopbench.judge.interim_analysis import InterimAnalysis
 
 
 def step(doing: str, workers: int, limited_by: LimitedBy = "", sweep: int = 0) -> Progress:

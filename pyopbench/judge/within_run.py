@@ -30,7 +30,7 @@ from pyopbench.store.certificate import certified_run_effect
 from pyopbench.store.mix_file import Calls
 
 if TYPE_CHECKING:
-    from pyopbench.store.run import Run
+    from pyopbench.store.measured_run import Run
 
 
 TEXTS_OF_UNIT = ("tool", "run")

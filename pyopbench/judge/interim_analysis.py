@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from pyopbench.judge.candidates import KEYS, Setting
 from pyopbench.judge.choice import Choice
-from pyopbench.judge.comparisons import Compared
 from pyopbench.judge.decision import Verdict
+from pyopbench.judge.within_run import Compared
 from pyopbench.model import formatting
 from pyopbench.model.case import UNLIMITED
-from pyopbench.store.run import Run
+from pyopbench.store.measured_run import Run
 
 CERTAIN = 1 / 3
 """An answer that may cost this part of the minimum effect and no more is measured no further: a point of the current

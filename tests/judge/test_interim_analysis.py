@@ -12,9 +12,9 @@ from scipy import special
 from frames import Bench, run_of
 from pyopbench.judge.choice import Rules, choose
 from pyopbench.judge.decision import Verdict
+from pyopbench.judge.interim_analysis import InterimAnalysis, interim_analysis_of, open_labels
 from pyopbench.judge.judge import Judgement, judge_run
 from pyopbench.judge.program import even_mix
-from pyopbench.judge.stopping import InterimAnalysis, interim_analysis_of, open_labels
 from pyopbench.model.case import UNLIMITED, Case, Failure
 from shares import candidate, contrasts_by_hand, spread
 

@@ -11,9 +11,9 @@ import pandas as pd
 
 from pyopbench.model.case import Failure
 from pyopbench.store.certificate import Certificate
-from pyopbench.store.content import Catalogue, Settings
 from pyopbench.store.limitations import Limitation
 from pyopbench.store.lines import EndedLine, LaunchLine, LimitsLine, LookLine, WorkersLine
+from pyopbench.store.run_json import Catalogue, Settings
 from pyopbench.store.warnings import RunWarning
 
 CASE_COLUMNS = ("op", "variant", "gradient", "direction", "mode", "dtype", "size", "placement")
