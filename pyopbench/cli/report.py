@@ -236,13 +236,17 @@ def _settling(reason: StillOpen, again: list[str], report: list[str], run: Run) 
 def _as_measured(decision: Decision, run: Run) -> list[str]:
     """Return the options that measure a decision as before, as far as they are not the usual ones."""
     stored = run.catalogue.ops.get(decision.op)
-    sizes = sorted({Case.from_id(key).size for key in run.cases if Case.from_id(key).op == decision.op})
+    cases = [case for case in map(Case.from_id, run.cases) if case.op == decision.op]
+    sizes = sorted({case.size for case in cases if case.threads is None})
     quick = run.settings.quick
     usual = sizes if stored is None else sorted(stored.quick_sizes if quick else stored.sizes)
     variant = Label.parse(decision.baseline).variant
+    threads = sorted({case.threads for case in cases if case.threads and case.mode == decision.mode})
+    modes = [decision.mode] if not threads else sorted({case.mode for case in cases if case.threads is None})
     return [
         *(["--quick"] if quick else []),
-        *(["--mode", decision.mode] if decision.mode != NODE else []),
+        *(["--mode", ",".join(modes)] if modes != [NODE] else []),
+        *(["--threads", ",".join(map(str, threads))] if threads else []),
         *(["--device", decision.placement] if decision.placement != "cpu" else []),
         *(["--baseline", variant] if variant != BASELINE else []),
         *(["--axis", f"size={','.join(map(str, sizes))}"] if sizes != usual else []),

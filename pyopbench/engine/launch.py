@@ -281,7 +281,7 @@ def runner_seconds(line: GroupLine) -> dict[str, float]:
 
 def runner_key(case: Case) -> str:
     """Return the key of what is timed in one pass, in all groups."""
-    return f"{case.group}/{case.variant}/{case.gradient}"
+    return f"{case.group}/{case.runner}"
 
 
 def _require_same(planned: Mapping[str, Any], found: Mapping[str, Any]) -> None:

@@ -139,7 +139,7 @@ class RemainingWork:
 def _open_groups(planned: Mapping[str, Sequence[str]], open_cases: Iterable[str]) -> dict[str, list[str]]:
     """Return the groups in which something is open, with that, the empty graph that it is taken from, and its twin."""
     runners = set(map(_runner_of, open_cases))
-    groups = {group for group, _, _ in runners}
+    groups = {group for group, _ in runners}
 
     def is_open(key: str) -> bool:
         case = Case.from_id(key)
@@ -153,10 +153,10 @@ def _base(variant: str) -> str:
     return variant.removesuffix(TWIN_SUFFIX)
 
 
-def _runner_of(key: str) -> tuple[str, str, str]:
+def _runner_of(key: str) -> tuple[str, str]:
     """Return what cases of one and the same timed pass have in common: backward comes with forward+backward."""
     case = Case.from_id(key)
-    return case.group, case.variant, case.gradient
+    return case.group, case.runner
 
 
 def remaining_work(
@@ -217,13 +217,8 @@ def failures_of(lost: CaseLost, cases: Sequence[str], launch: int, *, retried: b
         return []
     if lost.case is None:
         return [Failure(case, lost.status, lost.reason, launch) for case in cases]
-    culprit = Case.from_id(lost.case)
-    runners = [(case, Case.from_id(case)) for case in cases]
-    return [
-        Failure(key, lost.status, lost.reason, launch)
-        for key, case in runners
-        if (case.variant, case.gradient) == (culprit.variant, culprit.gradient)
-    ]
+    runner = Case.from_id(lost.case).runner
+    return [Failure(key, lost.status, lost.reason, launch) for key in cases if Case.from_id(key).runner == runner]
 
 
 def failures_elsewhere(

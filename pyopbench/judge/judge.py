@@ -45,7 +45,7 @@ from pyopbench.judge.noise import Disturbance, disturbance_of
 from pyopbench.judge.program import Mix, Step, Worth, even_mix, worth_of
 from pyopbench.judge.roofline import Bound, Limits, bounds_of, limits_of
 from pyopbench.judge.verdicts import NO_TWINS, Twins, twins_of
-from pyopbench.model.case import BASELINE, MINIMUM_EFFECT
+from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, THREADS
 from pyopbench.model.errors import BadInput
 from pyopbench.stats import costs, estimate
 from pyopbench.stats.corrections import ALL_LOOKS
@@ -99,10 +99,14 @@ class Judgement(Compared):
 
     @cached_property
     def worths(self) -> tuple[Worth, ...]:
-        """What the op takes of a step and what candidates save, in the order of the decisions; none without a step."""
+        """What the op takes of a step and what candidates save, in the order of the decisions; none without a step.
+
+        A step calls from one thread.
+        """
         if self.step is None:
             return ()
-        return tuple(worth_of(comparison, *made, self.step) for comparison, made in self.choices if made is not None)
+        alone = [one for one in self.choices if not one[0].setting.mode.startswith(f"{THREADS}:")]
+        return tuple(worth_of(comparison, *made, self.step) for comparison, made in alone if made is not None)
 
 
 def judge_run(  # noqa: PLR0913 - each has its default, and only the command line gives all of them

@@ -25,6 +25,8 @@ MODE_SUMMARIES = {
     "node": "one op inside a graph: the time of k copies less that of an empty graph, per copy; Grappler off",
 }
 MODES = tuple(MODE_SUMMARIES)
+THREADS = "threads"
+"""Mode `threads:N` is calls of a `tf.function` from N threads at once, as a server makes them."""
 DTYPES = ("float32", "float64")
 GPU = "gpu"
 SIMULATED = "simgpu"
@@ -102,7 +104,8 @@ class Case:
         """Read a case back from its `id`.
 
         Raises:
-            BadInput: the key does not have eight parts with a whole number from 1 in the seventh.
+            BadInput: the key does not have eight parts with a whole number from 1 in the seventh, or it has the mode
+                `threads` without a number of them.
         """
         parts = key.split("/")
         if len(parts) != 8 or not all(parts) or not re.fullmatch("[1-9][0-9]{0,17}", parts[6]):
@@ -112,21 +115,37 @@ class Case:
                 hint="op/variant/gradient/direction/mode/dtype/size/placement; `pyopbench list --cases` shows ids",
             )
         op, variant, gradient, direction, mode, dtype, size, placement = parts
+        if mode.partition(":")[0] == THREADS and not re.fullmatch(f"{THREADS}:[1-9][0-9]{{0,3}}", mode):
+            raise BadInput(
+                "not a mode of a case", received=repr(mode), hint=f"{THREADS}:N, with how many threads call at once"
+            )
         return cls(op, variant, gradient, direction, mode, dtype, int(size), placement)
 
     @property
-    def group(self) -> str:
-        """The key of the cases that are measured interleaved with this one: all but variant and gradient.
+    def kind(self) -> str:
+        """The mode without its parameter: `threads` of `threads:4`, and any other mode as it is."""
+        return self.mode.partition(":")[0]
 
-        Backward and forward+backward share a group, because one timed pass with a stamp in between gives both.
+    @property
+    def threads(self) -> int | None:
+        """How many threads call at once in mode `threads:N`; None in any other mode."""
+        kind, _, number = self.mode.partition(":")
+        return int(number) if kind == THREADS else None
+
+    @property
+    def group(self) -> str:
+        """The key of the cases that are measured interleaved with this one: all but variant, gradient and parameter.
+
+        Backward and forward+backward share a group, because one timed pass with a stamp in between gives both. So do
+        all numbers of threads, which are compared with one another.
         """
         family = "forward" if self.direction == "forward" else "gradient"
-        return "/".join((self.op, family, self.mode, self.dtype, str(self.size), self.placement))
+        return "/".join((self.op, family, self.kind, self.dtype, str(self.size), self.placement))
 
     @property
     def runner(self) -> str:
         """The key, within a group, of what is timed for this case: backward and forward+backward share it."""
-        return f"{self.variant}/{self.gradient}"
+        return "/".join((self.variant, self.gradient, *self.mode.split(":")[1:]))
 
 
 def forward_group(group: str) -> str:
@@ -145,6 +164,7 @@ class Axes:
         gradients: mechanisms; empty for each variant's usual one, `("all",)` for every one that it can have.
         directions: as in `Case`; empty for all that a mode has: mode node has no `backward`.
         modes: as in `Case`; empty for `node`, and on a GPU, where that is not measured, for `call`.
+        threads: numbers of threads that call at once, each a mode `threads:N` besides `modes`.
         dtypes, placements: as in `Case`.
         sizes: sizes for every op; empty for the op's own.
         quick: the op's quick sizes in place of all its own.
@@ -156,6 +176,7 @@ class Axes:
     gradients: tuple[str, ...] = ()
     directions: tuple[str, ...] = ()
     modes: tuple[str, ...] = ()
+    threads: tuple[int, ...] = ()
     dtypes: tuple[str, ...] = ("float32",)
     placements: tuple[str, ...] = ("cpu",)
     sizes: tuple[int, ...] = ()

@@ -24,7 +24,6 @@ from pyopbench.store import (
     probes,
     run_folder,
     run_sides,
-    threads_file,
 )
 from pyopbench.store.integrity import LineChecker, Seal, seal_of
 from pyopbench.store.lines import AnyLine, EndedLine, GroupLine, decode_line
@@ -37,7 +36,6 @@ READERS: dict[str, Callable[[Path], object]] = {
     counted_copies.FILE: counted_copies.read,
     copy_costs.FILE: copy_costs.read,
     pipeline_file.FILE: pipeline_file.read,
-    threads_file.FILE: threads_file.read,
     run_sides.FILE: lambda path: run_sides.read_all(path.parent),
 }
 ANSWERS = ("decisions.json", "pipeline-decision.json", "gate.json", "comparison.json", "history.json")

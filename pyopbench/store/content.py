@@ -211,9 +211,9 @@ def unit_of(case: Case) -> str:
     """Return the unit that a case belongs to, for example `sinh/node/float32/cpu`.
 
     It is an op in one mode, dtype and placement, with all its sizes, variants and directions: whatever is paired, or
-    weighed against something else in a decision, is of one unit.
+    weighed against something else in a decision, is of one unit. So are all numbers of threads.
     """
-    return "/".join((case.op, case.mode, case.dtype, case.placement))
+    return "/".join((case.op, case.kind, case.dtype, case.placement))
 
 
 class Division(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

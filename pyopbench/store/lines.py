@@ -15,6 +15,7 @@ from msgspec import Meta, Struct
 from pyopbench.model.case import Case, Failure
 from pyopbench.store.content import (
     LARGEST_WHOLE,
+    AtLeastOne,
     NotNegative,
     Positive,
     Share,
@@ -122,6 +123,20 @@ class WorkersLine(Line, frozen=True, kw_only=True, tag="workers"):
     seconds: float
 
 
+class CallerWaits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How long a caller waits for a call, in seconds, over all calls of the launch so far.
+
+    Attributes:
+        calls: how many there were.
+        p50, p95, p99: quantiles; None for one with too few calls beyond it.
+    """
+
+    calls: AtLeastOne
+    p50: Positive | None
+    p95: Positive | None
+    p99: Positive | None
+
+
 class GroupLine(Line, frozen=True, kw_only=True, tag="group"):
     """Cases that were measured interleaved, in the same process.
 
@@ -130,6 +145,7 @@ class GroupLine(Line, frozen=True, kw_only=True, tag="group"):
         sweep: how often the launch had sampled the group before.
         samples: case -> its rows.
         failures: of its cases.
+        waits: case -> how long callers waited; of cases that several threads call.
         timer_seconds, timer_error_seconds: what reading the clock twice costs, and what is left after taking it off.
         noise: what else went on; None where nothing was timed.
     """
@@ -138,6 +154,7 @@ class GroupLine(Line, frozen=True, kw_only=True, tag="group"):
     sweep: NotNegative = msgspec.field(default=0, name="pass")
     samples: dict[str, list[Sample]]
     failures: list[Failure]
+    waits: dict[str, CallerWaits] = {}
     timer_seconds: float
     timer_error_seconds: float
     noise: Noise | None = None
@@ -150,6 +167,8 @@ class GroupLine(Line, frozen=True, kw_only=True, tag="group"):
             if case.group != self.group:
                 raise corrupt(place, f"{key} does not belong to the group {self.group}")
             _check_samples(case, samples, place)
+        for key in self.waits.keys() - self.samples.keys():
+            raise corrupt(place, f"there are waits of {key}, and no samples")
 
 
 class LostLine(Line, frozen=True, kw_only=True, tag="lost"):

@@ -21,7 +21,6 @@ from pyopbench.store import (
     pipeline_file,
     probes,
     run_folder,
-    threads_file,
 )
 from pyopbench.store.content import RunContent, join_catalogues
 from pyopbench.store.lines import (
@@ -36,7 +35,7 @@ from pyopbench.store.lines import (
     PreparedLine,
     WorkersLine,
 )
-from pyopbench.store.run import CROSSING_COLUMNS, NOISE_COLUMNS, Costs, Run
+from pyopbench.store.run import CROSSING_COLUMNS, NOISE_COLUMNS, WAIT_COLUMNS, Costs, Run
 from pyopbench.store.run_folder import OpenSide
 from pyopbench.store.sample_frame import frame_of
 from pyopbench.store.warnings import MissingShards, UnreadableFile, gpu_warnings, left_running
@@ -89,6 +88,7 @@ def run_of(side: OpenSide) -> Run:
         warnings=(*warnings, *_missing_shards(content), *left_running(prepared), *gpu_warnings(groups)),
         looks=_of_kind(lines, LookLine),
         noise=_noise(content.run, groups),
+        waits=_waits(content.run, groups),
         certificate=content.certificate,
         limits=_of_kind(lines, LimitsLine),
         checked={key: errors for line in prepared for key, errors in (line.checked or {}).items()},
@@ -103,7 +103,6 @@ def run_of(side: OpenSide) -> Run:
         ("copy_costs", folder / copy_costs.FILE, copy_costs.read),
         ("probes", folder / probes.FILE, probes.read),
         ("pipeline", folder / pipeline_file.FILE, pipeline_file.read),
-        ("threads", folder / threads_file.FILE, threads_file.read),
     ):
         whole = _with_beside(whole, name, path, read)
     return _apart(whole, pd.DataFrame(list(_crossings(content, prepared)), columns=list(CROSSING_COLUMNS)))
@@ -185,6 +184,13 @@ def _noise(run: str, groups: Sequence[GroupLine]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(NOISE_COLUMNS)).astype(numbers)
 
 
+def _waits(run: str, groups: Sequence[GroupLine]) -> pd.DataFrame:
+    """Return the last line's waits of each case in each launch: they are over all sweeps before, too."""
+    found = {(line.launch, key): waits for line in groups for key, waits in line.waits.items()}
+    rows = [(run, *of, *(getattr(waits, name) for name in WAIT_COLUMNS[3:])) for of, waits in found.items()]
+    return pd.DataFrame(rows, columns=list(WAIT_COLUMNS)).astype(dict.fromkeys(WAIT_COLUMNS[3:], "float64"))
+
+
 def _require_same_environment(first: Run, other: Run) -> None:
     for key in POOLED_ENVIRONMENT:
         ours, theirs = first.environment.get(key), other.environment.get(key)
@@ -198,13 +204,14 @@ def _require_same_environment(first: Run, other: Run) -> None:
 
 
 def _pool(runs: Sequence[Run]) -> Run:
-    frames, launches, failures, costs, noises, limits, offset = [], [], [], [], [], [], 0
+    frames, launches, failures, costs, noises, waits, limits, offset = [], [], [], [], [], [], [], 0
     hosts: dict[int, str] = {}
     for run in runs:
         hosts |= {launch + offset: host for launch, host in run.hosts.items()}
         frames.append(run.frame.assign(launch=run.frame["launch"] + offset))
         costs.append(_shifted(run.costs, offset))
         noises.append(run.noise.assign(launch=run.noise["launch"] + offset))
+        waits.append(run.waits.assign(launch=run.waits["launch"] + offset))
         launches += [structs.replace(line, launch=line.launch + offset) for line in run.launches]
         limits += [structs.replace(line, launch=line.launch + offset) for line in run.limits]
         failures += _later(run.failures, offset)
@@ -236,7 +243,7 @@ def _pool(runs: Sequence[Run]) -> Run:
         counted_copies=next((run.counted_copies for run in runs if run.counted_copies), None),
         copy_costs=next((run.copy_costs for run in runs if run.copy_costs), None),
         pipeline=next((run.pipeline for run in runs if run.pipeline), None),
-        threads=next((run.threads for run in runs if run.threads), None),
+        waits=pd.concat(waits, ignore_index=True),
         probes=next((run.probes for run in runs if run.probes), None),
         own={name: words for run in reversed(runs) for name, words in run.own.items()},
         hosts=hosts,

@@ -27,6 +27,8 @@ NOISE_COLUMNS = (
     "mhz_low", "mhz_high",
 )  # fmt: skip
 
+WAIT_COLUMNS = ("run", "launch", "case", "calls", "p50", "p95", "p99")
+
 CROSSING_COLUMNS = ("tool", "run", "launch", "case", "bytes_in", "bytes_out", "aligned")
 
 
@@ -83,8 +85,10 @@ class Run:
         cannot: what results of this tool cannot support; nothing for runs of pyopbench.
         checked: id of a case -> by how much it was off its reference in the first launch, by `values`, `gradient` and
             `finite_difference`, as `checks.Checked`.
-        counted_copies, copy_costs, probes, pipeline, threads: what `pyopbench placement`, `copies`, `probe`, `pipeline`
-            and `run --threads` found, where that is kept beside the samples; else None.
+        waits: one row for each launch of a case that several threads call, with `WAIT_COLUMNS`: how many calls they
+            made, and quantiles of the seconds that one took; nan is not known.
+        counted_copies, copy_costs, probes, pipeline: what `pyopbench placement`, `copies`, `probe` and `pipeline`
+            found, where that is kept beside the samples; else None.
         own: name of an op of the user's own -> the words that name it on a command line, with its inputs.
         hosts: number of a launch -> name of the machine that it was on; none where all were on one.
         machines: environment of each machine, by name; none where all launches were on one.
@@ -112,11 +116,11 @@ class Run:
     others: pd.DataFrame = field(default_factory=lambda: no_rows(COLUMNS))
     cannot: tuple[Limitation, ...] = ()
     checked: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    waits: pd.DataFrame = field(default_factory=lambda: no_rows(WAIT_COLUMNS))
     counted_copies: Mapping[str, Any] | None = None
     copy_costs: Mapping[str, Any] | None = None
     probes: Mapping[str, Any] | None = None
     pipeline: Mapping[str, Any] | None = None
-    threads: Mapping[str, Any] | None = None
     own: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     hosts: Mapping[int, str] = field(default_factory=dict)
     machines: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

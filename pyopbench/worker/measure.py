@@ -163,13 +163,17 @@ class PreparedGroup:
         empty = next((name for name, (_, one) in flat.items() if one.copies == 0), None)
         beside = found[empty].seconds if empty else 0.0
 
-        def timed(name: str, segments: Segments, calls: int) -> tuple[float, ...]:
+        def timed(name: str, segments: Segments, calls: int) -> tuple[int, tuple[float, ...]]:
             nonlocal beside
+            source = flat[name][1].source
+            if source is not None:
+                made, taken = at(name, lambda: source.block(float(request["block_seconds"])))
+                return made, (taken,)
             stretch = Stretch(flat[name][1].stretch, beside)
             seconds = tuple(at(name, lambda: measure_block(segments, calls, time.perf_counter, timer, stretch)))
             if name == empty:  # the last block of it, so that a slowdown follows what the machine does meanwhile
                 beside = seconds[0]
-            return seconds
+            return calls, seconds
 
         runners: dict[str, Segments] = {name: one.segments for name, (_, one) in flat.items()}
         orders = balanced_orders(len(runners), rounds, rng)
@@ -191,12 +195,19 @@ class PreparedGroup:
             return
 
         def calibrated(name: str, one: Prepared) -> Calibration:
+            if one.source is not None:  # makes blocks of a time, and not of a number of calls
+                start = time.perf_counter()
+                at(name, one)
+                return Calibration(1, max(time.perf_counter() - start, block_seconds, one.source.least_seconds))
             found: Calibration = at(name, lambda: calibrate(one.segments, block_seconds, time.perf_counter, timer))
             return found
 
         found = {name: calibrated(name, one) for name, (_, one) in at.flat.items()}
         if any(one.case.mode == "node" for _, one in at.flat.values()):
             self._calibrations = same_calls(found)
+            return
+        if any(one.source is not None for _, one in at.flat.values()):
+            self._calibrations = found
             return
         variants = {name: self._variants[runner] for name, (runner, _) in at.flat.items()}
         self._calibrations = _as_warm(equal_calls(found), variants)
@@ -305,6 +316,7 @@ class WarmGroups:
                 for case in cases
                 if case.runner in blocks
             },
+            **_waits_of(group, [case for case in cases if case.runner in blocks]),
             "failures": [dataclasses.asdict(failure) for failure in failures],
             "timer_seconds": timer.seconds,
             "timer_error_seconds": timer.error_seconds,
@@ -328,6 +340,13 @@ def _errors(prepared: Iterable[Sequence[Prepared]]) -> dict[str, dict[str, float
         }
         for one in last
     }
+
+
+def _waits_of(group: PreparedGroup, cases: Iterable[Case]) -> dict[str, Any]:
+    """Return how long callers waited, by the ids of the cases whose blocks tell it."""
+    sources = {case.id: group.runners[case.runner][0].source for case in cases}
+    found = {key: source.waits() for key, source in sources.items() if source is not None}
+    return {"waits": found} if found else {}
 
 
 def _gpus_of(cases: Iterable[Case]) -> dict[str, Any]:
@@ -363,7 +382,7 @@ def _samples(group: PreparedGroup, blocks: Blocks, case: Case, first_round: int)
 
 def overhead(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     """Answer a request to time bodies of known cost as cases are timed: known and found seconds per call of each."""
-    bodies = {case: waiting(seconds, time.perf_counter) for case, seconds in _waits().items()}
+    bodies = {case: waiting(seconds, time.perf_counter) for case, seconds in _known_waits().items()}
     prepared = {case.op: (Prepared(case, (body,), Checked(0.0)),) for case, body in bodies.items()}
     timer = measure_timer(time.perf_counter)
     with quiet_garbage_collector():
@@ -377,6 +396,6 @@ def overhead(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     }
 
 
-def _waits() -> dict[Case, float]:
+def _known_waits() -> dict[Case, float]:
     names = {f"wait_{seconds * 1e6:.0f}us": seconds for seconds in DURATIONS}
     return {Case(name, NATIVE, NO_GRADIENT, "forward", "call", "float32", 1): names[name] for name in names}

@@ -27,7 +27,7 @@ from pyopbench.model.case import NO_GRADIENT, Case, Failure
 from pyopbench.model.label import Label
 from pyopbench.store.content import Catalogue, GradientFacts, OpFacts, Settings, VariantFacts
 from pyopbench.store.lines import LaunchLine
-from pyopbench.store.run import COLUMNS, Costs
+from pyopbench.store.run import COLUMNS, WAIT_COLUMNS, Costs, no_rows
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Curve: TypeAlias = float | Mapping[int, float] | Callable[[Floats], Floats]
@@ -245,7 +245,7 @@ def run_of(*benches: Bench, failures: Sequence[Failure] = (), cases: Sequence[st
         copy_costs=None,
         probes=None,
         pipeline=None,
-        threads=None,
+        waits=no_rows(WAIT_COLUMNS),
         checked={},
         own={},
         hosts={},

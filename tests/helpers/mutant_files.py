@@ -23,7 +23,6 @@ import probe_files
 import revision_runs
 import sharded
 import stored
-import thread_calls
 from places import ROOT
 from pyopbench.engine import probe
 from pyopbench.store import (
@@ -36,7 +35,6 @@ from pyopbench.store import (
     probes,
     run_folder,
     run_sides,
-    threads_file,
 )
 
 Commands = dict[str, list[list[str]]]
@@ -98,7 +96,6 @@ def _make_run(folder: Path) -> Commands:
     counted_copies.write(run / counted_copies.FILE, placement_files.document())
     made = copied_files.document(copied_files.row(1, 1e-4), copied_files.row(1_000, 2e-4))
     copy_costs.write(run / copy_costs.FILE, {**made, **copied_files.gpu_document(copied_files.GPU)})
-    threads_file.write(run / threads_file.FILE, thread_calls.document({TODAY: {1: 1e3, 2: 1e3}, NATIVE: {1: 1e4}}))
     stored.seal(run / pipeline_file.FILE, _pipeline())
     for number, name in enumerate(("first", "second")):
         pairs.write_run(folder / name, pairs.cases(), seed=number, launches=3)
@@ -118,7 +115,7 @@ def _make_run(folder: Path) -> Commands:
     return {
         **_files("run", [*of_run, ["report", "run", "--allow-changed", "--json", "--out", OUT]]),
         **_files("first", compared),
-        **{f"run/{name}": in_page for name in (counted_copies.FILE, copy_costs.FILE, threads_file.FILE)},
+        **{f"run/{name}": in_page for name in (counted_copies.FILE, copy_costs.FILE)},
         f"run/{pipeline_file.FILE}": [report, ["pipeline", "double", "--results", f"run/{pipeline_file.FILE}"]],
         f"run/{probes.FILE}": [
             report,

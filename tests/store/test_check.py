@@ -22,7 +22,6 @@ import placement_files
 import probe_files
 import sharded
 import stored
-import thread_calls
 from pyopbench.api.results import COMPARISON, ComparisonResult
 from pyopbench.cli.app import make_app
 from pyopbench.engine import certify
@@ -49,7 +48,6 @@ from pyopbench.store import (
     probes,
     run_folder,
     run_sides,
-    threads_file,
 )
 from pyopbench.store import check as checking
 from pyopbench.store.check import check, check_lines
@@ -177,8 +175,6 @@ def with_files_beside(folder: Path) -> Path:
     probes.write(folder / probes.FILE, probe_files.document(probe_files.row("xla", "native", "fails", "no")))
     counted_copies.write(folder / counted_copies.FILE, placement_files.document())
     copied(folder / copy_costs.FILE)
-    rates = {"py_function_numpy": {1: 1000.0, 2: 1100.0}, "native": {1: 1000.0, 2: 1900.0}}
-    threads_file.write(folder / threads_file.FILE, thread_calls.document(rates))
     of_pipeline(folder)
     report_files.write(judge([folder], Judging("well", 0.03)), folder)
     return folder
@@ -254,7 +250,7 @@ KINDS: dict[str, tuple[Callable[[Path], Path], list[str]]] = {
     "run": (
         with_files_beside,
         ["run.json", "samples.jsonl", "copies.json", "decisions.json", "pipeline-decision.json", "pipeline.json",
-         "placement.json", "probes.json", "threads.json"],
+         "placement.json", "probes.json"],
     ),
     "pipeline": (of_pipeline, ["pipeline-decision.json", "pipeline.json"]),
     "shards": (of_shards, ["run.json", "samples.jsonl"] * 2),
@@ -320,7 +316,7 @@ def test_a_field_of_a_document_that_changes_is_found_however_it_is_written(tmp_p
 
 def test_the_names_are_those_that_are_written() -> None:
     written = {
-        *(probes.FILE, counted_copies.FILE, copy_costs.FILE, pipeline_file.FILE, threads_file.FILE),
+        *(probes.FILE, counted_copies.FILE, copy_costs.FILE, pipeline_file.FILE),
         *(run_sides.FILE, certificate.FILE, gate_report.DOCUMENT, write_pipeline.DECISION),
         *(COMPARISON, FLEET_FILE, "decisions.json", "history.json"),
     }

@@ -20,7 +20,6 @@ from pyopbench.store import (
     probes,
     run_folder,
     run_sides,
-    threads_file,
 )
 from pyopbench.store.foreign import common
 from pyopbench.store.open_file import LONGEST_LINE_BYTES, MIX, SAMPLES, Limit
@@ -72,7 +71,6 @@ READERS: dict[str, Callable[[Path], object]] = {
     counted_copies.FILE: counted_copies.read,
     copy_costs.FILE: copy_costs.read,
     pipeline_file.FILE: pipeline_file.read,
-    threads_file.FILE: threads_file.read,
     "mix.csv": mix_file.read_mix,
     "foreign.json": common.load,
 }

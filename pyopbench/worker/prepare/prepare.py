@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import tensorflow as tf
 
@@ -51,6 +51,23 @@ from pyopbench.worker.prepare.node_graph import (
     enough_copies,
 )
 from pyopbench.worker.prepare.segments import constants, forward_and_backward, timed_segments, wrap
+from pyopbench.worker.prepare.threads import alone, prepare_together
+
+
+class BlockSource(Protocol):
+    """What makes and times the calls of a block by itself: several threads, for example.
+
+    Attributes:
+        least_seconds: that a block lasts.
+    """
+
+    least_seconds: float
+
+    def block(self, seconds: float) -> tuple[int, float]:
+        """Call for about so many seconds; return how many calls were made, and the seconds that they count for."""
+
+    def waits(self) -> dict[str, float | None]:
+        """Return how long a caller waited in all blocks so far, by quantile, and how many `calls` there were."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +85,7 @@ class Prepared:
         stretch: how much longer each block is to last, as a share of what it costs: in mode node of what it takes
             beyond the empty graph. For controls.
         call_seconds: about how long a call takes, where that was looked at.
+        source: what times its own blocks, where a row of calls by one thread is not what is to be timed.
     """
 
     case: Case
@@ -77,6 +95,7 @@ class Prepared:
     crossing: Crossing | None = None
     stretch: float = 0.0
     call_seconds: float | None = None
+    source: BlockSource | None = None
 
     @property
     def timed(self) -> tuple[int, ...]:
@@ -152,6 +171,8 @@ def _prepare_any(
         return (_prepare_empty(op, variant, case),)
     if case.mode == "node" and not variant.is_body_alone:
         return _prepare_nodes(op, variant, case, copies, finite_differences=finite_differences)
+    if case.threads is not None:
+        return (_prepare_together(op, variant, case, finite_differences=finite_differences),)
     if variant.op is None:
         return (_prepare_variant(op, variant, case, finite_differences=finite_differences),)
     floor = replace(case, op=variant.op.name, size=variant.op.sizes[0], dtype=FLOOR_DTYPE)
@@ -196,6 +217,13 @@ def _prepare_nodes(
         Prepared(case, (graph.call,), errors, graph.copies, call_seconds=graph.seconds)
         for graph, errors in zip(graphs, checked, strict=True)
     )
+
+
+def _prepare_together(op: Op, variant: Variant, case: Case, *, finite_differences: bool) -> Prepared:
+    together, checked = prepare_together(op, variant, case)
+    if case.direction != "forward" and (finite_differences or checked.gradient is None):
+        checked = check_differences(checked, op, variant, alone(case))
+    return Prepared(case, (together,), checked, source=together)
 
 
 def _prepare_variant(op: Op, variant: Variant, case: Case, *, finite_differences: bool) -> Prepared:
