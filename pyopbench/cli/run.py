@@ -20,6 +20,7 @@ from pyopbench.cli.read_options import read_axes, read_judging, read_shard
 from pyopbench.cli.report import write_report
 from pyopbench.cli.sides import report_sides
 from pyopbench.engine import measure, memory, plan, sides, stored_run
+from pyopbench.engine.pipeline import require_current
 from pyopbench.engine.settings import settings_for
 from pyopbench.judge import judge
 from pyopbench.model.case import BASELINE, Axes
@@ -134,6 +135,8 @@ def measure_and_report(
         if run.has_several_sides:
             return report_sides(run, options, fail_on, as_json=as_json)
         stored_run.require_measured(run.measured[0])
+        if run.measured[0].content.pipeline is not None:
+            require_current(run)
         return write_report([run], run.folder, options, as_json=as_json, ended=ended)
 
 

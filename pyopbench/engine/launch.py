@@ -178,7 +178,8 @@ class WarmLaunch:
             self._asked = time.monotonic()
             settings, checks = self.work.settings, self.work.is_to_check(self.todo[0], self.launch)
             graphs = {"linearity": settings.linearity, "further": settings.further}
-            self.worker.send(self._request("prepare", self.todo[0], finite_differences=checks, **graphs))
+            more = {**graphs, **self.work.pipeline_request()}
+            self.worker.send(self._request("prepare", self.todo[0], finite_differences=checks, **more))
 
     # Sampling: waited for, because nobody else does anything meanwhile.
 

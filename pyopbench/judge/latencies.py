@@ -63,6 +63,20 @@ def checked_frame(run: Run) -> pd.DataFrame:
     return frame[~frame["case"].isin(sorted(wrong))] if wrong else frame
 
 
+def with_pipeline(run: Run) -> Run:
+    """Return a run with its cases in an input pipeline among all others, for whoever compares case by case."""
+    inside = run.pipeline
+    if inside is None:
+        return run
+    return replace(
+        run,
+        cases=(*run.cases, *inside.cases),
+        failures=(*run.failures, *inside.failures),
+        frame=pd.concat([run.frame, inside.frame], ignore_index=True) if len(run.frame) else inside.frame,
+        pipeline=None,
+    )
+
+
 def measured_cases(frame: pd.DataFrame, catalogue: Catalogue) -> pd.DataFrame:
     """Return one row per measured case, with its fields and label.
 

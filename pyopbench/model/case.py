@@ -27,11 +27,16 @@ MODE_SUMMARIES = {
 MODES = tuple(MODE_SUMMARIES)
 THREADS = "threads"
 """Mode `threads:N` is calls of a `tf.function` from N threads at once, as a server makes them."""
+PIPELINE = "pipeline"
+"""Mode `pipeline:ARRANGEMENT` is elements that come out of a `tf.data` pipeline, in which the body of the op stands as
+`model/arrangement.py` names it; `pipeline:body threads=2` is calls of the body alone."""
 DTYPES = ("float32", "float64")
 GPU = "gpu"
 SIMULATED = "simgpu"
 PLACEMENTS = ("cpu", GPU, SIMULATED)
 """Where an op runs: on the CPU, on a GPU, or on a simulated device, where copies are counted and nothing is timed."""
+MODES_WITH = {THREADS: f"{THREADS}:[1-9][0-9]{{0,3}}", PIPELINE: f"{PIPELINE}:[^:]+"}
+"""The modes that have a parameter, and how they look."""
 NO_GRADIENT = "none"
 """The gradient of a forward case: the op is built without one, as it would be served."""
 
@@ -105,7 +110,7 @@ class Case:
 
         Raises:
             BadInput: the key does not have eight parts with a whole number from 1 in the seventh, or it has the mode
-                `threads` without a number of them.
+                `threads` without a number of them, or `pipeline` without an arrangement.
         """
         parts = key.split("/")
         if len(parts) != 8 or not all(parts) or not re.fullmatch("[1-9][0-9]{0,17}", parts[6]):
@@ -115,16 +120,21 @@ class Case:
                 hint="op/variant/gradient/direction/mode/dtype/size/placement; `pyopbench list --cases` shows ids",
             )
         op, variant, gradient, direction, mode, dtype, size, placement = parts
-        if mode.partition(":")[0] == THREADS and not re.fullmatch(f"{THREADS}:[1-9][0-9]{{0,3}}", mode):
-            raise BadInput(
-                "not a mode of a case", received=repr(mode), hint=f"{THREADS}:N, with how many threads call at once"
-            )
+        form = MODES_WITH.get(mode.partition(":")[0])
+        if form is not None and not re.fullmatch(form, mode):
+            raise BadInput("not a mode of a case", received=repr(mode), hint="threads:4 or pipeline:map, for example")
         return cls(op, variant, gradient, direction, mode, dtype, int(size), placement)
 
     @property
     def kind(self) -> str:
         """The mode without its parameter: `threads` of `threads:4`, and any other mode as it is."""
         return self.mode.partition(":")[0]
+
+    @property
+    def arrangement(self) -> str:
+        """The key of an arrangement in mode `pipeline:ARRANGEMENT`; empty in any other mode."""
+        kind, _, key = self.mode.partition(":")
+        return key if kind == PIPELINE else ""
 
     @property
     def threads(self) -> int | None:
@@ -137,7 +147,7 @@ class Case:
         """The key of the cases that are measured interleaved with this one: all but variant, gradient and parameter.
 
         Backward and forward+backward share a group, because one timed pass with a stamp in between gives both. So do
-        all numbers of threads, which are compared with one another.
+        all numbers of threads, and all arrangements of a pipeline, which are compared with one another.
         """
         family = "forward" if self.direction == "forward" else "gradient"
         return "/".join((self.op, family, self.kind, self.dtype, str(self.size), self.placement))

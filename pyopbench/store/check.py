@@ -20,7 +20,6 @@ from pyopbench.store import (
     counted_copies,
     integrity,
     open_file,
-    pipeline_file,
     probes,
     run_folder,
     run_sides,
@@ -35,7 +34,6 @@ READERS: dict[str, Callable[[Path], object]] = {
     probes.FILE: probes.read,
     counted_copies.FILE: counted_copies.read,
     copy_costs.FILE: copy_costs.read,
-    pipeline_file.FILE: pipeline_file.read,
     run_sides.FILE: lambda path: run_sides.read_all(path.parent),
 }
 ANSWERS = ("decisions.json", "pipeline-decision.json", "gate.json", "comparison.json", "history.json")

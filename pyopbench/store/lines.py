@@ -83,6 +83,24 @@ class LeftBehind(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     cores: float
 
 
+class WarmUp(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a pipeline became steady.
+
+    Attributes:
+        is_steady: was an end of the warm-up found?
+        elements: drawn until then.
+        seconds: that took.
+        seconds_per_element: afterwards.
+        pool_seconds: what starting its processes took, which is in no block; None where it has none.
+    """
+
+    is_steady: bool
+    elements: NotNegative
+    seconds: float
+    seconds_per_element: Positive
+    pool_seconds: float | None
+
+
 class PreparedLine(Line, frozen=True, kw_only=True, tag="prepared"):
     """A worker has prepared the cases of a group, which stay so.
 
@@ -94,11 +112,13 @@ class PreparedLine(Line, frozen=True, kw_only=True, tag="prepared"):
         aligned: likewise, the share of its arrays that TensorFlow can take over without a copy.
         checked: case -> by how much its values and gradients are off; None where another launch checks the group.
         left_behind: what bodies left running; None for nothing.
+        warm_ups: case in a pipeline -> how that became steady.
     """
 
     group: str
     failures: list[Failure]
     seconds: float
+    warm_ups: dict[str, WarmUp] = {}
     bytes: dict[str, Crossing] = {}
     aligned: dict[str, Share] = {}
     checked: dict[str, dict[str, float]] | None = None
@@ -107,6 +127,9 @@ class PreparedLine(Line, frozen=True, kw_only=True, tag="prepared"):
     def check(self, place: str) -> None:
         """Check ids and bytes, as `Line.check`."""
         check_failures(self.failures, place)
+        for key in self.warm_ups:
+            if not require_case(key, place).arrangement:
+                raise corrupt(place, f"{key} is in no pipeline that could warm up")
         for key, crossing in self.bytes.items():
             if len(crossing) != 2 or min(crossing) < 0:
                 raise corrupt(place, f"the bytes of {key} are not [bytes in >= 0, bytes out >= 0]: {crossing}")

@@ -18,6 +18,7 @@ from pyopbench.model.variant import Variant
 from pyopbench.ops.load import load_variant
 from pyopbench.worker import environment
 from pyopbench.worker.noise import Leftovers, Meter
+from pyopbench.worker.pipeline.measure import ElementsOfPipeline
 from pyopbench.worker.prepare import node_graph
 from pyopbench.worker.prepare.checks import Checked
 from pyopbench.worker.prepare.prepare import Asked, Prepared, prepare_group
@@ -76,8 +77,14 @@ def require_memory(case: Case, error: BaseException) -> None:
         raise OutOfMemory(case, error) from error
 
 
-def prepare_runners(
-    cases: Sequence[Case], emit: Emit, *, finite_differences: bool, linearity: bool, further: bool = True
+def prepare_runners(  # noqa: PLR0913 - what `Asked` is made of
+    cases: Sequence[Case],
+    emit: Emit,
+    *,
+    finite_differences: bool,
+    linearity: bool,
+    further: bool = True,
+    pipeline: Mapping[str, Any] | None = None,
 ) -> tuple[Runners, dict[str, Exception]]:
     """Prepare what is timed for some cases of one group.
 
@@ -87,6 +94,7 @@ def prepare_runners(
         finite_differences: also check gradients against them.
         linearity: in mode node, make graphs of many numbers of copies.
         further: in mode node, make a second graph of callbacks.
+        pipeline: what pipelines are prepared by.
 
     Returns:
         What is prepared, and the error of what is not, by runner.
@@ -101,7 +109,7 @@ def prepare_runners(
         emit({"event": "at", "case": case.id})
 
     try:
-        asked = Asked(finite_differences=finite_differences, linearity=linearity, further=further, at=at)
+        asked = Asked(finite_differences, linearity, further, at=at, pipeline=pipeline or {})
         made = prepare_group(cases, asked)
     except Exception as error:
         require_memory((last or cases)[0], error)
@@ -195,10 +203,9 @@ class PreparedGroup:
             return
 
         def calibrated(name: str, one: Prepared) -> Calibration:
-            if one.source is not None:  # makes blocks of a time, and not of a number of calls
-                start = time.perf_counter()
-                at(name, one)
-                return Calibration(1, max(time.perf_counter() - start, block_seconds, one.source.least_seconds))
+            source = one.source
+            if source is not None:  # makes blocks of a time, and not of a number of calls
+                return Calibration(1, at(name, lambda: source.expected_seconds(block_seconds)))
             found: Calibration = at(name, lambda: calibrate(one.segments, block_seconds, time.perf_counter, timer))
             return found
 
@@ -272,16 +279,20 @@ class WarmGroups:
             finite_differences=differences,
             linearity=bool(request.get("linearity")),
             further=bool(request.get("further", True)),
+            pipeline=request.get("pipeline"),
         )
         self._groups[cases[0].group] = PreparedGroup(runners)
         self._is_frozen = False
+        is_pipeline = bool(cases[0].arrangement)
         failed = [case for case in cases if case.runner in errors]
         failures = [failure_of(case, errors[case.runner], launch) for case in failed]
         return {
             "failures": [dataclasses.asdict(failure) for failure in failures],
             **({"checked": _errors(runners.values())} if differences else {}),
             **_crossings(one for several in runners.values() for one in several),
-            **({"left_behind": found} if (found := leftovers.found()) else {}),
+            **(_warm_ups(runners.values()) if is_pipeline else {}),
+            # Pipelines have threads, and pools processes, that are at rest and stay.
+            **({"left_behind": found} if not is_pipeline and (found := leftovers.found()) else {}),
         }
 
     def sample(self, request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
@@ -342,11 +353,24 @@ def _errors(prepared: Iterable[Sequence[Prepared]]) -> dict[str, dict[str, float
     }
 
 
+def _warm_ups(prepared: Iterable[Sequence[Prepared]]) -> dict[str, Any]:
+    """Return how pipelines became steady and what starting their processes took, by the ids of their cases."""
+    found = {several[0].case.id: several[0].source for several in prepared}
+    pipelines = {key: source for key, source in found.items() if isinstance(source, ElementsOfPipeline)}
+    return {
+        "warm_ups": {
+            key: {**dataclasses.asdict(source.warm_up), "pool_seconds": source.pool_seconds}
+            for key, source in pipelines.items()
+        }
+    }
+
+
 def _waits_of(group: PreparedGroup, cases: Iterable[Case]) -> dict[str, Any]:
     """Return how long callers waited, by the ids of the cases whose blocks tell it."""
     sources = {case.id: group.runners[case.runner][0].source for case in cases}
     found = {key: source.waits() for key, source in sources.items() if source is not None}
-    return {"waits": found} if found else {}
+    known = {key: waits for key, waits in found.items() if waits is not None}
+    return {"waits": known} if known else {}
 
 
 def _gpus_of(cases: Iterable[Case]) -> dict[str, Any]:

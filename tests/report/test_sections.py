@@ -768,9 +768,7 @@ def test_one_number_of_threads_has_one_column(judged):
 
 def test_a_pipeline_beside_the_run_is_shown_with_its_answer_charts_and_rows(judged):
     seconds = {pipelines.CURRENT.key: 1e-4, pipelines.PARALLEL.key: 1e-4, pipelines.PORT.key: 1e-5}
-    answer, _, throughput, scaling, table, left_out = pipeline.build(
-        with_run(judged, pipeline=pipelines.document(seconds))
-    )
+    answer, _, throughput, scaling, table, left_out = pipeline.build(with_run(judged, pipeline=pipelines.rows(seconds)))
     assert pipelines.PORT.code in answer.text
     assert {throughput.kind, scaling.kind} == {"chart"}
     assert len(table.rows) == 3
@@ -780,7 +778,7 @@ def test_a_pipeline_beside_the_run_is_shown_with_its_answer_charts_and_rows(judg
 def test_the_charts_of_a_pipeline_are_in_the_page_as_those_of_the_run_are(judged):
     without, beside = (
         render(with_run(judged, pipeline=made))["report.html"].count('class="chart')
-        for made in (None, pipelines.document({pipelines.CURRENT.key: 1e-4, pipelines.PORT.key: 1e-5}))
+        for made in (None, pipelines.rows({pipelines.CURRENT.key: 1e-4, pipelines.PORT.key: 1e-5}))
     )
     assert beside == without + 2
 

@@ -16,7 +16,6 @@ from pyopbench.store import (
     counted_copies,
     mix_file,
     open_file,
-    pipeline_file,
     probes,
     run_folder,
     run_sides,
@@ -70,7 +69,6 @@ READERS: dict[str, Callable[[Path], object]] = {
     probes.FILE: probes.read,
     counted_copies.FILE: counted_copies.read,
     copy_costs.FILE: copy_costs.read,
-    pipeline_file.FILE: pipeline_file.read,
     "mix.csv": mix_file.read_mix,
     "foreign.json": common.load,
 }

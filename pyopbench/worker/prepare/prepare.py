@@ -55,19 +55,19 @@ from pyopbench.worker.prepare.threads import alone, prepare_together
 
 
 class BlockSource(Protocol):
-    """What makes and times the calls of a block by itself: several threads, for example.
+    """What makes and times the calls of a block by itself: several threads, or a pipeline, whose calls are elements."""
 
-    Attributes:
-        least_seconds: that a block lasts.
-    """
+    def __call__(self) -> None:
+        """Call once, or as few times as can be."""
 
-    least_seconds: float
+    def expected_seconds(self, seconds: float) -> float:
+        """Return about how long a block for `seconds` lasts."""
 
     def block(self, seconds: float) -> tuple[int, float]:
         """Call for about so many seconds; return how many calls were made, and the seconds that they count for."""
 
-    def waits(self) -> dict[str, float | None]:
-        """Return how long a caller waited in all blocks so far, by quantile, and how many `calls` there were."""
+    def waits(self) -> dict[str, float | None] | None:
+        """Return how long callers waited in all blocks so far, by quantile, and their `calls`; None is not known."""
 
 
 @dataclass(frozen=True)
@@ -321,6 +321,7 @@ class Asked:
             further one costs.
         copies: of the graphs in mode node; None to see how many are enough.
         at: is told each case before it is prepared.
+        pipeline: what pipelines are prepared by, as `pipeline.measure.prepare_pipelines` takes it.
     """
 
     finite_differences: bool = False
@@ -328,6 +329,7 @@ class Asked:
     further: bool = True
     copies: int | None = None
     at: Callable[[Case], object] = field(default=lambda case: None)
+    pipeline: Mapping[str, Any] = field(default_factory=dict)
 
 
 def prepare_group(cases: Sequence[Case], asked: Asked) -> Runners:
@@ -344,6 +346,8 @@ def prepare_group(cases: Sequence[Case], asked: Asked) -> Runners:
         MemoryError: a case wanted more memory than there is; it is the one that `at` was told last.
         ResourceExhaustedError: the same, from TensorFlow.
     """
+    if cases[0].arrangement:
+        return _prepare_pipelines(cases, asked)
     runners = {case.runner: case for case in reversed(cases)}
     left = {case.runner: runners[case.runner] for case in cases}
     found: Runners = {}
@@ -353,6 +357,21 @@ def prepare_group(cases: Sequence[Case], asked: Asked) -> Runners:
     for runner, case in left.items():
         if runner not in found:
             found[runner] = _prepare_runner(case, asked, _copies(case, asked, enough))
+    return found
+
+
+def _prepare_pipelines(cases: Sequence[Case], asked: Asked) -> Runners:
+    # Process pools and batches, which no other case needs.
+    from pyopbench.worker.pipeline.measure import ElementsOfPipeline, prepare_pipelines
+
+    by_runner = {case.runner: case for case in cases}
+    found: Runners = {}
+    for runner, made in prepare_pipelines(cases, asked.pipeline, asked.at).items():
+        if isinstance(made, Exception):
+            found[runner] = made
+        else:
+            checked = Checked(made.largest_error if isinstance(made, ElementsOfPipeline) else 0.0)
+            found[runner] = (Prepared(by_runner[runner], (made,), checked, source=made),)
     return found
 
 

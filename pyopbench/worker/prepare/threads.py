@@ -84,8 +84,6 @@ class CallsTogether:
         calls: of each thread.
     """
 
-    least_seconds = BLOCK_SECONDS
-
     def __init__(self, calls: Sequence[ConcurrentCall], clock: Callable[[], float] = time.perf_counter) -> None:
         self.calls = tuple(calls)
         self._clock = clock
@@ -95,13 +93,19 @@ class CallsTogether:
         """Call once from each thread, all at the same time."""
         call_together(self.calls)
 
+    def expected_seconds(self, seconds: float) -> float:
+        """Return about how long a block for `seconds` lasts, by a call from each thread."""
+        start = self._clock()
+        self()
+        return max(self._clock() - start, seconds, BLOCK_SECONDS)
+
     def block(self, seconds: float) -> tuple[int, float]:
         """Call from all threads for about so many seconds, each at least once.
 
         Returns:
             How many calls were made, and the seconds in which they are made at the rate of all threads together.
         """
-        lasting = max(seconds, self.least_seconds)
+        lasting = max(seconds, BLOCK_SECONDS)
         each = call_together([partial(repeat_call, call, lasting, self._clock) for call in self.calls])
         waits = [one for found in each for one in found]
         self._waits += waits
