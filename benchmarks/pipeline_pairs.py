@@ -149,8 +149,8 @@ def compared(launches: list[dict[str, Any]], pair: int, role: str, slower: float
 
     from pyopbench.judge.pipeline import TrainingStep, judge
     from pyopbench.model.case import BASELINE, NO_GRADIENT, PIPELINE, Case
-    from pyopbench.store.content import PipelinePlan
-    from pyopbench.store.run import PipelineRows
+    from pyopbench.store.measured_run import PipelineRows
+    from pyopbench.store.run_json import PipelinePlan
 
     both = (Arrangement("map", "keep", "ds.map(f)"), Arrangement("map", "parallel", "ds.map(f)", parallel=2))
     roles = (arrangement(pair, one).key for one in (role, "one"))

@@ -33,7 +33,7 @@ from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.parse import parse_duration
 from pyopbench.model.write_file import write_atomically
 from pyopbench.stats.change_points import between_runs, segment
-from pyopbench.stats.corrections import ONE_LOOK
+from pyopbench.stats.corrections import ONE_ANALYSIS
 from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.launch_model import RELATIVE
 
@@ -153,7 +153,7 @@ def simulated(method: Method, kind: str, series: int, seed: int = 0) -> Row:
 def _confirms(rng: np.random.Generator, truth: float) -> bool:
     """Whether a run of both sides in turns shows a change of at least the minimum effect."""
     ratios = rng.normal(truth, RELATIVE, RERUN_LAUNCHES)
-    (verdict,) = verdicts_on([Estimate.of(ratios)], MINIMUM_EFFECT, ONE_LOOK)
+    (verdict,) = verdicts_on([Estimate.of(ratios)], MINIMUM_EFFECT, ONE_ANALYSIS)
     return verdict.outcome in ("slower", "faster")
 
 

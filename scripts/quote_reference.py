@@ -18,9 +18,9 @@ from typing import Any
 
 from pyopbench.judge.findings import Answer
 from pyopbench.model import formatting
+from pyopbench.report.certificate_text import renaming_text
 from pyopbench.report.markdown import escape
 from pyopbench.report.sections.certificate import rows_of
-from pyopbench.report.wording.certificate import renaming_text
 from pyopbench.store import run_folder
 from pyopbench.store.certificate import Certificate
 from pyopbench.store.promises import misses_of

@@ -109,7 +109,9 @@ def hold(folder: Path, cases: Sequence[Case], settings: Settings) -> Session:
     began = time.monotonic()
     side = plan.begin(folder, _request(cases, settings))
     run, how = OpenRun(folder, (side,)), _how(cases)
-    measure_run(side, settings, lambda step: None, lambda made: judge.look(run, how, made, settings.launches).open)
+    measure_run(
+        side, settings, lambda step: None, lambda made: judge.interim_analysis(run, how, made, settings.launches).open
+    )
     verdicts, latencies = judged(folder, cases)
     return Session(time.monotonic() - began, verdicts, latencies)
 

@@ -17,10 +17,10 @@ from pyopbench.engine import host_lock
 from pyopbench.engine.budget import Progress as Step
 from pyopbench.engine.budget import Tell
 from pyopbench.engine.measure import Listener
+from pyopbench.engine.messages import stage_text, workers_text
 from pyopbench.model import formatting
 from pyopbench.model.errors import PyopbenchError
 from pyopbench.model.printable import printable
-from pyopbench.report.wording.measuring import stage_text, workers_text
 
 LONGEST_CASE = 26
 """Characters of what is being measured; with it the bar and the time left fit a terminal of 80 columns."""

@@ -49,7 +49,7 @@ def certify(*, quick: bool, out_path: Path | None, as_json: bool) -> int:
         out.print_json(read_bytes(folder / FILE, CERTIFICATE).decode())
     else:
         _print(certificate, folder)
-    from pyopbench.report.wording.certificate import AFTER_MISSES
+    from pyopbench.report.certificate_text import AFTER_MISSES
     from pyopbench.store.promises import misses_of
 
     misses = misses_of(certificate)
@@ -78,8 +78,8 @@ def _progress() -> Iterator[Callable[[Stage], None]]:
 
 
 def _print(certificate: Certificate, folder: Path) -> None:
+    from pyopbench.report.certificate_text import made_text, renaming_text
     from pyopbench.report.sections.certificate import COLUMNS, rows_of
-    from pyopbench.report.wording.certificate import made_text, renaming_text
 
     out.print(escape(made_text(certificate)))
     print_table("How reliable pyopbench is on this machine", COLUMNS, rows_of(certificate))

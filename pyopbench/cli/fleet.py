@@ -14,8 +14,8 @@ import typer
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
+from pyopbench.cli.checked_values import read_axes
 from pyopbench.cli.output import err, out, print_table, say, say_error
-from pyopbench.cli.read_options import read_axes
 from pyopbench.model import formatting, options
 from pyopbench.model.case import Axes
 from pyopbench.model.discover import find, require_known
@@ -131,7 +131,7 @@ def _connected(access: Any, patience_seconds: float, *, is_told: bool = True) ->
 
 
 def _tell(event: Any) -> None:
-    from pyopbench.report.wording.fleet import event_text
+    from pyopbench.engine.fleet.messages import event_text
 
     say(escape(printable(event_text(event))), err)
 
@@ -139,7 +139,7 @@ def _tell(event: Any) -> None:
 def _go_on(folder: Path, files: Any, connection: Any, without: list[str], patience_seconds: float) -> int:
     """Run a fleet to its end, print what came of it, and return the exit code."""
     from pyopbench.engine.fleet.dispatch import Rules, measure_fleet
-    from pyopbench.report.wording.fleet import odd_text
+    from pyopbench.engine.fleet.messages import odd_text
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends it finds it as after Ctrl-C
     name = shlex.quote(str(folder))
@@ -170,7 +170,7 @@ def _go_on(folder: Path, files: Any, connection: Any, without: list[str], patien
 @contextmanager
 def _progress() -> Iterator[Any]:
     """Show how many shards are here, who measures, and how long it will take."""
-    from pyopbench.report.wording.fleet import left_text, progress_text
+    from pyopbench.engine.fleet.messages import left_text, progress_text
 
     columns = (
         SpinnerColumn(),
@@ -193,7 +193,7 @@ def _progress() -> Iterator[Any]:
 
 
 def _print_hosts(hosts: Any, problems: Any, kinds: Any) -> None:
-    from pyopbench.report.wording.fleet import kinds_text, problem_text
+    from pyopbench.engine.fleet.messages import kinds_text, problem_text
 
     rows = [_row(host) for host in hosts if host.facts is not None]
     columns = ("host", "processor", "cores", "memory", "governor", "TensorFlow", "compiler", "GPUs", "clock")

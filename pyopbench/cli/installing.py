@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from pyopbench.cli.output import err, say
 from pyopbench.engine import environments
+from pyopbench.engine.messages import disk_text, installing_text
 from pyopbench.model.side import Environment
-from pyopbench.report.wording.measuring import disk_text, installing_text
 
 
 def announce(wanted: Iterable[Environment]) -> None:

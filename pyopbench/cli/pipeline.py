@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyopbench.api.listeners import ConsoleListener
+from pyopbench.cli.checked_values import read_judging
 from pyopbench.cli.output import err
-from pyopbench.cli.read_options import read_judging
 from pyopbench.cli.report import write_report
 from pyopbench.cli.run import measure_and_report
 from pyopbench.engine import stored_run

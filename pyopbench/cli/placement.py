@@ -10,9 +10,9 @@ from typing import Any
 from rich.markup import escape
 
 from pyopbench.api.listeners import alone_on_this_machine
+from pyopbench.cli.checked_values import read_axes
 from pyopbench.cli.installing import announce
 from pyopbench.cli.output import err, out, print_table, say
-from pyopbench.cli.read_options import read_axes
 from pyopbench.engine import copies as engine
 from pyopbench.model import formatting
 from pyopbench.model.case import GPU, Case
@@ -20,10 +20,10 @@ from pyopbench.model.discover import require_known
 from pyopbench.model.ownership import require_own
 from pyopbench.model.places import PINS, ROUTES
 from pyopbench.model.side import Environment
-from pyopbench.report.wording import copy_costs as cost_wording
-from pyopbench.report.wording import counted_copies as wording
+from pyopbench.report import copy_costs_text as cost_wording
+from pyopbench.report import counted_copies_text as wording
 from pyopbench.store import copy_costs, counted_copies
-from pyopbench.store.counted_copies import Note, Row
+from pyopbench.store.counted_copies import CopiesRow, Note
 from pyopbench.store.integrity import sealed
 
 EXIT_WRONG = 1
@@ -81,7 +81,7 @@ def _print(document: Mapping[str, Any]) -> None:
     _print_failures(document["failures"])
 
 
-def _print_op(op: str, rows: Sequence[Row], kind: str) -> None:
+def _print_op(op: str, rows: Sequence[CopiesRow], kind: str) -> None:
     for setting in counted_copies.SETTINGS:
         there = [row for row in rows if (row.case.mode, row.case.direction) == setting]
         if there:
@@ -95,7 +95,7 @@ def _print_op(op: str, rows: Sequence[Row], kind: str) -> None:
     out.print()
 
 
-def _table_rows(rows: Iterable[Row]) -> list[tuple[str, ...]]:
+def _table_rows(rows: Iterable[CopiesRow]) -> list[tuple[str, ...]]:
     """Return a line for each variant, with pinnings that copy alike in one."""
     cells: dict[str, dict[tuple[str, ...], list[str]]] = {}
     for variant, pinned, line in _by_pin(rows):
@@ -107,14 +107,14 @@ def _pins(pins: Sequence[str]) -> str:
     return "any" if len(pins) == len(PINS) else ", ".join(pins)
 
 
-def _by_pin(rows: Iterable[Row]) -> list[tuple[str, str, tuple[str, ...]]]:
+def _by_pin(rows: Iterable[CopiesRow]) -> list[tuple[str, str, tuple[str, ...]]]:
     found: dict[tuple[str, str], dict[tuple[str, str], str]] = {}
     for row in rows:
         found.setdefault((row.case.variant, row.pinned), {})[row.route] = wording.count_text(row)
     return [(variant, pinned, tuple(line[route] for route in ARROWS)) for (variant, pinned), line in found.items()]
 
 
-def _print_notes(rows: Sequence[Row]) -> None:
+def _print_notes(rows: Sequence[CopiesRow]) -> None:
     """Print each note once, with the variants and places that it holds for."""
     notes: dict[Note, dict[str, list[str]]] = {}
     for row in rows:

@@ -24,7 +24,7 @@ from pyopbench.model.parse import split_some
 from pyopbench.model.printable import printable
 from pyopbench.model.side import Environment
 from pyopbench.store import probes as stored_probes
-from pyopbench.store.probes import BAD, STATUSES, Row
+from pyopbench.store.probes import BAD, STATUSES, ProbeRow
 
 INDENT = 2
 NOT_TRIED = "not tried"
@@ -145,13 +145,13 @@ def _show_changes(before: Mapping[str, Any], after: Mapping[str, Any], *, as_jso
     out.print(f"{differing:,} of {formatting.count(len(same), 'result')} in both files differ", soft_wrap=True)
 
 
-def _status(row: Row | None) -> str:
+def _status(row: ProbeRow | None) -> str:
     return NOT_TRIED if row is None else row.status
 
 
-def _words(*rows: Row | None) -> str:
+def _words(*rows: ProbeRow | None) -> str:
     return " / ".join(_told(rows))
 
 
-def _told(rows: Iterable[Row | None]) -> list[str]:
+def _told(rows: Iterable[ProbeRow | None]) -> list[str]:
     return [row.told for row in rows if row is not None and row.status in BAD and row.told]

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
+from pyopbench.cli.checked_values import read_judging
 from pyopbench.cli.output import err, out, print_failures, print_table, say
-from pyopbench.cli.read_options import read_judging
-from pyopbench.engine.measure import Ended
+from pyopbench.engine.measure import RunEnd
+from pyopbench.engine.messages import sampling_text
 from pyopbench.engine.settings import FULL, QUICK, Settings
 from pyopbench.engine.sides import usual_effect
 from pyopbench.engine.stored_run import find_target, planned_effect
@@ -35,7 +36,6 @@ from pyopbench.model.case import BASELINE, UNLIMITED, Case
 from pyopbench.model.errors import BadInput
 from pyopbench.model.label import Label
 from pyopbench.model.ownership import require_own
-from pyopbench.report.wording.measuring import sampling_text
 from pyopbench.store import counted_copies, run_sides
 from pyopbench.store import probes as probes_file
 from pyopbench.store.open_file import REPORT, read_bytes
@@ -44,8 +44,8 @@ from pyopbench.store.run_sides import OpenRun, Source, open_sources
 if TYPE_CHECKING:
     from pyopbench.judge.decision import Decision
     from pyopbench.judge.pipeline import PipelineJudgement
-    from pyopbench.store.content import Settings as StoredSettings
-    from pyopbench.store.run import Run
+    from pyopbench.store.measured_run import Run
+    from pyopbench.store.run_json import Settings as StoredSettings
 
 EXIT_WRONG = 1
 NODE = "node"
@@ -114,7 +114,7 @@ def write_report(
     options: judge.Judging,
     *,
     as_json: bool = False,
-    ended: Ended | None = None,
+    ended: RunEnd | None = None,
 ) -> int:
     """Judge results, write their report, print it, and return the exit code.
 
@@ -329,7 +329,7 @@ def _together(judgement: Judgement, wanted: Wanted) -> list[list[str]]:
     return [*([others] if others else []), *alone]
 
 
-def print_report(judgement: Judgement, folder: Path, ended: Ended | None, sources: Sequence[Source]) -> None:
+def print_report(judgement: Judgement, folder: Path, ended: RunEnd | None, sources: Sequence[Source]) -> None:
     """Print the answers, what is to be known about them, what failed, and where the report is.
 
     Args:
@@ -338,7 +338,7 @@ def print_report(judgement: Judgement, folder: Path, ended: Ended | None, source
         ended: how the measuring ended; None where nothing was measured now.
         sources: that were judged.
     """
-    from pyopbench.judge import stopping
+    from pyopbench.judge import interim_analysis as stopping
     from pyopbench.report import terminal
     from pyopbench.report.sections._required import remarks
 
@@ -363,6 +363,6 @@ def print_report(judgement: Judgement, folder: Path, ended: Ended | None, source
     print_failures([one for one in judgement.run.failures if one.status not in EXPECTED])
     if ended is not None:
         most = judgement.run.settings.launches
-        say(stopping.look(judgement, ended.launches, most).progress_text())
+        say(stopping.interim_analysis_of(judgement, ended.launches, most).progress_text())
         say(sampling_text(ended.sampling_seconds, ended.seconds), err)
     out.print(f"report: {escape(str(folder / 'report.html'))}", soft_wrap=True)

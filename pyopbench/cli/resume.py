@@ -9,9 +9,9 @@ from pathlib import Path
 import typer
 from rich.markup import escape
 
+from pyopbench.cli.checked_values import read_judging
 from pyopbench.cli.installing import announce, disk_size
 from pyopbench.cli.output import err, say
-from pyopbench.cli.read_options import read_judging
 from pyopbench.cli.run import measure_and_report
 from pyopbench.engine import environments, git, sides, stored_run
 from pyopbench.engine.sides import usual_effect

@@ -15,8 +15,8 @@ import typer
 from rich.markup import escape
 
 from pyopbench.api.listeners import ConsoleListener, alone_on_this_machine
+from pyopbench.cli.checked_values import read_axes, read_judging, read_shard
 from pyopbench.cli.output import err
-from pyopbench.cli.read_options import read_axes, read_judging, read_shard
 from pyopbench.cli.report import write_report
 from pyopbench.cli.sides import report_sides
 from pyopbench.engine import measure, memory, plan, sides, stored_run

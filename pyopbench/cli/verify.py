@@ -10,9 +10,9 @@ from typing import Any
 
 from rich.markup import escape
 
+from pyopbench.cli.checked_values import read_axes
 from pyopbench.cli.installing import announce
 from pyopbench.cli.output import err, out, print_failures, print_table, say
-from pyopbench.cli.read_options import read_axes
 from pyopbench.engine import plan as planning
 from pyopbench.engine.verify import EVERYTHING, BatchedFinding, Finding, verify_batched, verify_cases
 from pyopbench.judge.ports import WritablePort, how_to_write_one

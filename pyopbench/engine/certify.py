@@ -24,7 +24,8 @@ from scipy import special
 
 from pyopbench.engine import plan, stored_run
 from pyopbench.engine import settings as usual
-from pyopbench.engine.measure import Ended, measure_run
+from pyopbench.engine.measure import RunEnd, measure_run
+from pyopbench.engine.messages import stage_text
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.worker_process import ask_once
 from pyopbench.judge import judge
@@ -35,7 +36,6 @@ from pyopbench.model import formatting
 from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, Axes, Case
 from pyopbench.model.discover import CONTROLS, PATH_VARIABLE
 from pyopbench.model.errors import NothingMeasured
-from pyopbench.report.wording.measuring import stage_text
 from pyopbench.store import integrity, run_folder
 from pyopbench.store.certificate import (
     FILE,
@@ -87,7 +87,7 @@ def certify(folder: Path, extent: Extent, *, quick: bool, command: tuple[str, ..
 
 
 def _certificate_of(
-    measured: Sequence[Measured], overhead: Mapping[str, Any], *, quick: bool, command: tuple[str, ...]
+    measured: Sequence[MeasuredRun], overhead: Mapping[str, Any], *, quick: bool, command: tuple[str, ...]
 ) -> Certificate:
     """Return the figures of all that was measured, without how long it took and what there was no time for."""
     controlled = [one for one in measured if isinstance(one.of, Trial)]
@@ -117,7 +117,7 @@ def _certificate_of(
     )
 
 
-def _control_run(one: Measured) -> ControlRun:
+def _control_run(one: MeasuredRun) -> ControlRun:
     launches = len({line.launch for line in one.judgement.run.launches})
     return ControlRun(launches, one.judgement.run.settings.launches, one.ended.by)
 
@@ -276,11 +276,11 @@ Tell = Callable[[Stage], None]
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredRun:
     """A run that was made for a certificate: what it was to be, what ended it, and what it shows."""
 
     of: Trial | MainJob
-    ended: Ended
+    ended: RunEnd
     judgement: Judgement
 
 
@@ -336,7 +336,7 @@ class Work:
         return seconds if seconds >= LEAST_SECONDS else None
 
 
-def measure_all(work: Work) -> tuple[list[Measured], tuple[str, ...]]:
+def measure_all(work: Work) -> tuple[list[MeasuredRun], tuple[str, ...]]:
     """Return all runs that there was time for, and the names of those that there was none for."""
     stages = list(work.extent.stages())
     measured, undone = [], []
@@ -352,7 +352,7 @@ def measure_all(work: Work) -> tuple[list[Measured], tuple[str, ...]]:
     return measured, tuple(undone)
 
 
-def _run_controls(work: Work, name: str, number: int, trial: Trial, seconds: float) -> Measured:
+def _run_controls(work: Work, name: str, number: int, trial: Trial, seconds: float) -> MeasuredRun:
     names = controls(trial.percents)
     settings = replace(work.extent.settings, seed=number, budget_seconds=seconds)
     variants = tuple(dict.fromkeys((BASELINE, *names.values(), *names)))
@@ -361,12 +361,12 @@ def _run_controls(work: Work, name: str, number: int, trial: Trial, seconds: flo
         return _run(work, name, plan.Request(axes, settings, BASELINE, work.command, names), trial)
 
 
-def _run_job(work: Work, name: str, number: int, job: MainJob, seconds: float) -> Measured:
+def _run_job(work: Work, name: str, number: int, job: MainJob, seconds: float) -> MeasuredRun:
     settings = replace(usual.QUICK, seed=number, budget_seconds=seconds)
     return _run(work, name, plan.Request(Axes(ops=job.ops, quick=True), settings, BASELINE, work.command), job)
 
 
-def _run(work: Work, name: str, request: plan.Request, of: Trial | MainJob) -> Measured:
+def _run(work: Work, name: str, request: plan.Request, of: Trial | MainJob) -> MeasuredRun:
     folder, began = work.folder / name, time.monotonic()
     work.tell(work.stage(f"{name}: planning"))
     side = plan.begin(folder, request)
@@ -376,12 +376,12 @@ def _run(work: Work, name: str, request: plan.Request, of: Trial | MainJob) -> M
         side,
         request.settings,
         lambda step: work.tell(work.stage(f"{name}: {stage_text(step)}")),
-        lambda launches: judge.look(run, how, launches, most).open,
+        lambda launches: judge.interim_analysis(run, how, launches, most).open,
     )
     stored_run.require_measured(side)
     judgement = judge.judge([run], how)
     work.planning.append(time.monotonic() - began - ended.seconds)
-    return Measured(of, ended, judgement)
+    return MeasuredRun(of, ended, judgement)
 
 
 def controls(percents: tuple[int, ...]) -> dict[str, str]:

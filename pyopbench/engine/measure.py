@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Literal
 
 from pyopbench.engine import environments, git, plan, probe, sides, stored_run
+from pyopbench.engine import messages as wording
 from pyopbench.engine.budget import Budget, Tell
 from pyopbench.engine.git import keep_in_use
 from pyopbench.engine.launch import WarmLaunch
-from pyopbench.engine.next_step import Looks, LookTimes, LookTogether, NextStep, rounds_of
-from pyopbench.engine.remaining_work import Look, RemainingWork, remaining_work
+from pyopbench.engine.next_step import AnalyseTogether, InterimAnalyses, InterimTimes, NextStep, rounds_of
+from pyopbench.engine.remaining_work import Analyse, RemainingWork, remaining_work
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.sweeps import SWEEP_ROUNDS, Contrasts, Sweeps, works_of
 from pyopbench.engine.warming import Warming
@@ -28,7 +29,6 @@ from pyopbench.judge.comparison import diff
 from pyopbench.model.case import UNLIMITED
 from pyopbench.model.checkout import Checkout
 from pyopbench.model.errors import PyopbenchError, WorkerLost
-from pyopbench.report.wording import measuring as wording
 from pyopbench.store import run_folder
 from pyopbench.store.lines import EndedLine
 from pyopbench.store.run_folder import OpenSide
@@ -120,7 +120,7 @@ def _probe(side: OpenSide, options: judge.Judging, listener: Listener) -> None:
         listener.problem(error, "probing failed")
 
 
-def measure(run: OpenRun, options: judge.Judging, listener: Listener) -> Ended | None:
+def measure(run: OpenRun, options: judge.Judging, listener: Listener) -> RunEnd | None:
     """Measure what is left of a run and return how it ended; None if no worker could be started any more.
 
     What is measured is appended to the folders of its sides, and held by the run.
@@ -158,7 +158,7 @@ def _look_together(
     run: OpenRun, options: judge.Judging, listener: Listener, launches: int
 ) -> Mapping[Path, frozenset[str]]:
     """Return what is open between sides; of environments what is open on each as well."""
-    found = diff.look(run, options.minimum_effect)
+    found = diff.interim_comparison(run, options.minimum_effect)
     open_ = dict(found.open)
     if not run.has_revisions:
         for side in run.measured:
@@ -169,13 +169,13 @@ def _look_together(
 
 
 def _look(run: OpenRun, options: judge.Judging, listener: Listener, most: int, launches: int) -> frozenset[str]:
-    found = judge.look(run, options, launches, most)
+    found = judge.interim_analysis(run, options, launches, most)
     listener.say(found.text())
     return found.open
 
 
 @dataclass(frozen=True)
-class Ended:
+class RunEnd:
     """How many launches have samples, earlier ones included, and what ended the measuring.
 
     Attributes:
@@ -208,12 +208,12 @@ class Task:
 
     side: OpenSide
     settings: Settings
-    look: Look
+    look: Analyse
     python: Path | None = None
     checkout: Checkout | None = None
 
 
-def measure_run(side: OpenSide, settings: Settings, tell: Tell, look: Look) -> Ended:
+def measure_run(side: OpenSide, settings: Settings, tell: Tell, look: Analyse) -> RunEnd:
     """Measure what is planned and not yet measured of a run on one side, until nothing is left open.
 
     Args:
@@ -230,7 +230,7 @@ def measure_run(side: OpenSide, settings: Settings, tell: Tell, look: Look) -> E
     return ended
 
 
-def measure_runs(tasks: Sequence[Task], tell: Tell, look: LookTogether | None = None) -> list[Ended]:
+def measure_runs(tasks: Sequence[Task], tell: Tell, look: AnalyseTogether | None = None) -> list[RunEnd]:
     """Measure several runs by turns: in each sweep all workers of all runs sample a group before the next one's turn.
 
     So launches of the same number are of the same time, and can be compared in pairs across the runs.
@@ -250,35 +250,35 @@ def measure_runs(tasks: Sequence[Task], tell: Tell, look: LookTogether | None = 
         works = [remaining_work(task.side, task.settings, task.python, task.checkout) for task in tasks]
         limits = [task.settings.budget_seconds for task in tasks if task.settings.budget_seconds is not None]
         budget = Budget(min(limits, default=None), time.monotonic())
-        looks = Looks(works, {task.side.folder: task.look for task in tasks}, look, budget)
+        looks = InterimAnalyses(works, {task.side.folder: task.look for task in tasks}, look, budget)
         return _Schedule(works, looks, budget, tell).run()
 
 
 class _Schedule:
     """Has workers of one batch after another prepare and sample, and decides between them."""
 
-    def __init__(self, works: Sequence[RemainingWork], looks: Looks, budget: Budget, tell: Tell) -> None:
+    def __init__(self, works: Sequence[RemainingWork], looks: InterimAnalyses, budget: Budget, tell: Tell) -> None:
         self._works, self._looks, self._budget, self._tell = works, looks, budget, tell
         self._contrasts = Contrasts(works)
         self._next_step = NextStep(works, budget)
-        self._times = LookTimes(sum(work.settings.launches * work.settings.rounds for work in works))
+        self._times = InterimTimes(sum(work.settings.launches * work.settings.rounds for work in works))
         self._is_spent = False
 
-    def run(self) -> list[Ended]:
+    def run(self) -> list[RunEnd]:
         """Measure until nothing is open, or no launch or no time is left."""
         began_open = {id(work) for work in self._next_step.open_works()}
         while self._next_step.open_works() and self._next_step.may_begin():
             self._measure_batch()
         return [self._end(work, is_stored=id(work) in began_open) for work in self._works]
 
-    def _end(self, work: RemainingWork, *, is_stored: bool) -> Ended:
+    def _end(self, work: RemainingWork, *, is_stored: bool) -> RunEnd:
         is_open = any(map(work.cases, work.groups))
         by: Literal["launches", "budget", "look"] = "launches"
         if work.looks and not is_open:
             by = "look"
         elif is_open and (work.most_needed or self._is_spent or (not is_stored and work.ended == "budget")):
             by = "budget"
-        ended = Ended(work.launches, by, work.looks, self._budget.spent, self._budget.sampling_seconds)
+        ended = RunEnd(work.launches, by, work.looks, self._budget.spent, self._budget.sampling_seconds)
         if is_stored:
             work.append(
                 EndedLine(

@@ -10,15 +10,15 @@ from typing import TypeAlias
 from pyopbench.engine import memory
 from pyopbench.engine.budget import LEAST_LAUNCHES, Budget
 from pyopbench.engine.launch import WarmLaunch
-from pyopbench.engine.remaining_work import Look, RemainingWork
+from pyopbench.engine.remaining_work import Analyse, RemainingWork
 from pyopbench.engine.sweeps import Sweeps, works_of
 from pyopbench.stats import allocation
-from pyopbench.stats.corrections import MOST_LOOKS
+from pyopbench.stats.corrections import MOST_ANALYSES
 from pyopbench.stats.estimate import LEAST_COMPARISONS, MOST_DEGREES
 
 START_SECONDS = 5.0
 """About how long a worker takes to import TensorFlow and to prepare one group; kept for each group that goes apart."""
-LEAST_FOR_LOOK = 4
+LEAST_FOR_INTERIM = 4
 """Launches of revisions before the first look, where cases are too few to show which spread is usual with fewer: three
 have two degrees of freedom, with which next to nothing is resolved, and every look makes all verdicts stricter."""
 
@@ -76,7 +76,7 @@ class NextStep:
         """Whether a look would be wasted: launches tell too little as yet, and there is time for more of them."""
         if self._shows_usual_spread() or any(work.checkout is None for work in self._works):
             return False
-        has_few = min(work.launches for work in self._works) < LEAST_FOR_LOOK
+        has_few = min(work.launches for work in self._works) < LEAST_FOR_INTERIM
         return has_few and bool(self.open_works()) and self._has_time_for_batch()
 
     def is_another_launch_better(self, sweeps: Sweeps, preparing_seconds: float) -> bool:
@@ -126,21 +126,21 @@ def rounds_of(sweeps: Sweeps) -> float:
     return sum(max(launch.rounds.values(), default=0) for launch in sweeps.launches)
 
 
-LookTogether: TypeAlias = Callable[[int], Mapping[Path, frozenset[str]]]
+AnalyseTogether: TypeAlias = Callable[[int], Mapping[Path, frozenset[str]]]
 """Is given how many launches have been sampled in each run, and returns the ids of the cases to measure on, by run."""
 
 MOST_SHARE = 0.2
 """Of the time that is left, which a look may take at the most: it decides how the rest is spent."""
 
 
-class Looks:
+class InterimAnalyses:
     """Holds looks where they may change what comes and there is time for them."""
 
     def __init__(
         self,
         works: Sequence[RemainingWork],
-        looks: Mapping[Path, Look],
-        together: LookTogether | None,
+        looks: Mapping[Path, Analyse],
+        together: AnalyseTogether | None,
         budget: Budget,
     ) -> None:
         """Begin before the first look.
@@ -164,7 +164,7 @@ class Looks:
                 with self._budget.looking():
                     work.narrow(self._looks[work.folder])
 
-    def _hold_together(self, look: LookTogether) -> None:
+    def _hold_together(self, look: AnalyseTogether) -> None:
         if self._has_time() and all(_is_wanted(work) for work in self._works if work.unfailed()):
             with self._budget.looking():
                 cases = look(min(work.launches for work in self._works))
@@ -183,11 +183,11 @@ def _is_wanted(work: RemainingWork) -> bool:
 
 LEAST_GROWTH = 2.0
 """Rounds at a look over those at the one before, at the least: less would cost looks that learn little."""
-WITHIN_RUN = MOST_LOOKS - 1
+WITHIN_RUN = MOST_ANALYSES - 1
 """Looks that decide what is measured on; what is judged when all is measured is the last one."""
 
 
-class LookTimes:
+class InterimTimes:
     """Says when a look is due, by the rounds that all launches together have made."""
 
     def __init__(self, most: float) -> None:

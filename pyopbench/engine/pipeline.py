@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pyopbench.engine import messages as wording
 from pyopbench.engine import plan
 from pyopbench.engine.measure import Listener
 from pyopbench.engine.settings import Settings
@@ -15,11 +16,10 @@ from pyopbench.model.case import BASELINE, DTYPES, MINIMUM_EFFECT, Axes, Case
 from pyopbench.model.cores import usable_cores
 from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import BadInput, NothingMeasured
-from pyopbench.report.wording import measuring as wording
 from pyopbench.store import run_folder
 from pyopbench.store.catalogue_facts import declared
-from pyopbench.store.content import PipelinePlan
 from pyopbench.store.lines import FAILING, GroupLine
+from pyopbench.store.run_json import PipelinePlan
 from pyopbench.store.run_sides import OpenRun
 from pyopbench.store.strict_json import convert
 

@@ -33,8 +33,8 @@ from pyopbench.model.own_target import brought
 from pyopbench.model.paths import real_path
 from pyopbench.model.side import HERE, Environment
 from pyopbench.store import certificate, run_folder, run_sides
-from pyopbench.store.content import Catalogue, OwnOp, RunContent, RunSettings
 from pyopbench.store.run_folder import OpenSide
+from pyopbench.store.run_json import Catalogue, OwnOp, RunContent, RunSettings
 from pyopbench.store.strict_json import convert
 
 

@@ -29,9 +29,9 @@ from pyopbench.model.label import Label
 from pyopbench.model.own_target import brought
 from pyopbench.model.side import HERE, Environment
 from pyopbench.store import probes
-from pyopbench.store.content import Catalogue, RunContent
-from pyopbench.store.probes import SCHEMA, SOFTWARE, Key, Row
+from pyopbench.store.probes import SCHEMA, SOFTWARE, Key, ProbeRow
 from pyopbench.store.run_folder import OpenSide
+from pyopbench.store.run_json import Catalogue, RunContent
 
 TIMEOUT_SECONDS = 180.0
 """Longest silence of one probe. They take seconds at the most, but for the first with a kernel, which compiles it."""
@@ -137,7 +137,7 @@ class _Probing(WorkerLoop[Attempt]):
     def __init__(self, attempts: Sequence[Attempt], options: ProbeOptions, tell: Tell, known: Collection[Key]) -> None:
         self._attempts = list(attempts)  # grows by what cannot be tried with its op
         super().__init__(self._attempts)
-        self.rows: list[Row] = []
+        self.rows: list[ProbeRow] = []
         self.described: Mapping[str, Any] = {}
         self._options = options
         self._gradients: dict[str, str] = {}
@@ -161,14 +161,14 @@ class _Probing(WorkerLoop[Attempt]):
         variant, gradient = Label.parse(item.label).variant, self._gradients[item.label]
         request = {"do": "probe", "probe": item.probe, "variant": variant, "gradient": gradient}
         answer = worker.ask(request if item.op is None else {**request, "op": item.op})
-        self._add(Row(item.probe, item.label, **answer, op=item.op))
+        self._add(ProbeRow(item.probe, item.label, **answer, op=item.op))
         return True
 
     def record_loss(self, item: Attempt, lost: CaseLost) -> bool:
-        self._add(Row(item.probe, item.label, "fails", lost.reason, op=item.op))
+        self._add(ProbeRow(item.probe, item.label, "fails", lost.reason, op=item.op))
         return True
 
-    def _add(self, row: Row) -> None:
+    def _add(self, row: ProbeRow) -> None:
         """Keep a row; where there was nothing to try with its op, have the cube tried too."""
         self.rows.append(row)
         instead = Attempt(row.probe, row.label)

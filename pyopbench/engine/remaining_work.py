@@ -15,12 +15,20 @@ from pyopbench.engine.settings import Settings
 from pyopbench.engine.worker_process import CaseLost
 from pyopbench.judge.latencies import may_have_bound
 from pyopbench.model.arrangement import CURRENT
-from pyopbench.model.case import EMPTY, FLOOR_OPS, FLOOR_SUFFIX, NO_GRADIENT, TWIN_SUFFIX, Case, Failure
+from pyopbench.model.case import (
+    BRIDGE_BASELINE_OPS,
+    BRIDGE_BASELINE_SUFFIX,
+    CONTROL_SUFFIX,
+    EMPTY,
+    NO_GRADIENT,
+    Case,
+    Failure,
+)
 from pyopbench.model.checkout import Checkout
 from pyopbench.store.lines import FAILING, AnyLine, EndedLine, GroupLine, LimitsLine, LookLine, PreparedLine, WarmUp
 from pyopbench.store.run_folder import OpenSide
 
-Look = Callable[[int], frozenset[str]]
+Analyse = Callable[[int], frozenset[str]]
 """Is given how many launches have been sampled and returns the ids of the cases to measure on."""
 
 
@@ -169,7 +177,7 @@ class RemainingWork:
             for key, found in warm_ups.items()
         }
 
-    def narrow(self, look: Look) -> None:
+    def narrow(self, look: Analyse) -> None:
         """Take a look, store it, and keep only what it leaves open."""
         self.narrow_to(look(self.launches))
 
@@ -194,7 +202,7 @@ def _open_groups(planned: Mapping[str, Sequence[str]], open_cases: Iterable[str]
 
 def _base(variant: str) -> str:
     """Return the variant that a twin is, whose own it shares the fate of; any other as it is."""
-    return variant.removesuffix(TWIN_SUFFIX)
+    return variant.removesuffix(CONTROL_SUFFIX)
 
 
 def _runner_of(key: str) -> tuple[str, str]:
@@ -291,7 +299,7 @@ def failures_elsewhere(
     culprit = Case.from_id(lost.case)
     blamed = _blamed(culprit)
     losses[blamed] += 1
-    variant = culprit.variant.removesuffix(FLOOR_SUFFIX)
+    variant = culprit.variant.removesuffix(BRIDGE_BASELINE_SUFFIX)
     left = {key: Case.from_id(key) for key in cases if key not in told}
     reasons = {key: f"{variant} was lost" for key, case in left.items() if _is_floor_of(case, variant)}
     if losses[blamed] >= MOST_LOSSES:
@@ -310,7 +318,9 @@ def _blamed(case: Case) -> tuple[str, str]:
 
 
 def _is_floor_of(case: Case, variant: str) -> bool:
-    return case.variant == variant + FLOOR_SUFFIX or (case.variant == variant and case.op in FLOOR_OPS)
+    return case.variant == variant + BRIDGE_BASELINE_SUFFIX or (
+        case.variant == variant and case.op in BRIDGE_BASELINE_OPS
+    )
 
 
 def refused_with_gradient(failures: Sequence[Failure], cases: Iterable[str]) -> list[Failure]:

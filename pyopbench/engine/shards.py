@@ -14,7 +14,7 @@ import msgspec
 from pyopbench.model.case import Case
 from pyopbench.model.errors import BadInput
 from pyopbench.model.host import host_name
-from pyopbench.store.content import RunContent, Shard, unit_of
+from pyopbench.store.run_json import RunContent, Shard, unit_of
 
 
 @dataclass(frozen=True)

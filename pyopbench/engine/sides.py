@@ -26,7 +26,7 @@ from pyopbench.model.parse import parse_fail_on
 from pyopbench.model.process_guard import TemporaryFolder
 from pyopbench.model.side import HERE, Environment
 from pyopbench.store import run_sides
-from pyopbench.store.content import RunContent
+from pyopbench.store.run_json import RunContent
 from pyopbench.store.run_sides import OpenRun, Revision, Side, ValueDifference, Values
 
 GROUPS_PER_CONTROL = 6

@@ -11,14 +11,14 @@ from pyopbench.engine import git, plan
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.shards import require_unmerged
 from pyopbench.model import formatting
-from pyopbench.model.case import FLOOR_SUFFIX, TWIN_SUFFIX, Case, Failure
+from pyopbench.model.case import BRIDGE_BASELINE_SUFFIX, CONTROL_SUFFIX, Case, Failure
 from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.own_target import Target, brought
 from pyopbench.store import run_folder
-from pyopbench.store.content import OwnOp
 from pyopbench.store.lines import FAILING, AnyLine, GroupLine
 from pyopbench.store.run_folder import OpenSide
+from pyopbench.store.run_json import OwnOp
 from pyopbench.store.run_sides import OpenRun, Source
 
 
@@ -42,7 +42,11 @@ def require_resumable(side: OpenSide, own: Mapping[str, Target] | None = None) -
     require_known(
         "variant",
         sorted({case.variant for case in cases}),
-        {*known, *find("parts"), *(name + suffix for name in known for suffix in (FLOOR_SUFFIX, TWIN_SUFFIX))},
+        {
+            *known,
+            *find("parts"),
+            *(name + suffix for name in known for suffix in (BRIDGE_BASELINE_SUFFIX, CONTROL_SUFFIX)),
+        },
     )
     then, now = run.environment.get("commit"), git.commit_of_package()["commit"]
     if then is not None and then != now:  # None: it was begun by an installed package, which has a version instead

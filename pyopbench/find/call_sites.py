@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pyopbench.find import context
 from pyopbench.find.context import Parallel
-from pyopbench.find.source import FUNCTIONS, UNKNOWN, Source
+from pyopbench.find.source import FUNCTIONS, UNKNOWN, ProgramSource
 from pyopbench.model.function_source import own_nodes
 
 COMMON_RISKS = (
@@ -40,7 +40,7 @@ def op_of(call: ast.Call | None, kind: str) -> str:
     return "PyFuncStateless" if call is not None and _is_stateless(call) else "PyFunc"
 
 
-def find_risks(source: Source, node: ast.expr, traits: Traits) -> Iterator[str]:
+def find_risks(source: ProgramSource, node: ast.expr, traits: Traits) -> Iterator[str]:
     """Yield the risks that this callback has and not every one, in words.
 
     Args:
@@ -82,7 +82,7 @@ def _is_stateless(call: ast.Call) -> bool:
     return any(isinstance(value, ast.Constant) and value.value is False for value in values)
 
 
-def _is_shaped(source: Source, node: ast.expr) -> bool:
+def _is_shaped(source: ProgramSource, node: ast.expr) -> bool:
     """Is a shape set anywhere in the function around it, or on the way out of the expression?"""
     around = next((scope for scope in source.scopes(node) if not isinstance(scope, ast.Lambda)), source.tree)
     inside = own_nodes(around) if isinstance(around, ast.Module) else ast.walk(around)
@@ -101,7 +101,7 @@ def _is_compiled(scope: ast.AST) -> bool:
     )
 
 
-def _writes_to_input(source: Source, call: ast.Call) -> bool:
+def _writes_to_input(source: ProgramSource, call: ast.Call) -> bool:
     """Does the body, where it stands in the same file, assign to a part of one of its parameters?"""
     name = call.args[0].id if call.args and isinstance(call.args[0], ast.Name) else ""
     for node in ast.walk(source.tree):
@@ -118,7 +118,7 @@ RANDOM = ("numpy.random.", "random.", "tensorflow.random.")
 SEEDING = ("seed", "get_state", "set_state", "getstate", "setstate")
 
 
-def _draws(source: Source, node: ast.expr) -> str:
+def _draws(source: ProgramSource, node: ast.expr) -> str:
     """Return what a body calls to draw random numbers, itself or in functions of the file; empty for none.
 
     A generator that comes from elsewhere is not seen.
@@ -138,7 +138,7 @@ def _draws(source: Source, node: ast.expr) -> str:
     return ""
 
 
-def _bodies(source: Source, node: ast.expr, functions: dict[str, ast.FunctionDef]) -> Iterator[ast.AST]:
+def _bodies(source: ProgramSource, node: ast.expr, functions: dict[str, ast.FunctionDef]) -> Iterator[ast.AST]:
     above = source.parents.get(node)
     if isinstance(above, ast.FunctionDef) and node in above.decorator_list:
         yield above
@@ -249,7 +249,7 @@ def find_sites(code: bytes, file: str) -> list[CallSite]:
     tree = parse(code)
     if not WORD.search(code):
         return []
-    source = Source.of(tree)
+    source = ProgramSource.of(tree)
     around = context.look_around(source)
     sites = [_describe(source, around, found, file) for found in find_callbacks(source)]
     return sorted(sites, key=lambda site: (site.line, site.column))
@@ -262,7 +262,7 @@ def parse(code: bytes) -> ast.Module:
         return ast.parse(code)
 
 
-def find_callbacks(source: Source) -> list[CallbackNode]:
+def find_callbacks(source: ProgramSource) -> list[CallbackNode]:
     """Return the callbacks of a parsed file; a partial that is called under a name counts where it is called."""
     calls = [node for node in ast.walk(source.tree) if isinstance(node, ast.Call)]
     decorators = {
@@ -279,7 +279,7 @@ def find_callbacks(source: Source) -> list[CallbackNode]:
     return [one for one in found if one.form != "partial" or one.node not in _called_partials(source, found)]
 
 
-def _find_in_call(source: Source, call: ast.Call, decorators: set[ast.expr]) -> Iterator[CallbackNode]:
+def _find_in_call(source: ProgramSource, call: ast.Call, decorators: set[ast.expr]) -> Iterator[CallbackNode]:
     kind = _kind(source, call.func)
     if kind:
         yield CallbackNode(call, kind, "decorator" if call in decorators else "call", source.path(call.func))
@@ -295,7 +295,7 @@ def _find_in_call(source: Source, call: ast.Call, decorators: set[ast.expr]) -> 
             yield CallbackNode(argument, kind, "passed", source.path(argument))
 
 
-def _called_partials(source: Source, found: list[CallbackNode]) -> set[ast.AST]:
+def _called_partials(source: ProgramSource, found: list[CallbackNode]) -> set[ast.AST]:
     """Return the calls of functools.partial whose name is called in the file."""
     source.partials.clear()
     for one in found:
@@ -304,7 +304,7 @@ def _called_partials(source: Source, found: list[CallbackNode]) -> set[ast.AST]:
     return set(source.partials)
 
 
-def _kind(source: Source, node: ast.expr) -> str | None:
+def _kind(source: ProgramSource, node: ast.expr) -> str | None:
     path = source.path(node)
     base, _, last = path.rpartition(".")
     if last not in CALLBACKS or (path.startswith(UNKNOWN) and not base):
@@ -320,7 +320,7 @@ def _is_tensorflow(path: str) -> bool:
     return path.split(".", maxsplit=1)[0] in {"tensorflow", "tensorflow_core"}
 
 
-def _describe(source: Source, around: context.Surroundings, found: CallbackNode, file: str) -> CallSite:
+def _describe(source: ProgramSource, around: context.Surroundings, found: CallbackNode, file: str) -> CallSite:
     context = around.context(found.node)
     gradient = around.gradient(found.node, op_of(found.call, found.kind), found.kind)
     traits = Traits(found.kind, context, gradient, around.is_parallel(found.node))
@@ -339,7 +339,7 @@ def _describe(source: Source, around: context.Surroundings, found: CallbackNode,
     )
 
 
-def body_of(source: Source, found: CallbackNode) -> ast.AST | None:
+def body_of(source: ProgramSource, found: CallbackNode) -> ast.AST | None:
     """Return what is called back: the first argument, or the function that is decorated."""
     if found.form == "decorator":
         return source.parents.get(found.node)
@@ -350,7 +350,7 @@ def body_of(source: Source, found: CallbackNode) -> ast.AST | None:
     return next(iter([*named, *positional]), None)
 
 
-def _body(source: Source, found: CallbackNode) -> str:
+def _body(source: ProgramSource, found: CallbackNode) -> str:
     body = body_of(source, found)
     if isinstance(body, ast.FunctionDef | ast.AsyncFunctionDef):
         return body.name

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from pyopbench.find.source import FUNCTIONS, Scope, Source
+from pyopbench.find.source import FUNCTIONS, ProgramSource, Scope
 
 DATASET_METHODS = {
     *("map", "flat_map", "interleave", "filter", "apply", "scan", "reduce", "take_while", "map_with_legacy_function"),
@@ -73,7 +73,7 @@ class Surroundings:
         overridden: names of functions that are called under a gradient_override_map -> the ops that it names.
     """
 
-    source: Source
+    source: ProgramSource
     used_in: dict[str, set[str]]
     inside: dict[str, set[ast.AST]]
     layers: set[str]
@@ -122,7 +122,7 @@ class Surroundings:
         return "tape" if kind == "py_function" else "none"
 
 
-def look_around(source: Source) -> Surroundings:
+def look_around(source: ProgramSource) -> Surroundings:
     """Return what a file as a whole says of the callbacks in it."""
     classes = [node for node in ast.walk(source.tree) if isinstance(node, ast.ClassDef)]
     layers, losses, metrics = (_derived(classes, ends) for ends in (LAYER_BASES, ("Loss",), METRIC_BASES))
@@ -166,7 +166,7 @@ class Values:
     parameters of functions that the file itself calls.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: ProgramSource) -> None:
         self.source = source
         self._bound: defaultdict[tuple[Scope | None, str], list[ast.AST]] = defaultdict(list)
         self._calls: defaultdict[str, list[ast.Call]] = defaultdict(list)
@@ -389,7 +389,7 @@ def _reached(names: set[str], uses: dict[str, set[str]]) -> set[str]:
     return reached
 
 
-def _custom(source: Source) -> set[str]:
+def _custom(source: ProgramSource) -> set[str]:
     """Return the names of functions that tf.custom_gradient decorates or is called with."""
     found: set[str] = set()
     for node in ast.walk(source.tree):
@@ -402,7 +402,7 @@ def _custom(source: Source) -> set[str]:
     return found - {""}
 
 
-def _overridden(source: Source, uses: dict[str, set[str]]) -> dict[str, set[str]]:
+def _overridden(source: ProgramSource, uses: dict[str, set[str]]) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for node in ast.walk(source.tree):
         if isinstance(node, ast.With | ast.AsyncWith) and (ops := _overridden_ops(node)):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pyopbench.find.call_sites import CallbackNode, body_of, find_callbacks, parse
 from pyopbench.find.record import Example, Recorded, look_up
-from pyopbench.find.source import Function, Source
+from pyopbench.find.source import Function, ProgramSource
 from pyopbench.find.usage import Step
 from pyopbench.model.case import BASELINE, DTYPES
 from pyopbench.model.discover import PLACES, RESERVED, find, names_in, python_files
@@ -49,7 +49,7 @@ class Snippet:
     on_arrays: bool = False
 
 
-def take_body(source: Source, found: CallbackNode) -> Snippet:
+def take_body(source: ProgramSource, found: CallbackNode) -> Snippet:
     """Return what a callback calls back, as source that stands by itself as far as parsing can make it so."""
     body = body_of(source, found)
     behind, on_arrays = function_behind(body)
@@ -78,7 +78,7 @@ def function_behind(body: ast.AST | None) -> tuple[ast.expr | None, bool]:
     return (call.func, False) if given == parameters else (None, False)
 
 
-def _take_body(source: Source, found: CallbackNode, body: ast.AST | None) -> Snippet:
+def _take_body(source: ProgramSource, found: CallbackNode, body: ast.AST | None) -> Snippet:
     if isinstance(body, ast.Lambda):
         return _take(source, found, body, "body")
     if isinstance(body, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -93,7 +93,7 @@ def _take_body(source: Source, found: CallbackNode, body: ast.AST | None) -> Sni
     return Snippet(name or "body")
 
 
-def _take_imported(source: Source, body: ast.AST | None) -> Snippet | None:
+def _take_imported(source: ProgramSource, body: ast.AST | None) -> Snippet | None:
     """Return a function that calls one that is imported, such as `np.sinh`."""
     root = body
     while isinstance(root, ast.Attribute):
@@ -107,7 +107,7 @@ def _take_imported(source: Source, body: ast.AST | None) -> Snippet | None:
     return Snippet("body", code, None, (import_of(statement, root.id),))
 
 
-def _find_function(source: Source, node: ast.AST, name: str) -> Function | None:
+def _find_function(source: ProgramSource, node: ast.AST, name: str) -> Function | None:
     """Return the function of that name in the nearest scope around a node, or else anywhere in the file."""
     for scope in (*source.scopes(node), source.tree):
         for inner in own_nodes(scope):
@@ -116,7 +116,7 @@ def _find_function(source: Source, node: ast.AST, name: str) -> Function | None:
     return next((one for one in ast.walk(source.tree) if isinstance(one, ast.FunctionDef) and one.name == name), None)
 
 
-def _take(source: Source, found: CallbackNode, function: Function, name: str) -> Snippet:
+def _take(source: ProgramSource, found: CallbackNode, function: Function, name: str) -> Snippet:
     statements = _statements_seen(source, function)
     on_arrays = found.kind == "py_function" and _takes_arrays(source, function)
     needed, missing = _needed(function, statements)
@@ -134,7 +134,7 @@ def _take(source: Source, found: CallbackNode, function: Function, name: str) ->
     )
 
 
-def _takes_arrays(source: Source, function: Function) -> bool:
+def _takes_arrays(source: ProgramSource, function: Function) -> bool:
     """Is `.numpy()` of each parameter all that a function uses, and nothing of TensorFlow?"""
     parameters = _parameter_names(function)
     body = function.body if isinstance(function.body, list) else [function.body]
@@ -216,7 +216,7 @@ def _names_read(node: ast.stmt | ast.Lambda) -> set[str]:
     return globals_read(ast.Expr(bare) if isinstance(bare, ast.Lambda) else bare)
 
 
-def _statements_seen(source: Source, function: Function) -> dict[str, ast.stmt]:
+def _statements_seen(source: ProgramSource, function: Function) -> dict[str, ast.stmt]:
     """Return the statements that a function can take along: of the module, and of the functions around it.
 
     Of the latter it is what they bind once, at their top level. A name that they share with the module is left out,
@@ -286,7 +286,7 @@ def draft(site: str, out: Path | None, recording: Path | None = None) -> Draft:
     """
     path, line, column = _read_site(site)
     try:
-        source = Source.of(parse(read_bytes(Path(os.path.realpath(path)), SOURCE)))
+        source = ProgramSource.of(parse(read_bytes(Path(os.path.realpath(path)), SOURCE)))
     except (OSError, SyntaxError, ValueError, RecursionError) as error:
         raise BadInput(
             f"cannot read {path}: {error}",
@@ -312,7 +312,7 @@ def _read_site(site: str) -> tuple[Path, int, int | None]:
     return Path(match[1]), int(match[2]), int(match[3]) if match[3] else None
 
 
-def _find(source: Source, site: str, line: int, column: int | None) -> CallbackNode:
+def _find(source: ProgramSource, site: str, line: int, column: int | None) -> CallbackNode:
     found = find_callbacks(source)
     here = [one for one in found if one.node.lineno == line and column in (None, one.node.col_offset + 1)]
     if not here and column is None:  # a line of a call that goes over several

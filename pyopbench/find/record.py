@@ -35,9 +35,9 @@ from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import BadInput
 from pyopbench.model.paths import real_path
 from pyopbench.model.write_file import write_atomically
-from pyopbench.store.content import NotNegative
 from pyopbench.store.integrity import require_whole, sealed
 from pyopbench.store.open_file import RECORDING, read_bytes
+from pyopbench.store.run_json import NotNegative
 from pyopbench.store.strict_json import parse, problem, storable
 
 VERSION = 1

@@ -22,7 +22,7 @@ DEEPEST_ALIAS = 8
 
 
 @dataclass
-class Source:
+class ProgramSource:
     """A parsed file and where everything in it stands.
 
     Attributes:
@@ -37,7 +37,7 @@ class Source:
     _bound: dict[Scope, dict[str, list[str | ast.expr]]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, tree: ast.Module) -> Source:
+    def of(cls, tree: ast.Module) -> ProgramSource:
         """Return the source of a parsed module."""
         return cls(tree, {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)})
 

@@ -11,8 +11,8 @@ from typing import Any
 from msgspec import Struct
 
 from pyopbench.model.case import MINIMUM_EFFECT
-from pyopbench.store.content import NotNegative
 from pyopbench.store.mix_file import write_mix
+from pyopbench.store.run_json import NotNegative
 
 NAMES = ("file", "line", "function", "kind", "mode", "body")
 

@@ -23,7 +23,7 @@ from pyopbench.stats.launch_model import LaunchModel
 from pyopbench.stats.node_graphs import Surcharge
 
 if TYPE_CHECKING:
-    from pyopbench.store.run import Run
+    from pyopbench.store.measured_run import Run
 
 
 TOO_NOISY = "too noisy"
@@ -86,7 +86,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class SettingComparison:
     """The baseline of one setting, its candidates, and what is missing.
 
     Attributes:
@@ -167,7 +167,7 @@ def _forward(case: Case) -> Case:
     return Case(case.op, case.variant, "none", "forward", case.mode, case.dtype, case.size, case.placement)
 
 
-def compare(setting: Setting, measured: Measured, baseline: str) -> Comparison:
+def compare(setting: Setting, measured: MeasuredSize, baseline: str) -> SettingComparison:
     """Return the comparison of one setting.
 
     The current callback has the first of its gradients that was measured at any size.
@@ -190,7 +190,7 @@ def compare(setting: Setting, measured: Measured, baseline: str) -> Comparison:
     kinds = {row.label: run.catalogue.variant(row.variant).kind or "port" for row in others}
     ports = frozenset(name for name in kinds if kinds[name] == "port")
     contrasts = contrasts_of(measured.ratios_of(others), label, ports, measured.model, run.hosts)
-    return Comparison(
+    return SettingComparison(
         setting,
         label,
         seconds,
@@ -209,11 +209,11 @@ def compare(setting: Setting, measured: Measured, baseline: str) -> Comparison:
     )
 
 
-def _as_finding(row: Row) -> BaselineTooNoisy:
+def _as_finding(row: LatencyRow) -> BaselineTooNoisy:
     return BaselineTooNoisy(row.label, row.size, row.seconds, finite(row.low), finite(row.high), row.launches)
 
 
-def _curves(rows: Sequence[Row]) -> pd.DataFrame:
+def _curves(rows: Sequence[LatencyRow]) -> pd.DataFrame:
     sizes, labels = sorted({row.size for row in rows}), sorted({row.label for row in rows})
     values = np.full((len(sizes), len(labels)), np.nan)
     for row in rows:
@@ -221,14 +221,14 @@ def _curves(rows: Sequence[Row]) -> pd.DataFrame:
     return pd.DataFrame(values, pd.Index(sizes, name="size"), pd.Index(labels, name="label"))
 
 
-def _failures(measured: Measured, setting: Setting) -> dict[tuple[str, int], Failure]:
+def _failures(measured: MeasuredSize, setting: Setting) -> dict[tuple[str, int], Failure]:
     found: dict[tuple[str, int], Failure] = {}
     for case, failure in measured.failures_in(setting):
         found.setdefault((label_of(measured.run.catalogue, case.variant, case.gradient), case.size), failure)
     return found
 
 
-class Row(NamedTuple):
+class LatencyRow(NamedTuple):
     """A measured case, as in `latencies.latency_table`; `seconds`, and `low` and `high`, are those of a call."""
 
     case: str
@@ -244,7 +244,7 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class MeasuredSize:
     """What was measured in a run.
 
     Attributes:
@@ -261,7 +261,7 @@ class Measured:
     model: LaunchModel
     surcharges: Mapping[str, Surcharge] = field(default_factory=dict)
 
-    def rows_of(self, setting: Setting) -> Sequence[Row]:
+    def rows_of(self, setting: Setting) -> Sequence[LatencyRow]:
         """Return the measured cases of a setting, in the order of the latencies."""
         return self._rows.get(setting, ())
 
@@ -273,7 +273,7 @@ class Measured:
         """Return the failures of cases of a setting."""
         return self._failures.get(setting, ())
 
-    def ratios_of(self, rows: Iterable[Row]) -> pd.DataFrame:
+    def ratios_of(self, rows: Iterable[LatencyRow]) -> pd.DataFrame:
         """Return the ratios of some cases, with their label and size beside them."""
         found = [(row, self._places[row.case]) for row in rows if row.case in self._places]
         counts = np.array([len(places) for _, places in found], dtype=np.intp)
@@ -283,14 +283,14 @@ class Measured:
         return taken.assign(label=np.repeat(labels, counts), size=np.repeat(sizes, counts))
 
     @cached_property
-    def _rows(self) -> Mapping[Setting, list[Row]]:
-        found: dict[Setting, list[Row]] = {}
+    def _rows(self) -> Mapping[Setting, list[LatencyRow]]:
+        found: dict[Setting, list[LatencyRow]] = {}
         settings = self.latencies[KEYS].itertuples(index=False, name=None)
-        rows = self.latencies[list(Row._fields)].itertuples(index=False, name=None)
+        rows = self.latencies[list(LatencyRow._fields)].itertuples(index=False, name=None)
         for setting, values in zip(settings, rows, strict=True):
             case, label, size, variant, gradient, seconds, low, high, launches, too_noisy = values
             names = (str(case), str(label), int(size), str(variant), str(gradient))
-            row = Row(*names, float(seconds), float(low), float(high), int(launches), bool(too_noisy))
+            row = LatencyRow(*names, float(seconds), float(low), float(high), int(launches), bool(too_noisy))
             found.setdefault(Setting(*setting), []).append(row)
         return found
 

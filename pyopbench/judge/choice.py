@@ -16,7 +16,7 @@ from pyopbench.judge.contrasts import Contrasts
 from pyopbench.judge.findings import Action, Answer
 from pyopbench.judge.program import Mix
 from pyopbench.stats import estimate
-from pyopbench.stats.corrections import ONE_LOOK, Looks
+from pyopbench.stats.corrections import ONE_ANALYSIS, Analyses
 from pyopbench.stats.estimate import Estimate
 
 PROVISIONAL = 0.10
@@ -232,7 +232,7 @@ class Rules:
 
     minimum_effect: float
     preferred: str | None = None
-    looks: Looks = ONE_LOOK
+    looks: Analyses = ONE_ANALYSIS
     must_change: bool = False
     alike: float = 0.0
 

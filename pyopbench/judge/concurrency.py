@@ -19,7 +19,7 @@ from pyopbench.model.case import THREADS, Case, Failure
 from pyopbench.stats.estimate import Estimate, exp, moderated
 
 if TYPE_CHECKING:
-    from pyopbench.store.run import Run
+    from pyopbench.store.measured_run import Run
 
 QUANTILES = ("p50", "p95", "p99")
 

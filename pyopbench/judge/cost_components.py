@@ -28,11 +28,11 @@ import pandas as pd
 from pyopbench.judge.latencies import checked_frame, measured_cases
 from pyopbench.model import formatting
 from pyopbench.model.case import (
-    FLOOR_DTYPE,
+    BRIDGE_BASELINE_DTYPE,
+    BRIDGE_BASELINE_SUFFIX,
     FLOOR_IN,
     FLOOR_OUT,
     FLOOR_OUT_ALIGNED,
-    FLOOR_SUFFIX,
     NATIVE,
     NO_GRADIENT,
     Case,
@@ -41,11 +41,11 @@ from pyopbench.model.label import Label
 from pyopbench.stats import costs, estimate
 
 if TYPE_CHECKING:
-    from pyopbench.judge.candidates import Comparison, Setting
+    from pyopbench.judge.candidates import Setting, SettingComparison
     from pyopbench.judge.choice import Choice
     from pyopbench.judge.program import Mix
-    from pyopbench.store.content import Catalogue
-    from pyopbench.store.run import Run
+    from pyopbench.store.measured_run import Run
+    from pyopbench.store.run_json import Catalogue
 
 
 ROLE = "body_alone"
@@ -115,7 +115,7 @@ def body_costs(run: Run) -> pd.DataFrame:
     return costs.round_costs(frame[frame["variant"].isin(names)], estimate.UNIT)
 
 
-def body_pairs(comparison: Comparison, mix: Mix, catalogue: Catalogue) -> list[tuple[str, str]]:
+def body_pairs(comparison: SettingComparison, mix: Mix, catalogue: Catalogue) -> list[tuple[str, str]]:
     """Return for each size of a mix the case of the body alone and that of the current callback around it.
 
     No pair for training, where bodies are not timed alone, and where the body is not measured at all.
@@ -150,7 +150,7 @@ def shares_of_bodies(
 
 
 def body_share_of(
-    comparison: Comparison, made: tuple[Choice, Mix], catalogue: Catalogue, body_shares: Mapping[str, float]
+    comparison: SettingComparison, made: tuple[Choice, Mix], catalogue: Catalogue, body_shares: Mapping[str, float]
 ) -> BodyShare | None:
     """Return the share of the current callback's body over a mix.
 
@@ -286,7 +286,7 @@ class _Measured:
     def beyond_bridge(self, op: str, variant: str, size: int) -> float:
         """Return what an op of the floor takes, less the bridge with nothing to do in the same rounds."""
         case = _floor_case(op, variant, size)
-        return self.of(case) - self.of(replace(case, variant=variant + FLOOR_SUFFIX))
+        return self.of(case) - self.of(replace(case, variant=variant + BRIDGE_BASELINE_SUFFIX))
 
     @cached_property
     def _floor_sizes(self) -> Mapping[tuple[str, str], list[int]]:
@@ -303,7 +303,7 @@ class _Measured:
         sizes = self._floor_sizes.get((op, variant))
         if not sizes:
             raise _Missing(op, variant)
-        bytes_of = np.array([1, *sizes], dtype=float) * np.dtype(FLOOR_DTYPE).itemsize
+        bytes_of = np.array([1, *sizes], dtype=float) * np.dtype(BRIDGE_BASELINE_DTYPE).itemsize
         costs = np.array([0.0, *(self.beyond_bridge(op, variant, size) for size in sizes)])
         if count > bytes_of[-1]:
             slope = (costs[-1] - costs[-2]) / (bytes_of[-1] - bytes_of[-2])
@@ -352,7 +352,9 @@ def _launches(frame: pd.DataFrame, crossings: pd.DataFrame) -> list[_Measured]:
 def _split(run: Run, case: Case, launches: Iterable[_Measured]) -> Split:
     parts = run.catalogue.parts
     body = run.catalogue.variant(case.variant).body
-    alone = next((name for name, part in parts.items() if part.body == body and not name.endswith(FLOOR_SUFFIX)), None)
+    alone = next(
+        (name for name, part in parts.items() if part.body == body and not name.endswith(BRIDGE_BASELINE_SUFFIX)), None
+    )
     there = [launch for launch in launches if case.id in launch.seconds]
     if alone is None:
         total = median(launch.of(case) for launch in there)
@@ -388,8 +390,8 @@ def _parts(launch: _Measured, case: Case, alone: str) -> tuple[float, ...]:
     """Return dispatch, bridge, bytes in, bytes out and body of a case in one launch, in the order of `PARTS`."""
     part = Case(case.op, alone, NO_GRADIENT, "forward", case.mode, case.dtype, case.size, case.placement)
     bytes_in, bytes_out, aligned = launch.crossing(part)
-    dispatch = launch.of(replace(part, variant=NATIVE + FLOOR_SUFFIX))
-    bridge = launch.of(replace(part, variant=case.variant + FLOOR_SUFFIX)) - dispatch
+    dispatch = launch.of(replace(part, variant=NATIVE + BRIDGE_BASELINE_SUFFIX))
+    bridge = launch.of(replace(part, variant=case.variant + BRIDGE_BASELINE_SUFFIX)) - dispatch
     taken_in = launch.of_bytes(FLOOR_IN, case.variant, bytes_in)
     given_out = launch.of_bytes(FLOOR_OUT, case.variant, bytes_out)
     if aligned:
@@ -398,4 +400,4 @@ def _parts(launch: _Measured, case: Case, alone: str) -> tuple[float, ...]:
 
 
 def _floor_case(op: str, variant: str, size: int) -> Case:
-    return Case(op, variant, NO_GRADIENT, "forward", "call", FLOOR_DTYPE, size)
+    return Case(op, variant, NO_GRADIENT, "forward", "call", BRIDGE_BASELINE_DTYPE, size)

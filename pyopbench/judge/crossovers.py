@@ -21,7 +21,7 @@ from typing import Literal
 
 from scipy import optimize
 
-from pyopbench.judge.candidates import Candidate, Comparison
+from pyopbench.judge.candidates import Candidate, SettingComparison
 from pyopbench.judge.choice import Rules
 from pyopbench.judge.contrasts import Contrasts
 from pyopbench.judge.decision import Crossover, SizeTrend
@@ -68,7 +68,7 @@ class Line:
         }
 
 
-def size_trend_of(candidate: Candidate, comparison: Comparison, rules: Rules) -> SizeTrend:
+def size_trend_of(candidate: Candidate, comparison: SettingComparison, rules: Rules) -> SizeTrend:
     """Return how a candidate stands to the current callback along the sizes.
 
     It crosses where it clearly lies on one side and at a later size clearly on the other.
@@ -106,7 +106,7 @@ def _changes(clear: Mapping[int, int]) -> list[tuple[tuple[int, int], tuple[int,
     return [(before[-1], after[0]) for before, after in pairwise(runs)]
 
 
-def crossovers(comparison: Comparison, rules: Rules) -> tuple[Crossover, ...]:
+def crossovers(comparison: SettingComparison, rules: Rules) -> tuple[Crossover, ...]:
     """Return where the fastest label changes, in the order of the sizes.
 
     A change counts if the one before was clearly ahead of the one after at some smaller measured size, and is clearly

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pyopbench.judge.candidates import Comparison
+from pyopbench.judge.candidates import SettingComparison
 from pyopbench.judge.choice import Choice, Gain
 from pyopbench.judge.decision import Copied, CopiesAdvice, DataOnDevice, Decision, NotCounted, PinToHost
 from pyopbench.judge.findings import (
@@ -43,10 +43,10 @@ from pyopbench.model.label import Label
 from pyopbench.model.places import DEVICE, HOST
 from pyopbench.stats.estimate import Bools, Floats
 from pyopbench.stats.launch_model import MachinesEstimate
-from pyopbench.store.counted_copies import Row, best_at
+from pyopbench.store.counted_copies import CopiesRow, best_at
 
 if TYPE_CHECKING:
-    from pyopbench.store.run import Run
+    from pyopbench.store.measured_run import Run
 
 
 MODES = {"node": "call"}
@@ -54,7 +54,7 @@ MODES = {"node": "call"}
 DIRECTIONS = {"inference": "forward", "training": "forward_backward"}
 
 
-def reason_of(choice: Choice, comparison: Comparison) -> Reason:
+def reason_of(choice: Choice, comparison: SettingComparison) -> Reason:
     """Return what speaks for `choice`.
 
     Args:
@@ -72,7 +72,7 @@ def reason_of(choice: Choice, comparison: Comparison) -> Reason:
     return _clear_gain(choice, choice.gain, baseline)
 
 
-def caveats_of(comparison: Comparison, mix: Mix) -> tuple[Caveat, ...]:
+def caveats_of(comparison: SettingComparison, mix: Mix) -> tuple[Caveat, ...]:
     """Return what goes with the reason: that the baseline cannot stay, and which numbers were missing."""
     baseline = comparison.baseline
     found: list[Caveat] = [BaselineBarred(baseline)] if comparison.must_change else []
@@ -209,7 +209,7 @@ def _shares(gain: Gain, mix: Mix) -> Floats:
     return mix.at_points(gain.candidate.over(mix).mean(axis=0))
 
 
-def advice_on_copies(decision: Decision, rows: Sequence[Row]) -> tuple[CopiesAdvice, ...]:
+def advice_on_copies(decision: Decision, rows: Sequence[CopiesRow]) -> tuple[CopiesAdvice, ...]:
     """Return what counted copies add to a decision; nothing where they were not counted for its callback.
 
     Args:
@@ -222,7 +222,7 @@ def advice_on_copies(decision: Decision, rows: Sequence[Row]) -> tuple[CopiesAdv
     return tuple(advice for advice in found if advice is not None)
 
 
-def _on_device(decision: Decision, rows: Sequence[Row]) -> DataOnDevice | None:
+def _on_device(decision: Decision, rows: Sequence[CopiesRow]) -> DataOnDevice | None:
     best = best_at(rows, DEVICE)
     today = best.get(_variant(decision.baseline))
     if today is None:
@@ -234,7 +234,7 @@ def _on_device(decision: Decision, rows: Sequence[Row]) -> DataOnDevice | None:
     return DataOnDevice(decision.baseline, _copied(today), decision.choice, afterwards, free)
 
 
-def _afterwards(choice: str, best: Mapping[str, Row], rows: Sequence[Row]) -> Copied | NotCounted:
+def _afterwards(choice: str, best: Mapping[str, CopiesRow], rows: Sequence[CopiesRow]) -> Copied | NotCounted:
     """Return what the choice copies, or why that is not known; a simulated device refuses what a real one may take."""
     name = _variant(choice)
     refused = [row for row in rows if row.case.variant == name and row.pinned == DEVICE and row.refused]
@@ -245,7 +245,7 @@ def _afterwards(choice: str, best: Mapping[str, Row], rows: Sequence[Row]) -> Co
     return _copied(best[name]) if name in best else NotCounted(choice, "left_out")
 
 
-def _on_host(decision: Decision, rows: Sequence[Row]) -> PinToHost | None:
+def _on_host(decision: Decision, rows: Sequence[CopiesRow]) -> PinToHost | None:
     """Return what to pin where data live on the host and an op that nobody pins goes by the device all the same."""
     name = _variant(decision.choice or decision.baseline)
     there = [row for row in rows if (row.case.variant, row.inputs, row.result) == (name, HOST, HOST)]
@@ -256,7 +256,7 @@ def _on_host(decision: Decision, rows: Sequence[Row]) -> PinToHost | None:
     return PinToHost(name, _copied(pinned))
 
 
-def _copied(row: Row) -> Copied:
+def _copied(row: CopiesRow) -> Copied:
     return Copied(row.copies, sum(row.moved), row.case.size, row.pinned)
 
 

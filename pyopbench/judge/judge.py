@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from pyopbench.judge import requirements
-from pyopbench.judge.candidates import KEYS, Comparison
+from pyopbench.judge.candidates import KEYS, SettingComparison
 from pyopbench.judge.choice import Choice, Rules, choose
-from pyopbench.judge.comparisons import Compared, Rulebook, compared, is_called, sizes_beyond
 from pyopbench.judge.cost_components import (
     BodyShare,
     Split,
@@ -44,19 +43,20 @@ from pyopbench.judge.machines import MachineAnswers, Place, kind_answer, kinds_i
 from pyopbench.judge.noise import Disturbance, disturbance_of
 from pyopbench.judge.program import Mix, Step, Worth, even_mix, worth_of
 from pyopbench.judge.roofline import Bound, Limits, bounds_of, limits_of
-from pyopbench.judge.verdicts import NO_TWINS, Twins, twins_of
+from pyopbench.judge.verdicts import NO_CONTROLS, Controls, controls_of
+from pyopbench.judge.within_run import Compared, Rulebook, compared, is_called, sizes_beyond
 from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, THREADS
 from pyopbench.model.errors import BadInput
 from pyopbench.stats import costs, estimate
-from pyopbench.stats.corrections import ALL_LOOKS
+from pyopbench.stats.corrections import ALL_ANALYSES
 from pyopbench.store import counted_copies
 from pyopbench.store.mix_file import Calls
 
 if TYPE_CHECKING:
+    from pyopbench.judge.interim_analysis import InterimAnalysis
     from pyopbench.judge.pipeline import PipelineJudgement, PipelineLook, TrainingStep
-    from pyopbench.judge.stopping import Look
-    from pyopbench.store.content import PipelinePlan
-    from pyopbench.store.run import Run
+    from pyopbench.store.measured_run import Run
+    from pyopbench.store.run_json import PipelinePlan
     from pyopbench.store.run_sides import Source
 
 
@@ -78,7 +78,7 @@ class Judgement(Compared):
 
     decisions: tuple[Decision, ...]
     disturbance: Disturbance
-    twins: Twins = NO_TWINS
+    twins: Controls = NO_CONTROLS
     splits: tuple[Split, ...] = ()
     limits: Limits | None = None
     bounds: tuple[Bound, ...] = ()
@@ -158,7 +158,7 @@ def judge_run(  # noqa: PLR0913 - each has its default, and only the command lin
         **{field.name: getattr(found, field.name) for field in fields(found)},
         decisions=tuple(map(_with_machines, decisions, machines)) if machines else decisions,
         disturbance=disturbance_of(run, found.verdicts, found.estimates, minimum_effect, found.level),
-        twins=twins_of(run, found.model, minimum_effect),
+        twins=controls_of(run, found.model, minimum_effect),
         splits=splits_of(run),
         limits=limits,
         bounds=bounds_of(found.latencies, run.catalogue.ops, limits),
@@ -210,7 +210,7 @@ def _with_machines(decision: Decision, answers: MachineAnswers) -> Decision:
     return decision if finding is None else replace(decision, caveats=(*decision.caveats, finding))
 
 
-def _with_sightings(decision: Decision, run: Run, comparison: Comparison) -> Decision:
+def _with_sightings(decision: Decision, run: Run, comparison: SettingComparison) -> Decision:
     """Return the decision with what was seen beside the samples: counted copies, and what its callback cannot do."""
     copies = (
         advice_on_copies(decision, counted_copies.rows_of(run.counted_copies))
@@ -220,7 +220,7 @@ def _with_sightings(decision: Decision, run: Run, comparison: Comparison) -> Dec
     return replace(decision, copies=copies, blocks=requirements.blocked(run, decision.op, comparison.baseline))
 
 
-def decide(comparison: Comparison, rulebook: Rulebook, made: tuple[Choice, Mix] | None) -> Decision:
+def decide(comparison: SettingComparison, rulebook: Rulebook, made: tuple[Choice, Mix] | None) -> Decision:
     """Decide in one setting, over the mix and at every measured size.
 
     Args:
@@ -263,7 +263,7 @@ def decide(comparison: Comparison, rulebook: Rulebook, made: tuple[Choice, Mix] 
     )
 
 
-def _seconds(comparison: Comparison, choice: Choice) -> tuple[SizeSeconds, ...]:
+def _seconds(comparison: SettingComparison, choice: Choice) -> tuple[SizeSeconds, ...]:
     """Return what one op costs now and with what was chosen, at each measured size."""
     baseline, label = comparison.baseline, choice.label or comparison.baseline
     after = comparison.curves[label] if label in comparison.curves else pd.Series(dtype="float64")
@@ -279,7 +279,7 @@ def _seconds(comparison: Comparison, choice: Choice) -> tuple[SizeSeconds, ...]:
     )
 
 
-def _undecided(comparison: Comparison, reason: Reason) -> Decision:
+def _undecided(comparison: SettingComparison, reason: Reason) -> Decision:
     setting = comparison.setting
     return Decision(
         op=setting.op,
@@ -301,7 +301,7 @@ def _undecided(comparison: Comparison, reason: Reason) -> Decision:
     )
 
 
-def _ranges(comparison: Comparison, rules: Rules) -> tuple[SizeRange, ...]:
+def _ranges(comparison: SettingComparison, rules: Rules) -> tuple[SizeRange, ...]:
     """Return the answer at each measured size, neighbours with the same answer in one range.
 
     The choice over all sizes is left only where another one is better by more than the minimum effect. What a range
@@ -332,19 +332,21 @@ class Judging:
     requires: tuple[str, ...] = ()
 
 
-def look(source: Source, judging: Judging, launches: int, most: int) -> Look | PipelineLook:
+def interim_analysis(source: Source, judging: Judging, launches: int, most: int) -> InterimAnalysis | PipelineLook:
     """Judge what a run has measured in so many launches, of at most so many, to see what is left open.
 
     What is closed is not measured again, so it has to stay settled however many looks follow: all are charged.
     """
-    from pyopbench.judge import comparisons, pipeline, stopping
+    from pyopbench.judge import interim_analysis as stopping
+    from pyopbench.judge import pipeline
+    from pyopbench.judge import within_run as comparisons
     from pyopbench.store.read import read_one
 
     run = read_one([source])
     if run.pipeline is not None:
         return pipeline.look(run.pipeline, launches)
     how = (judging.baseline, judging.minimum_effect, judging.mix, judging.requires)
-    return stopping.look(comparisons.compared(run, *how, looks=ALL_LOOKS), launches, most)
+    return stopping.interim_analysis_of(comparisons.compared(run, *how, looks=ALL_ANALYSES), launches, most)
 
 
 def judge(sources: Sequence[Source], judging: Judging) -> Judgement:

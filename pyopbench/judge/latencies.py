@@ -21,8 +21,8 @@ from pyopbench.stats import costs, estimate
 from pyopbench.stats.launch_model import over_each_machine
 
 if TYPE_CHECKING:
-    from pyopbench.store.content import Catalogue
-    from pyopbench.store.run import Run
+    from pyopbench.store.measured_run import Run
+    from pyopbench.store.run_json import Catalogue
 
 
 FIELDS = ["case", "group", "op", "variant", "gradient", "direction", "mode", "dtype", "size", "placement"]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyopbench.judge.candidates import Setting
     from pyopbench.judge.choice import Choice
     from pyopbench.judge.decision import Decision
-    from pyopbench.store.run import Run
+    from pyopbench.store.measured_run import Run
 
 
 BORDERS = (

@@ -22,7 +22,7 @@ from pyopbench.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from pyopbench.judge.decision import Verdict
-    from pyopbench.store.run import Run
+    from pyopbench.store.measured_run import Run
 
 
 FAR_DEVIATIONS = 5.0

@@ -32,8 +32,8 @@ from pyopbench.stats.estimate import UNIT, Estimate, exp, moderated
 from pyopbench.stats.launch_model import fit
 
 if TYPE_CHECKING:
-    from pyopbench.store.content import PipelinePlan
-    from pyopbench.store.run import PipelineRows
+    from pyopbench.store.measured_run import PipelineRows
+    from pyopbench.store.run_json import PipelinePlan
 
 ACTIONS = {
     "keep": "keep the callback as it is",

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pyopbench.judge.latencies import label_of
 from pyopbench.model import formatting
-from pyopbench.model.case import Case, Change
+from pyopbench.model.case import Case, SourceChange
 from pyopbench.model.label import Label
 from pyopbench.model.portable import PORTABLE, port_words
 
 if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement
-    from pyopbench.store.content import VariantFacts
+    from pyopbench.store.run_json import VariantFacts
 
 
 NOTES = {
@@ -64,7 +64,7 @@ class Attempt:
     saved: float | None
     saved_low: float | None
     reason: str
-    change: Change | None = None
+    change: SourceChange | None = None
     also_on: tuple[str, ...] = ()
 
     def text(self, characters: int) -> str:
@@ -191,7 +191,7 @@ def writable_ports(judgement: Judgement) -> tuple[WritablePort, ...]:
     )
 
 
-def change_text(change: Change) -> str:
+def change_text(change: SourceChange) -> str:
     """Return what to write in place of what, and why."""
     return f"Line {change.line}: replace `{change.now}` with `{change.then}`, because {BECAUSE[change.kind]}."
 

@@ -26,7 +26,7 @@ from pyopbench.stats.estimate import Floats
 from pyopbench.store.mix_file import Calls
 
 if TYPE_CHECKING:
-    from pyopbench.judge.candidates import Comparison
+    from pyopbench.judge.candidates import SettingComparison
     from pyopbench.judge.choice import Choice, Gain
 
 
@@ -253,7 +253,7 @@ class Worth:
         return f"{takes}; {ceiling}. {saved}."
 
 
-def worth_of(comparison: Comparison, choice: Choice, mix: Mix, step: Step) -> Worth:
+def worth_of(comparison: SettingComparison, choice: Choice, mix: Mix, step: Step) -> Worth:
     """Return what an op takes of a step, and what each candidate saves.
 
     Args:

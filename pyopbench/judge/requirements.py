@@ -18,11 +18,11 @@ from pyopbench.model.errors import BadInput
 from pyopbench.model.label import Label
 from pyopbench.model.places import DEVICE
 from pyopbench.store import counted_copies, probes
-from pyopbench.store.probes import Row
+from pyopbench.store.probes import ProbeRow
 
 if TYPE_CHECKING:
-    from pyopbench.judge.candidates import Comparison
-    from pyopbench.store.run import Run
+    from pyopbench.judge.candidates import SettingComparison
+    from pyopbench.store.measured_run import Run
 
 
 PROBES = {
@@ -128,7 +128,7 @@ def _standing(found: Mapping[str, Found]) -> Standing:
     )
 
 
-def narrow(comparison: Comparison, run: Run, requires: Sequence[str]) -> Comparison:
+def narrow(comparison: SettingComparison, run: Run, requires: Sequence[str]) -> SettingComparison:
     """Return a comparison with no candidates but those that were seen to do all that is required.
 
     The current callback may stay only if it was seen to do it as well.
@@ -168,7 +168,7 @@ def _by_cube(run: Run, label: str, name: str) -> Bar | Literal["met"] | None:
     return None if row is None else _bar(row, label, name) or "met"
 
 
-def _row_of(run: Run, label: str, name: str, op: str | None) -> Row | None:
+def _row_of(run: Run, label: str, name: str, op: str | None) -> ProbeRow | None:
     if run.probes is None or run.probes["tensorflow"] != run.environment.get("tensorflow"):
         return None  # another version of TensorFlow says nothing about this one
     row = probes.find(run.probes, PROBES[name], label, op)
@@ -177,7 +177,7 @@ def _row_of(run: Run, label: str, name: str, op: str | None) -> Row | None:
     return row
 
 
-def _bar(row: Row, label: str, name: str) -> Bar | None:
+def _bar(row: ProbeRow, label: str, name: str) -> Bar | None:
     status = NOT_MET.get(row.status)
     return None if status is None else Bar(label, name, row.probe, status, row.told, row.op)
 

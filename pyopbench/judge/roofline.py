@@ -16,11 +16,11 @@ import numpy as np
 import pandas as pd
 
 from pyopbench.judge.latencies import BOUNDED
-from pyopbench.store.content import UNKNOWN_OP, OpFacts
+from pyopbench.store.run_json import UNKNOWN_OP, OpFacts
 
 if TYPE_CHECKING:
     from pyopbench.store.lines import Bandwidth as StoredBandwidth
-    from pyopbench.store.run import Run
+    from pyopbench.store.measured_run import Run
 
 
 BEYOND_SHARE = 1.25

@@ -26,15 +26,15 @@ import pandas as pd
 from pyopbench.judge.decision import Outcome, Verdict
 from pyopbench.judge.latencies import checked_frame
 from pyopbench.model import formatting
-from pyopbench.model.case import TWIN_SUFFIX, Case
+from pyopbench.model.case import CONTROL_SUFFIX, Case
 from pyopbench.stats import costs
-from pyopbench.stats.corrections import ONE_LOOK, Looks, holm, step_down
+from pyopbench.stats.corrections import ONE_ANALYSIS, Analyses, holm, step_down
 from pyopbench.stats.estimate import FAMILY_ERROR, UNIT, Estimate, Spread, exp
 from pyopbench.stats.launch_model import LaunchModel, Shares
 from pyopbench.stats.unresolved import AcrossBorder, NeverPaired, NotAboveZero, Unresolved
 
 if TYPE_CHECKING:
-    from pyopbench.store.run import Run
+    from pyopbench.store.measured_run import Run
 
 
 ONE_MACHINE: Mapping[int, str] = {}
@@ -89,7 +89,7 @@ def shares_of(medians: pd.DataFrame, hosts: Mapping[int, str] = ONE_MACHINE) -> 
 
 
 def verdicts_from(
-    estimates: Sequence[Estimate], baselines: Mapping[str, str], minimum_effect: float, looks: Looks = ONE_LOOK
+    estimates: Sequence[Estimate], baselines: Mapping[str, str], minimum_effect: float, looks: Analyses = ONE_ANALYSIS
 ) -> tuple[Verdict, ...]:
     """Return the verdicts on differences in shares of a baseline's time, corrected for all of them and every look.
 
@@ -145,7 +145,7 @@ def _outcome(estimate: Estimate, p: float, delta: float, error: float = FAMILY_E
 
 
 def _why_unresolved(  # noqa: PLR0913 - its caller knows each of them
-    estimate: Estimate, border: float, level: float, verdicts: int, looks: Looks, ratio: Callable[[float], float]
+    estimate: Estimate, border: float, level: float, verdicts: int, looks: Analyses, ratio: Callable[[float], float]
 ) -> Unresolved:
     """Return how far the interval reaches and what would settle it.
 
@@ -178,7 +178,7 @@ class Correction:
     """
 
     among: int = 1
-    looks: Looks | None = None
+    looks: Analyses | None = None
     error: float | None = None
     usual: Spread | None = None
 
@@ -211,7 +211,7 @@ class CaseVerdict:
 
 
 def verdicts_on(
-    estimates: Sequence[Estimate], minimum_effect: float, looks: Looks, error: float = FAMILY_ERROR
+    estimates: Sequence[Estimate], minimum_effect: float, looks: Analyses, error: float = FAMILY_ERROR
 ) -> list[CaseVerdict]:
     """Return a verdict on each estimate of a log ratio, in order.
 
@@ -297,7 +297,7 @@ def _differences(found: pd.DataFrame, pairs: Mapping[str, str]) -> pd.DataFrame:
 
 
 @dataclass(frozen=True)
-class Twins:
+class Controls:
     """What became of the pairs of identical code.
 
     Attributes:
@@ -336,10 +336,10 @@ class Twins:
         )
 
 
-NO_TWINS = Twins((), 0.0)
+NO_CONTROLS = Controls((), 0.0)
 
 
-def twins_of(run: Run, model: LaunchModel, minimum_effect: float) -> Twins:
+def controls_of(run: Run, model: LaunchModel, minimum_effect: float) -> Controls:
     """Return the verdicts on the twins of a run, corrected for all of them and for the looks at its data.
 
     Args:
@@ -351,16 +351,16 @@ def twins_of(run: Run, model: LaunchModel, minimum_effect: float) -> Twins:
     cases = [Case.from_id(key) for key in run.costs.cases]
     bases = {case.id: _base(case).id for case in cases if case.variant in names}
     if not bases:
-        return Twins((), minimum_effect)
+        return Controls((), minimum_effect)
     frame = pd.concat([run.costs.frame, checked_frame(run)], ignore_index=True)
     frame = frame[frame["case"].isin([*bases, *bases.values()])]
     ratios = costs.ratios(costs.round_costs(frame, UNIT), bases, UNIT)
     shares = shares_of(costs.launch_medians(ratios, "ratio", UNIT), run.hosts)
     measured = {twin: base for twin, base in bases.items() if twin in shares}
     estimates = estimates_of(shares, measured, (), model, 1)
-    looks = Looks.of(len(run.looks))
-    return Twins(verdicts_from(estimates, measured, minimum_effect, looks), minimum_effect)
+    looks = Analyses.of(len(run.looks))
+    return Controls(verdicts_from(estimates, measured, minimum_effect, looks), minimum_effect)
 
 
 def _base(case: Case) -> Case:
-    return replace(case, variant=case.variant.removesuffix(TWIN_SUFFIX))
+    return replace(case, variant=case.variant.removesuffix(CONTROL_SUFFIX))

@@ -41,16 +41,16 @@ NO_GRADIENT = "none"
 """The gradient of a forward case: the op is built without one, as it would be served."""
 
 
-FLOOR_DTYPE = "float32"
+BRIDGE_BASELINE_DTYPE = "float32"
 """The dtype in which the floor of every bridge is measured: what crosses is bytes, whatever they stand for."""
-FLOOR_SUFFIX = "_floor"
+BRIDGE_BASELINE_SUFFIX = "_floor"
 """`native_floor` is native with nothing to do, `numpy_function_floor` the bridge of numpy_function, and so on."""
 FLOOR_IN = "floor_consume"
 FLOOR_OUT = "floor_produce"
 FLOOR_OUT_ALIGNED = "floor_produce_aligned"
-FLOOR_OPS = (FLOOR_IN, FLOOR_OUT, FLOOR_OUT_ALIGNED)
+BRIDGE_BASELINE_OPS = (FLOOR_IN, FLOOR_OUT, FLOOR_OUT_ALIGNED)
 
-TWIN_SUFFIX = "_twin"
+CONTROL_SUFFIX = "_twin"
 """`numpy_function_twin` is numpy_function a second time: whatever is measured between the two is noise."""
 
 EMPTY = "empty_graph"
@@ -195,12 +195,12 @@ class Axes:
 
 
 CHANGES = ("method", "length", "rows", "masked", "context", "reversed", "list_index", "type")
-"""Kinds of `Change`: for tensors a method that they lack, `len`, a loop over rows and assignment through a mask; in
+"""Kinds of `SourceChange`: for tensors a method that they lack, `len`, a loop over rows and assignment through a mask; in
 results of earlier versions, for Numba, a context manager, `reversed`, a list as an index, and a type as a dtype."""
 
 
 @dataclass(frozen=True)
-class Change:
+class SourceChange:
     """A change of one line of a user's file, with which a port gets past the line.
 
     Attributes:
@@ -233,11 +233,11 @@ class Failure:
     status: Literal["unsupported", "wrong", "elided", "raised", "timeout", "crashed"]
     reason: str
     launch: int | None = None
-    change: Change | None = None
+    change: SourceChange | None = None
 
     @classmethod
     def from_stored(cls, stored: Mapping[str, Any]) -> Failure:
         """Return the failure that plain data hold, as `dataclasses.asdict` gives them."""
         change = stored.get("change")
         known = {name: stored[name] for name in ("case", "status", "reason", "launch")}
-        return cls(**known, change=None if change is None else Change(**change))
+        return cls(**known, change=None if change is None else SourceChange(**change))

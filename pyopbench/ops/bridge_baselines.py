@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.model.case import FLOOR_DTYPE
+from pyopbench.model.case import BRIDGE_BASELINE_DTYPE
 from pyopbench.model.op import Op
 from pyopbench.ops.alignment import aligned, unaligned
 from pyopbench.ops.builtin import elementwise
@@ -28,7 +28,7 @@ baseline_op = partial(
     source=SOURCE,
     sizes=SIZES,
     quick_sizes=SIZES,
-    dtypes=(FLOOR_DTYPE,),
+    dtypes=(BRIDGE_BASELINE_DTYPE,),
     bytes_moved=lambda size, dtype: (size + 1) * np.dtype(dtype).itemsize,
     flops=lambda size: 0,
     differentiable=(),
@@ -39,19 +39,19 @@ baseline_op = partial(
 @lru_cache(maxsize=4)
 def unaligned_result(size: int) -> Any:
     """Return the one array `(size,)` that does not begin at a multiple of 64 bytes, as NumPy's usually do not."""
-    return unaligned(np.ones(size, FLOOR_DTYPE))
+    return unaligned(np.ones(size, BRIDGE_BASELINE_DTYPE))
 
 
 @lru_cache(maxsize=4)
 def aligned_result(size: int) -> Any:
     """Return the one array `(size,)` that begins at a multiple of 64 bytes."""
-    return aligned(np.ones(size, FLOOR_DTYPE))
+    return aligned(np.ones(size, BRIDGE_BASELINE_DTYPE))
 
 
 @lru_cache(maxsize=4)
 def tensor_result(size: int) -> Any:
     """Return the one eager tensor `(size,)`; to be asked for only where code runs eagerly."""
-    return tf.ones(size, FLOOR_DTYPE)
+    return tf.ones(size, BRIDGE_BASELINE_DTYPE)
 
 
 def size_as_input(size: int, dtype: str, rng: np.random.Generator) -> tuple[Any, ...]:

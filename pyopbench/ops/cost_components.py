@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from pyopbench.model.case import EMPTY, FLOOR_SUFFIX, TWIN_SUFFIX, Case
+from pyopbench.model.case import BRIDGE_BASELINE_SUFFIX, CONTROL_SUFFIX, EMPTY, Case
 from pyopbench.model.errors import Unsupported
 from pyopbench.model.op import Body, Op
 from pyopbench.model.variant import Variant
@@ -22,7 +22,7 @@ def baseline_of(variant: Variant) -> Variant:
     """Return one element's way through a variant and back, measured in the rounds of whatever it explains."""
     return replace(
         variant,
-        name=variant.name + FLOOR_SUFFIX,
+        name=variant.name + BRIDGE_BASELINE_SUFFIX,
         summary=f"one element through {variant.name} and back",
         role="floor",
         effort=0,
@@ -35,7 +35,7 @@ def baseline_of(variant: Variant) -> Variant:
 
 def twin_of(variant: Variant) -> Variant:
     """Return a variant as `<name>_twin`: whatever is measured between the two is noise."""
-    name = variant.name + TWIN_SUFFIX
+    name = variant.name + CONTROL_SUFFIX
     return replace(variant, name=name, summary=f"{variant.name} under a second name", role="twin")
 
 

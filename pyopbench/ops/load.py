@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.model.case import FLOOR_SUFFIX, NATIVE, TWIN_SUFFIX
+from pyopbench.model.case import BRIDGE_BASELINE_SUFFIX, CONTROL_SUFFIX, NATIVE
 from pyopbench.model.checkout import require_from_checkout
 from pyopbench.model.discover import CONTROLS, OBJECTS, PACKAGE, PATH_VARIABLE, find
 from pyopbench.model.errors import BadInput, PyopbenchError
@@ -38,7 +38,7 @@ def load_op(name: str) -> Op:
 
 def load_variant(name: str) -> Variant:
     """Return the variant or the cost component of a name, or the bridge baseline or the A/A control of a variant."""
-    for suffix, make in ((FLOOR_SUFFIX, _floor_of), (TWIN_SUFFIX, _twin_of)):
+    for suffix, make in ((BRIDGE_BASELINE_SUFFIX, _floor_of), (CONTROL_SUFFIX, _twin_of)):
         if name.endswith(suffix) and name not in find("variants"):
             return make(name.removesuffix(suffix))
     variant: Variant = _load_object("parts" if name in find("parts") else "variants", name)
@@ -90,8 +90,8 @@ def load_floor() -> dict[str, Op]:
 def load_parts() -> dict[str, Variant]:
     """Return every part by name: those of `parts/` in alphabetical order, then floors and twins of variants."""
     whole = [name for name, variant in load_variants().items() if variant.has_parts]
-    floors = [name + FLOOR_SUFFIX for name in load_variants() if name in whole or name == NATIVE]
-    twins = [name + TWIN_SUFFIX for name in whole]
+    floors = [name + BRIDGE_BASELINE_SUFFIX for name in load_variants() if name in whole or name == NATIVE]
+    twins = [name + CONTROL_SUFFIX for name in whole]
     return {name: load_variant(name) for name in (*find("parts"), *floors, *twins)}
 
 

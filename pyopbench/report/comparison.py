@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pyopbench.judge.comparison.diff import ComparedCase, Comparison, UnmatchedCase, notes_of, text_of
-from pyopbench.judge.comparison.sides import CaseKey, Side
+from pyopbench.judge.comparison.sides import CaseKey, ComparedSide
 from pyopbench.model import formatting
 from pyopbench.model.printable import printable
 from pyopbench.report.markdown import escape
@@ -159,7 +159,7 @@ def as_document(found: Comparison, fail_on: float | None, *, failed: bool) -> An
     return _finite(document)
 
 
-def _side(side: Side) -> dict[str, Any]:
+def _side(side: ComparedSide) -> dict[str, Any]:
     warnings = [asdict(warning) for run in side.runs for warning in run.warnings]
     return {"label": side.label, "runs": [run.name for run in side.runs], "warnings": warnings}
 

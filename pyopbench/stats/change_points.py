@@ -174,7 +174,7 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Change:
+class ChangePoint:
     """A change of the level of a series.
 
     Attributes:
@@ -205,7 +205,7 @@ class Segmentation:
     """
 
     levels: tuple[Level, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[ChangePoint, ...]
     excess: float
     threshold: float
 
@@ -365,7 +365,7 @@ def _placed(series: _Series, places: list[int]) -> list[int]:
     return places
 
 
-def _change(series: _Series, left: Level, right: Level, tempered: float) -> Change:
+def _change(series: _Series, left: Level, right: Level, tempered: float) -> ChangePoint:
     """Return a change; where it lies follows from the likelihood of each place.
 
     All places between the neighbours are taken for as likely beforehand (A. F. M. Smith, "A Bayesian approach to
@@ -378,7 +378,7 @@ def _change(series: _Series, left: Level, right: Level, tempered: float) -> Chan
     order = np.argsort(-likely, kind="stable")
     enough = int(np.searchsorted(np.cumsum(likely[order]) / likely.sum(), LEVEL)) + 1
     kept = splits.middles[order[:enough]]
-    return Change(
+    return ChangePoint(
         place=right.start,
         first=int(kept.min()),
         last=int(kept.max()),

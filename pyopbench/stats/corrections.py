@@ -35,7 +35,7 @@ from scipy import special
 
 from pyopbench.stats.estimate import FAMILY_ERROR, Estimate
 
-MOST_LOOKS = 5
+MOST_ANALYSES = 5
 """Each look makes all others stricter; with five, a p value has to be a fifth of what one look asks for."""
 
 HALVINGS = 50
@@ -43,22 +43,22 @@ HALVINGS = 50
 
 
 @dataclass(frozen=True)
-class Looks:
+class Analyses:
     """At how many looks at the data a verdict could be reached."""
 
     planned: int = 1
 
     @classmethod
-    def of(cls, held: int) -> Looks:
+    def of(cls, held: int) -> Analyses:
         """Return the looks that a run is charged for: those that were held, and the one at what is there now.
 
         A look that was planned and not held has cost nothing: time ended the run, and not the data. What was closed at
-        a look was closed with `ALL_LOOKS` charged, so that no number of further ones opens it again.
+        a look was closed with `ALL_ANALYSES` charged, so that no number of further ones opens it again.
 
         Args:
             held: how many looks were held while it went on; none of results of other tools.
         """
-        return cls(min(held + 1, MOST_LOOKS))
+        return cls(min(held + 1, MOST_ANALYSES))
 
     def spent(self, p: float) -> float:
         """Return a p value as it counts at one of these looks; above 1 means no more than 1."""
@@ -69,8 +69,8 @@ class Looks:
         return error / (many * self.planned)
 
 
-ONE_LOOK = Looks()
-ALL_LOOKS = Looks(MOST_LOOKS)
+ONE_ANALYSIS = Analyses()
+ALL_ANALYSES = Analyses(MOST_ANALYSES)
 
 
 def holm(p: Sequence[float]) -> list[float]:
@@ -110,7 +110,7 @@ class Step:
 
 
 def step_down(
-    estimates: Sequence[Estimate], delta: float, looks: Looks = ONE_LOOK, error: float = FAMILY_ERROR
+    estimates: Sequence[Estimate], delta: float, looks: Analyses = ONE_ANALYSIS, error: float = FAMILY_ERROR
 ) -> list[Step]:
     """Test estimates against the borders of [-delta, delta], the clearest first.
 

@@ -27,7 +27,7 @@ SETTINGS = (("call", "forward"), ("call", "forward_backward"), ("eager", "forwar
 
 
 @dataclass(frozen=True)
-class Row:
+class CopiesRow:
     """What one call of a case copies on one route.
 
     Attributes:
@@ -85,16 +85,16 @@ class Row:
         return max(self.moved[0] - least[0], 0), max(self.moved[1] - least[1], 0)
 
 
-def rows_of(document: Mapping[str, Any]) -> list[Row]:
+def rows_of(document: Mapping[str, Any]) -> list[CopiesRow]:
     """Return the rows of a document that `pyopbench placement` wrote, in its order."""
     bodies = document["variants"]
     return [_row(content, document["ops"], bodies) for content in document["rows"]]
 
 
-def _row(content: Mapping[str, Any], ops: Mapping[str, Any], variants: Mapping[str, Any]) -> Row:
+def _row(content: Mapping[str, Any], ops: Mapping[str, Any], variants: Mapping[str, Any]) -> CopiesRow:
     case = Case.from_id(content["case"])
     variant = variants[case.variant]
-    return Row(
+    return CopiesRow(
         case=case,
         pinned=content["pinned"],
         inputs=content["inputs"],
@@ -110,7 +110,7 @@ def _row(content: Mapping[str, Any], ops: Mapping[str, Any], variants: Mapping[s
     )
 
 
-def least_bytes(row: Row) -> tuple[int, int]:
+def least_bytes(row: CopiesRow) -> tuple[int, int]:
     """Return the bytes that have to go to the device and to the host, given where the op computes.
 
     Forward, the inputs go to where it computes and the outputs to where they are used. Backward, the gradients of the
@@ -157,8 +157,8 @@ class RemedySaving:
         remedy: of what stands in for it, in the same mode and direction.
     """
 
-    row: Row
-    remedy: Row
+    row: CopiesRow
+    remedy: CopiesRow
 
 
 @dataclass(frozen=True)
@@ -173,10 +173,10 @@ class CopiesAtPlace:
     op: str
     direction: str
     place: str
-    best: Mapping[str, Row]
+    best: Mapping[str, CopiesRow]
 
 
-def notes(row: Row) -> list[Note]:
+def notes(row: CopiesRow) -> list[Note]:
     """Return what a reader of a row would miss: refusals, fallbacks, results that TensorFlow moves."""
     if row.refused:
         return [Note("refused", row.refused)]
@@ -190,14 +190,14 @@ def notes(row: Row) -> list[Note]:
     return [Note(kind) for kind, holds in kinds.items() if holds]
 
 
-def excess(row: Row) -> Excess:
+def excess(row: CopiesRow) -> Excess:
     """Return whether more bytes cross than have to: one way, or both ways."""
     if row.refused or not any(row.beyond):
         return "none"
     return "both_ways" if all(row.beyond) else "one_way"
 
 
-def remedy_savings(rows: Sequence[Row], remedies: Mapping[str, str]) -> list[RemedySaving]:
+def remedy_savings(rows: Sequence[CopiesRow], remedies: Mapping[str, str]) -> list[RemedySaving]:
     """Return where a remedy copies less than the variant that it stands in for, pinned to the host with all data there.
 
     Args:
@@ -216,7 +216,7 @@ def remedy_savings(rows: Sequence[Row], remedies: Mapping[str, str]) -> list[Rem
     return [RemedySaving(row, remedy) for row, remedy in pairs if remedy is not None and remedy.copies < row.copies]
 
 
-def copies_at_places(op: str, rows: Iterable[Row]) -> list[CopiesAtPlace]:
+def copies_at_places(op: str, rows: Iterable[CopiesRow]) -> list[CopiesAtPlace]:
     """Return for each place that inputs and result are both on what each variant of an op copies at least.
 
     Only calls of a `tf.function` count, forward and backward if the op has a gradient.
@@ -228,9 +228,9 @@ def copies_at_places(op: str, rows: Iterable[Row]) -> list[CopiesAtPlace]:
     return [copies for copies in found if copies.best]
 
 
-def best_at(rows: Iterable[Row], place: str) -> dict[str, Row]:
+def best_at(rows: Iterable[CopiesRow], place: str) -> dict[str, CopiesRow]:
     """Return for each variant the row of the pinning that moves least, with inputs and result on a place."""
-    best: dict[str, Row] = {}
+    best: dict[str, CopiesRow] = {}
     for row in rows:
         if row.route == (place, place) and not row.refused:
             known = best.get(row.case.variant)

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from pyopbench.model.case import Case, Failure
-from pyopbench.store.content import (
+from pyopbench.store.run_json import (
     LARGEST_WHOLE,
     AtLeastOne,
     NotNegative,

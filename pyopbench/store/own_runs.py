@@ -21,7 +21,6 @@ from pyopbench.store import (
     probes,
     run_folder,
 )
-from pyopbench.store.content import PipelinePlan, RunContent, join_catalogues
 from pyopbench.store.lines import (
     FAILING,
     AnyLine,
@@ -35,8 +34,9 @@ from pyopbench.store.lines import (
     WarmUp,
     WorkersLine,
 )
-from pyopbench.store.run import CROSSING_COLUMNS, NOISE_COLUMNS, WAIT_COLUMNS, Costs, PipelineRows, Run
+from pyopbench.store.measured_run import CROSSING_COLUMNS, NOISE_COLUMNS, WAIT_COLUMNS, Costs, PipelineRows, Run
 from pyopbench.store.run_folder import OpenSide
+from pyopbench.store.run_json import PipelinePlan, RunContent, join_catalogues
 from pyopbench.store.sample_frame import frame_of
 from pyopbench.store.warnings import MissingShards, UnreadableFile, gpu_warnings, left_running
 

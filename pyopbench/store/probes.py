@@ -33,7 +33,7 @@ SOFTWARE = ("tensorflow", "numpy", "python")
 
 
 @dataclass(frozen=True)
-class Row:
+class ProbeRow:
     """What came of one probe with one variant.
 
     Attributes:
@@ -79,44 +79,44 @@ class Probes(msgspec.Struct, frozen=True, kw_only=True):
     numpy: str
     python: str
     probes: dict[str, str]
-    rows: Annotated[list[Row], msgspec.Meta(max_length=MOST_ROWS)]
+    rows: Annotated[list[ProbeRow], msgspec.Meta(max_length=MOST_ROWS)]
 
 
 @dataclass(frozen=True)
-class Change:
+class ProbeChange:
     """A cell of the matrix that differs between two files; None where it was not tried."""
 
     op: str | None
     probe: str
     label: str
-    before: Row | None
-    after: Row | None
+    before: ProbeRow | None
+    after: ProbeRow | None
 
 
-def rows_of(document: Mapping[str, Any]) -> list[Row]:
+def rows_of(document: Mapping[str, Any]) -> list[ProbeRow]:
     """Return the rows of a document, in its order."""
-    return msgspec.convert(document["rows"], list[Row])
+    return msgspec.convert(document["rows"], list[ProbeRow])
 
 
-def find(document: Mapping[str, Any], probe: str, label: str, op: str | None) -> Row | None:
+def find(document: Mapping[str, Any], probe: str, label: str, op: str | None) -> ProbeRow | None:
     """Return the row of a probe, a label and an op, None for the cube; or None if there is none."""
     key = (op, probe, label)
     # One row alone is converted: a judgement asks thousands of times.
     found = next((row for row in document["rows"] if (row.get("op"), row["probe"], row["label"]) == key), None)
-    return None if found is None else msgspec.convert(found, Row)
+    return None if found is None else msgspec.convert(found, ProbeRow)
 
 
-def of_op(rows: Iterable[Row], op: str | None) -> list[Row]:
+def of_op(rows: Iterable[ProbeRow], op: str | None) -> list[ProbeRow]:
     """Return the rows of an op, None for the cube."""
     return [row for row in rows if row.op == op]
 
 
-def ops_of(rows: Iterable[Row]) -> list[str]:
+def ops_of(rows: Iterable[ProbeRow]) -> list[str]:
     """Return every op that something was tried with, each once, in the order of the rows; without the cube."""
     return list(dict.fromkeys(row.op for row in rows if row.op is not None))
 
 
-def labels_of(rows: Iterable[Row]) -> list[str]:
+def labels_of(rows: Iterable[ProbeRow]) -> list[str]:
     """Return every label once, in the order of the rows."""
     return list(dict.fromkeys(row.label for row in rows))
 
@@ -130,17 +130,17 @@ def merged(older: Mapping[str, Any] | None, newer: Mapping[str, Any]) -> dict[st
     return {**newer, "probes": {**older["probes"], **newer["probes"]}, "rows": kept}
 
 
-def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
+def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[ProbeChange]:
     """Return the cells that do not have the same status in two documents, in the order of the first."""
     sides = [{row.key: row for row in rows_of(document)} for document in (before, after)]
     keys = dict.fromkeys((*sides[0], *sides[1]))
     pairs = [(key, sides[0].get(key), sides[1].get(key)) for key in keys]
-    return [Change(*key, old, new) for key, old, new in pairs if (old and old.status) != (new and new.status)]
+    return [ProbeChange(*key, old, new) for key, old, new in pairs if (old and old.status) != (new and new.status)]
 
 
 @dataclass(frozen=True)
 class Told:
-    """A finding that several variants share; the fields are those of `Row`."""
+    """A finding that several variants share; the fields are those of `ProbeRow`."""
 
     op: str | None
     probe: str
@@ -149,7 +149,7 @@ class Told:
     told: str
 
 
-def told_once(rows: Sequence[Row]) -> list[Told]:
+def told_once(rows: Sequence[ProbeRow]) -> list[Told]:
     """Return each finding once, however many variants it holds for: those of the cube first, then op by op."""
     found: dict[tuple[str | None, str, Status, str], list[str]] = {}
     for row in sorted(rows, key=lambda row: (row.op or "", row.probe, STATUSES.index(row.status))):

@@ -13,8 +13,8 @@ from pyopbench.model.paths import real_path
 from pyopbench.model.side import Environment
 from pyopbench.store import run_folder
 from pyopbench.store.foreign import asv, asv_file, common, pytest_benchmark
+from pyopbench.store.measured_run import Run
 from pyopbench.store.own_runs import pool, run_of
-from pyopbench.store.run import Run
 from pyopbench.store.run_sides import OpenRun, Side, Source, are_own, open_source, open_sources
 
 LEGAL = (

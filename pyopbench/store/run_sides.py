@@ -23,9 +23,9 @@ from pyopbench.model.paths import real_path
 from pyopbench.model.side import Environment, read_packages
 from pyopbench.model.write_file import write_atomically
 from pyopbench.store import integrity, run_folder
-from pyopbench.store.content import RunRevision
 from pyopbench.store.open_file import RUN, SIDES, read_bytes
 from pyopbench.store.run_folder import OpenSide
+from pyopbench.store.run_json import RunRevision
 from pyopbench.store.strict_json import convert, corrupt, parse
 from pyopbench.store.warnings import Changed
 

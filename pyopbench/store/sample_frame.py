@@ -12,9 +12,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from pyopbench.model.case import Case
-from pyopbench.store.content import Catalogue, RunContent
 from pyopbench.store.lines import GroupLine
-from pyopbench.store.run import COLUMNS
+from pyopbench.store.measured_run import COLUMNS
+from pyopbench.store.run_json import Catalogue, RunContent
 
 NODE = "node"
 """The mode in which copies of an op are timed inside a graph."""

@@ -14,7 +14,6 @@ from typing import Any, Literal, TypeAlias
 from pyopbench.model.errors import BadInput
 from pyopbench.model.paths import real_path
 from pyopbench.store import open_file, probes, run_folder, run_sides
-from pyopbench.store.content import RunContent, Shard
 from pyopbench.store.integrity import LineChecker, allowance, seal_of
 from pyopbench.store.lines import (
     EndedLine,
@@ -26,6 +25,7 @@ from pyopbench.store.lines import (
     PreparedLine,
     decode_line,
 )
+from pyopbench.store.run_json import RunContent, Shard
 
 Kind: TypeAlias = Literal[
     "missing", "doubled", "torn", "unfinished", "unreadable", "changed", "foreign", "contradicting"

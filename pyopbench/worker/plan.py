@@ -9,16 +9,16 @@ from dataclasses import dataclass, field, replace
 
 from pyopbench.model.case import (
     BASELINE,
+    BRIDGE_BASELINE_DTYPE,
+    BRIDGE_BASELINE_SUFFIX,
+    CONTROL_SUFFIX,
     DIRECTIONS,
     DTYPES,
     EMPTY,
-    FLOOR_DTYPE,
-    FLOOR_SUFFIX,
     GPU,
     NATIVE,
     NO_GRADIENT,
     THREADS,
-    TWIN_SUFFIX,
     Axes,
     Case,
     Failure,
@@ -101,23 +101,23 @@ def plan_instruments(
 
 def _twins(callbacks: Sequence[Case], instruments: Instruments) -> Iterator[Case]:
     """Yield the twins of a few callbacks that are drawn from all, the same for the same plan."""
-    there = [case for case in callbacks if case.variant + TWIN_SUFFIX in instruments.parts and case.mode != "eager"]
+    there = [case for case in callbacks if case.variant + CONTROL_SUFFIX in instruments.parts and case.mode != "eager"]
     drawn = random.Random("/".join(case.id for case in there)).sample(there, len(there) // CASES_PER_TWIN)
-    yield from (replace(case, variant=case.variant + TWIN_SUFFIX) for case in drawn)
+    yield from (replace(case, variant=case.variant + CONTROL_SUFFIX) for case in drawn)
 
 
 def _floors(split: Sequence[Case], variants: Mapping[str, Variant], instruments: Instruments) -> Iterator[Case]:
     """Yield what bridges cost: their floor and native's beside each callback, and many bytes through each bridge."""
     bridges = dict.fromkeys((case.variant, case.placement) for case in split)
     floors = [
-        Case(op.name, variant, NO_GRADIENT, "forward", "call", FLOOR_DTYPE, size, placement)
+        Case(op.name, variant, NO_GRADIENT, "forward", "call", BRIDGE_BASELINE_DTYPE, size, placement)
         for op in instruments.floor.values()
         for size in op.sizes
         for variant, placement in bridges
         if getattr(op, variants[variant].body) is not None
     ]
     for case in (*split, *floors):
-        names = (name + FLOOR_SUFFIX for name in (NATIVE, case.variant))
+        names = (name + BRIDGE_BASELINE_SUFFIX for name in (NATIVE, case.variant))
         yield from (replace(case, variant=name) for name in names if name in instruments.parts)
     yield from floors
 

@@ -17,8 +17,8 @@ from pyopbench.api.listeners import ConsoleListener, NotebookListener, listener_
 from pyopbench.engine import host_lock
 from pyopbench.engine.budget import Progress
 from pyopbench.engine.measure import Listener
+from pyopbench.engine.messages import FEWER
 from pyopbench.model.errors import BadInput
-from pyopbench.report.wording.measuring import FEWER
 
 COLUMNS = 80
 GROUP = "log_huber_elementwise/gradient/call/float32/1000000/cpu"

@@ -24,7 +24,7 @@ from asv_suite.device_copies import CopiesOnRoute, GpuCopy
 from asv_suite.preparation import Setting, case_of, skipped_if_not_supported
 from devices import needs_compiler, needs_none
 from places import ROOT
-from pyopbench.model.case import DIRECTIONS, FLOOR_OPS, GPU, NO_GRADIENT, Case
+from pyopbench.model.case import BRIDGE_BASELINE_OPS, DIRECTIONS, GPU, NO_GRADIENT, Case
 from pyopbench.model.discover import find
 from pyopbench.model.errors import Unsupported
 from pyopbench.model.places import PINS, PLACES
@@ -84,7 +84,7 @@ class TestSelection:
         assert selection.ALL_GPU_COPY_SIZES == gpu_copies.SIZES
 
     def test_bridges_are_measured_with_ops_of_the_floor(self) -> None:
-        assert set(selection.BRIDGE_OPS) < set(FLOOR_OPS)
+        assert set(selection.BRIDGE_OPS) < set(BRIDGE_BASELINE_OPS)
 
 
 class TestCases:

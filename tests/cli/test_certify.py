@@ -15,7 +15,7 @@ from certificates import as_stored, certificate
 from pyopbench.cli import app
 from pyopbench.engine import certify as certify_module
 from pyopbench.engine.certify import FULL, QUICK, Stage
-from pyopbench.report.wording.certificate import AFTER_MISSES
+from pyopbench.report.certificate_text import AFTER_MISSES
 from pyopbench.store.certificate import FILE, Certificate, Pairs
 
 Call = Callable[..., tuple[int, str, str]]

@@ -13,7 +13,7 @@ from pyopbench.cli.app import make_app
 from pyopbench.engine import copies as copies_module
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import Target, brought
-from pyopbench.report.wording.counted_copies import place_text
+from pyopbench.report.counted_copies_text import place_text
 from pyopbench.store import counted_copies
 from pyopbench.store.counted_copies import rows_of
 

@@ -33,7 +33,7 @@ from pyopbench.judge.findings import (
 )
 from pyopbench.model.case import BASELINE as TODAY
 from pyopbench.report import decisions_json
-from pyopbench.store.content import UNKNOWN_OP, Catalogue, Settings
+from pyopbench.store.run_json import UNKNOWN_OP, Catalogue, Settings
 from pyopbench.store.run_sides import open_run
 
 COLUMNS = 80

@@ -320,4 +320,4 @@ def test_few_cases_are_looked_at_from_four_launches_on(call: Call, project: Path
         lines = stored.read_lines(one.folder)
         looks = [line["launch"] for line in lines if line["kind"] == "look"]
         assert looks
-        assert min(looks) >= next_step.LEAST_FOR_LOOK
+        assert min(looks) >= next_step.LEAST_FOR_INTERIM

@@ -31,7 +31,7 @@ from processes import is_gone
 from pyopbench.cli import output
 from pyopbench.engine import measure, plan
 from pyopbench.engine import settings as usual
-from pyopbench.engine.measure import Ended as MeasuringEnded
+from pyopbench.engine.measure import RunEnd as MeasuringEnded
 from pyopbench.engine.measure import Task, Tell
 from pyopbench.judge.judge import Judging, judge
 from pyopbench.model import formatting

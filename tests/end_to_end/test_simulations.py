@@ -18,14 +18,16 @@ from msgspec import structs
 
 import simulation_tables
 from frames import VARIANTS, Bench, variant
-from pyopbench.judge import comparisons, judge, stopping
+from pyopbench.judge import interim_analysis as stopping
+from pyopbench.judge import judge
+from pyopbench.judge import within_run as comparisons
 from pyopbench.judge.contrasts import contrasts_of
 from pyopbench.judge.judge import Judgement
 from pyopbench.judge.program import Step
-from pyopbench.stats.corrections import ONE_LOOK, Looks
+from pyopbench.stats.corrections import ONE_ANALYSIS, Analyses
 from pyopbench.stats.estimate import Estimate, moderated
 from pyopbench.store import read
-from pyopbench.store.run import Costs
+from pyopbench.store.measured_run import Costs
 from simulate import (
     COMPARISONS,
     MANY_LOOKS,
@@ -99,7 +101,7 @@ def test_small_p_values_come_no_oftener_than_they_say() -> None:
     assert small <= 20 + 3 * math.sqrt(20)
 
 
-def first_resolved(draws: np.ndarray, looks: tuple[int, ...], spending: Looks) -> float:
+def first_resolved(draws: np.ndarray, looks: tuple[int, ...], spending: Analyses) -> float:
     """Return the share of rows that some look calls different from 0 at 5%."""
     called = [any(spending.spent(Estimate.of(row[:n]).effect_p(0.0)) <= 0.05 for n in looks) for row in draws]
     return float(np.mean(called))
@@ -108,8 +110,8 @@ def first_resolved(draws: np.ndarray, looks: tuple[int, ...], spending: Looks) -
 def test_five_looks_share_the_error_and_would_exceed_it_if_they_did_not() -> None:
     looks = MANY_LOOKS
     draws = np.random.default_rng(1).standard_normal((1000, looks[-1]))
-    assert first_resolved(draws, looks, Looks(len(looks))) <= 0.05 + error(0.05, len(draws))
-    assert first_resolved(draws, looks, ONE_LOOK) > 0.1
+    assert first_resolved(draws, looks, Analyses(len(looks))) <= 0.05 + error(0.05, len(draws))
+    assert first_resolved(draws, looks, ONE_ANALYSIS) > 0.1
 
 
 def test_reports_with_looks_and_stopping_hold_false_verdicts_rarely() -> None:
@@ -157,8 +159,8 @@ def test_what_a_look_closes_is_settled_however_many_looks_follow(monkeypatch: py
     monkeypatch.setattr(read, "read_one", lambda sources: sources)
     monkeypatch.setattr(comparisons, "compared", lambda run, *how, looks: charged.append(looks))
     monkeypatch.setattr(stopping, "look", lambda judgement, launches, most: None)
-    judge.look(Path("run"), judge.Judging("py_function_numpy", 0.03), 3, 8)
-    most = Looks.of(held=100)
+    judge.interim_analysis(Path("run"), judge.Judging("py_function_numpy", 0.03), 3, 8)
+    most = Analyses.of(held=100)
     assert charged == [most]
 
 

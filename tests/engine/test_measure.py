@@ -27,8 +27,8 @@ from pyopbench.engine import settings as usual
 from pyopbench.engine.budget import Progress, Tell
 from pyopbench.engine.measure import Listener
 from pyopbench.engine.settings import Settings
+from pyopbench.judge.interim_analysis import InterimAnalysis
 from pyopbench.judge.judge import Judging, judge
-from pyopbench.judge.stopping import Look
 from pyopbench.model.case import Axes, Case
 from pyopbench.model.errors import BadInput, PyopbenchError
 from pyopbench.store import run_folder, run_sides
@@ -39,7 +39,7 @@ from pyopbench.store.run_sides import OpenRun, open_run
 __all__ = ["planned"]
 ENDS_AT_ONCE = (sys.executable, "-c", "raise SystemExit(3)")
 JUDGING = Judging("py_function_numpy", 0.03)
-LOOK = Look(frozenset({"a case"}), launches=2, verdicts=2, resolved=1, reachable=1, unneeded=0, most=8)
+LOOK = InterimAnalysis(frozenset({"a case"}), launches=2, verdicts=2, resolved=1, reachable=1, unneeded=0, most=8)
 
 
 class Told(Listener):

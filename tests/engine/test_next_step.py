@@ -14,13 +14,13 @@ from fake_clock import Now
 from pyopbench.engine import budget, next_step
 from pyopbench.engine.budget import LEAST_LAUNCHES, Budget
 from pyopbench.engine.next_step import (
-    LEAST_FOR_LOOK,
+    LEAST_FOR_INTERIM,
     LEAST_GROWTH,
     MOST_SHARE,
     START_SECONDS,
     WITHIN_RUN,
-    Looks,
-    LookTimes,
+    InterimAnalyses,
+    InterimTimes,
     NextStep,
 )
 from pyopbench.stats.allocation import LEAST_ROUNDS, Costs, Left, Made, Variances
@@ -152,13 +152,13 @@ def revisions(launches: int, **changes: Any) -> list[Any]:
 @pytest.mark.parametrize(
     ("works", "is_too_early"),
     [
-        pytest.param(revisions(LEAST_FOR_LOOK - 1), True, id="few"),
-        pytest.param(revisions(LEAST_FOR_LOOK), False, id="enough"),
+        pytest.param(revisions(LEAST_FOR_INTERIM - 1), True, id="few"),
+        pytest.param(revisions(LEAST_FOR_INTERIM), False, id="enough"),
         pytest.param(revisions(1, needed=0), False, id="no-others"),
         pytest.param(revisions(1, cases=LEAST_COMPARISONS), False, id="many-cases"),
         pytest.param([work(launches=1)], False, id="no-revisions"),
         pytest.param([*revisions(1), work(launches=1)], False, id="one-is-no-revision"),
-        pytest.param([*revisions(LEAST_FOR_LOOK), *revisions(1)], True, id="one-has-few"),
+        pytest.param([*revisions(LEAST_FOR_INTERIM), *revisions(1)], True, id="one-has-few"),
         pytest.param([*revisions(1), *revisions(1, cases=LEAST_COMPARISONS)], False, id="one-has-many-cases"),
     ],
 )
@@ -320,7 +320,7 @@ def of_one(launches: int) -> frozenset[str]:
 
 
 def hold(whole: Budget, *works: Work, together: Any = None) -> list[list[Any]]:
-    looks = Looks(works, {one.folder: of_one for one in works}, together, whole)  # type: ignore[arg-type]
+    looks = InterimAnalyses(works, {one.folder: of_one for one in works}, together, whole)  # type: ignore[arg-type]
     looks.hold(works)  # type: ignore[arg-type]
     return [one.narrowed for one in works]
 
@@ -343,7 +343,7 @@ def test_each_run_is_looked_at_where_that_tells_something(work: Work, is_held: b
 
 def test_only_the_runs_that_are_named_are_looked_at() -> None:
     works = [Work("a"), Work("b")]
-    looks = Looks(works, {one.folder: of_one for one in works}, None, Budget(None, 0.0))  # type: ignore[arg-type]
+    looks = InterimAnalyses(works, {one.folder: of_one for one in works}, None, Budget(None, 0.0))  # type: ignore[arg-type]
     looks.hold(works[1:])  # type: ignore[arg-type]
     assert [one.narrowed for one in works] == [[], [of_one(4)]]
 
@@ -371,7 +371,7 @@ def test_what_a_look_takes_is_noted(clock: Now, together: Any) -> None:
         clock.seconds += 7.0
         return (together or of_one)(launches)
 
-    Looks([work], {work.folder: slow}, together and slow, whole).hold([work])  # type: ignore[arg-type, list-item]
+    InterimAnalyses([work], {work.folder: slow}, together and slow, whole).hold([work])  # type: ignore[arg-type, list-item]
     assert whole.look_seconds == 7.0
 
 
@@ -392,7 +392,7 @@ def test_a_run_of_which_all_has_failed_keeps_none_from_being_looked_at() -> None
 
 @pytest.mark.parametrize(("first", "most"), [(18, 960), (18, 5760), (36, 2880), (4, 40), (18, 18)])
 def test_looks_are_spread_over_what_a_run_may_measure(first: int, most: int) -> None:
-    times = LookTimes(most)
+    times = InterimTimes(most)
     held, rounds = [], first
     while rounds <= most:
         if times.is_due(rounds):
@@ -405,13 +405,13 @@ def test_looks_are_spread_over_what_a_run_may_measure(first: int, most: int) -> 
 
 
 def test_looks_are_spread_over_what_there_is_time_for() -> None:
-    times = LookTimes(1e12)
+    times = InterimTimes(1e12)
     times.note(36, 36 * 3**WITHIN_RUN)
     assert times.until(36, 1) == 2 * 36
 
 
 def test_until_the_next_look_each_launch_has_its_part_of_the_rounds() -> None:
-    times = LookTimes(36)
+    times = InterimTimes(36)
     times.note(18)
     assert times.until(18, 3) == 6
     assert times.until(30, 4) == 2

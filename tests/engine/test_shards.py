@@ -15,7 +15,7 @@ from pyopbench.engine import shards
 from pyopbench.engine.shards import ShardChoice
 from pyopbench.model.case import Case
 from pyopbench.model.errors import BadInput
-from pyopbench.store.content import RunContent, unit_of
+from pyopbench.store.run_json import RunContent, unit_of
 
 OPS = ("sinh", "cube", "relu", "log", "double")
 CASES = [

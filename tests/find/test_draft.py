@@ -18,7 +18,7 @@ import stored
 from pyopbench import OwnOp
 from pyopbench.find.call_sites import find_callbacks
 from pyopbench.find.draft import Snippet, draft, next_steps, take_body
-from pyopbench.find.source import Source
+from pyopbench.find.source import ProgramSource
 from pyopbench.model import own_target
 from pyopbench.model.discover import bring_own
 from pyopbench.model.errors import BadInput
@@ -224,7 +224,7 @@ def test_what_is_no_source_is_refused_at_once(tmp_path: Path, put: Callable[[Pat
 
 
 def take(code: str) -> Snippet:
-    source = Source.of(ast.parse("import numpy as np\nimport tensorflow as tf\n" + code))
+    source = ProgramSource.of(ast.parse("import numpy as np\nimport tensorflow as tf\n" + code))
     (found,) = find_callbacks(source)
     return take_body(source, found)
 

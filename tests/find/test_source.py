@@ -6,12 +6,12 @@ import ast
 
 import pytest
 
-from pyopbench.find.source import UNKNOWN, Source
+from pyopbench.find.source import UNKNOWN, ProgramSource
 
 
 def path_of(code: str) -> str:
     """Return the path of the expression in the last call of `show(...)`."""
-    source = Source.of(ast.parse(code))
+    source = ProgramSource.of(ast.parse(code))
     calls = [node for node in ast.walk(source.tree) if isinstance(node, ast.Call)]
     return source.path(next(call for call in calls if getattr(call.func, "id", "") == "show").args[0])
 
@@ -48,6 +48,6 @@ def test_a_method_does_not_see_the_names_of_its_class() -> None:
 
 
 def test_a_decorator_is_not_inside_what_it_decorates() -> None:
-    source = Source.of(ast.parse("class C:\n    @mark(1)\n    def f(self):\n        mark(2)"))
+    source = ProgramSource.of(ast.parse("class C:\n    @mark(1)\n    def f(self):\n        mark(2)"))
     calls = sorted((node for node in ast.walk(source.tree) if isinstance(node, ast.Call)), key=lambda one: one.lineno)
     assert [source.qualified_name(call) for call in calls] == ["C", "C.f"]

@@ -37,11 +37,11 @@ def row(variant: str = "native", **changes: Any) -> dict[str, Any]:
     }
 
 
-def rows(*some: dict[str, Any]) -> list[counted_copies.Row]:
+def rows(*some: dict[str, Any]) -> list[counted_copies.CopiesRow]:
     return counted_copies.rows_of({"ops": {"sinh": {"arrays": ARRAYS}}, "variants": VARIANTS, "rows": some})
 
 
-def one(variant: str = "native", **changes: Any) -> counted_copies.Row:
+def one(variant: str = "native", **changes: Any) -> counted_copies.CopiesRow:
     (found,) = rows(row(variant, **changes))
     return found
 

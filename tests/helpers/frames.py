@@ -25,9 +25,9 @@ import pandas as pd
 
 from pyopbench.model.case import NO_GRADIENT, Case, Failure
 from pyopbench.model.label import Label
-from pyopbench.store.content import Catalogue, GradientFacts, OpFacts, Settings, VariantFacts
 from pyopbench.store.lines import LaunchLine
-from pyopbench.store.run import COLUMNS, WAIT_COLUMNS, Costs, no_rows
+from pyopbench.store.measured_run import COLUMNS, WAIT_COLUMNS, Costs, no_rows
+from pyopbench.store.run_json import Catalogue, GradientFacts, OpFacts, Settings, VariantFacts
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Curve: TypeAlias = float | Mapping[int, float] | Callable[[Floats], Floats]

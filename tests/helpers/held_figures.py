@@ -24,7 +24,8 @@ from pyopbench.engine import certify, environments, memory, revisions, settings
 from pyopbench.engine import pipeline as pipelines
 from pyopbench.engine.next_step import WITHIN_RUN
 from pyopbench.find.usage import DISPATCH_SECONDS
-from pyopbench.judge import pipeline, stopping
+from pyopbench.judge import interim_analysis as stopping
+from pyopbench.judge import pipeline
 from pyopbench.judge.choice import PROVISIONAL
 from pyopbench.judge.machines import BORDERS
 from pyopbench.judge.verdicts import INTERLEAVED_ERROR
@@ -33,7 +34,7 @@ from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.report import gate
 from pyopbench.report.sections import limits
 from pyopbench.stats import change_points, estimate, launch_model, unpaired
-from pyopbench.stats.corrections import MOST_LOOKS
+from pyopbench.stats.corrections import MOST_ANALYSES
 from pyopbench.store import open_file
 from pyopbench.worker.prepare import node_graph
 
@@ -188,7 +189,7 @@ def claims() -> dict[str, tuple[str, ...]]:
     steps = ", ".join(map(str, node_graph.STEPS[:-1]))
     graphs = f"{node_graph.LINEAR[1]}, {node_graph.LINEAR[2]} ... {node_graph.LINEAR[-1]}"
     (block,) = {settings.QUICK.block_seconds, settings.FULL.block_seconds}
-    trimmed, looks = in_words(estimate.TRIMMED), in_words(MOST_LOOKS)
+    trimmed, looks = in_words(estimate.TRIMMED), in_words(MOST_ANALYSES)
     value_of("pyopbench/worker/sampling.py", "LARGEST_TIMER_SHARE")
     far, lag = in_words(change_points.FARTHEST), in_words(change_points.LAG)
     rows, gates, slower = tables.GATE_ROWS, tables.MOST_GATES, tables.GATE_SLOWDOWNS
@@ -215,7 +216,7 @@ def claims() -> dict[str, tuple[str, ...]]:
             f"times {student_over_normal():.1f}, the ratio of the {percent((1 + estimate.LEVEL) / 2)} quantiles",
             f"at most {in_words(WITHIN_RUN)}, and continues with what is open",
             f"all {looks} possible looks are charged",
-            f"p at most a / {MOST_LOOKS} at some look",
+            f"p at most a / {MOST_ANALYSES} at some look",
             f"one that takes at most {PARTS[pipeline.ALIKE]} longer than the best is as good",
             f"may cost at most {in_words(100 * MINIMUM_EFFECT * stopping.CERTAIN)} point",
             f"From {in_words(estimate.LEAST_COMPARISONS)} others on",

@@ -19,8 +19,8 @@ from pyopbench.judge.judge import Judgement, judge_run
 from pyopbench.model.case import Case, Failure
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.report.write import render
-from pyopbench.store.content import UNKNOWN_OP
 from pyopbench.store.lines import LaunchLine
+from pyopbench.store.run_json import UNKNOWN_OP
 from pyopbench.store.warnings import UnreadableFile
 
 DIRECTIONS = ("forward", "backward", "forward_backward")

@@ -15,8 +15,8 @@ from pyopbench.judge.judge import Judgement, Judging, judge
 from pyopbench.model.arrangement import AUTOTUNE, Arrangement, body_key
 from pyopbench.model.case import BASELINE, NATIVE, PIPELINE
 from pyopbench.store.integrity import Seal
+from pyopbench.store.measured_run import PipelineRows
 from pyopbench.store.own_runs import run_of
-from pyopbench.store.run import PipelineRows
 from pyopbench.store.run_folder import OpenSide
 from pyopbench.store.run_sides import OpenRun
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from pyopbench.judge.candidates import Candidate, Comparison, Setting
+from pyopbench.judge.candidates import Candidate, Setting, SettingComparison
 from pyopbench.judge.contrasts import Contrasts
 from pyopbench.stats.launch_model import LaunchModel
 
@@ -59,7 +59,7 @@ def candidate(contrasts: Contrasts, label: str, effort: float = 1.0, kind: str =
     return Candidate(label, kind, effort, contrasts.shares(label))
 
 
-def comparison_by_hand(contrasts: Contrasts, candidates: Sequence[Candidate], **changes: Any) -> Comparison:
+def comparison_by_hand(contrasts: Contrasts, candidates: Sequence[Candidate], **changes: Any) -> SettingComparison:
     """Return the comparison of these candidates; the current callback takes a second at every size."""
     sizes = contrasts.sizes or (10,)
     curves = {one.label: one.shares.mean() for one in candidates}
@@ -73,7 +73,7 @@ def comparison_by_hand(contrasts: Contrasts, candidates: Sequence[Candidate], **
         "planned": sizes,
         "failures": {},
     }
-    return Comparison(**{**made, **changes})
+    return SettingComparison(**{**made, **changes})
 
 
 def spread(mean: float, error: float, launches: int = 4) -> list[float]:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from pyopbench.judge.decision import Verdict
 from pyopbench.judge.verdicts import estimates_of, verdicts_from, verdicts_on
 from pyopbench.stats import launch_model
-from pyopbench.stats.corrections import ALL_LOOKS, ONE_LOOK, Looks
+from pyopbench.stats.corrections import ALL_ANALYSES, ONE_ANALYSIS, Analyses
 from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.launch_model import Shares
 from pyopbench.stats.unpaired import unpaired
@@ -107,15 +107,15 @@ def looked_at(logs: Floats, setting: Setting) -> tuple[Verdict, ...]:
     held = 0
     for look in setting.looks[1:]:
         held += 1
-        verdicts = judged(logs, have, setting, ALL_LOOKS)
+        verdicts = judged(logs, have, setting, ALL_ANALYSES)
         going_on = [verdict.outcome == "unresolved" for verdict in verdicts]
         if not any(going_on):
             break
         have = np.where(going_on, look, have)
-    return judged(logs, have, setting, Looks.of(held))
+    return judged(logs, have, setting, Analyses.of(held))
 
 
-def judged(logs: Floats, have: npt.NDArray[np.int64], setting: Setting, looks: Looks) -> tuple[Verdict, ...]:
+def judged(logs: Floats, have: npt.NDArray[np.int64], setting: Setting, looks: Analyses) -> tuple[Verdict, ...]:
     """Return the verdicts on so many launches of each comparison, with so many looks charged."""
     rows = [np.exp(row[:n]) for row, n in zip(logs, have, strict=True)]
     shares = {
@@ -233,4 +233,4 @@ def unpaired_outcomes(
     second += spread * moves(rng, cases)[:, None]
     second[0] += math.log(ratio)
     pair = unpaired([Estimate.of(row) for row in first], [Estimate.of(row) for row in second])
-    return [verdict.outcome for verdict in verdicts_on(pair, 0.03, ONE_LOOK)]
+    return [verdict.outcome for verdict in verdicts_on(pair, 0.03, ONE_ANALYSIS)]

@@ -9,7 +9,7 @@ import numpy as np
 
 from pyopbench.judge.choice import Rules
 from pyopbench.judge.crossovers import crossovers, size_trend_of
-from pyopbench.judge.stopping import open_labels
+from pyopbench.judge.interim_analysis import open_labels
 from pyopbench.model.case import MINIMUM_EFFECT
 from simulated_choices import chosen, true_losses
 from simulated_worlds import Report, World, repeated, run_of

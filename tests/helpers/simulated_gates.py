@@ -16,10 +16,10 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pyopbench.engine.next_step import LEAST_FOR_LOOK
+from pyopbench.engine.next_step import LEAST_FOR_INTERIM
 from pyopbench.judge.comparison.sides import usual_among
 from pyopbench.judge.verdicts import CaseVerdict, verdicts_on
-from pyopbench.stats.corrections import ALL_LOOKS, Looks
+from pyopbench.stats.corrections import ALL_ANALYSES, Analyses
 from pyopbench.stats.estimate import LEAST_COMPARISONS, Estimate, moderated
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -100,12 +100,12 @@ class Gate:
         for sweeps in SWEEPS:
             first, second = launches + _of_rounds(rng, launches.shape, sweeps)
             found[open_] = (second - first)[open_]
-            if sweeps != SWEEPS[-1] and (self.cases >= LEAST_COMPARISONS or self.launches >= LEAST_FOR_LOOK):
+            if sweeps != SWEEPS[-1] and (self.cases >= LEAST_COMPARISONS or self.launches >= LEAST_FOR_INTERIM):
                 held += 1
-                open_ = np.array([one.outcome == "unresolved" for one in self._judged(found, ALL_LOOKS)])
-        return self._judged(found, Looks.of(held))
+                open_ = np.array([one.outcome == "unresolved" for one in self._judged(found, ALL_ANALYSES)])
+        return self._judged(found, Analyses.of(held))
 
-    def _judged(self, found: Floats, looks: Looks) -> list[CaseVerdict]:
+    def _judged(self, found: Floats, looks: Analyses) -> list[CaseVerdict]:
         estimates = [Estimate.of(row) for row in found]
         return verdicts_on(moderated(estimates, usual_among(estimates)), MINIMUM_EFFECT, looks, self.error)
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from pyopbench.judge.candidates import Candidate, Comparison, Setting
+from pyopbench.judge.candidates import Candidate, Setting, SettingComparison
 from pyopbench.judge.contrasts import Contrasts
 from pyopbench.judge.verdicts import shares_of
 from pyopbench.stats import costs, launch_model
@@ -139,12 +139,12 @@ class Report:
             for label, is_port, effort in rows
         )
 
-    def comparison(self, setting: int) -> Comparison:
+    def comparison(self, setting: int) -> SettingComparison:
         """Return the comparison of one setting; seconds and curves are not made up."""
         contrasts = self.contrasts(setting)
         where = Setting("op", "forward", "node", "float32", "cpu")
         sizes = self.sizes
-        return Comparison(
+        return SettingComparison(
             where, "v00", dict.fromkeys(sizes, 1.0), self.candidates(contrasts), pd.DataFrame(), contrasts, sizes, {}
         )
 

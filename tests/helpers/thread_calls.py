@@ -10,7 +10,7 @@ import pandas as pd
 
 from frames import Bench, run_of
 from pyopbench.model.case import NO_GRADIENT, Case, Failure
-from pyopbench.store.run import WAIT_COLUMNS
+from pyopbench.store.measured_run import WAIT_COLUMNS
 
 LAUNCHES, ROUNDS, SIZE = 3, 5, 1000
 

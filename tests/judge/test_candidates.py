@@ -8,7 +8,7 @@ import pytest
 from msgspec import structs
 
 from frames import VARIANTS, Bench, Curve, run_of
-from pyopbench.judge.candidates import Comparison, Measured, Setting, compare, settings_of
+from pyopbench.judge.candidates import MeasuredSize, Setting, SettingComparison, compare, settings_of
 from pyopbench.judge.latencies import baseline_of, latency_table
 from pyopbench.judge.program import even_mix
 from pyopbench.model.case import Case, Failure
@@ -18,12 +18,12 @@ from pyopbench.stats.launch_model import LaunchModel
 TODAY = "py_function_numpy"
 
 
-def compared(run: Any, direction: str = "forward") -> Comparison:
+def compared(run: Any, direction: str = "forward") -> SettingComparison:
     latencies = latency_table(run.frame, run.catalogue)
     baselines = baseline_of(latencies, TODAY, VARIANTS[TODAY].gradients)
     ratios = costs.ratios(costs.round_costs(run.frame, estimate.UNIT), baselines, estimate.UNIT)
     setting = Setting("sinh", direction, str(run.frame["mode"].iloc[0]), "float32", "cpu")
-    return compare(setting, Measured(run, latencies, ratios, LaunchModel()), TODAY)
+    return compare(setting, MeasuredSize(run, latencies, ratios, LaunchModel()), TODAY)
 
 
 def test_settings_follow_the_catalogue_and_inference_comes_first() -> None:

@@ -30,8 +30,8 @@ from pyopbench.model.case import Failure
 from pyopbench.report.sections import Chart, Paragraph, Table
 from pyopbench.report.sections import split as section
 from pyopbench.stats import costs, estimate
-from pyopbench.store.content import Catalogue
-from pyopbench.store.run import CROSSING_COLUMNS, Costs
+from pyopbench.store.measured_run import CROSSING_COLUMNS, Costs
+from pyopbench.store.run_json import Catalogue
 
 TODAY = "py_function_numpy"
 OPS = Catalogue(

@@ -13,7 +13,7 @@ import pytest
 import judgements
 from counted_files import row, rows
 from judgements import decision
-from pyopbench.judge.candidates import Comparison
+from pyopbench.judge.candidates import SettingComparison
 from pyopbench.judge.choice import Choice, Rules, choose
 from pyopbench.judge.decision import Bar, Copied, CopiesAdvice, DataOnDevice, NotCounted, PinToHost, Unknown
 from pyopbench.judge.evidence import (
@@ -77,7 +77,7 @@ def mix_with(shares: list[float]) -> Mix:
     return calls_mix(dict(zip(SIZES, shares, strict=True)), dict.fromkeys(SIZES, 1.0), "it")
 
 
-def made(*candidates: Labelled, **changes: Any) -> Comparison:
+def made(*candidates: Labelled, **changes: Any) -> SettingComparison:
     contrasts = contrasts_by_hand({label: by_size for label, by_size, _ in candidates})
     given = [candidate(contrasts, label, effort) for label, _, effort in candidates]
     return comparison_by_hand(contrasts, given, **changes)
@@ -201,7 +201,7 @@ def at_ten(label: str, *shares: float, effort: float = 1, size: int = 10) -> Lab
     return label, {size: list(shares)}, effort
 
 
-def comparison_of(*candidates: Labelled, **changes: Any) -> Comparison:
+def comparison_of(*candidates: Labelled, **changes: Any) -> SettingComparison:
     failures = {("slow_op", 10): Failure("any", "crashed", "signal 11", 0)}
     usual: dict[str, Any] = {"seconds": {10: 1.0}, "planned": (10,), "failures": failures}
     return made(*candidates, **{**usual, **changes})

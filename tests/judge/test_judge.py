@@ -394,10 +394,10 @@ def test_a_look_judges_what_is_stored(tmp_path: Path) -> None:
     lines = [stored.launch_line(0), stored.group_line(0, CASES, seconds=1.0)]
     folder = stored.write(tmp_path / "run", stored.run(CASES), lines)
     how = judge.Judging("numpy_function", 0.05)
-    assert judge.look(folder, how, 1, 3).open == frozenset(CASES)
+    assert judge.interim_analysis(folder, how, 1, 3).open == frozenset(CASES)
     for line in (stored.launch_line(1), stored.group_line(1, CASES, seconds=1.0)):
         stored.append(folder, line)
-    seen = judge.look(folder, how, 2, 3)
+    seen = judge.interim_analysis(folder, how, 2, 3)
     assert (seen.open, seen.resolved, seen.verdicts) == (frozenset(), 1, 1)
 
 

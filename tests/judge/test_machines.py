@@ -22,8 +22,8 @@ from pyopbench.model.case import GPU
 from pyopbench.stats.launch_model import MachinesEstimate
 from pyopbench.store import merge
 from pyopbench.store.lines import LaunchLine
+from pyopbench.store.measured_run import Run
 from pyopbench.store.read import read_one
-from pyopbench.store.run import Run
 
 FAST, SLOW = "fast processor", "slow processor"
 BASELINE = "py_function_numpy"

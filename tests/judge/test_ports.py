@@ -29,7 +29,7 @@ from pyopbench.judge.ports import (
     writable_ports,
 )
 from pyopbench.model import formatting
-from pyopbench.model.case import CHANGES, Case, Change, Failure
+from pyopbench.model.case import CHANGES, Case, Failure, SourceChange
 from pyopbench.report import terminal, write
 from pyopbench.report.sections import automatic as section
 
@@ -87,7 +87,7 @@ def test_reasons_are_in_every_output() -> None:
 
 def test_the_shortest_change_is_in_every_output() -> None:
     judgement = judged()
-    change = Change("list_index", 3, "x[[1, 0]]", "x[np.array([1, 0])]")
+    change = SourceChange("list_index", 3, "x[[1, 0]]", "x[np.array([1, 0])]")
     judgement.run.failures = tuple(replace(one, change=change) for one in judgement.run.failures)  # type: ignore[misc]
     assert {one.variant: one.change for one in attempts_of(judgement)} == {"tnp": None, "njit": change}
     assert change.then in rows_of(judgement)["njit"][-1]
@@ -147,14 +147,14 @@ def test_built_in_ops_have_none() -> None:
 
 
 def test_the_change_is_given_with_its_line_and_the_reason() -> None:
-    assert change_text(Change("length", 12, "len(x)", "x.shape[0]")) == (
+    assert change_text(SourceChange("length", 12, "len(x)", "x.shape[0]")) == (
         "Line 12: replace `len(x)` with `x.shape[0]`, because the length of a tensor is in its shape."
     )
 
 
 @pytest.mark.parametrize("kind", CHANGES)
 def test_every_kind_has_words(kind: str) -> None:
-    assert change_text(Change(kind, 1, "a", "b")).startswith("Line 1: replace `a` with `b`, because ")
+    assert change_text(SourceChange(kind, 1, "a", "b")).startswith("Line 1: replace `a` with `b`, because ")
 
 
 def test_where_else_a_port_runs_is_said_of_what_says_so() -> None:

@@ -19,26 +19,26 @@ from frames import NODE, VARIANTS, Bench, run_of, variant
 from pairs import cases, write_run
 from pyopbench.judge.comparison.diff import compare_sides
 from pyopbench.judge.comparison.sides import read_sides
-from pyopbench.judge.comparisons import compared, run_effect_for
 from pyopbench.judge.decision import Outcome, Verdict
 from pyopbench.judge.latencies import baseline_of, measured_cases
 from pyopbench.judge.verdicts import (
-    NO_TWINS,
-    Twins,
+    NO_CONTROLS,
+    Controls,
+    controls_of,
     estimates_of,
     not_above_zero,
     shares_of,
     shares_of_pairs,
     too_small,
-    twins_of,
     verdicts_from,
     verdicts_on,
 )
+from pyopbench.judge.within_run import compared, run_effect_for
 from pyopbench.model.case import Case
 from pyopbench.report import comparison
 from pyopbench.stats import costs, estimate, launch_model
 from pyopbench.stats import estimate as statistics
-from pyopbench.stats.corrections import ONE_LOOK, Looks
+from pyopbench.stats.corrections import ONE_ANALYSIS, Analyses
 from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.launch_model import RUN_EFFECT, LaunchModel, Shares, fit
 from pyopbench.stats.unresolved import (
@@ -53,7 +53,7 @@ from pyopbench.stats.unresolved import (
     Remedy,
     Unresolved,
 )
-from pyopbench.store.run import Costs
+from pyopbench.store.measured_run import Costs
 
 GRADIENTS = VARIANTS["py_function_numpy"].gradients
 
@@ -87,7 +87,9 @@ def judged_alone(benches: Sequence[Bench], minimum_effect: float) -> Iterator[li
         yield verdicts
 
 
-def verdicts(values: dict[str, list[float]], minimum_effect: float = 0.03, looks: Looks = ONE_LOOK) -> list[Verdict]:
+def verdicts(
+    values: dict[str, list[float]], minimum_effect: float = 0.03, looks: Analyses = ONE_ANALYSIS
+) -> list[Verdict]:
     """Verdicts of differences by launch, moved towards what is usual among them."""
     estimates = statistics.moderated([Estimate.of(differences) for differences in values.values()])
     return list(verdicts_from(estimates, dict.fromkeys(values, "z"), minimum_effect, looks))
@@ -185,7 +187,7 @@ def test_what_is_no_number_resolves_nothing() -> None:
 def test_every_look_makes_a_verdict_stricter() -> None:
     """By hand: two verdicts at five looks leave a p ten times as large, and the reason says for what."""
     logs = {"a": [0.10, 0.12, 0.07, 0.11], "b": [0.0, 0.1, -0.1, 0.1]}
-    once, often = (verdicts(logs, looks=Looks(held)) for held in (1, 5))
+    once, often = (verdicts(logs, looks=Analyses(held)) for held in (1, 5))
     assert (once[0].outcome, often[0].outcome) == ("slower", "unresolved")
     assert often[0].p == pytest.approx(5 * once[0].p)
     assert isinstance(often[0].reason, AcrossBorder)
@@ -197,7 +199,7 @@ def test_a_verdict_says_how_many_launches_would_resolve_it() -> None:
     """At the level that is corrected for verdicts and looks, and the same number as in the reason."""
     middle = [0.03 + step for step in (-0.1, 0.1)]
     logs = {"a": [0.10, 0.14, 0.04, 0.11], "b": [0.02, 0.1, -0.1, 0.0], "c": middle}
-    clear, near, never = verdicts(logs, looks=Looks(2))
+    clear, near, never = verdicts(logs, looks=Analyses(2))
     level = 1 - 0.05 / 6
     for verdict in (clear, near):
         estimate = statistics.Estimate.of(logs[verdict.case])
@@ -262,8 +264,8 @@ def estimates(n: int = 36) -> list[Estimate]:
     return [Estimate.of(mean + rng.normal(0.0, 0.1, 8)) for mean in means]
 
 
-@pytest.mark.parametrize("looks", [ONE_LOOK, Looks(5)])
-def test_a_verdict_is_open_exactly_where_its_interval_holds_a_border(looks: Looks) -> None:
+@pytest.mark.parametrize("looks", [ONE_ANALYSIS, Analyses(5)])
+def test_a_verdict_is_open_exactly_where_its_interval_holds_a_border(looks: Analyses) -> None:
     for verdict in verdicts_on(estimates(), 0.03, looks):
         holds = any(verdict.low <= border <= verdict.high for border in BORDERS)
         assert holds == (verdict.outcome == "unresolved")
@@ -274,14 +276,14 @@ def test_a_verdict_is_open_exactly_where_its_interval_holds_a_border(looks: Look
 
 def test_an_interval_of_an_open_case_reaches_further_than_95_percent_of_it_alone() -> None:
     """0.69x (0.57 to 0.83) stood beside "unresolved", though 0.83 is clear of the border."""
-    first = verdicts_on(estimates(), 0.03, Looks(5))[0]
+    first = verdicts_on(estimates(), 0.03, Analyses(5))[0]
     alone = estimates()[0].interval()
     assert first.low < math.exp(alone[0])
     assert first.high > math.exp(alone[1])
 
 
 def test_what_has_no_interval_says_why() -> None:
-    found = verdicts_on([Estimate.of([]), Estimate.of([0.1])], 0.03, ONE_LOOK)
+    found = verdicts_on([Estimate.of([]), Estimate.of([0.1])], 0.03, ONE_ANALYSIS)
     assert [one.reason for one in found] == [NeverPaired(), OneLaunch()]
     assert math.isnan(found[1].low)
 
@@ -426,7 +428,7 @@ def test_intervals_allow_for_the_run_effect_that_is_certified() -> None:
     assert port.shared == pytest.approx((0.5 * 0.01) ** 2, rel=0.1)
 
 
-def found(seconds: float) -> Twins:
+def found(seconds: float) -> Controls:
     """Return the twins of a run in which the twin of the callback, which is 100 us, costs `seconds`."""
     bench = Bench({TODAY: 1e-4}, sizes=(10,), between=0.001, within=0.001)
     run = bench.run()
@@ -440,7 +442,7 @@ def found(seconds: float) -> Twins:
         "catalogue": structs.replace(run.catalogue, parts=parts),
         "costs": Costs(cases=(beside["case"].iloc[0],), frame=beside),
     }
-    return twins_of(SimpleNamespace(**{**vars(run), **changed}), fit(()), 0.03)  # type: ignore[arg-type]
+    return controls_of(SimpleNamespace(**{**vars(run), **changed}), fit(()), 0.03)  # type: ignore[arg-type]
 
 
 def test_what_differs_by_less_than_the_effect_is_equal() -> None:
@@ -459,9 +461,9 @@ def test_what_differs_by_more_is_told_apart() -> None:
 
 
 def test_a_run_without_twins_has_none() -> None:
-    assert NO_TWINS.farthest is None
+    assert NO_CONTROLS.farthest is None
     run = Bench({TODAY: 1e-4}).run()
-    assert twins_of(run, fit(()), 0.03) == Twins((), 0.03)  # type: ignore[arg-type]
+    assert controls_of(run, fit(()), 0.03) == Controls((), 0.03)  # type: ignore[arg-type]
 
 
 def pair(ratio: float, outcome: Outcome) -> Verdict:
@@ -471,9 +473,9 @@ def pair(ratio: float, outcome: Outcome) -> Verdict:
 @pytest.mark.parametrize(
     ("twins", "said"),
     [
-        (NO_TWINS, ""),
+        (NO_CONTROLS, ""),
         (
-            Twins((pair(1.01, "equivalent"), pair(0.88, "faster"), pair(1.06, "unresolved")), 0.03),
+            Controls((pair(1.01, "equivalent"), pair(0.88, "faster"), pair(1.06, "unresolved")), 0.03),
             (
                 "Identical code in this run (3 callbacks measured twice, under two names): 1 found different, "
                 "1 equal within 3%, 1 unresolved; largest difference 12%."
@@ -481,7 +483,7 @@ def pair(ratio: float, outcome: Outcome) -> Verdict:
         ),
     ],
 )
-def test_twins(twins: Twins, said: str) -> None:
+def test_twins(twins: Controls, said: str) -> None:
     assert twins.text() == said
 
 

@@ -23,6 +23,7 @@ from pyopbench.judge.roofline import BRIEF, Bound, beyond_text
 from pyopbench.model import formatting
 from pyopbench.model.case import BASELINE, Case, Failure
 from pyopbench.report import sections, terminal
+from pyopbench.report.certificate_text import effect_text, made_text
 from pyopbench.report.sections import (
     Bullets,
     Cell,
@@ -44,7 +45,6 @@ from pyopbench.report.sections import latency as latency_section
 from pyopbench.report.sections import limits as limits_section
 from pyopbench.report.sections import noise as noise_section
 from pyopbench.report.sections import ratios as ratios_section
-from pyopbench.report.wording.certificate import effect_text, made_text
 from pyopbench.report.write import render
 from pyopbench.store.certificate import Pairs
 from pyopbench.store.promises import misses_of

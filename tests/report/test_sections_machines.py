@@ -17,8 +17,8 @@ from pyopbench.report import terminal
 from pyopbench.report.sections import machines
 from pyopbench.report.write import render
 from pyopbench.store import merge
-from pyopbench.store.content import unit_of
 from pyopbench.store.read import read_one
+from pyopbench.store.run_json import unit_of
 from pyopbench.store.warnings import MissingShards
 
 FAST, SLOW = "fast <b>processor</b>", "slow processor"

@@ -19,11 +19,11 @@ from placement_files import document
 from pyopbench.judge.decision import DataOnDevice
 from pyopbench.judge.judge import Judgement, judge_run
 from pyopbench.model.places import ROUTES
+from pyopbench.report.counted_copies_text import place_text
 from pyopbench.report.sections import Paragraph, Table, decisions
 from pyopbench.report.sections.copies import SECTION as COPIES
 from pyopbench.report.sections.placement import SECTION as PLACEMENT
 from pyopbench.report.sections.placement import SIMULATED_INTRO
-from pyopbench.report.wording.counted_copies import place_text
 from pyopbench.report.write import render
 from pyopbench.store import copy_costs, counted_copies, read
 from pyopbench.store.counted_copies import copies_at_places, rows_of

@@ -200,7 +200,7 @@ def test_the_rule_about_halves_finds_what_breaks_it(place: str, source: str) -> 
         ("judge/verdicts.py", "from pyopbench.report import write"),
         ("judge/verdicts.py", "from pyopbench.ops.load import load_op"),
         ("ops/load.py", "import pyopbench.worker.prepare.prepare"),
-        ("model/case.py", "def late():\n    from pyopbench.store.run import Run"),
+        ("model/case.py", "def late():\n    from pyopbench.store.measured_run import Run"),
         ("judge/verdicts.py", "from importlib import import_module\nimport_module('pyopbench.report.write')"),
         ("__init__.py", "from pyopbench.judge import decide"),
     ],

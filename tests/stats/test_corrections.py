@@ -13,7 +13,16 @@ from hypothesis import strategies as st
 from scipy import stats as reference
 
 from pyopbench.stats import estimate
-from pyopbench.stats.corrections import MOST_LOOKS, ONE_LOOK, Looks, Step, border_p, decisive_level, holm, step_down
+from pyopbench.stats.corrections import (
+    MOST_ANALYSES,
+    ONE_ANALYSIS,
+    Analyses,
+    Step,
+    border_p,
+    decisive_level,
+    holm,
+    step_down,
+)
 from pyopbench.stats.estimate import FAMILY_ERROR, Estimate
 
 pytestmark = pytest.mark.long
@@ -22,21 +31,21 @@ DELTA = math.log1p(0.03)
 BEYOND = DELTA + 1e-9
 
 
-@pytest.mark.parametrize(("held", "charged"), [(0, 1), (1, 2), (2, 3), (40, MOST_LOOKS)])
+@pytest.mark.parametrize(("held", "charged"), [(0, 1), (1, 2), (2, 3), (40, MOST_ANALYSES)])
 def test_only_looks_that_were_held_are_charged_for(held: int, charged: int) -> None:
     """A look that was planned and not held has cost nothing: time ended the run, and not the data."""
-    assert Looks.of(held) == Looks(charged)
+    assert Analyses.of(held) == Analyses(charged)
 
 
 def test_a_run_that_could_not_be_looked_at_is_looked_at_once() -> None:
-    assert Looks.of(0) == ONE_LOOK
+    assert Analyses.of(0) == ONE_ANALYSIS
 
 
 def test_each_look_has_an_equal_share_of_the_error() -> None:
     """By hand: 5% over 10 verdicts and 5 looks is 0.1% each, and a p of 0.1% counts as 0.5%."""
-    assert Looks(5).share(0.05, 10) == pytest.approx(0.001)
-    assert Looks(5).spent(0.001) == pytest.approx(0.005)
-    assert (ONE_LOOK.share(0.05, 10), ONE_LOOK.spent(0.2)) == (0.005, 0.2)
+    assert Analyses(5).share(0.05, 10) == pytest.approx(0.001)
+    assert Analyses(5).spent(0.001) == pytest.approx(0.005)
+    assert (ONE_ANALYSIS.share(0.05, 10), ONE_ANALYSIS.spent(0.2)) == (0.005, 0.2)
 
 
 def test_holm_by_hand() -> None:
@@ -81,9 +90,9 @@ def test_an_equivalent_case_is_clear_of_both_borders() -> None:
     assert border_p(Estimate.of(values), DELTA) == pytest.approx(max(above, below), rel=0.02)
 
 
-@pytest.mark.parametrize("looks", [ONE_LOOK, Looks(3)])
+@pytest.mark.parametrize("looks", [ONE_ANALYSIS, Analyses(3)])
 @pytest.mark.parametrize("delta", [0.0, 0.001, DELTA])
-def test_an_interval_holds_a_border_exactly_where_its_case_is_open(delta: float, looks: Looks) -> None:
+def test_an_interval_holds_a_border_exactly_where_its_case_is_open(delta: float, looks: Analyses) -> None:
     rng = np.random.default_rng(3)
     means = rng.choice([0.0, 0.05, -0.3], 40)
     cases = estimate.moderated([Estimate.of(mean + rng.normal(0.0, 0.03, 5)) for mean in means])
@@ -98,7 +107,7 @@ def test_an_interval_holds_a_border_exactly_where_its_case_is_open(delta: float,
 def test_each_step_leaves_more_to_the_next_until_one_fails() -> None:
     cases = [launches(0.5), launches(0.0501), launches(1.0), launches(0.0502)]
     assert [step.cases for step in step_down(cases, DELTA)] == [3, 2, 4, 2]
-    assert [step.cases for step in step_down(cases, DELTA, Looks(10**9))] == [4, 4, 4, 4]
+    assert [step.cases for step in step_down(cases, DELTA, Analyses(10**9))] == [4, 4, 4, 4]
 
 
 def test_what_has_no_spread_shares_no_error() -> None:

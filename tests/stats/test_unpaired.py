@@ -10,7 +10,7 @@ import pytest
 from scipy import stats as reference
 
 from pyopbench.judge.verdicts import verdicts_on
-from pyopbench.stats.corrections import ONE_LOOK
+from pyopbench.stats.corrections import ONE_ANALYSIS
 from pyopbench.stats.estimate import LEAST_COMPARISONS, UNKNOWN, Estimate, Spread, usual_spread
 from pyopbench.stats.unpaired import LEAST_DEGREES, RUN_SPREAD, Unpaired, between_runs, unpaired
 from pyopbench.stats.unresolved import FewOtherCases, InterleavedRun, MoreLaunchesOfBothRuns
@@ -58,7 +58,7 @@ def test_what_all_other_cases_moved_by_counts_as_the_machines() -> None:
     values = [rng.normal(0.0, 0.002, 4) for _ in range(20)]
     second = [rng.normal(0.3 if place == 7 else 0.0, 0.002, 4) for place in range(20)]
     apart = unpaired([Estimate.of(one) for one in values], [Estimate.of(one) for one in second])
-    verdicts = verdicts_on(apart, 0.03, ONE_LOOK)
+    verdicts = verdicts_on(apart, 0.03, ONE_ANALYSIS)
     assert [verdict.outcome for verdict in verdicts].index("slower") == 7
     assert [verdict.outcome for verdict in verdicts].count("slower") == 1
 
@@ -90,7 +90,7 @@ def test_one_launch_takes_other_cases_to_tell_how_launches_differ() -> None:
     few = unpaired([one] * LEAST_COMPARISONS, [one] * LEAST_COMPARISONS)
     assert not few[0].known
     assert math.isnan(few[0].interval()[0])
-    assert verdicts_on(few, 0.03, ONE_LOOK)[0].reason == FewOtherCases(LEAST_COMPARISONS - 1)
+    assert verdicts_on(few, 0.03, ONE_ANALYSIS)[0].reason == FewOtherCases(LEAST_COMPARISONS - 1)
     rng = np.random.default_rng(4)
     many = LEAST_COMPARISONS + 1
     second = [Estimate.of([value]) for value in rng.normal(0.0, 0.02, many)]

@@ -13,8 +13,8 @@ from copied_files import GPU, document, gpu_document, row
 from pyopbench.cli.app import make_app
 from pyopbench.engine import copies, plan
 from pyopbench.model.errors import BadInput
+from pyopbench.report import copy_costs_text as wording
 from pyopbench.report.sections.copies import SECTION
-from pyopbench.report.wording import copy_costs as wording
 from pyopbench.store import copy_costs
 
 

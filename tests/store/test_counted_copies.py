@@ -39,7 +39,7 @@ def test_what_crosses_beyond_that_is_told_one_way_and_both_ways() -> None:
 
 
 def test_fallbacks_and_refusals_are_noted() -> None:
-    def kinds(row: counted_copies.Row) -> list[str]:
+    def kinds(row: counted_copies.CopiesRow) -> list[str]:
         return [note.kind for note in counted_copies.notes(row)]
 
     assert counted_copies.notes(one(refused="no kernel", varies=True)) == [Note("refused", "no kernel")]

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 import stored
 from certificates import as_stored, certificate
-from pyopbench.model.case import Case, Change, Failure
+from pyopbench.model.case import Case, Failure, SourceChange
 from pyopbench.model.errors import BadInput
 from pyopbench.store import lines as stored_lines
 from pyopbench.store import run_folder
+from pyopbench.store.measured_run import CASE_COLUMNS, COLUMNS, NOISE_COLUMNS
 from pyopbench.store.own_runs import POOLED_ENVIRONMENT
 from pyopbench.store.read import read_one
-from pyopbench.store.run import CASE_COLUMNS, COLUMNS, NOISE_COLUMNS
 from pyopbench.store.warnings import UnfinishedLine
 
 WELL, SLOW, FAILED = stored.case("well"), stored.case("slow"), stored.case("raising")
@@ -107,7 +107,7 @@ def test_skips_and_failures_come_in_the_order_of_the_files(tmp_path: Path) -> No
 
 
 def test_the_change_that_gets_a_port_past_its_obstacle_is_kept(tmp_path: Path) -> None:
-    change = Change("length", 12, "len(x)", "x.shape[0]")
+    change = SourceChange("length", 12, "len(x)", "x.shape[0]")
     failed = {**stored.failure(FAILED, "unsupported"), "change": asdict(change)}
     none = {**stored.failure(SLOW, "crashed", 1), "change": None}
     lost = {"kind": "lost", "launch": 1, "group": stored.group(), "failures": [none]}

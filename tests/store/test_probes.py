@@ -10,14 +10,14 @@ import pytest
 from probe_files import document, row
 from pyopbench.model.errors import BadInput
 from pyopbench.store import probes as stored_probes
-from pyopbench.store.probes import Row, Told
+from pyopbench.store.probes import ProbeRow, Told
 
 
 def test_what_was_written_is_read_again(tmp_path: Path) -> None:
     made = document(row("xla", "native"), row("xla", "py_func", "fails", "no kernel — für XLA"))
     stored_probes.write(tmp_path / "new" / "probes.json", made)
     assert stored_probes.read(tmp_path / "new" / "probes.json") == made
-    assert stored_probes.rows_of(made)[1] == Row("xla", "py_func", "fails", "no kernel — für XLA", "", {}, 0.5)
+    assert stored_probes.rows_of(made)[1] == ProbeRow("xla", "py_func", "fails", "no kernel — für XLA", "", {}, 0.5)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import copied_files
 import placement_files
 import stored
 from pyopbench.model.errors import BadInput
-from pyopbench.report.wording import copy_costs as wording
+from pyopbench.report import copy_costs_text as wording
 from pyopbench.store import copy_costs, counted_copies, probes
 from pyopbench.store.side_file import SideFile
 

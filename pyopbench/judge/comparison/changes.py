@@ -20,11 +20,11 @@ from pyopbench.judge.verdicts import Correction
 from pyopbench.model import formatting
 from pyopbench.model.case import NO_GRADIENT, Case
 from pyopbench.model.errors import NothingMeasured
-from pyopbench.stats.change_points import Change, Segmentation
+from pyopbench.stats.change_points import ChangePoint, Segmentation
 from pyopbench.stats.estimate import FAMILY_ERROR, LEVEL
 from pyopbench.store import run_sides
 from pyopbench.store.catalogue_facts import declared
-from pyopbench.store.run import Run
+from pyopbench.store.measured_run import Run
 
 Tool: TypeAlias = Literal["pyopbench", "asv"]
 OPTIONS: Mapping[Axis, str] = {"commit": "--rev", "tf": "--tf"}
@@ -301,7 +301,7 @@ def changes_in(
             )
 
 
-def _beside(change: Change, series: Series, moments: Sequence[Moment]) -> tuple[Moment, Moment, Moment, Moment]:
+def _beside(change: ChangePoint, series: Series, moments: Sequence[Moment]) -> tuple[Moment, Moment, Moment, Moment]:
     """Return the moments right before and after a change, and those between which it lies for all that is known."""
     around = (change.place - 1, change.place, change.first - 1, change.last)
     before, after, earliest, latest = (moments[series.places[place]] for place in around)

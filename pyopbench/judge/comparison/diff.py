@@ -15,7 +15,7 @@ import pandas as pd
 from pyopbench.judge.comparison.sides import (
     NOT_TOLD,
     CaseKey,
-    Side,
+    ComparedSide,
     Sides,
     pair_estimates,
     sides_along,
@@ -35,16 +35,16 @@ from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.stats import estimate
-from pyopbench.stats.corrections import ALL_LOOKS, ONE_LOOK, Looks, decisive_level
+from pyopbench.stats.corrections import ALL_ANALYSES, ONE_ANALYSIS, Analyses, decisive_level
 from pyopbench.stats.estimate import FAMILY_ERROR, Estimate, Spread
 from pyopbench.stats.unpaired import NOTHING, RUN_SPREAD, unpaired
 from pyopbench.stats.unresolved import NotAboveZero, Unresolved
 from pyopbench.store import run_sides
 from pyopbench.store.limitations import Limitation, OnlyOneLaunch
+from pyopbench.store.measured_run import Run
 from pyopbench.store.read import read_source
-from pyopbench.store.run import Run
-from pyopbench.store.run_sides import OpenRun
 from pyopbench.store.run_sides import Side as RunSide
+from pyopbench.store.run_sides import OpenRun
 
 OUTCOMES = ("slower", "unresolved", "equivalent", "faster")
 """From the worst on."""
@@ -210,9 +210,9 @@ def compare_sides(
         else unpaired([first[case] for case in large], [second[case] for case in large], run_spread)
     )
     run = sides.first.runs[0]
-    looks = correction.looks or (Looks.of(len(run.looks)) if sides.paired else ONE_LOOK)
+    looks = correction.looks or (Analyses.of(len(run.looks)) if sides.paired else ONE_ANALYSIS)
     error = correction.error or (INTERLEAVED_ERROR if sides.paired == "block" else FAMILY_ERROR)
-    chances = Looks(looks.planned * correction.among)  # a comparison more is a chance to be wrong, as a look more is
+    chances = Analyses(looks.planned * correction.among)  # a comparison more is a chance to be wrong, as a look more is
     verdicts = dict(zip(large, verdicts_on(estimates, minimum_effect, chances, error), strict=True))
     verdicts |= {case: too_small(small[case]) for case in common if case in small}
     keys = sides.first.keys
@@ -232,7 +232,7 @@ def compare_sides(
     )
 
 
-def _measured(side: Side) -> tuple[dict[str, Estimate], dict[str, NotAboveZero]]:
+def _measured(side: ComparedSide) -> tuple[dict[str, Estimate], dict[str, NotAboveZero]]:
     """Return the estimate of each case that was timed, over its launches, and which are too small for a ratio."""
     logs = estimate.launch_logs(side.frame)
     small = not_above_zero(side.frame, logs)
@@ -260,7 +260,9 @@ def _paired(sides: Sides, common: Sequence[str], usual: Spread | None) -> Sequen
     return estimate.moderated(estimates, usual)
 
 
-def _unmatched(side: Literal["A", "B"], having: Side, lacking: Side, cases: Sequence[str]) -> list[UnmatchedCase]:
+def _unmatched(
+    side: Literal["A", "B"], having: ComparedSide, lacking: ComparedSide, cases: Sequence[str]
+) -> list[UnmatchedCase]:
     """Return the cases of one side for which the other has no number, each with why that is."""
     planned = {case for run in lacking.runs for case in run.cases}
 
@@ -292,7 +294,7 @@ def _told(values: Sequence[str] | None) -> str:
     return ", ".join(values or [NOT_TOLD])
 
 
-def _smallest(estimates: Sequence[Estimate], delta: float, looks: Looks, error: float) -> float | None:
+def _smallest(estimates: Sequence[Estimate], delta: float, looks: Analyses, error: float) -> float | None:
     """Return the slowdown whose interval of the first step would just leave the minimum effect, in the median."""
     known = [one for one in estimates if one.known]
     if not known:
@@ -453,7 +455,7 @@ def reach_of(comparison: Comparison) -> Reach:
 
 
 @dataclass(frozen=True)
-class ComparedLook:
+class InterimComparison:
     """What a look shows.
 
     Attributes:
@@ -467,7 +469,7 @@ class ComparedLook:
     resolved: int
 
 
-def look(run: OpenRun, minimum_effect: float) -> ComparedLook:
+def interim_comparison(run: OpenRun, minimum_effect: float) -> InterimComparison:
     """Compare every version with the first and return what is open, in both of a pair.
 
     Of a control, which is the first version again, what is open there is: its pairs need both.
@@ -487,7 +489,7 @@ def look(run: OpenRun, minimum_effect: float) -> ComparedLook:
     for other in others:
         planned = {case for run, one in zip(runs, parts, strict=True) if one in (first, other) for case in run.cases}
         try:
-            correction = Correction(len(others), ALL_LOOKS, usual=usual)
+            correction = Correction(len(others), ALL_ANALYSES, usual=usual)
             comparison = compare_sides(sides_of(other), minimum_effect, correction=correction)
             open_ = set(_open(comparison))
         except NothingMeasured:
@@ -498,7 +500,7 @@ def look(run: OpenRun, minimum_effect: float) -> ComparedLook:
             found[one.folder] |= open_
     for one in filter(_is_twin, parts):
         found[one.folder] = set(found[first.folder])
-    return ComparedLook({path: frozenset(cases) for path, cases in found.items()}, compared, resolved)
+    return InterimComparison({path: frozenset(cases) for path, cases in found.items()}, compared, resolved)
 
 
 def _sides(axis: str, runs: Sequence[Run], first: RunSide, path: str, other: RunSide) -> Sides:

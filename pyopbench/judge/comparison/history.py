@@ -28,8 +28,8 @@ from pyopbench.stats.change_points import ALARM_RATE, FEWEST_POINTS, segment
 from pyopbench.stats.unpaired import RUN_SPREAD
 from pyopbench.store import run_sides
 from pyopbench.store.limitations import Limitation
+from pyopbench.store.measured_run import Run
 from pyopbench.store.read import read_source
-from pyopbench.store.run import Run
 from pyopbench.store.run_sides import Side
 from pyopbench.store.warnings import RunWarning
 

@@ -29,7 +29,7 @@ from pyopbench.stats import costs, estimate
 from pyopbench.stats.change_points import Noise, between_runs
 from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.launch_model import MachinesEstimate, over_each_machine, over_machines
-from pyopbench.store.run import Run
+from pyopbench.store.measured_run import Run
 from pyopbench.store.run_sides import short_hash
 
 Axis: TypeAlias = Literal["commit", "tf", "date"]

@@ -19,8 +19,8 @@ from pyopbench.stats import costs, estimate
 from pyopbench.stats.estimate import LEAST_COMPARISONS, UNKNOWN, Estimate, Spread, usual_spread
 from pyopbench.stats.launch_model import over_each_machine
 from pyopbench.store import run_sides
+from pyopbench.store.measured_run import Run
 from pyopbench.store.read import read_source
-from pyopbench.store.run import Run
 
 NOT_TOLD = "unknown"
 """Stands for a fact of the environment that is not known."""
@@ -89,7 +89,7 @@ def environment_name(environment: Iterable[tuple[str, str]]) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class ComparedSide:
     """One side of a comparison.
 
     Attributes:
@@ -114,8 +114,8 @@ class Sides:
     """Both sides, and in which way they are paired: by `round` or `block`, or "" if they were not interleaved."""
 
     axis: str
-    first: Side
-    second: Side
+    first: ComparedSide
+    second: ComparedSide
     paired: Literal["round", "block", ""]
 
     @property
@@ -124,7 +124,7 @@ class Sides:
         return self.first.runs[0].tool
 
 
-def side_of(label: str, runs: Sequence[Run], match: Callable[[Case], CaseKey], apart: Sequence[str]) -> Side:
+def side_of(label: str, runs: Sequence[Run], match: Callable[[Case], CaseKey], apart: Sequence[str]) -> ComparedSide:
     """Return a side of a comparison.
 
     Args:
@@ -152,7 +152,7 @@ def side_of(label: str, runs: Sequence[Run], match: Callable[[Case], CaseKey], a
         frames.append(frame.assign(case=frame["case"].map({case: str(key) for case, key in found.items()})))
         for failure in run.failures:
             failures.setdefault(str(found[failure.case]), failure)
-    return Side(label, tuple(runs), pd.concat(frames, ignore_index=True), failures, _environment(runs), keys)
+    return ComparedSide(label, tuple(runs), pd.concat(frames, ignore_index=True), failures, _environment(runs), keys)
 
 
 def _environments(label: str, runs: Sequence[Run], apart: Sequence[str]) -> list[tuple[tuple[str, str], ...]]:

@@ -20,7 +20,7 @@ from typing import Any
 
 import tensorflow.experimental.numpy as tnp
 
-from pyopbench.model.case import Change
+from pyopbench.model.case import SourceChange
 from pyopbench.model.failures import describe_error, shorten_reason, tidy
 from pyopbench.model.op import Op
 from pyopbench.ports.keras_ops.lacking import ASSIGNMENT, Lacking
@@ -231,7 +231,7 @@ Found = tuple[str, str]
 """What is written, and what to write in its place."""
 
 
-def change_for(error: BaseException, place: tuple[str, int] | None) -> Change | None:
+def change_for(error: BaseException, place: tuple[str, int] | None) -> SourceChange | None:
     """Return the shortest change with which a port gets past an error.
 
     Args:
@@ -249,7 +249,7 @@ def change_for(error: BaseException, place: tuple[str, int] | None) -> Change | 
     for kind, found in _obstacles(error):
         made = _KINDS[kind](_Line(source, nodes, numpy, found)) if numpy is not None else None
         if made is not None:
-            return Change(kind, number, *made)
+            return SourceChange(kind, number, *made)
     return None
 
 

@@ -6,7 +6,7 @@ import ast
 
 from pyopbench.ports.porting.assigned_names import assign_name
 from pyopbench.ports.porting.distinct_places import is_distinct
-from pyopbench.ports.porting.indexing import Entry, Picked, entries_of, pick
+from pyopbench.ports.porting.indexing import IndexEntry, Picked, entries_of, pick
 from pyopbench.ports.porting.operators import BINARY
 from pyopbench.ports.porting.typed import TypedCode
 
@@ -36,11 +36,11 @@ def write_item(code: TypedCode, target: ast.Subscript, value: str, rank: int, no
     return f"{name} = _replaced({name}, {text}, {value})"
 
 
-def _is_whole_mask(entries: list[Entry], rank: int) -> bool:
+def _is_whole_mask(entries: list[IndexEntry], rank: int) -> bool:
     return len(entries) == 1 and entries[0].kind == "mask" and entries[0].rank == rank
 
 
-def _refuse_repeats(code: TypedCode, entries: list[list[Entry]], rank: int, node: ast.stmt) -> None:
+def _refuse_repeats(code: TypedCode, entries: list[list[IndexEntry]], rank: int, node: ast.stmt) -> None:
     """Refuse values for places that may be named twice, of which NumPy keeps the last and TensorFlow any."""
     if not rank:
         return

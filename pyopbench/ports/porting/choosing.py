@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from pyopbench.ports.porting.arguments import Given
-from pyopbench.ports.porting.indexing import Entry, Picked, entries_of, pick
+from pyopbench.ports.porting.indexing import IndexEntry, Picked, entries_of, pick
 from pyopbench.ports.porting.table import written
 from pyopbench.ports.porting.typed import TypedCode, joined
 
@@ -85,7 +85,7 @@ def take(given: Given) -> str:
     entries = entries_of(code, given["indices"])
     if not isinstance(axis, ast.Constant) or not isinstance(axis.value, int) or axis.value < 0:
         raise code.refusal(given.node, "`np.take` along an axis that is counted from the end", "count from the front")
-    full = [Entry("all", ast.Slice())] * axis.value
+    full = [IndexEntry("all", ast.Slice())] * axis.value
     return pick(code, given.node, Picked(text, 1), [*full, *entries])
 
 

@@ -41,7 +41,7 @@ NEVER_NEGATIVE = frozenset(
 
 
 @dataclass(frozen=True)
-class Entry:
+class IndexEntry:
     """One of the expressions in brackets."""
 
     kind: Kind
@@ -58,29 +58,29 @@ class Picked:
     fixed: str = ""
 
 
-def entries_of(code: TypedCode, key: ast.expr) -> list[Entry]:
+def entries_of(code: TypedCode, key: ast.expr) -> list[IndexEntry]:
     """Return the expressions in brackets, each with what it is."""
     nodes = key.elts if isinstance(key, ast.Tuple) else [key]
     return [_entry(code, node) for node in nodes]
 
 
-def _entry(code: TypedCode, node: ast.expr) -> Entry:
+def _entry(code: TypedCode, node: ast.expr) -> IndexEntry:
     if isinstance(node, ast.Slice):
         is_all = node.lower is None and node.upper is None and node.step is None
-        return Entry("all" if is_all else "slice", node)
+        return IndexEntry("all" if is_all else "slice", node)
     if isinstance(node, ast.Constant) and node.value is Ellipsis:
-        return Entry("rest", node)
+        return IndexEntry("rest", node)
     one = code.one(node)
     if one.kind == OTHER and code.seen(node):
-        return Entry("new", node)  # None, or np.newaxis
+        return IndexEntry("new", node)  # None, or np.newaxis
     dtype = one.dtype or ("bool" if one.weak is bool else "int64")
     if dtype == "bool":
         if not one.rank:
             raise code.refusal(node, f"`[{ast.unparse(node)}]` is one truth value", "use `if`, or np.where")
-        return Entry("mask", node, one.rank)
+        return IndexEntry("mask", node, one.rank)
     if one.kind in (NUMBER_KIND, TENSOR, ARRAY) and not one.rank:
-        return Entry("number", node)
-    return Entry("places", node, one.rank)
+        return IndexEntry("number", node)
+    return IndexEntry("places", node, one.rank)
 
 
 def write_subscript(code: TypedCode, node: ast.Subscript) -> str | None:
@@ -118,7 +118,7 @@ def _is_array(code: TypedCode, node: ast.expr) -> bool:
     return any(one.kind == ARRAY for one in code.seen(node))
 
 
-def pick(code: TypedCode, node: ast.expr, whole: Picked, entries: Sequence[Entry]) -> str:
+def pick(code: TypedCode, node: ast.expr, whole: Picked, entries: Sequence[IndexEntry]) -> str:
     """Return the text of what a key picks of an array."""
     special = [place for place, entry in enumerate(entries) if entry.kind in ("places", "mask")]
     if not special:
@@ -141,7 +141,7 @@ def pick(code: TypedCode, node: ast.expr, whole: Picked, entries: Sequence[Entry
     return f"tf.gather({text}, {_places(code, entry.node, text, axis)}{where})"
 
 
-def _basic(code: TypedCode, entries: Sequence[Entry]) -> list[str]:
+def _basic(code: TypedCode, entries: Sequence[IndexEntry]) -> list[str]:
     """Return numbers and slices as they stand; of several integer dtypes, which TensorFlow does not mix, as int64."""
     parts = [[entry.node] for entry in entries if entry.kind == "number"]
     parts += [_bounds(entry.node) for entry in entries if entry.kind == "slice"]
@@ -156,14 +156,14 @@ def _bounds(node: ast.expr) -> list[ast.expr]:
     return [one for one in (node.lower, node.upper, node.step) if one is not None]
 
 
-def _as_int64(code: TypedCode, entry: Entry) -> str:
+def _as_int64(code: TypedCode, entry: IndexEntry) -> str:
     if entry.kind == "slice":
         bounds = [(*code.source.span(one), code.operand(one, "int64")) for one in _bounds(entry.node)]
         return code.source.replaced(*code.source.span(entry.node), bounds)
     return code.operand(entry.node, "int64") if entry.kind == "number" else code.write(entry.node)
 
 
-def _with_basic(code: TypedCode, whole: Picked, entries: Sequence[Entry], place: int) -> tuple[str, str]:
+def _with_basic(code: TypedCode, whole: Picked, entries: Sequence[IndexEntry], place: int) -> tuple[str, str]:
     """Return an array of which all is picked but what arrays of indices pick, and the axis that those are of."""
     before = entries[:place]
     picked = [":"] * (entries[place].rank if entries[place].kind == "mask" else 1)
@@ -240,7 +240,7 @@ def assigned(code: TypedCode, name: str) -> list[ast.expr | None]:
 
 
 def _pick_points(
-    code: TypedCode, node: ast.expr, whole: Picked, entries: Sequence[Entry], special: Sequence[int]
+    code: TypedCode, node: ast.expr, whole: Picked, entries: Sequence[IndexEntry], special: Sequence[int]
 ) -> str:
     """Return the elements at places that several arrays of indices name together."""
     together = [entry for entry in entries if entry.kind in ("places", "number")]
@@ -256,7 +256,7 @@ def _pick_points(
     return f"tf.gather_nd({whole.text}, tf.stack([{', '.join(texts)}], axis=-1))"
 
 
-def _point(code: TypedCode, entry: Entry, whole: str, axis: int) -> str:
+def _point(code: TypedCode, entry: IndexEntry, whole: str, axis: int) -> str:
     seen = code.seen(entry.node)
     if not any(one.kind == TENSOR for one in seen):
         if any(one.is_negative for one in seen):

@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 from pyopbench.ports.porting.arguments import Given
 from pyopbench.ports.porting.elementwise import LOGICAL
-from pyopbench.ports.porting.table import Entry, Writer
+from pyopbench.ports.porting.table import PortEntry, Writer
 from pyopbench.ports.porting.typed import joined
 from pyopbench.ports.traced.untyped import np
 
-KERAS: dict[str, Entry] = {}
+KERAS: dict[str, PortEntry] = {}
 """By name, as `names.name_of` returns it."""
 
 UNARY = (
@@ -49,7 +49,7 @@ AXES = {
 def _enter(names: str, parameters: str) -> Callable[[Writer], Writer]:
     def enter(write: Writer) -> Writer:
         for name in names.split():
-            KERAS[name] = Entry(tuple(parameters.split()), write)
+            KERAS[name] = PortEntry(tuple(parameters.split()), write)
         return write
 
     return enter

@@ -12,7 +12,7 @@ Writer: TypeAlias = Callable[[Given], str]
 
 
 @dataclass(frozen=True)
-class Entry:
+class PortEntry:
     """How a function is written.
 
     Attributes:
@@ -24,7 +24,7 @@ class Entry:
     write: Writer
 
 
-TABLE: dict[str, Entry] = {}
+TABLE: dict[str, PortEntry] = {}
 """By name, as `names.name_of` returns it."""
 
 
@@ -33,7 +33,7 @@ def written(names: str, parameters: str) -> Callable[[Writer], Writer]:
 
     def enter(write: Writer) -> Writer:
         for name in names.split():
-            TABLE[name] = Entry(tuple(parameters.split()), write)
+            TABLE[name] = PortEntry(tuple(parameters.split()), write)
         return write
 
     return enter

@@ -11,7 +11,7 @@ from pyopbench.ports.traced.untyped import np
 
 
 @dataclass(frozen=True)
-class Entry:
+class TracedFunction:
     """A function of NumPy's in TensorFlow.
 
     Attributes:
@@ -26,7 +26,7 @@ class Entry:
     on_known: bool = False
 
 
-TABLE: dict[str, Entry] = {}
+TABLE: dict[str, TracedFunction] = {}
 """By NumPy's name without `np.`."""
 
 
@@ -34,17 +34,17 @@ def in_tensors(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]
     """Enter a function that takes traced arrays and returns tensors."""
 
     def enter(function: Callable[..., Any]) -> Callable[..., Any]:
-        TABLE.update({name: Entry(function, is_step=True) for name in names})
+        TABLE.update({name: TracedFunction(function, is_step=True) for name in names})
         return function
 
     return enter
 
 
 def in_numpy(*names: str, on_known: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Enter a function that is put together of other functions of NumPy's; `on_known` as in `Entry`."""
+    """Enter a function that is put together of other functions of NumPy's; `on_known` as in `TracedFunction`."""
 
     def enter(function: Callable[..., Any]) -> Callable[..., Any]:
-        TABLE.update({name: Entry(function, is_step=False, on_known=on_known) for name in names})
+        TABLE.update({name: TracedFunction(function, is_step=False, on_known=on_known) for name in names})
         return function
 
     return enter

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyopbench.model import formatting
+from pyopbench.report.certificate_text import effect_text, made_text, renaming_text
 from pyopbench.report.sections import Block, Bullets, Paragraph, Section, Table
-from pyopbench.report.wording.certificate import effect_text, made_text, renaming_text
 from pyopbench.store.certificate import Certificate, Decisions, Pairs
 from pyopbench.store.promises import (
     LEAST_EQUIVALENT,

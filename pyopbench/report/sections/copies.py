@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyopbench.model import formatting
+from pyopbench.report import copy_costs_text as wording
 from pyopbench.report.sections import Block, Bullets, Paragraph, Section, Table
-from pyopbench.report.wording import copy_costs as wording
 from pyopbench.store import copy_costs
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from pyopbench.model import formatting
 from pyopbench.report.sections import Block, Paragraph, Section, Table, _cells
 from pyopbench.report.sections._places import places_of, records
 from pyopbench.stats import costs
-from pyopbench.stats.corrections import Looks
+from pyopbench.stats.corrections import Analyses
 
 if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement
@@ -63,7 +63,7 @@ def _judged(judgement: Judgement) -> tuple[Paragraph, ...]:
     if judgement.mix is not None:
         calls = [f"{formatting.number(weight)} of {_called(key)}" for key, weight in _sorted(judgement.mix)]
         mix = f"calls are mixed as you gave them ({', '.join(calls)})"
-    looks = Looks.of(len(judgement.run.looks))
+    looks = Analyses.of(len(judgement.run.looks))
     against = "what each is paired with" if judgement.run.settings.pairs else judgement.baseline
     return (
         Paragraph(

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from pyopbench.model import formatting
 from pyopbench.model.places import ROUTES
+from pyopbench.report import counted_copies_text as wording
 from pyopbench.report.sections import Block, Bullets, Cell, Heading, Paragraph, Section, Table, _cells
-from pyopbench.report.wording import counted_copies as wording
 from pyopbench.store import counted_copies
-from pyopbench.store.counted_copies import Note, Row
+from pyopbench.store.counted_copies import CopiesRow, Note
 
 if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement
@@ -58,18 +58,18 @@ def brief(judgement: Judgement) -> Sequence[Block]:
     return (*build(judgement)[:1], *((Bullets(tuple(items)),) if items else ()))
 
 
-def _measured(judgement: Judgement) -> list[Row]:
+def _measured(judgement: Judgement) -> list[CopiesRow]:
     """Return the rows of ops that the run measured; nothing where no copies were counted."""
     document = judgement.run.counted_copies
     measured = {str(op) for op in judgement.latencies["op"]}
     return [row for row in counted_copies.rows_of(document) if row.case.op in measured] if document else []
 
 
-def _ops(rows: Sequence[Row]) -> list[str]:
+def _ops(rows: Sequence[CopiesRow]) -> list[str]:
     return list(dict.fromkeys(row.case.op for row in rows))
 
 
-def _places(op: str, rows: Sequence[Row]) -> list[str]:
+def _places(op: str, rows: Sequence[CopiesRow]) -> list[str]:
     return [wording.place_text(copies) for copies in counted_copies.copies_at_places(op, rows)]
 
 
@@ -80,7 +80,7 @@ def _other_version(document: Mapping[str, Any], judgement: Judgement) -> Sequenc
     return (Paragraph(f"They were counted on TensorFlow {then}, but this run used {now}: count them again.", "warn"),)
 
 
-def _tables(op: str, rows: Sequence[Row], kind: str) -> list[Block]:
+def _tables(op: str, rows: Sequence[CopiesRow], kind: str) -> list[Block]:
     tables: list[Block] = []
     for mode, direction in counted_copies.SETTINGS:
         there = [row for row in rows if (row.case.mode, row.case.direction) == (mode, direction)]
@@ -91,7 +91,7 @@ def _tables(op: str, rows: Sequence[Row], kind: str) -> list[Block]:
     return tables
 
 
-def _table_rows(rows: Sequence[Row]) -> tuple[tuple[Cell | str, ...], ...]:
+def _table_rows(rows: Sequence[CopiesRow]) -> tuple[tuple[Cell | str, ...], ...]:
     lines: dict[tuple[str, str], dict[tuple[str, str], Cell]] = {}
     for row in rows:
         tone = "warn" if counted_copies.excess(row) != "none" else "muted" if row.refused else ""
@@ -103,7 +103,7 @@ def _table_rows(rows: Sequence[Row]) -> tuple[tuple[Cell | str, ...], ...]:
     )
 
 
-def _notes(rows: Sequence[Row]) -> Sequence[Block]:
+def _notes(rows: Sequence[CopiesRow]) -> Sequence[Block]:
     notes: dict[Note, dict[str, None]] = {}
     for row in rows:
         for note in counted_copies.notes(row):

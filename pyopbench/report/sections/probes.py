@@ -11,7 +11,7 @@ from pyopbench.model.label import Label
 from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Section, Table, Tone
 from pyopbench.report.sections._required import barred
 from pyopbench.store import probes
-from pyopbench.store.probes import Row
+from pyopbench.store.probes import ProbeRow
 
 if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement
@@ -41,7 +41,7 @@ def build(judgement: Judgement) -> Sequence[Block]:
     )
 
 
-def _matrices(judgement: Judgement, rows: Sequence[Row]) -> tuple[Table, ...]:
+def _matrices(judgement: Judgement, rows: Sequence[ProbeRow]) -> tuple[Table, ...]:
     """Return what works with each op that something was tried with, and what works with the cube."""
     cube, ops = probes.of_op(rows, None), probes.ops_of(rows)
     labels = _in_order(probes.labels_of([row for row in rows if row.op is not None]), judgement.baseline)
@@ -53,7 +53,7 @@ def _matrices(judgement: Judgement, rows: Sequence[Row]) -> tuple[Table, ...]:
     return tuple(tables)
 
 
-def _lines(judgement: Judgement, rows: Sequence[Row], labels: Sequence[str]) -> tuple[tuple[Cell | str, ...], ...]:
+def _lines(judgement: Judgement, rows: Sequence[ProbeRow], labels: Sequence[str]) -> tuple[tuple[Cell | str, ...], ...]:
     """Return a line for each probe that was tried with one op or the cube."""
     tried = {row.probe for row in rows}
     found = {(row.probe, row.label): row for row in rows}
@@ -64,7 +64,7 @@ def _lines(judgement: Judgement, rows: Sequence[Row], labels: Sequence[str]) -> 
     )
 
 
-def _failures(judgement: Judgement, rows: Sequence[Row]) -> tuple[Table, ...]:
+def _failures(judgement: Judgement, rows: Sequence[ProbeRow]) -> tuple[Table, ...]:
     bad = [row for row in rows if row.is_bad]
     names = _names(judgement)
     words = tuple(
@@ -102,7 +102,7 @@ def _in_order(labels: Sequence[str], baseline: str) -> list[str]:
     return sorted(labels, key=lambda label: Label.parse(label).variant != baseline)
 
 
-def _cell(row: Row | None) -> Cell:
+def _cell(row: ProbeRow | None) -> Cell:
     return Cell("") if row is None else Cell(MARKS[row.status], TONES[row.status])
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from pyopbench.judge.concurrency import ThreadedCalls, thread_failures, thread_numbers, threaded_calls
 from pyopbench.model.case import THREADS
+from pyopbench.report import threads_text as wording
 from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Section, Table
-from pyopbench.report.wording import threads as wording
 
 if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement

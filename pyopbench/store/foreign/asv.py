@@ -18,10 +18,10 @@ from typing import Any, Final, TypeAlias
 from pyopbench.model.case import GPU, NO_GRADIENT, Case, Failure
 from pyopbench.store.catalogue_facts import declared
 from pyopbench.store.foreign import asv_file, common
-from pyopbench.store.foreign.asv_file import Entry
+from pyopbench.store.foreign.asv_file import AsvEntry
 from pyopbench.store.foreign.common import Timed, TimedRun
 from pyopbench.store.limitations import Limitation, NotInterleaved, OnlyOneLaunch, VersionsUnknown, samples_not_kept
-from pyopbench.store.run import COLUMNS, Run, no_rows
+from pyopbench.store.measured_run import COLUMNS, Run, no_rows
 from pyopbench.store.warnings import Counted, NoTimes, RunWarning, UnknownGradients
 
 TOOL: Final = "asv"
@@ -78,7 +78,7 @@ def _without_frames(path: Path, document: Mapping[str, Any]) -> tuple[Run, list[
     return run, timed
 
 
-def _sorted(entries: Sequence[Entry]) -> tuple[list[Timed], list[Failure], list[str]]:
+def _sorted(entries: Sequence[AsvEntry]) -> tuple[list[Timed], list[Failure], list[str]]:
     """Return what was timed, what has no number, and the variants that are not known here."""
     usual = {name: facts.get("gradients", ()) for name, facts in declared("variants").items()}
     timed, failures, strange = [], [], []
@@ -95,7 +95,7 @@ def _sorted(entries: Sequence[Entry]) -> tuple[list[Timed], list[Failure], list[
     return timed, failures, strange
 
 
-def _parameters(entry: Entry) -> Parameters | None:
+def _parameters(entry: AsvEntry) -> Parameters | None:
     """Return the parameters of a benchmark of pyopbench's own suite; None for any other."""
     if entry.benchmark not in DIRECTIONS or len(entry.values) not in (3, 4):
         return None

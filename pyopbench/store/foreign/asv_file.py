@@ -44,7 +44,7 @@ class Document(Struct):
     date: float | None = None
 
 
-class Row(Struct, kw_only=True):
+class AsvRow(Struct, kw_only=True):
     """What is read of a benchmark, by the names of the columns."""
 
     result: list[Any] | None = None
@@ -55,7 +55,7 @@ class Row(Struct, kw_only=True):
 
 
 @dataclass(frozen=True)
-class Entry:
+class AsvEntry:
     """One combination of parameters of one benchmark.
 
     Attributes:
@@ -89,7 +89,7 @@ def files_in(folder: Path) -> list[Path]:
     return [path for machine in machines for path in sorted(machine.parent.glob("*.json")) if path.name not in BESIDE]
 
 
-def entries_of(path: Path, document: Mapping[str, Any]) -> list[Entry]:
+def entries_of(path: Path, document: Mapping[str, Any]) -> list[AsvEntry]:
     """Return an entry for each combination of parameters of each benchmark that asv times.
 
     Args:
@@ -144,14 +144,14 @@ def _check(path: Path, document: Mapping[str, Any]) -> None:
         raise damaged(path, f"result_columns are {columns}", "result, params and others, each once")
 
 
-def _entries(path: Path, document: Mapping[str, Any], name: str, row: Sequence[Any]) -> Iterator[Entry]:
+def _entries(path: Path, document: Mapping[str, Any], name: str, row: Sequence[Any]) -> Iterator[AsvEntry]:
     """Yield an entry for each combination of parameters of a benchmark that is timed."""
     columns = document["result_columns"]
     if len(row) > len(columns):
         raise damaged(path, f"results.{name} has {len(row)} columns", f"at most {len(columns)}")
-    cells: dict[str, Any] = dict.fromkeys(Row.__struct_fields__)
+    cells: dict[str, Any] = dict.fromkeys(AsvRow.__struct_fields__)
     cells.update(zip(columns, row, strict=False))
-    wrong = problem(cells, Row)
+    wrong = problem(cells, AsvRow)
     if wrong is not None:
         raise damaged(path, f"results.{name}: {wrong}")
     if not _is_timed(name):
@@ -164,7 +164,7 @@ def _entries(path: Path, document: Mapping[str, Any], name: str, row: Sequence[A
     )
     for place, values in enumerate(itertools.product(*cells["params"])):
         where = f"results.{name}({', '.join(values)})"
-        yield Entry(
+        yield AsvEntry(
             name,
             values,
             _result(path, where, results[place]),

@@ -21,9 +21,9 @@ from pyopbench.model.case import BASELINE, Case
 from pyopbench.model.errors import BadInput
 from pyopbench.model.printable import printable
 from pyopbench.store.catalogue_facts import declared
-from pyopbench.store.content import UNKNOWN_OP, UNKNOWN_VARIANT, Catalogue, OpFacts, Settings, VariantFacts
+from pyopbench.store.measured_run import CASE_COLUMNS, COLUMNS, no_rows
 from pyopbench.store.open_file import FOREIGN, read_bytes
-from pyopbench.store.run import CASE_COLUMNS, COLUMNS, no_rows
+from pyopbench.store.run_json import UNKNOWN_OP, UNKNOWN_VARIANT, Catalogue, OpFacts, Settings, VariantFacts
 from pyopbench.store.strict_json import parse
 
 LONGEST_NAME = 200

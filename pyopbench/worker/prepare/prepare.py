@@ -20,7 +20,7 @@ from typing import Any, Protocol, TypeAlias
 
 import tensorflow as tf
 
-from pyopbench.model.case import BASELINE, EMPTY, FLOOR_DTYPE, GPU, NO_GRADIENT, Case
+from pyopbench.model.case import BASELINE, BRIDGE_BASELINE_DTYPE, EMPTY, GPU, NO_GRADIENT, Case
 from pyopbench.model.errors import Elided, Unsupported
 from pyopbench.model.op import Op
 from pyopbench.model.variant import Variant
@@ -175,7 +175,7 @@ def _prepare_any(
         return (_prepare_together(op, variant, case, finite_differences=finite_differences),)
     if variant.op is None:
         return (_prepare_variant(op, variant, case, finite_differences=finite_differences),)
-    floor = replace(case, op=variant.op.name, size=variant.op.sizes[0], dtype=FLOOR_DTYPE)
+    floor = replace(case, op=variant.op.name, size=variant.op.sizes[0], dtype=BRIDGE_BASELINE_DTYPE)
     return (replace(_prepare_variant(variant.op, variant, floor, finite_differences=False), case=case),)
 
 

@@ -26,12 +26,11 @@ from pyopbench.judge.comparison.diff import (
     SteppedDown,
     UnmatchedCase,
     compare_sides,
-    look,
     notes_of,
     reach_of,
     text_of,
 )
-from pyopbench.judge.comparison.sides import CaseKey, Side, Sides, read_sides, sweep_logs
+from pyopbench.judge.comparison.sides import CaseKey, ComparedSide, Sides, read_sides, sweep_logs
 from pyopbench.model.case import Case
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.stats import estimate
@@ -116,7 +115,7 @@ def blocks_of_two_versions(ratio: float, *, shuffled: bool = False) -> Sides:
         frame = frame.sample(frac=1.0, random_state=1)
     run = Bench({"native": 1.0}, launches=1).run()
     names = {key: CaseKey.whole(Case.from_id(key)) for key in keys}
-    parts = [Side(name, (run,), frame[frame["tf"] == name], {}, {}, names) for name in ("2.16.2", "2.21.0")]
+    parts = [ComparedSide(name, (run,), frame[frame["tf"] == name], {}, {}, names) for name in ("2.16.2", "2.21.0")]
     return Sides("tf", parts[0], parts[1], "block")
 
 
@@ -250,7 +249,7 @@ def test_what_a_source_cannot_support_is_said_once_for_both_sides(tmp_path: Path
 def test_what_is_resolved_is_closed_and_what_is_open_is_open_in_both_and_in_the_control(tmp_path: Path) -> None:
     """A case at the border of the minimum effect stays open, whatever its launches agree on."""
     folder = write_revisions(tmp_path, {}, {CASES[0]: 1.0305})
-    found = look(folder, 0.03)
+    found = interim_comparison(folder, 0.03)
     assert (found.compared, found.resolved) == (len(CASES), len(CASES) - 1)
     assert [found.open[one.folder] for one in run_sides.read(folder)] == [frozenset({CASES[0]})] * 3
 
@@ -258,14 +257,14 @@ def test_what_is_resolved_is_closed_and_what_is_open_is_open_in_both_and_in_the_
 def test_where_nothing_is_common_everything_stays_open(tmp_path: Path) -> None:
     folder = write_revisions(tmp_path, {}, {})
     (run_sides.read(folder)[1].folder / run_folder.SAMPLES_FILE).write_text("", encoding="utf-8")
-    found = look(folder, 0.03)
+    found = interim_comparison(folder, 0.03)
     assert found.resolved == 0
     assert all(found.open[one.folder] >= set(CASES) for one in run_sides.read(folder)[:2])
 
 
 def test_versions_of_tensorflow_are_looked_at_alike(tmp_path: Path) -> None:
     folder = pairs.write_versions(tmp_path / "run", "2.16.2", "2.21.0", **{"2.21.0": {"factors": {CASES[-1]: 2.0}}})
-    found = look(folder, 0.03)
+    found = interim_comparison(folder, 0.03)
     assert found.compared == len(CASES)
     assert CASES[-1] not in set().union(*found.open.values())
 

@@ -9,7 +9,7 @@ from msgspec import structs
 
 import pairs
 from pyopbench.judge.comparison import gate as wording
-from pyopbench.judge.comparison.diff import compare_sides, look
+from pyopbench.judge.comparison.diff import compare_sides, interim_comparison
 from pyopbench.judge.comparison.gate import Gate, read_gate
 from pyopbench.judge.comparison.sides import read_sides
 from pyopbench.judge.verdicts import INTERLEAVED_ERROR, Correction
@@ -133,7 +133,7 @@ def test_commits_of_few_cases_show_together_which_spread_is_usual(tmp_path: Path
 
 def test_a_look_judges_as_the_gate_does(tmp_path: Path) -> None:
     folder = write_revisions(tmp_path, *[{}] * 7, {CASES[-1]: 1.1}, keys=CASES[-2:], launches=2)
-    found = look(folder, 0.03)
+    found = interim_comparison(folder, 0.03)
     assert CASES[-1] not in found.open[folder / "rev-8"]
     gate = read_gate(folder, 0.03, 0.05)
     settled = sum(case.verdict.outcome != "unresolved" for one in gate.comparisons.values() for case in one.cases)
@@ -146,7 +146,7 @@ def test_a_revision_without_a_sample_does_not_keep_the_others_from_being_compare
     gate = read_gate(folder, 0.03, 0.05)
     assert [one.label for one in gate.broken] == ["r1"]
     assert [label for label, _ in gate.slower] == ["r2"]
-    assert look(folder, 0.03).compared > 0
+    assert interim_comparison(folder, 0.03).compared > 0
 
 
 def test_a_revision_is_named_with_its_hash_unless_it_is_named_by_it() -> None:

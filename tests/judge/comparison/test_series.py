@@ -27,8 +27,8 @@ from pyopbench.judge.comparison.series import (
 )
 from pyopbench.model.case import Failure
 from pyopbench.stats import estimate
+from pyopbench.store.measured_run import Run
 from pyopbench.store.read import read_source
-from pyopbench.store.run import Run
 
 FIRST, SECOND = "1a" * 20, "2b" * 20
 

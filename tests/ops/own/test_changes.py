@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from pyopbench import OwnOp
-from pyopbench.model.case import CHANGES, Change, Failure
+from pyopbench.model.case import CHANGES, Failure, SourceChange
 from pyopbench.model.errors import Unsupported
 from pyopbench.model.failures import failure_of
 from pyopbench.ops.own.complete import complete
@@ -106,7 +106,7 @@ def test_no_change_is_offered_where_none_is_known_to_work(
 
 
 def test_a_failure_is_the_same_after_it_was_stored() -> None:
-    change = Change("length", 3, "len(x)", "x.shape[0]")
+    change = SourceChange("length", 3, "len(x)", "x.shape[0]")
     failure = Failure("a/b/c/forward/call/float32/1/cpu", "unsupported", "no", 0, change)
     stored = {"case": failure.case, "status": "unsupported", "reason": "no", "launch": 0, "change": vars(change)}
     assert Failure.from_stored(stored) == failure

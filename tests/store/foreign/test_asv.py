@@ -12,7 +12,7 @@ from foreign_files import BACKWARD, FORWARD, column, document, with_column
 from pyopbench.model.errors import BadInput
 from pyopbench.store.foreign import asv
 from pyopbench.store.limitations import NotInterleaved, OnlyOneLaunch, SamplesNotKept, VersionsUnknown
-from pyopbench.store.run import Run
+from pyopbench.store.measured_run import Run
 from pyopbench.store.warnings import Counted, NoTimes, UnknownGradients
 
 PATH = Path("results/asv/here/file.json")

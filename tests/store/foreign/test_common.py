@@ -11,10 +11,10 @@ import foreign_files
 from pyopbench.model.case import BASELINE, Case
 from pyopbench.model.errors import BadInput
 from pyopbench.stats import estimate
-from pyopbench.store.content import UNKNOWN_VARIANT
 from pyopbench.store.foreign import common
 from pyopbench.store.foreign.common import Timed, TimedRun
-from pyopbench.store.run import COLUMNS
+from pyopbench.store.measured_run import COLUMNS
+from pyopbench.store.run_json import UNKNOWN_VARIANT
 
 NATIVE = Case("sinh", "native", "none", "forward", "call", "float32", 1000)
 

@@ -15,7 +15,7 @@ from foreign_files import document
 from pyopbench.model.errors import BadInput
 from pyopbench.store.foreign import pytest_benchmark
 from pyopbench.store.limitations import NotInterleaved, OnlyOneLaunch, SamplesNotKept
-from pyopbench.store.run import Run
+from pyopbench.store.measured_run import Run
 
 PATH = Path("results/pytest-benchmark/file.json")
 REAL = document("pytest-benchmark-first")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyopbench.engine.budget import LimitedBy, Progress
-from pyopbench.judge.stopping import Look
-from pyopbench.report.wording.measuring import (
+from pyopbench.engine.messages import (
     budget_text,
     compared_text,
     planned_text,
@@ -15,6 +14,7 @@ from pyopbench.report.wording.measuring import (
     stage_text,
     workers_text,
 )
+from pyopbench.judge.interim_analysis import InterimAnalysis
 
 
 def step(doing: str, workers: int, limited_by: LimitedBy = "", sweep: int = 0) -> Progress:
@@ -58,8 +58,8 @@ def test_several_sides_are_one_line() -> None:
 
 
 def test_a_look_says_whether_it_is_measured_further() -> None:
-    some = Look(frozenset({"a case"}), launches=2, verdicts=2, resolved=1, reachable=1, unneeded=0, most=8)
-    none = Look(frozenset(), launches=3, verdicts=2, resolved=2, reachable=0, unneeded=0, most=8)
+    some = InterimAnalysis(frozenset({"a case"}), launches=2, verdicts=2, resolved=1, reachable=1, unneeded=0, most=8)
+    none = InterimAnalysis(frozenset(), launches=3, verdicts=2, resolved=2, reachable=0, unneeded=0, most=8)
     assert some.text() == "after 2 launches: 1 of 2 verdicts resolved, 1 open; measuring 1 case further"
     assert none.text() == "after 3 launches: all 2 verdicts resolved; done"
     assert compared_text(1, 2, 3) == "after 1 launch 2 of 3 comparisons are resolved"

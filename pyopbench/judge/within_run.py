@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from pyopbench.judge import requirements
-from pyopbench.judge.candidates import Comparison, Measured, compare, settings_of
+from pyopbench.judge.candidates import MeasuredSize, SettingComparison, compare, settings_of
 from pyopbench.judge.choice import Choice, Rules, choose
 from pyopbench.judge.decision import Verdict
 from pyopbench.judge.latencies import baseline_of, checked_frame, latency_table, usual_gradients
@@ -22,7 +22,7 @@ from pyopbench.judge.verdicts import estimates_of, shares_of, shares_of_pairs, v
 from pyopbench.model.case import Case
 from pyopbench.model.errors import BadInput
 from pyopbench.stats import costs, estimate, launch_model
-from pyopbench.stats.corrections import Looks
+from pyopbench.stats.corrections import Analyses
 from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.launch_model import RUN_EFFECT, LaunchModel
 from pyopbench.stats.node_graphs import surcharges
@@ -30,7 +30,7 @@ from pyopbench.store.certificate import certified_run_effect
 from pyopbench.store.mix_file import Calls
 
 if TYPE_CHECKING:
-    from pyopbench.store.run import Run
+    from pyopbench.store.measured_run import Run
 
 
 TEXTS_OF_UNIT = ("tool", "run")
@@ -51,7 +51,7 @@ class Rulebook:
     calls: Calls | None
 
 
-def rulebook_of(comparisons: Sequence[Comparison], rules: Rules, calls: Calls | None) -> Rulebook:
+def rulebook_of(comparisons: Sequence[SettingComparison], rules: Rules, calls: Calls | None) -> Rulebook:
     """Return what all decisions have in common.
 
     Raises:
@@ -71,18 +71,18 @@ def rulebook_of(comparisons: Sequence[Comparison], rules: Rules, calls: Calls | 
     return Rulebook(rules, calls)
 
 
-def is_called(comparison: Comparison, calls: Calls | None) -> bool:
+def is_called(comparison: SettingComparison, calls: Calls | None) -> bool:
     """Does the mix have calls in the dtype of the setting? Without a mix every dtype is called."""
     return calls is None or bool(calls_in(calls, comparison.setting.dtype))
 
 
-def sizes_beyond(comparison: Comparison, calls: Calls | None) -> list[int]:
+def sizes_beyond(comparison: SettingComparison, calls: Calls | None) -> list[int]:
     """Return the sizes of a mix that lie beyond what the baseline was measured at; they leave the op undecided."""
     low, high = min(comparison.seconds), max(comparison.seconds)
     return [size for size in sorted(calls_in(calls or {}, comparison.setting.dtype)) if not low <= size <= high]
 
 
-def choose_over_mix(comparison: Comparison, rulebook: Rulebook) -> tuple[Choice, Mix] | None:
+def choose_over_mix(comparison: SettingComparison, rulebook: Rulebook) -> tuple[Choice, Mix] | None:
     """Return the choice over the mix, and the mix; None where the baseline has no number at some size of it."""
     calls = rulebook.calls
     if not comparison.seconds or not is_called(comparison, calls) or sizes_beyond(comparison, calls):
@@ -92,14 +92,14 @@ def choose_over_mix(comparison: Comparison, rulebook: Rulebook) -> tuple[Choice,
     return choose(comparison.candidates, comparison.contrasts, mix, rules), mix
 
 
-def _mix(comparison: Comparison, calls: Calls | None) -> Mix:
+def _mix(comparison: SettingComparison, calls: Calls | None) -> Mix:
     if calls is None:
         return even_mix(tuple(comparison.seconds))
     called, setting = calls_in(calls, comparison.setting.dtype), comparison.setting
     return calls_mix(called, comparison.seconds, f"{comparison.baseline} for {setting.op}")
 
 
-def _was_asked_for(comparison: Comparison, calls: Calls | None) -> bool:
+def _was_asked_for(comparison: SettingComparison, calls: Calls | None) -> bool:
     low, high = comparison.planned[0], comparison.planned[-1]
     return all(low <= size <= high for size in calls_in(calls or {}, comparison.setting.dtype))
 
@@ -128,12 +128,12 @@ class Compared:
     latencies: pd.DataFrame
     verdicts: tuple[Verdict, ...]
     estimates: tuple[Estimate, ...]
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[SettingComparison, ...]
     rulebook: Rulebook
     model: LaunchModel
 
     @cached_property
-    def choices(self) -> tuple[tuple[Comparison, tuple[Choice, Mix] | None], ...]:
+    def choices(self) -> tuple[tuple[SettingComparison, tuple[Choice, Mix] | None], ...]:
         """Each comparison with its choice over the mix, as `choose_over_mix` makes it."""
         return tuple((comparison, choose_over_mix(comparison, self.rulebook)) for comparison in self.comparisons)
 
@@ -149,7 +149,7 @@ def compared(  # noqa: PLR0913 - as `decide.judge`
     minimum_effect: float,
     mix: Calls | None = None,
     requires: Sequence[str] = (),
-    looks: Looks | None = None,
+    looks: Analyses | None = None,
     *,
     with_verdicts: bool = True,
 ) -> Compared:
@@ -170,7 +170,7 @@ def compared(  # noqa: PLR0913 - as `decide.judge`
     today = baseline_of(latencies, baseline, usual_gradients(run.catalogue, baseline))
     baselines = baseline_of(latencies, baseline, (), pairs) if pairs else today
     ratios = costs.ratios(found, baselines, estimate.UNIT)
-    looks = looks or Looks.of(len(run.looks))
+    looks = looks or Analyses.of(len(run.looks))
     ports = () if pairs else _ports(run, baselines)
     shares = (
         shares_of_pairs(found, baselines, today, run.hosts)
@@ -181,7 +181,7 @@ def compared(  # noqa: PLR0913 - as `decide.judge`
     estimates = estimates_of(shares, baselines, ports, model, max(frame["run"].nunique(), 1))
     # Where variants are compared in pairs of their own, there is no current callback to decide about.
     settings = () if pairs else settings_of(run)
-    measured = Measured(run, latencies, ratios, model, surcharges(frame, estimate.UNIT))
+    measured = MeasuredSize(run, latencies, ratios, model, surcharges(frame, estimate.UNIT))
     wide = (compare(setting, measured, baseline) for setting in settings)
     comparisons = tuple(requirements.narrow(comparison, run, requires) for comparison in wide)
     return Compared(

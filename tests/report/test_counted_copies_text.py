@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from counted_files import ON_HOST, one, row, rows
-from pyopbench.report.wording.counted_copies import count_text, marks_text, note_text, place_text, remedy_text
+from pyopbench.report.counted_copies_text import count_text, marks_text, note_text, place_text, remedy_text
 from pyopbench.store.counted_copies import Note, NoteKind, copies_at_places, remedy_savings
 
 

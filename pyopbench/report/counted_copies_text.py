@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyopbench.model import formatting
 from pyopbench.model.places import UNPINNED
-from pyopbench.store.counted_copies import CopiesAtPlace, Excess, Note, RemedySaving, Row, excess
+from pyopbench.store.counted_copies import CopiesAtPlace, CopiesRow, Excess, Note, RemedySaving, excess
 
 MODE_WORDS = {"call": "in a tf.function", "eager": "eager"}
 MARKS: dict[Excess, str] = {"both_ways": "*", "one_way": "+"}
@@ -26,14 +26,14 @@ def marks_text() -> str:
     return "; ".join(f"{mark} {MARK_WORDS[kind]}" for kind, mark in MARKS.items())
 
 
-def count_text(row: Row) -> str:
+def count_text(row: CopiesRow) -> str:
     """Return the copies to the device and to the host, marked: `1↑ 2↓ *`, or `none`, or `refused`."""
     if row.refused:
         return "refused"
     return " ".join([_counts(row), *filter(None, [MARKS.get(excess(row), "")])])
 
 
-def _counts(row: Row) -> str:
+def _counts(row: CopiesRow) -> str:
     fresh = row.counts["fresh"]
     arrows = ((fresh["to_device"][0], "↑"), (fresh["to_host"][0], "↓"))
     return " ".join(f"{count:,}{arrow}" for count, arrow in arrows if count) or "none"
@@ -44,7 +44,7 @@ def note_text(note: Note) -> str:
     return f"refused: {note.message}" if note.kind == "refused" else NOTES[note.kind]
 
 
-def pinned_text(row: Row) -> str:
+def pinned_text(row: CopiesRow) -> str:
     """Return where the op of a row is pinned."""
     return row.pinned if row.pinned == UNPINNED else f"pinned to the {row.pinned}"
 
@@ -72,5 +72,5 @@ def place_text(copies: CopiesAtPlace) -> str:
     return f"{head}: {'; '.join(parts)}."
 
 
-def _named(row: Row) -> str:
+def _named(row: CopiesRow) -> str:
     return f"{row.case.variant} ({pinned_text(row)})"

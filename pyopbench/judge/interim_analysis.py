@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from pyopbench.judge.candidates import KEYS, Setting
 from pyopbench.judge.choice import Choice
-from pyopbench.judge.comparisons import Compared
 from pyopbench.judge.decision import Verdict
+from pyopbench.judge.within_run import Compared
 from pyopbench.model import formatting
 from pyopbench.model.case import UNLIMITED
-from pyopbench.store.run import Run
+from pyopbench.store.measured_run import Run
 
 CERTAIN = 1 / 3
 """An answer that may cost this part of the minimum effect and no more is measured no further: a point of the current
@@ -24,7 +24,7 @@ def _more_than(most: int) -> str:
 
 
 @dataclass(frozen=True)
-class Look:
+class InterimAnalysis:
     """What a look at the data shows.
 
     Attributes:
@@ -66,7 +66,7 @@ class Look:
         return f"{self.progress_text()}; {further}"
 
 
-def look(compared: Compared, launches: int, most: int) -> Look:
+def interim_analysis_of(compared: Compared, launches: int, most: int) -> InterimAnalysis:
     """Look at what is judged after so many launches.
 
     Args:
@@ -88,7 +88,7 @@ def look(compared: Compared, launches: int, most: int) -> Look:
     is_for_answers = compared.run.settings.until == "decided" and any(made for _, made in compared.choices)
     with_baselines = frozenset(case for verdict in reachable for case in (verdict.case, verdict.baseline))
     unneeded = len(reachable) if is_for_answers and not needed else 0
-    return Look(
+    return InterimAnalysis(
         open=needed if is_for_answers else needed | with_baselines,
         launches=launches,
         verdicts=len(compared.verdicts),

@@ -12,9 +12,9 @@ from scipy import special
 from frames import Bench, run_of
 from pyopbench.judge.choice import Rules, choose
 from pyopbench.judge.decision import Verdict
+from pyopbench.judge.interim_analysis import InterimAnalysis, interim_analysis_of, open_labels
 from pyopbench.judge.judge import Judgement, judge_run
 from pyopbench.judge.program import even_mix
-from pyopbench.judge.stopping import Look, look, open_labels
 from pyopbench.model.case import UNLIMITED, Case, Failure
 from shares import candidate, contrasts_by_hand, spread
 
@@ -41,14 +41,14 @@ def unresolved(judgement: Judgement, *needed: int | None) -> Judgement:
 
 
 def test_nothing_goes_on_when_everything_is_resolved() -> None:
-    seen = look(judged({"native": 5e-5, "numpy_function": 2e-4}, **QUIET), 4, 24)
+    seen = interim_analysis_of(judged({"native": 5e-5, "numpy_function": 2e-4}, **QUIET), 4, 24)
     assert seen.open == frozenset()
     assert (seen.resolved, seen.verdicts, seen.reachable) == (4, 4, 0)
 
 
 def test_nothing_goes_on_when_nothing_can_be_resolved() -> None:
     far = unresolved(judged({"native": 5e-5, "numpy_function": 2e-4}, **QUIET), None, 9, None, 90)
-    seen = look(far, 4, 8)
+    seen = interim_analysis_of(far, 4, 8)
     assert seen.open == frozenset()
     assert (seen.launches, seen.verdicts, seen.resolved, seen.reachable, seen.most) == (4, 4, 0, 0, 8)
 
@@ -57,7 +57,7 @@ def test_nothing_goes_on_when_nothing_can_be_resolved() -> None:
 def test_a_verdict_goes_on_with_its_baseline_while_it_is_within_reach(needed: int | None, goes_on: bool) -> None:
     judgement = unresolved(judged({"native": 5e-5, "numpy_function": 2e-4}, **QUIET), needed)
     first = judgement.verdicts[0]
-    seen = look(judgement, 4, 8)
+    seen = interim_analysis_of(judgement, 4, 8)
     assert seen.open == (frozenset({first.case, first.baseline}) if goes_on else frozenset())
     assert (seen.resolved, seen.reachable) == (3, int(goes_on))
 
@@ -74,10 +74,10 @@ def with_open_verdicts(judgement: Judgement, *fewest: int | None) -> Judgement:
 
 def test_until_answers_are_decided_a_run_goes_on_for_answers_alone() -> None:
     judgement = with_open_verdicts(judged({"native": 5e-5, "numpy_function": 2e-4}, **QUIET), 8, None)
-    seen = look(with_settings(judgement, until="resolved"), 4, 8)
+    seen = interim_analysis_of(with_settings(judgement, until="resolved"), 4, 8)
     assert (seen.resolved, seen.reachable, seen.unneeded) == (2, 1, 0)
     assert seen.open == {judgement.verdicts[0].case, judgement.verdicts[0].baseline}
-    seen = look(with_settings(judgement, until="decided"), 4, 8)
+    seen = interim_analysis_of(with_settings(judgement, until="decided"), 4, 8)
     assert (seen.resolved, seen.reachable, seen.unneeded) == (2, 0, 1)
     assert seen.open == frozenset()
 
@@ -85,7 +85,7 @@ def test_until_answers_are_decided_a_run_goes_on_for_answers_alone() -> None:
 def test_where_there_is_nothing_to_decide_the_comparisons_are_what_is_asked_for() -> None:
     judgement = unresolved(judged({"native": 5e-5, "numpy_function": 2e-4}, **QUIET), 8, None)
     assert not judgement.comparisons
-    seen = look(with_settings(judgement, until="decided"), 4, 8)
+    seen = interim_analysis_of(with_settings(judgement, until="decided"), 4, 8)
     assert (seen.resolved, seen.reachable, seen.unneeded) == (2, 1, 0)
     assert seen.open == {judgement.verdicts[0].case, judgement.verdicts[0].baseline}
 
@@ -95,7 +95,7 @@ def test_of_backward_passes_alone_nothing_is_decided_so_that_they_go_on_until_re
     bench = Bench({BASELINE: 1e-4, "native": 0.97e-4}, launches=4, rounds=6, within=0.05, directions=("backward",))
     judgement = with_settings(judge_run(run_of(bench)), until="decided", rounds=450)
     assert [verdict.outcome for verdict in judgement.verdicts] == ["unresolved"] * len(judgement.verdicts)
-    assert {verdict.case for verdict in judgement.verdicts} <= look(judgement, 4, 8).open
+    assert {verdict.case for verdict in judgement.verdicts} <= interim_analysis_of(judgement, 4, 8).open
 
 
 def test_until_comparisons_are_resolved_open_answers_take_nothing_from_them() -> None:
@@ -107,8 +107,8 @@ def test_until_comparisons_are_resolved_open_answers_take_nothing_from_them() ->
     verdicts = [*judgement.verdicts]
     verdicts[place] = replace(verdicts[place], outcome="unresolved", fewest=4)
     judgement = replace(judgement, verdicts=tuple(verdicts))
-    decided = look(with_settings(judgement, until="decided"), 3, 24).open
-    both = look(with_settings(judgement, until="resolved"), 3, 24).open
+    decided = interim_analysis_of(with_settings(judgement, until="decided"), 3, 24).open
+    both = interim_analysis_of(with_settings(judgement, until="resolved"), 3, 24).open
     assert case("native", 1_000) in decided
     assert verdicts[place].case in both - decided
 
@@ -118,7 +118,7 @@ def test_a_verdict_goes_on_while_further_rounds_could_do_what_launches_cannot(ro
     """Four launches of five rounds; of at most eight, seventeen launches of as many rounds would do: 85 rounds."""
     judgement = unresolved(judged({"native": 5e-5, "numpy_function": 2e-4}, launches=4, **QUIET), 17)
     assert set(judgement.run.frame.groupby(["case", "launch"]).size()) == {5}
-    seen = look(with_settings(judgement, rounds=rounds), 4, 8)
+    seen = interim_analysis_of(with_settings(judgement, rounds=rounds), 4, 8)
     assert (seen.reachable, bool(seen.open)) == (int(goes_on), goes_on)
 
 
@@ -129,7 +129,7 @@ def test_identical_code_goes_on_after_few_noisy_rounds_and_is_shown_equal_after_
     """Blocks that differ by 5%: four launches of six rounds cannot show that copies differ by less than 3%."""
     copies = {BASELINE: 1e-4, "py_function": 1e-4, "numpy_function": 1e-4, "py_func": 1e-4}
     judgement = judge_run(run_of(Bench(copies, launches=4, rounds=rounds, sizes=SIZES, within=0.05, between=0.0005)))
-    seen = look(with_settings(judgement, until="resolved", rounds=450), 4, 8)
+    seen = interim_analysis_of(with_settings(judgement, until="resolved", rounds=450), 4, 8)
     open_ = {verdict.case for verdict in judgement.verdicts if verdict.outcome == "unresolved"}
     assert (seen.resolved, bool(open_)) == ((6, False) if is_shown else (0, True))
     assert open_ <= seen.open
@@ -137,36 +137,36 @@ def test_identical_code_goes_on_after_few_noisy_rounds_and_is_shown_equal_after_
 
 def test_rounds_may_go_on_after_the_last_launch() -> None:
     judgement = unresolved(judged({"native": 5e-5}, launches=8, **QUIET), 5, 4)
-    assert look(with_settings(judgement, rounds=5), 8, 8).open == frozenset()
-    assert look(with_settings(judgement, rounds=6), 8, 8).open
+    assert interim_analysis_of(with_settings(judgement, rounds=5), 8, 8).open == frozenset()
+    assert interim_analysis_of(with_settings(judgement, rounds=6), 8, 8).open
 
 
 def test_what_is_missing_counts_from_the_launches_of_the_case_itself() -> None:
     """A case that was left out of some launches, because it seemed resolved, has fewer behind it."""
     judgement = unresolved(judged({"native": 5e-5}, launches=4, **QUIET), 7)
-    assert look(judgement, 6, 8).reachable == 0
-    assert look(judgement, 6, 9).reachable == 1
+    assert interim_analysis_of(judgement, 6, 8).reachable == 0
+    assert interim_analysis_of(judgement, 6, 9).reachable == 1
 
 
 def test_nothing_goes_on_after_the_last_launch() -> None:
     judgement = unresolved(judged({"native": 5e-5}, **QUIET), 5, 4)
-    assert look(judgement, 8, 8).open == frozenset()
+    assert interim_analysis_of(judgement, 8, 8).open == frozenset()
 
 
 def test_one_launch_asks_for_a_second() -> None:
     judgement = judged({"native": 5e-5}, launches=1)
-    assert case("native", 1_000) in look(judgement, 1, 2).open
+    assert case("native", 1_000) in interim_analysis_of(judgement, 1, 2).open
 
 
 def test_a_verdict_whose_case_or_baseline_has_failed_does_not_go_on() -> None:
     judgement = unresolved(judged({"native": 5e-5, "numpy_function": 2e-4}, **QUIET), 6, 6, 6, 6)
-    everything = look(judgement, 4, 8)
+    everything = interim_analysis_of(judgement, 4, 8)
     assert everything.reachable == 4
     for variant, kept in (("native", 3), (BASELINE, 2)):
         run = judgement.run
         failure = Failure(case(variant, 1_000), "crashed", "signal 11", 3)
         changed = replace(judgement, run=type(run)(**{**vars(run), "failures": (failure,)}))
-        assert look(changed, 4, 8).reachable == kept
+        assert interim_analysis_of(changed, 4, 8).reachable == kept
 
 
 def decisions_only(judgement: Judgement) -> Judgement:
@@ -180,7 +180,9 @@ def test_a_candidate_that_is_open_goes_on_at_all_sizes_of_the_mix_with_its_basel
     ((_, made),) = judgement.choices
     assert made is not None
     assert [gain.label for gain in made[0].open] == ["native"]
-    assert look(judgement, 4, 60).open == {case(name, size) for name in ("native", BASELINE) for size in SIZES}
+    assert interim_analysis_of(judgement, 4, 60).open == {
+        case(name, size) for name in ("native", BASELINE) for size in SIZES
+    }
 
 
 def test_what_may_be_the_best_goes_on_and_what_cannot_be_the_answer_does_not() -> None:
@@ -188,39 +190,39 @@ def test_what_may_be_the_best_goes_on_and_what_cannot_be_the_answer_does_not() -
     curves = {"numpy_function": 0.10e-4, "native": 0.09e-4, "autograph": 5e-5}
     judgement = decisions_only(judged(curves, launches=3, between=0.2, within=0.001, seed=1))
     assert judgement.decisions[0].action in ("switch", "port")
-    going = {Case.from_id(key).variant for key in look(judgement, 3, 60).open}
+    going = {Case.from_id(key).variant for key in interim_analysis_of(judgement, 3, 60).open}
     assert going == {"numpy_function", "native", BASELINE}
 
 
 def test_a_decision_over_a_mix_takes_only_the_sizes_that_the_mix_draws_on() -> None:
     bench = Bench({BASELINE: 1e-4, "native": 0.96e-4}, sizes=(10, 1_000, 10_000), launches=4, between=0.006)
     judgement = decisions_only(judge_run(run_of(bench), mix={1_000: 1.0}))
-    assert {Case.from_id(key).size for key in look(judgement, 4, 24).open} == {1_000}
+    assert {Case.from_id(key).size for key in interim_analysis_of(judgement, 4, 24).open} == {1_000}
 
 
 def test_a_candidate_that_failed_at_a_size_of_the_mix_does_not_keep_a_run_going() -> None:
     judgement = decisions_only(judged({"native": 0.97e-4}, launches=4, between=0.01))
-    assert look(judgement, 4, 900).open
+    assert interim_analysis_of(judgement, 4, 900).open
     run = judgement.run
     failure = Failure(case("native", 1_000), "timeout", "no answer", 2)
     changed = replace(judgement, run=type(run)(**{**vars(run), "failures": (failure,)}))
-    assert look(changed, 4, 900).open == frozenset()
+    assert interim_analysis_of(changed, 4, 900).open == frozenset()
 
 
 def test_cases_without_a_baseline_have_no_verdict_and_keep_nothing_going() -> None:
     judgement = judge_run(run_of(Bench({"native": 1e-4, "numpy_function": 1e-4}, launches=4, **NOISY)))
-    seen = look(judgement, 4, 24)
+    seen = interim_analysis_of(judgement, 4, 24)
     assert seen.open == frozenset()
     assert (seen.launches, seen.verdicts) == (4, 0)
 
 
 def test_a_run_without_a_sample_goes_on_with_nothing() -> None:
-    assert look(judge_run(run_of()), 3, 8).open == frozenset()
+    assert interim_analysis_of(judge_run(run_of()), 3, 8).open == frozenset()
 
 
 def test_what_is_open_is_counted_apart_from_what_is_out_of_reach() -> None:
     judgement = unresolved(judged({"native": 5e-5, "numpy_function": 2e-4}, **QUIET), 6, 900)
-    seen = look(judgement, 4, 8)
+    seen = interim_analysis_of(judgement, 4, 8)
     assert (seen.verdicts, seen.resolved, seen.reachable) == (4, 2, 1)
 
 
@@ -296,10 +298,12 @@ def test_without_candidates_nothing_is_open() -> None:
     ],
 )
 def test_progress(verdicts: int, resolved: int, reachable: int, unneeded: int, words: str) -> None:
-    look = Look(frozenset(), 4, verdicts=verdicts, resolved=resolved, reachable=reachable, unneeded=unneeded, most=8)
+    look = InterimAnalysis(
+        frozenset(), 4, verdicts=verdicts, resolved=resolved, reachable=reachable, unneeded=unneeded, most=8
+    )
     assert look.progress_text() == words
 
 
 def test_launches_that_only_a_budget_limits_have_no_number() -> None:
-    look = Look(frozenset(), 4, verdicts=4, resolved=0, reachable=1, unneeded=0, most=UNLIMITED)
+    look = InterimAnalysis(frozenset(), 4, verdicts=4, resolved=0, reachable=1, unneeded=0, most=UNLIMITED)
     assert look.progress_text() == "after 4 launches: 0 of 4 verdicts resolved, 1 open, 3 would need too many launches"

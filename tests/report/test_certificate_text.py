@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from certificates import DECISIONS, certificate
-from pyopbench.report.wording.certificate import effect_text, made_text, renaming_text
+from pyopbench.report.certificate_text import effect_text, made_text, renaming_text
 from pyopbench.store.certificate import ControlRun, Overhead, Pairs, RunEffect
 from pyopbench.store.promises import (
     BoundsTooTight,

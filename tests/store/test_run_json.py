@@ -15,7 +15,7 @@ import stored
 from certificates import as_stored, certificate
 from places import ROOT
 from pyopbench.store import lines, run_folder, schema
-from pyopbench.store.content import RunContent
+from pyopbench.store.run_json import RunContent
 from pyopbench.store.strict_json import convert
 
 RUNS = (ROOT / "results" / "reference", ROOT / "tests" / "data" / "stored_run")

@@ -6,8 +6,8 @@ from typing import get_args
 
 import pytest
 
+from pyopbench.engine.fleet import messages as fleet
 from pyopbench.engine.fleet.dispatch import Snapshot
-from pyopbench.report.wording import fleet
 from pyopbench.store.fleet_findings import FleetEvent, HostProblem, Kind, Lack, OddHost
 
 

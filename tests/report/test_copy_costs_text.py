@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from copied_files import GPU, document, gpu_document, row
 from pyopbench.model import formatting
+from pyopbench.report import copy_costs_text as copy_costs
 from pyopbench.report.sections import Cell
-from pyopbench.report.wording import copy_costs
 
 
 def texts(row: Sequence[Cell | str]) -> tuple[str, ...]:

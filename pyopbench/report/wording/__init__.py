@@ -1,1 +1,0 @@
-"""Sentences, made from findings, verdicts and other values; nothing reads one back."""
