@@ -87,10 +87,9 @@ def predictions(given: argparse.Namespace) -> bool:
     kept = True
     with tempfile.TemporaryDirectory() as folder:
         for body in given.bodies:
-            measured = Path(folder) / body / "pipeline.json"
-            first = pipeline(
-                body, "--step-elements", str(BATCH), "--out", str(measured.parent), *(QUICK if given.quick else ())
-            )
+            measured = Path(folder) / body
+            first_options = ("--step-elements", str(BATCH), "--out", str(measured), *(QUICK if given.quick else ()))
+            first = pipeline(body, *first_options)
             for share in STEP_SHARES:
                 wait = share * first["step"]["input_seconds"][0]
                 step = trained(given, body, "ready", wait=wait, expected=1 / wait)
@@ -137,9 +136,7 @@ def print_prediction(about: Sequence[object], predicted: Sequence[float | None],
 
 def change_of(found: Mapping[str, Any]) -> list[str]:
     """Return the words for `train.py` that make the change of a decision; none where it cannot make it."""
-    arrangement = next(
-        (one for one in found["measured"]["arrangements"] if one["key"] == found["arrangement"]), {"form": ""}
-    )
+    arrangement = next((one for one in found["arrangements"] if one["key"] == found["arrangement"]), {"form": ""})
     form, variant = arrangement["form"], arrangement.get("variant")
     if form in OF_BATCHES and variant in ("", "native"):
         return [OF_BATCHES[form], "--batch", str(arrangement["batch"])]

@@ -23,7 +23,7 @@ import random
 import subprocess
 import sys
 from collections import Counter
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,6 +44,22 @@ FOUND = 0.95
 SLOWER = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0)
 """Shares by which an element is made slower in the data."""
 MINIMUM_EFFECT = 0.03
+PLANNED: dict[str, Any] = {
+    "parallel": [1, 2],
+    "batch": [1],
+    "deterministic": True,
+    "processes": 1,
+    "private_threads": 0,
+    "step_seconds": 0.0,
+    "step_elements": 1,
+    "minimum_effect": MINIMUM_EFFECT,
+    "elements": 1,
+    "delivered": 1,
+    "told_apart": True,
+    "body_seconds": 0.0,
+    "output_shapes": [],
+}
+"""What a run in a pipeline would be planned by; nothing of it matters for what is compared here."""
 ROLES = ("one", "other", "more")
 KEPT: list[Any] = []
 """Pipelines that ran: freeing one while a call is under way waits for ever, as that call waits for the interpreter."""
@@ -65,12 +81,11 @@ def measure_launch(launch: int, pairs: int, share: float, warm: int | None) -> d
     """
     import tensorflow as tf
 
-    from pyopbench.engine.pipeline import BLOCK_SECONDS
     from pyopbench.model.case import BASELINE
     from pyopbench.model.discover import bring_own
     from pyopbench.worker.pipeline.elements import make_elements
     from pyopbench.worker.pipeline.form import PipelineContext, PipelineSettings
-    from pyopbench.worker.pipeline.measure import RunningPipeline
+    from pyopbench.worker.pipeline.measure import BLOCK_SECONDS, RunningPipeline
 
     tf.config.set_visible_devices([], "GPU")
     (op,) = bring_own([str(BODY)], [])
@@ -129,27 +144,38 @@ def compared(launches: list[dict[str, Any]], pair: int, role: str, slower: float
         Does the interval of their ratio leave out 1, in favour of the plain one if the other has more work? And would
         one be told to change anything?
     """
-    from pyopbench.judge.pipeline import TrainingStep, judge
+    import pandas as pd
+    from msgspec import convert
 
-    current, plain = arrangement(pair, role), arrangement(pair, "one")
-    both = [replace(current, action="keep"), replace(plain, action="parallel")]
-    keys = [one.key for one in both]
-    document = {
-        "baseline": keys[0],
-        "size": launches[0]["size"],
-        "arrangements": [{"key": one.key, "effort": one.effort, **asdict(one)} for one in both],
-        "prepared": [],
-        "blocks": [
-            {**one, "seconds": one["seconds"] * (1 + slower * (one["key"] == current.key))}
-            for launch in launches
-            for one in launch["blocks"]
-            if one["key"] in keys
-        ],
-        "rates": [],
-        "holes": [],
-        "failures": [],
-    }
-    choice = judge(document, MINIMUM_EFFECT, TrainingStep(1)).choice
+    from pyopbench.judge.pipeline import TrainingStep, judge
+    from pyopbench.model.case import BASELINE, NO_GRADIENT, PIPELINE, Case
+    from pyopbench.store.measured_run import PipelineRows
+    from pyopbench.store.run_json import PipelinePlan
+
+    both = (Arrangement("map", "keep", "ds.map(f)"), Arrangement("map", "parallel", "ds.map(f)", parallel=2))
+    roles = (arrangement(pair, one).key for one in (role, "one"))
+    modes = {key: stands_for.key for key, stands_for in zip(roles, both, strict=True)}
+    op, size = launches[0]["op"], launches[0]["size"]
+    of_op = (op, BASELINE, NO_GRADIENT, "forward")
+    cases = {key: Case(*of_op, f"{PIPELINE}:{key}", "float32", size) for key in modes.values()}
+    rows = [
+        {
+            "tool": "pyopbench",
+            "run": "pairs",
+            "launch": one["launch"],
+            "mode": cases[modes[one["key"]]].mode,
+            "round": one["round"],
+            "calls": one["elements"],
+            "seconds": one["seconds"] * (1 + slower * (modes[one["key"]] == "map")),
+        }
+        for launch in launches
+        for one in launch["blocks"]
+        if one["key"] in modes
+    ]
+    planned = {**PLANNED, "arrangements": [asdict(one) for one in both]}
+    ids = tuple(case.id for case in cases.values())
+    measured = PipelineRows(convert(planned, PipelinePlan), ids, (), pd.DataFrame(rows), {}, "pixels a side")
+    choice = judge(measured, MINIMUM_EFFECT, TrainingStep(1)).choice
     gain = choice.gain
     assert gain is not None
     return gain.low > 1 or (role == "other" and not slower and gain.high < 1), choice.label is not None

@@ -18,7 +18,6 @@ from pyopbench.engine.budget import Progress as Step
 from pyopbench.engine.budget import Tell
 from pyopbench.engine.measure import Listener
 from pyopbench.engine.messages import stage_text, workers_text
-from pyopbench.engine.pipeline import PipelineProgress
 from pyopbench.model import formatting
 from pyopbench.model.errors import PyopbenchError
 from pyopbench.model.printable import printable
@@ -161,12 +160,6 @@ def describe(step: Step) -> str:
     where = f"{stage_text(step)} {step.done + 1}/{step.total}"
     # A bar prints its texts itself, and a run that is resumed may name anything.
     return f"{where} {formatting.shorten(printable(step.group).replace('/', ' '), LONGEST_CASE)}"
-
-
-def pipeline_text(step: PipelineProgress) -> str:
-    """Return where the measuring of a pipeline stands."""
-    what = printable(f"{step.doing} {step.key}".strip())
-    return f"launch {step.launch + 1}: {what}, about {formatting.duration(step.seconds_left)} left"
 
 
 def _left(step: Step) -> str:

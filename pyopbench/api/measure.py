@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pyopbench.api.judging import Mix, effect_of, judging_of
-from pyopbench.api.listeners import alone_on_this_machine, listener_here, pipeline_text
+from pyopbench.api.listeners import alone_on_this_machine, listener_here
 from pyopbench.api.own_function import Inputs, Op, brought_op, forget_shipped
 from pyopbench.api.results import PipelineResult
 from pyopbench.api.several_results import AnyResult, result_of
@@ -17,8 +17,8 @@ from pyopbench.api.shipped_source import home_of
 from pyopbench.engine import measure, memory, plan, sides, stored_run
 from pyopbench.engine import pipeline as pipelines
 from pyopbench.engine.settings import settings_for
-from pyopbench.judge.judge import Judging
-from pyopbench.judge.pipeline import TrainingStep, judge
+from pyopbench.judge.judge import Judging, judge
+from pyopbench.judge.pipeline import TrainingStep
 from pyopbench.model.arrangement import STEP_ELEMENTS
 from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, Axes, Until
 from pyopbench.model.errors import BadInput, Interrupted
@@ -303,7 +303,7 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
         NothingMeasured: the body fails, or the current callback does.
     """
     rare = read_settings(("case_timeout", "seed"), settings or {})
-    judging_of(
+    judging = judging_of(
         baseline or BASELINE,
         minimum_effect,
         calls_per_step=step_elements if step_seconds else None,
@@ -325,11 +325,16 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
             timeout_seconds=rare.get("case_timeout", pipelines.TIMEOUT_SECONDS),
             seed=rare.get("seed", 0),
             step_seconds=training.floor,
+            step_elements=step_elements,
             minimum_effect=minimum_effect,
         )
-        with alone_on_this_machine(), listener_here(progress=progress).busy("starting") as show:
-            document = pipelines.measure(request, lambda step: show(pipeline_text(step)))
-    return PipelineResult(judge(document, minimum_effect, training))
+        judging = replace(judging, baseline=request.baseline)
+        listener = listener_here(progress=progress)
+        with alone_on_this_machine():
+            begun = pipelines.begin(scratch / "run", request, ("pyopbench.pipeline", name), listener)
+            measure.measure(begun, judging, listener)
+            pipelines.require_current(begun)
+        return PipelineResult(judge([begun], judging), begun)
 
 
 def require_launches(launches: int | None) -> None:

@@ -14,6 +14,7 @@ from pyopbench.api import frames
 from pyopbench.model import formatting
 from pyopbench.model.errors import BadInput
 from pyopbench.model.ownership import require_own
+from pyopbench.model.paths import real_path
 from pyopbench.model.write_file import write_atomically
 from pyopbench.report import notebook
 from pyopbench.store import integrity, run_folder
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pyopbench.judge.comparison.diff import Comparison
     from pyopbench.judge.judge import Judgement
     from pyopbench.judge.pipeline import PipelineJudgement
+    from pyopbench.store.run_sides import OpenRun
 
 SHOWN = 20
 """So many decisions are in the text of a result; its frame has all."""
@@ -177,11 +179,13 @@ class PipelineResult:
     """What was measured of an op in a `tf.data` pipeline, and which arrangement to go to.
 
     Attributes:
-        judgement: all that the report is made of; its parts are not kept stable.
+        judgement: of the pipeline; its parts are not kept stable.
     """
 
-    def __init__(self, judgement: PipelineJudgement) -> None:
-        self.judgement = judgement
+    def __init__(self, judgement: Judgement, run: OpenRun) -> None:
+        assert judgement.pipeline is not None
+        self.judgement: PipelineJudgement = judgement.pipeline
+        self._whole, self._run = judgement, run
 
     @cached_property
     def arrangements(self) -> pd.DataFrame:
@@ -195,16 +199,25 @@ class PipelineResult:
         return self.save(folder) / HTML
 
     def save(self, folder: str | Path) -> Path:
-        """Write `pipeline.json`, the decision and the report into a folder, and return the folder."""
-        from pyopbench.report.write_pipeline import write
+        """Write the run, which `pyopbench report` reads again, and its report into a new folder; return the folder.
+
+        Raises:
+            BadInput: the folder holds a run.
+        """
+        from pyopbench.report.write import write
 
         place = Path(folder)
+        run_folder.require_new(place)
         require_own(place)
-        write(self.judgement, place)
+        (measured,) = self._run.measured
+        side = run_folder.create(place, measured.content.with_changes(run=real_path(place).name))
+        for line in measured.lines:
+            side.append(line)
+        write(self._whole, place)
         return place
 
     def __repr__(self) -> str:
-        name = self.judgement.document["op"]["name"]
+        name = self.judgement.rows.current.op
         return f"PipelineResult of {name}\n  {self.judgement.answer_text()}"
 
     def _repr_html_(self) -> str:

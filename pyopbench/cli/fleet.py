@@ -225,7 +225,6 @@ NOT_FOR_HOSTS = {
     "step_seconds": REPORTED,
     "requires": REPORTED,
     "as_json": REPORTED,
-    "threads": "leave it out, and measure calls from threads on one machine: pyopbench run OP --threads 1,2,4",
     "trust_folder": "leave it out: hosts measure into folders of their own",
 }
 """Parameters of `run` that hosts are not given, and what to do instead."""

@@ -16,7 +16,7 @@ from pyopbench.engine.measure import RunEnd
 from pyopbench.engine.messages import sampling_text
 from pyopbench.engine.settings import FULL, QUICK, Settings
 from pyopbench.engine.sides import usual_effect
-from pyopbench.engine.stored_run import find_target
+from pyopbench.engine.stored_run import find_target, planned_effect
 from pyopbench.judge import judge
 from pyopbench.judge.decision import Unknown
 from pyopbench.judge.findings import (
@@ -43,6 +43,7 @@ from pyopbench.store.run_sides import OpenRun, Source, open_sources
 
 if TYPE_CHECKING:
     from pyopbench.judge.decision import Decision
+    from pyopbench.judge.pipeline import PipelineJudgement
     from pyopbench.store.measured_run import Run
     from pyopbench.store.run_json import Settings as StoredSettings
 
@@ -93,6 +94,7 @@ def report(
     sources = open_sources(results)
     usual, folder = find_target(sources)
     require_own(out_path or folder)
+    effect = minimum_effect or planned_effect(sources) or usual_effect(fail_on)
     options = read_judging(baseline or usual, mix, effect, *step)
     return write_report(sources, out_path or folder, options, as_json=as_json)
 
@@ -124,16 +126,38 @@ def write_report(
         ended: how the measuring ended that this report follows; None where nothing was measured now.
     """
     with err.status("judging"):
+        from pyopbench.report import write_pipeline
         from pyopbench.report.write import report_results  # heavy, so that only what judges waits for it
 
         judgement = report_results(sources, folder, options)
     for warning in judgement.run.warnings:
         say(f"[yellow]warning:[/] {escape(warning.text())}", err)
+    in_pipeline = judgement.pipeline
     if as_json:
-        out.print_json(read_bytes(folder / "decisions.json", REPORT).decode())
+        name = "decisions.json" if in_pipeline is None else write_pipeline.DECISION
+        out.print_json(read_bytes(folder / name, REPORT).decode())
+    elif in_pipeline is not None:
+        _print_pipeline(in_pipeline, folder)
     else:
         print_report(judgement, folder, ended, sources)
     return EXIT_WRONG if any(failure.status == "wrong" for failure in judgement.run.failures) else 0
+
+
+def _print_pipeline(judgement: PipelineJudgement, folder: Path) -> None:
+    from pyopbench.report.pipeline import report_of
+    from pyopbench.report.write_pipeline import HTML
+
+    report = report_of(judgement)
+    print_table(report.title, report.columns, report.rows)
+    out.print(f"[bold]{escape(report.answer)}[/]", soft_wrap=True)
+    for sentence in report.sentences:
+        say(escape(sentence))
+    if report.left_out:
+        out.print("\n[italic]Not measured[/]")
+    for keys, reason in report.left_out:
+        say(escape(keys))
+        say(escape(reason), mark="  ")
+    out.print(f"report: {escape(str(folder / HTML))}", soft_wrap=True)
 
 
 def retry_commands(judgement: Judgement, sources: Sequence[Source]) -> list[str]:
@@ -236,13 +260,17 @@ def _settling(reason: StillOpen, again: list[str], report: list[str], run: Run) 
 def _as_measured(decision: Decision, run: Run) -> list[str]:
     """Return the options that measure a decision as before, as far as they are not the usual ones."""
     stored = run.catalogue.ops.get(decision.op)
-    sizes = sorted({Case.from_id(key).size for key in run.cases if Case.from_id(key).op == decision.op})
+    cases = [case for case in map(Case.from_id, run.cases) if case.op == decision.op]
+    sizes = sorted({case.size for case in cases if case.threads is None})
     quick = run.settings.quick
     usual = sizes if stored is None else sorted(stored.quick_sizes if quick else stored.sizes)
     variant = Label.parse(decision.baseline).variant
+    threads = sorted({case.threads for case in cases if case.threads and case.mode == decision.mode})
+    modes = [decision.mode] if not threads else sorted({case.mode for case in cases if case.threads is None})
     return [
         *(["--quick"] if quick else []),
-        *(["--mode", decision.mode] if decision.mode != NODE else []),
+        *(["--mode", ",".join(modes)] if modes != [NODE] else []),
+        *(["--threads", ",".join(map(str, threads))] if threads else []),
         *(["--device", decision.placement] if decision.placement != "cpu" else []),
         *(["--baseline", variant] if variant != BASELINE else []),
         *(["--axis", f"size={','.join(map(str, sizes))}"] if sizes != usual else []),

@@ -52,7 +52,7 @@ def resume(
     for side in run.measured:
         stored_run.require_resumable(side, checkouts[side.folder].own() if run.has_revisions else None)
     baseline = run.measured[0].content.settings.baseline
-    given = minimum_effect or usual_effect(fail_on)
+    given = minimum_effect or stored_run.planned_effect([run]) or usual_effect(fail_on)
     options = read_judging(baseline, mix, given, requires, calls_per_step, step_seconds)
     mixed = "an even mix of sizes" if mix is None else f"the mix of {mix}"
     effect = formatting.percent(options.minimum_effect)

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +16,18 @@ from rich.markup import escape
 
 from pyopbench.api.listeners import ConsoleListener, alone_on_this_machine
 from pyopbench.cli.checked_values import read_axes, read_judging, read_shard
-from pyopbench.cli.output import err, say_error
+from pyopbench.cli.output import err
 from pyopbench.cli.report import write_report
 from pyopbench.cli.sides import report_sides
-from pyopbench.engine import concurrent_calls, measure, memory, plan, sides, stored_run
+from pyopbench.engine import measure, memory, plan, sides, stored_run
+from pyopbench.engine.pipeline import require_current
 from pyopbench.engine.settings import settings_for
-from pyopbench.engine.worker_process import Worker
 from pyopbench.judge import judge
 from pyopbench.model.case import BASELINE, Axes
-from pyopbench.model.errors import BadInput, PyopbenchError
+from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import usual_baseline
 from pyopbench.model.parse import split_some
 from pyopbench.model.side import combine_environments
-from pyopbench.store import threads_file
 from pyopbench.store.run_sides import OpenRun
 
 EXIT_INTERRUPTED = 130
@@ -73,8 +71,6 @@ def run(
     rare = dict(settings)
     effect = minimum_effect or sides.usual_effect(fail_on)
     options = read_judging(baseline or BASELINE, mix, effect, requires, calls_per_step, step_seconds)
-    others = {"--tf": tf, "--with": packages, "--python": python, "--rev": rev, "--shard": shard}
-    numbers = read_threads(threads, [name for name, given in others.items() if given])
     asked = sides.AskedSides(
         tuple(combine_environments(tf, packages, python)),
         tuple(rev),
@@ -86,7 +82,7 @@ def run(
     if memory_limit_bytes is not None:
         memory.require_limitable(memory_limit_bytes)
     axes = read_axes(
-        Axes(quick=quick, parts=not rev if parts is None else parts),
+        Axes(quick=quick, parts=not rev if parts is None else parts, threads=read_threads(threads)),
         ops,
         inputs,
         seed_with,
@@ -112,9 +108,6 @@ def run(
     request = plan.Request(axes, planned, options.baseline, ("pyopbench", *sys.argv[1:]), shard=part)
     begun = measure.begin(out_path, request, ConsoleListener(err), asked)
     is_probed = bool(requires) or (probes and not rev)
-    if numbers:
-        with telling_how_to_resume(begun.folder), alone_on_this_machine():
-            measure_beside(begun.folder, axes, numbers, request.settings.case_timeout_seconds)
     return measure_and_report(begun, options, probe=is_probed, as_json=as_json, fail_on=fail_on)
 
 
@@ -142,6 +135,8 @@ def measure_and_report(
         if run.has_several_sides:
             return report_sides(run, options, fail_on, as_json=as_json)
         stored_run.require_measured(run.measured[0])
+        if run.measured[0].content.pipeline is not None:
+            require_current(run)
         return write_report([run], run.folder, options, as_json=as_json, ended=ended)
 
 
@@ -162,15 +157,11 @@ def telling_how_to_resume(folder: Path) -> Iterator[None]:
 MOST_THREADS = 256
 
 
-def read_threads(text: str, others: Sequence[str]) -> tuple[int, ...]:
+def read_threads(text: str) -> tuple[int, ...]:
     """Return the numbers of threads of a command line, ascending; none for an empty text.
 
-    Args:
-        text: of `--threads`.
-        others: options beside which it cannot be.
-
     Raises:
-        BadInput: no numbers, or an option beside which it cannot be.
+        BadInput: no numbers.
     """
     words = split_some("--threads", [text]) if text else []
     numbers = tuple(sorted({int(word) for word in words if word.isdecimal()}))
@@ -181,25 +172,4 @@ def read_threads(text: str, others: Sequence[str]) -> tuple[int, ...]:
             legal=f"whole numbers from 1 to {MOST_THREADS}, comma-separated",
             hint="for example --threads 1,2,4",
         )
-    if numbers and others:
-        raise BadInput(
-            "calls from several threads are measured on one version and one machine",
-            received=f"--threads {text} with {', '.join(others)}",
-            legal="--threads without --tf, --rev and --shard",
-            hint="make a run for each: pyopbench run OP --threads 1,2,4",
-        )
     return numbers
-
-
-def measure_beside(folder: Path, axes: Axes, threads: Sequence[int], timeout_seconds: float) -> None:
-    """Measure calls from threads and keep them beside a run, which is worth having without."""
-    try:
-        with err.status("calls from several threads") as status:
-
-            def tell(launch: int, launches: int, case: str) -> None:
-                status.update(escape(f"calls from several threads: launch {launch + 1} of {launches}, {case}"))
-
-            document = concurrent_calls.measure(axes, threads, partial(Worker, timeout_seconds), tell)
-        threads_file.write(folder / threads_file.FILE, document)
-    except PyopbenchError as error:
-        say_error(error, "[yellow]warning:[/] calls from several threads were not measured:")

@@ -180,7 +180,8 @@ class WarmLaunch:
             self._asked = time.monotonic()
             settings, checks = self.work.settings, self.work.is_to_check(self.todo[0], self.launch)
             graphs = {"linearity": settings.linearity, "further": settings.further}
-            self.worker.send(self._request("prepare", self.todo[0], finite_differences=checks, **graphs))
+            more = {**graphs, **self.work.pipeline_request()}
+            self.worker.send(self._request("prepare", self.todo[0], finite_differences=checks, **more))
 
     # Sampling: waited for, because nobody else does anything meanwhile.
 
@@ -283,7 +284,7 @@ def runner_seconds(line: GroupLine) -> dict[str, float]:
 
 def runner_key(case: Case) -> str:
     """Return the key of what is timed in one pass, in all groups."""
-    return f"{case.group}/{case.variant}/{case.gradient}"
+    return f"{case.group}/{case.runner}"
 
 
 def _require_same(planned: Mapping[str, Any], found: Mapping[str, Any]) -> None:

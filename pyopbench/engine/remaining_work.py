@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,6 +14,7 @@ from msgspec import structs
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.worker_process import CaseLost
 from pyopbench.judge.latencies import may_have_bound
+from pyopbench.model.arrangement import CURRENT
 from pyopbench.model.case import (
     BRIDGE_BASELINE_OPS,
     BRIDGE_BASELINE_SUFFIX,
@@ -23,7 +25,7 @@ from pyopbench.model.case import (
     Failure,
 )
 from pyopbench.model.checkout import Checkout
-from pyopbench.store.lines import FAILING, AnyLine, EndedLine, GroupLine, LimitsLine, LookLine, PreparedLine
+from pyopbench.store.lines import FAILING, AnyLine, EndedLine, GroupLine, LimitsLine, LookLine, PreparedLine, WarmUp
 from pyopbench.store.run_folder import OpenSide
 
 Analyse = Callable[[int], frozenset[str]]
@@ -80,6 +82,11 @@ class RemainingWork:
     def folder(self) -> Path:
         """Of the side."""
         return self.side.folder
+
+    @property
+    def is_in_pipeline(self) -> bool:
+        """Whether it is of an op in an input pipeline."""
+        return self.side.content.pipeline is not None
 
     def cases(self, group: str) -> list[str]:
         """Return the cases of a group that are open and have not failed."""
@@ -140,7 +147,44 @@ class RemainingWork:
             refused = refused_with_gradient(fresh, self.unfailed())
             self.failed.update(failure.case for failure in refused)
             line = structs.replace(line, failures=[*fresh, *refused])
+            if any(Case.from_id(failure.case).arrangement == CURRENT for failure in fresh):
+                self.groups = {}  # there is nothing left to compare with
         self.side.append(line)
+
+    def pipeline_request(self) -> dict[str, Any]:
+        """Return what a worker prepares pipelines by; nothing in a run without."""
+        plan = self.side.content.pipeline
+        if plan is None:
+            return {}
+        current = next(case for case in map(Case.from_id, self.side.content.cases) if case.arrangement == CURRENT)
+        asked = {
+            "op": current.op,
+            "variant": current.variant,
+            "size": current.size,
+            "dtype": current.dtype,
+            "budget_seconds": self.settings.budget_seconds,
+            **{name: getattr(plan, name) for name in PLANNED},
+        }
+        return {"pipeline": {"plan_request": asked, "known": self._known_pipelines()}}
+
+    def _known_pipelines(self) -> dict[str, tuple[int | None, float | None]]:
+        """Return by arrangement after how many elements it was steady, where it always was, and what one takes."""
+        warm_ups: dict[str, list[WarmUp]] = {}
+        seconds: dict[str, list[float]] = {}
+        for line in self.side.lines:
+            if isinstance(line, PreparedLine):
+                for key, found in line.warm_ups.items():
+                    warm_ups.setdefault(key, []).append(found)
+            if isinstance(line, GroupLine):
+                for key, rows in line.samples.items():
+                    seconds.setdefault(key, []).extend(row[3] / row[2] for row in rows)
+        return {
+            Case.from_id(key).arrangement: (
+                max(one.elements for one in found) if all(one.is_steady for one in found) else None,
+                statistics.median(seconds[key]) if seconds.get(key) else None,
+            )
+            for key, found in warm_ups.items()
+        }
 
     def narrow(self, look: Analyse) -> None:
         """Take a look, store it, and keep only what it leaves open."""
@@ -156,7 +200,7 @@ class RemainingWork:
 def _open_groups(planned: Mapping[str, Sequence[str]], open_cases: Iterable[str]) -> dict[str, list[str]]:
     """Return the groups in which something is open, with that, the empty graph that it is taken from, and its twin."""
     runners = set(map(_runner_of, open_cases))
-    groups = {group for group, _, _ in runners}
+    groups = {group for group, _ in runners}
 
     def is_open(key: str) -> bool:
         case = Case.from_id(key)
@@ -170,10 +214,10 @@ def _base(variant: str) -> str:
     return variant.removesuffix(CONTROL_SUFFIX)
 
 
-def _runner_of(key: str) -> tuple[str, str, str]:
+def _runner_of(key: str) -> tuple[str, str]:
     """Return what cases of one and the same timed pass have in common: backward comes with forward+backward."""
     case = Case.from_id(key)
-    return case.group, case.variant, case.gradient
+    return case.group, case.runner
 
 
 def remaining_work(
@@ -215,6 +259,11 @@ def remaining_work(
     )
 
 
+PLANNED = (
+    *("parallel", "batch", "deterministic", "processes", "private_threads"),
+    *("elements", "step_seconds", "minimum_effect"),
+)
+"""What of the plan of a pipeline a worker is told."""
 MOST_LOSSES = 2
 """Workers that a variant of an op may cost before it is left alone: one may be by bad luck, or for want of memory."""
 
@@ -234,13 +283,8 @@ def failures_of(lost: CaseLost, cases: Sequence[str], launch: int, *, retried: b
         return []
     if lost.case is None:
         return [Failure(case, lost.status, lost.reason, launch) for case in cases]
-    culprit = Case.from_id(lost.case)
-    runners = [(case, Case.from_id(case)) for case in cases]
-    return [
-        Failure(key, lost.status, lost.reason, launch)
-        for key, case in runners
-        if (case.variant, case.gradient) == (culprit.variant, culprit.gradient)
-    ]
+    runner = Case.from_id(lost.case).runner
+    return [Failure(key, lost.status, lost.reason, launch) for key in cases if Case.from_id(key).runner == runner]
 
 
 def failures_elsewhere(
@@ -262,19 +306,24 @@ def failures_elsewhere(
     if lost.case is None:
         return []
     culprit = Case.from_id(lost.case)
-    blamed = (culprit.op, culprit.variant)
+    blamed = _blamed(culprit)
     losses[blamed] += 1
     variant = culprit.variant.removesuffix(BRIDGE_BASELINE_SUFFIX)
     left = {key: Case.from_id(key) for key in cases if key not in told}
     reasons = {key: f"{variant} was lost" for key, case in left.items() if _is_floor_of(case, variant)}
     if losses[blamed] >= MOST_LOSSES:
         abandoned = f"{culprit.variant} of the op has cost {MOST_LOSSES} workers"
-        for key in (key for key, case in left.items() if (case.op, case.variant) == blamed):
+        for key in (key for key, case in left.items() if _blamed(case) == blamed):
             reasons.setdefault(key, abandoned)
     return [
         Failure(key, lost.status, f"not measured, because {reason}: {lost.reason}", launch)
         for key, reason in reasons.items()
     ]
+
+
+def _blamed(case: Case) -> tuple[str, str]:
+    """Return what a lost worker is counted against: a variant of an op, or in a pipeline the arrangement."""
+    return case.op, case.runner if case.arrangement else case.variant
 
 
 def _is_floor_of(case: Case, variant: str) -> bool:

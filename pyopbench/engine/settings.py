@@ -61,6 +61,9 @@ QUICK_OP_SECONDS = 45.0
 """Budget of a quick run for each op that it names, up to that of all: with planning and the report, one takes a minute
 on two cores."""
 
+THREADS_TIMES = 2
+"""By how much longer a quick run is that also calls from several threads, whose blocks last a hundred times as long."""
+
 FULL = Settings(
     seed=0,
     launches=24,
@@ -131,8 +134,8 @@ def settings_for(  # noqa: PLR0913 - an option of the command line each, and eac
 
 
 def _usual_budget(axes: Axes, usual: Settings) -> float | None:
-    """Return the usual budget: of a quick run less where it names few ops."""
+    """Return the usual budget: of a quick run less where it names few ops, and more where threads call."""
     if usual.budget_seconds is None:
         return None
     named = QUICK_OP_SECONDS * len(axes.ops) or usual.budget_seconds
-    return min(named, usual.budget_seconds)
+    return min(named, usual.budget_seconds) * (THREADS_TIMES if axes.threads else 1)

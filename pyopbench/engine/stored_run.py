@@ -92,6 +92,12 @@ def settings_of(side: OpenSide) -> Settings:
     return Settings(**{one.name: getattr(settings, one.name) for one in fields(Settings)})
 
 
+def planned_effect(sources: Sequence[Source]) -> float | None:
+    """Return the minimum effect that a run in an input pipeline was planned for; None for any other results."""
+    plans = [source.measured[0].content.pipeline for source in sources if isinstance(source, OpenRun)]
+    return next((plan.minimum_effect for plan in plans if plan is not None), None)
+
+
 def require_measured(side: OpenSide) -> None:
     """Check that a side has at least one sample.
 

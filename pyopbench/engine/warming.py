@@ -49,7 +49,9 @@ class Warming:
         self._began, self._left = budget.spent, budget.left
         first = max(work.next_launch for work in works)
         self._heard = threading.Event()
-        rows = min(MOST_WORKERS, max(work.most_needed for work in works))
+        # A pipeline has the machine to itself while it becomes steady, and its buffers fill while others are measured.
+        most = 1 if any(work.is_in_pipeline for work in works) else MOST_WORKERS
+        rows = min(most, max(work.most_needed for work in works))
         self._rows = [
             [self._planned(work, first, row) for work in works if work.most_needed > row] for row in range(rows)
         ]

@@ -1,20 +1,27 @@
 """What calls from several threads come to: calls a second and latencies by number of threads, against the callback's.
 
-The launch is the unit: of the blocks of a launch the median counts, and intervals are over launches.
+The launch is the unit: of the blocks of a launch the median counts, and intervals are over launches. A case that has
+failed in any launch has no number: what it did before was luck.
 """
 
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
-from pyopbench.model.case import Case
-from pyopbench.model.label import Label
+import numpy as np
+import pandas as pd
+
+from pyopbench.judge.latencies import baseline_of, label_of, measured_cases, usual_gradients
+from pyopbench.model.case import THREADS, Case, Failure
 from pyopbench.stats.estimate import Estimate, exp, moderated
-from pyopbench.store.threads_file import QUANTILES
+
+if TYPE_CHECKING:
+    from pyopbench.store.measured_run import Run
+
+QUANTILES = ("p50", "p95", "p99")
 
 
 @dataclass(frozen=True)
@@ -47,71 +54,77 @@ class ThreadedCalls:
     latencies: tuple[float | None, ...]
 
 
-def threaded_calls(document: Mapping[str, Any], baseline: str) -> tuple[ThreadedCalls, ...]:
-    """Return what came of each case and number of threads, in the order of the cases.
+def thread_numbers(run: Run) -> tuple[int, ...]:
+    """Return by how many threads cases of a run were to be called, ascending; none in a run without such cases."""
+    return tuple(sorted({many for many in (Case.from_id(key).threads for key in run.cases) if many is not None}))
+
+
+def thread_failures(run: Run) -> tuple[Failure, ...]:
+    """Return why cases that several threads were to call have no number; without those that cannot be."""
+    tried = [one for one in run.failures if one.launch is not None]
+    return tuple(one for one in tried if Case.from_id(one.case).threads is not None)
+
+
+def threaded_calls(run: Run, baseline: str) -> tuple[ThreadedCalls, ...]:
+    """Return what came of each case, in the order of `measured_cases`, and of one variant by number of threads.
 
     Args:
-        document: of `results.threads_file`.
+        run: what was measured.
         baseline: the current callback, a variant; of a gradient it is that with the usual one.
     """
-    rates = _launch_rates(document)
-    labels = {one["case"]: one["label"] for one in document["cases"]}
-    keys = [(case, threads) for case in labels for threads in document["threads"] if (case, threads) in rates]
+    failed = [one.case for one in thread_failures(run)]
+    frame = run.frame[run.frame["mode"].str.startswith(f"{THREADS}:") & ~run.frame["case"].isin(failed)]
+    if frame.empty:
+        return ()
+    cases = measured_cases(frame, run.catalogue)
+    rates = _launch_rates(frame)
+    keys = sorted(cases["case"], key=_without_threads)
     found = dict(zip(keys, _measured([list(rates[key].values()) for key in keys]), strict=True))
-    pairs = {key: _baseline_of(key, keys, labels, baseline) for key in keys}
-    others = {key: other for key, other in pairs.items() if other is not None and other != key}
+    others = baseline_of(cases, baseline, usual_gradients(run.catalogue, baseline))
     logs = [
-        [rates[key][one] - rates[other][one] for one in rates[key] if one in rates[other]]
+        [rates[key][launch] - rates[other][launch] for launch in rates[key] if launch in rates[other]]
         for key, other in others.items()
     ]
     ratios = dict(zip(others, _measured(logs), strict=True))
-    return tuple(
-        ThreadedCalls(
-            Case.from_id(case),
-            labels[case],
-            threads,
-            found[case, threads],
-            ratios.get((case, threads)),
-            _latencies(document, case, threads),
-        )
-        for case, threads in keys
-    )
+    waits = _launch_medians(run.waits)
+    return tuple(_calls(key, run, found[key], ratios.get(key), waits) for key in keys)
 
 
-Key = tuple[str, int]
+Waits: TypeAlias = Mapping[str, tuple[float | None, ...]]
 
 
-def _launch_rates(document: Mapping[str, Any]) -> dict[Key, dict[int, float]]:
-    """Return the logarithm of the median rate of each launch."""
-    blocks: dict[tuple[Key, int], list[float]] = {}
-    for one in document["blocks"]:
-        blocks.setdefault(((one["case"], one["threads"]), one["launch"]), []).append(one["rate"])
-    rates: dict[Key, dict[int, float]] = {}
-    for (key, launch), values in blocks.items():
-        rates.setdefault(key, {})[launch] = math.log(statistics.median(values))
+def _without_threads(key: str) -> tuple[str | int, ...]:
+    case = Case.from_id(key)
+    return case.op, case.direction, case.dtype, case.size, case.variant, case.gradient, case.threads or 0
+
+
+def _calls(key: str, run: Run, rate: Measured, times: Measured | None, waits: Waits) -> ThreadedCalls:
+    case = Case.from_id(key)
+    label = label_of(run.catalogue, case.variant, case.gradient)
+    return ThreadedCalls(case, label, case.threads or 1, rate, times, waits.get(key, (None,) * len(QUANTILES)))
+
+
+def _launch_rates(frame: pd.DataFrame) -> dict[str, dict[tuple[str, int], float]]:
+    """Return for each case the logarithm of the median rate of each launch."""
+    of_blocks = frame.assign(log=np.log(frame["calls"] / frame["seconds"]))
+    medians = of_blocks.groupby(["case", "run", "launch"], observed=True)["log"].median()
+    rates: dict[str, dict[tuple[str, int], float]] = {}
+    for case, run, launch, log in medians.reset_index().itertuples(index=False, name=None):
+        rates.setdefault(str(case), {})[str(run), int(launch)] = float(log)
     return rates
 
 
-def _baseline_of(key: Key, keys: Sequence[Key], labels: Mapping[str, str], baseline: str) -> Key | None:
-    """Return the key of the current callback in the place of another case: with its usual gradient, else any."""
-    case, threads = key
-    wanted = _place(Case.from_id(case))
-    there = [one for one in keys if one[1] == threads and _place(Case.from_id(one[0])) == wanted]
-    there = [one for one in there if Label.parse(labels[one[0]]).variant == baseline]
-    return min(there, key=lambda one: (labels[one[0]] != baseline, labels[one[0]]), default=None)
-
-
-def _place(case: Case) -> tuple[str, int, str, str]:
-    return case.op, case.size, case.dtype, case.direction
+def _launch_medians(waits: pd.DataFrame) -> Waits:
+    """Return for each case the median over launches of each quantile; None where a launch does not know it."""
+    return {
+        str(case): tuple(
+            None if values.isna().any() else float(values.median()) for values in (rows[name] for name in QUANTILES)
+        )
+        for case, rows in waits.groupby("case", observed=True)
+    }
 
 
 def _measured(logs: Sequence[Sequence[float]]) -> Iterator[Measured]:
     for estimate in moderated([Estimate.of(one) for one in logs]):
         low, high = (end if math.isnan(end) else exp(end) for end in estimate.interval())
         yield Measured(exp(estimate.mean), low, high)
-
-
-def _latencies(document: Mapping[str, Any], case: str, threads: int) -> tuple[float | None, ...]:
-    rows = [one for one in document["latencies"] if (one["case"], one["threads"]) == (case, threads)]
-    columns = ([row[name] for row in rows] for name in QUANTILES)
-    return tuple(None if not one or None in one else statistics.median(one) for one in columns)

@@ -44,7 +44,7 @@ from pyopbench.judge.program import Mix, Step, Worth, even_mix, worth_of
 from pyopbench.judge.roofline import Bound, Limits, bounds_of, limits_of
 from pyopbench.judge.verdicts import NO_CONTROLS, Controls, controls_of
 from pyopbench.judge.within_run import Compared, Rulebook, compared, is_called, sizes_beyond
-from pyopbench.model.case import BASELINE, MINIMUM_EFFECT
+from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, THREADS
 from pyopbench.model.errors import BadInput
 from pyopbench.stats.corrections import ALL_ANALYSES
 from pyopbench.store import counted_copies
@@ -52,7 +52,9 @@ from pyopbench.store.mix_file import Calls
 
 if TYPE_CHECKING:
     from pyopbench.judge.interim_analysis import InterimAnalysis
+    from pyopbench.judge.pipeline import PipelineJudgement, PipelineLook, TrainingStep
     from pyopbench.store.measured_run import Run
+    from pyopbench.store.run_json import PipelinePlan
     from pyopbench.store.run_sides import Source
 
 
@@ -95,11 +97,32 @@ class Judgement(Compared):
         return tuple(share for share in found if share is not None)
 
     @cached_property
+    def pipeline(self) -> PipelineJudgement | None:
+        """What came of the op in an input pipeline; None where it was not measured there."""
+        from pyopbench.judge import pipeline
+
+        rows = self.run.pipeline
+        return None if rows is None else pipeline.judge(rows, self.minimum_effect, _pipeline_step(self, rows.plan))
+
+    @cached_property
     def worths(self) -> tuple[Worth, ...]:
-        """What the op takes of a step and what candidates save, in the order of the decisions; none without a step."""
+        """What the op takes of a step and what candidates save, in the order of the decisions; none without a step.
+
+        A step calls from one thread.
+        """
         if self.step is None:
             return ()
-        return tuple(worth_of(comparison, *made, self.step) for comparison, made in self.choices if made is not None)
+        alone = [one for one in self.choices if not one[0].setting.mode.startswith(f"{THREADS}:")]
+        return tuple(worth_of(comparison, *made, self.step) for comparison, made in alone if made is not None)
+
+
+def _pipeline_step(judgement: Judgement, plan: PipelinePlan) -> TrainingStep:
+    """Return the step that takes the elements: the one that is told now, else the one that the run was planned for."""
+    from pyopbench.judge import pipeline
+
+    if judgement.step is None or judgement.step.calls < 1:
+        return pipeline.step_of(plan)
+    return pipeline.TrainingStep(round(judgement.step.calls), judgement.step.seconds)
 
 
 def judge_run(  # noqa: PLR0913 - each has its default, and only the command line gives all of them
@@ -306,19 +329,21 @@ class Judging:
     requires: tuple[str, ...] = ()
 
 
-def interim_analysis(source: Source, judging: Judging, launches: int, most: int) -> InterimAnalysis:
+def interim_analysis(source: Source, judging: Judging, launches: int, most: int) -> InterimAnalysis | PipelineLook:
     """Judge what a run has measured in so many launches, of at most so many, to see what is left open.
 
     What is closed is not measured again, so it has to stay settled however many looks follow: all are charged.
     """
     from pyopbench.judge import interim_analysis as interim
+    from pyopbench.judge import pipeline
     from pyopbench.judge import within_run as comparisons
     from pyopbench.store.read import read_one
 
+    run = read_one([source])
+    if run.pipeline is not None:
+        return pipeline.look(run.pipeline, launches)
     how = (judging.baseline, judging.minimum_effect, judging.mix, judging.requires)
-    return interim.interim_analysis_of(
-        comparisons.compared(read_one([source]), *how, looks=ALL_ANALYSES), launches, most
-    )
+    return interim.interim_analysis_of(comparisons.compared(run, *how, looks=ALL_ANALYSES), launches, most)
 
 
 def judge(sources: Sequence[Source], judging: Judging) -> Judgement:

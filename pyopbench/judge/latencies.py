@@ -63,6 +63,20 @@ def checked_frame(run: Run) -> pd.DataFrame:
     return frame[~frame["case"].isin(sorted(wrong))] if wrong else frame
 
 
+def with_pipeline(run: Run) -> Run:
+    """Return a run with its cases in an input pipeline among all others, for whoever compares case by case."""
+    inside = run.pipeline
+    if inside is None:
+        return run
+    return replace(
+        run,
+        cases=(*run.cases, *inside.cases),
+        failures=(*run.failures, *inside.failures),
+        frame=pd.concat([run.frame, inside.frame], ignore_index=True) if len(run.frame) else inside.frame,
+        pipeline=None,
+    )
+
+
 def measured_cases(frame: pd.DataFrame, catalogue: Catalogue) -> pd.DataFrame:
     """Return one row per measured case, with its fields and label.
 
@@ -127,7 +141,7 @@ def latency_table(
 def baseline_of(
     cases: pd.DataFrame, baseline: str, gradients: Sequence[str], pairs: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """Return for each case the baseline case of its group and direction.
+    """Return for each case the baseline case of its group, direction and mode.
 
     Among the baseline variant's own cases that is the one whose gradient comes first in `gradients`.
 
@@ -144,13 +158,13 @@ def baseline_of(
     """
     if pairs:
         return _partners(cases, pairs)
-    first: dict[tuple[str, str], tuple[float, str, str]] = {}
-    rows = list(cases[["case", "group", "direction", "variant", "gradient"]].itertuples(index=False, name=None))
-    for case, group, direction, variant, gradient in rows:
+    first: dict[tuple[str, str, str], tuple[float, str, str]] = {}
+    rows = list(cases[["case", "group", "direction", "mode", "variant", "gradient"]].itertuples(index=False, name=None))
+    for case, group, direction, mode, variant, gradient in rows:
         if variant == baseline:
             place = (*standing(str(gradient), gradients), str(case))
-            first[group, direction] = min(place, first.get((group, direction), place))
-    found = [(str(case), first.get((group, direction))) for case, group, direction, *_ in rows]
+            first[group, direction, mode] = min(place, first.get((group, direction, mode), place))
+    found = [(str(case), first.get((group, direction, mode))) for case, group, direction, mode, *_ in rows]
     return {case: place[2] for case, place in found if place is not None and case != place[2]}
 
 

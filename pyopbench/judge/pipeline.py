@@ -12,7 +12,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -24,10 +24,16 @@ from pyopbench.judge.findings import NO_LOSS_DIGITS
 from pyopbench.judge.program import even_mix
 from pyopbench.judge.verdicts import shares_of
 from pyopbench.model import formatting
-from pyopbench.model.arrangement import Action, Arrangement
+from pyopbench.model.arrangement import CURRENT, Action, Arrangement, read_body_key
+from pyopbench.model.case import PIPELINE, Case
+from pyopbench.model.errors import NothingMeasured
 from pyopbench.stats import costs
 from pyopbench.stats.estimate import UNIT, Estimate, exp, moderated
 from pyopbench.stats.launch_model import fit
+
+if TYPE_CHECKING:
+    from pyopbench.store.measured_run import PipelineRows
+    from pyopbench.store.run_json import PipelinePlan
 
 ACTIONS = {
     "keep": "keep the callback as it is",
@@ -55,6 +61,9 @@ ALIKE = 0.2
 """How much longer than with the best an element may take, as a share, without more effort being worth it: in the usual
 time less is told about every second time only, and arrangements about as good would take turns in the answer
 (`benchmarks/pipeline_pairs.py`)."""
+NEAR_BEST, NEAR_SHARE = 2.0, 0.1
+"""What takes more than so many times as long as the best, or as the training step if that is longer, and by more than
+this share of the current callback's time longer, is measured no more: it is not as good, whatever noise there was."""
 LOOP_SECONDS = 1.5e-3
 """Python of a training loop in each step, as Keras' `fit` has it, for which a callback may have to wait, or it for the
 callback: both need the interpreter's lock."""
@@ -62,7 +71,7 @@ callback: both need the interpreter's lock."""
 
 def _undecided_text(judgement: PipelineJudgement) -> str:
     best = judgement.choice.gain
-    if any(one["key"] == judgement.document["baseline"] for one in judgement.document["failures"]):
+    if any(one.case == judgement.rows.current.id for one in judgement.rows.failures):
         return "The current callback failed, so there is nothing to compare with."
     if best is None or not best.change.known:
         return "One launch gives no interval: give it more time (--budget)."
@@ -172,14 +181,14 @@ def lock_share(rates: Sequence[Mapping[str, Any]]) -> LockShare | None:
     """Return how much of a body holds the lock, by the most threads that were tried; None where no process was asked.
 
     Args:
-        rates: as in `pipeline.json`.
+        rates: as from `rates_of`.
     """
     usable = [one for one in rates if one["processes"] is not None]
     if not usable:
         return None
     many = max(int(one["many"]) for one in usable)
     scaling = tuple(_speedups(usable, count) for count in sorted({int(one["many"]) for one in usable}))
-    launches: dict[int, list[Mapping[str, Any]]] = {}
+    launches: dict[Any, list[Mapping[str, Any]]] = {}
     for one in (one for one in usable if one["many"] == many):
         launches.setdefault(one["launch"], []).append(one)
     threads = {launch: _median_log(rows, "threads", "one_thread") for launch, rows in launches.items()}
@@ -267,14 +276,14 @@ class PipelineJudgement:
     """What came of an op in a pipeline.
 
     Attributes:
-        document: what was measured.
+        rows: what was measured.
         step: what takes the elements.
         throughputs: of every arrangement with a number, the quickest first.
         choice: among them.
         lock: how much of the body holds the lock; None where it was not measured.
     """
 
-    document: Mapping[str, Any]
+    rows: PipelineRows
     step: TrainingStep
     throughputs: tuple[Throughput, ...]
     choice: Choice
@@ -288,7 +297,7 @@ class PipelineJudgement:
     @property
     def current(self) -> Throughput:
         """The current callback in a plain `map`."""
-        return self.by_key[self.document["baseline"]]
+        return self.by_key[CURRENT]
 
     @property
     def chosen(self) -> Throughput | None:
@@ -409,78 +418,150 @@ class PipelineJudgement:
         return f"{of_step}, so the step waits for its input. {_predicted(self)}"
 
 
-def judge(document: Mapping[str, Any], minimum_effect: float, step: TrainingStep) -> PipelineJudgement:
+def judge(rows: PipelineRows, minimum_effect: float, step: TrainingStep) -> PipelineJudgement:
     """Judge what was measured.
 
     Args:
-        document: of `results.pipeline_file`.
+        rows: of the run.
         minimum_effect: the smallest share of the current time that is worth acting on.
         step: what takes the elements.
+
+    Raises:
+        NothingMeasured: the current callback has no block.
     """
-    arrangements = {one["key"]: _arrangement(one) for one in document["arrangements"]}
-    frame = _frame(document)
-    choice = _choose(frame, document, arrangements, minimum_effect, step)
-    return PipelineJudgement(
-        document, step, _throughputs(frame, document, arrangements), choice, lock_share(document["rates"])
-    )
+    arrangements, frame = rows.plan.by_key, _frame(rows)
+    if not (frame["case"] == CURRENT).any():
+        raise NothingMeasured(
+            "the current callback has no number in this run",
+            received=rows.current.id,
+            hint="`pyopbench resume` measures what is left",
+        )
+    choice = _choose(frame, rows.current.size, arrangements, minimum_effect, step)
+    throughputs = _throughputs(frame, rows, arrangements)
+    return PipelineJudgement(rows, step, throughputs, choice, lock_share(rates_of(rows.frame)))
 
 
-def _arrangement(stored: Mapping[str, Any]) -> Arrangement:
-    return Arrangement(**{name: value for name, value in stored.items() if name not in ("key", "effort")})
+def step_of(plan: PipelinePlan) -> TrainingStep:
+    """Return the step that a run was planned for."""
+    return TrainingStep(plan.step_elements, plan.step_seconds * plan.step_elements or None)
 
 
-def _frame(document: Mapping[str, Any]) -> pd.DataFrame:
-    """Return a row for each block: case, the columns of a launch, round, and the seconds of an element."""
-    blocks = document["blocks"]
-    return pd.DataFrame(
+@dataclass(frozen=True)
+class PipelineLook:
+    """What is measured on after so many launches.
+
+    Attributes:
+        open: ids of cases.
+        launches: that were made.
+        arrangements: that have a number.
+        left: of these, those that are measured on.
+    """
+
+    open: frozenset[str]
+    launches: int
+    arrangements: int
+    left: int
+
+    def text(self) -> str:
+        """Return how many arrangements are near enough to the best to be measured on."""
+        after = formatting.count(self.launches, "launch", "launches")
+        return f"after {after}: measuring {self.left:,} of {self.arrangements:,} arrangements further"
+
+
+def look(rows: PipelineRows, launches: int) -> PipelineLook:
+    """Look at what was measured in so many launches: what is far from the best is measured no more.
+
+    An arrangement that keeps up with the training step is near enough, however much quicker others are.
+    """
+    medians = _frame(rows).groupby("case")["seconds"].median()
+    seconds = {str(key): float(value) for key, value in medians.items()}
+    enough = max(min(seconds.values(), default=0.0), rows.plan.step_seconds)
+    most = max(NEAR_BEST * enough, enough + NEAR_SHARE * seconds.get(CURRENT, 0.0))
+    far = {key for key, typical in seconds.items() if key != CURRENT and typical > most}
+    cases = {key: Case.from_id(key).arrangement for key in rows.cases}
+    left = frozenset(key for key, arrangement in cases.items() if arrangement not in far)
+    return PipelineLook(left, launches, len(seconds), len(seconds) - len(far))
+
+
+def _frame(rows: PipelineRows) -> pd.DataFrame:
+    """Return a row for each block of an arrangement: case (its key), columns of a launch, round, seconds of an element.
+
+    What has failed in any launch has no number, but for the current callback: what it did before it failed is what all
+    others are compared with.
+    """
+    failed = {Case.from_id(one.case).arrangement for one in rows.failures} - {CURRENT}
+    known = rows.plan.by_key.keys() - failed
+    keys = rows.frame["mode"].str.removeprefix(f"{PIPELINE}:") if len(rows.frame) else rows.frame["mode"]
+    frame = rows.frame.assign(case=keys, seconds=rows.frame["seconds"] / rows.frame["calls"])
+    return frame[frame["case"].isin(known)][["case", *UNIT, "round", "seconds"]].reset_index(drop=True)
+
+
+def rates_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return calls of the body a second, by one and by `many` threads, and by as many processes where there were any.
+
+    Args:
+        frame: of the run in a pipeline.
+
+    Returns:
+        An entry for each round and number of threads.
+    """
+    found: dict[tuple[str, int, int], dict[tuple[str, int], float]] = {}
+    columns = ["mode", "run", "launch", "round", "calls", "seconds"]
+    for mode, run, launch, turn, calls, seconds in frame[columns].itertuples(index=False, name=None):
+        called = read_body_key(str(mode).removeprefix(f"{PIPELINE}:"))
+        if called is not None and seconds > 0:
+            found.setdefault((str(run), int(launch), int(turn)), {})[called] = calls / seconds
+    return [
         {
-            "case": [one["key"] for one in blocks],
-            "tool": "pyopbench",
-            "run": "0",
-            "launch": [one["launch"] for one in blocks],
-            "round": [one["round"] for one in blocks],
-            "seconds": [one["seconds"] / one["elements"] for one in blocks],
+            "launch": (run, launch),
+            "many": many,
+            "one_thread": rates["threads", 1],
+            "threads": rate,
+            "one_process": rates.get(("processes", 1)) if ("processes", many) in rates else None,
+            "processes": rates.get(("processes", many)) if ("processes", 1) in rates else None,
         }
-    )
+        for (run, launch, _), rates in found.items()
+        for (what, many), rate in rates.items()
+        if what == "threads" and many > 1 and ("threads", 1) in rates
+    ]
 
 
 def _throughputs(
-    frame: pd.DataFrame, document: Mapping[str, Any], arrangements: Mapping[str, Arrangement]
+    frame: pd.DataFrame, rows: PipelineRows, arrangements: Mapping[str, Arrangement]
 ) -> tuple[Throughput, ...]:
     medians = np.log(frame.groupby(["case", *UNIT])["seconds"].median()).rename("value").reset_index()
     keys = [str(key) for key in medians["case"].unique()]
     values = [medians[medians["case"] == key]["value"].to_numpy() for key in keys]
-    started = _pool_starts(document["prepared"])
-    unsteady = {one["key"] for one in document["prepared"] if not one["warm_up"]["is_steady"]}
+    warm_ups = {Case.from_id(key).arrangement: found for key, found in rows.warm_ups.items()}
     found = []
     for key, estimate in zip(keys, moderated([Estimate.of(one) for one in values]), strict=True):
         low, high = (end if math.isnan(end) else exp(end) for end in estimate.interval())
+        seen = warm_ups.get(key, ())
+        started = [one.pool_seconds for one in seen if one.pool_seconds is not None]
         found.append(
             Throughput(
-                arrangements[key], exp(estimate.mean), low, high, estimate.n, started.get(key), key not in unsteady
+                arrangements[key],
+                exp(estimate.mean),
+                low,
+                high,
+                estimate.n,
+                float(np.median(started)) if started else None,
+                is_steady=all(one.is_steady for one in seen),
             )
         )
     return tuple(sorted(found, key=lambda one: (one.seconds, one.arrangement.key)))
 
 
-def _pool_starts(prepared: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    starts: dict[str, list[float]] = {}
-    for one in prepared:
-        if one["pool_start_seconds"] is not None:
-            starts.setdefault(one["key"], []).append(one["pool_start_seconds"])
-    return {key: float(np.median(seconds)) for key, seconds in starts.items()}
-
-
 def _choose(
     frame: pd.DataFrame,
-    document: Mapping[str, Any],
+    size: int,
     arrangements: Mapping[str, Arrangement],
     minimum_effect: float,
     step: TrainingStep,
 ) -> Choice:
-    baseline, size = document["baseline"], document["size"]
+    baseline = CURRENT
     rules = Rules(minimum_effect, alike=ALIKE)
-    launches = frame.groupby("case")["launch"].nunique()
+    launches = frame.drop_duplicates(["case", *UNIT]).groupby("case").size()
     there = [key for key in launches.index if launches[key] >= FEWEST_LAUNCHES and key != baseline]
     felt = frame.assign(seconds=frame["seconds"].clip(lower=step.floor))
     ratios = costs.ratios(felt, dict.fromkeys(there, baseline), UNIT)

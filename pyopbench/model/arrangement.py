@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -25,6 +26,29 @@ EFFORTS: dict[str, float] = {
 """Rank of the work to get there, least first: an argument of `map`; another bridge; one line before the map, and a body
 that takes a batch; a pool that has to be started, fed and ended; a port, which has to be kept equal for ever. The
 effort of a variant is added to it, so that of two ports the one that takes less work comes first."""
+
+
+CURRENT = "map"
+"""Key of the current callback in a plain `map`."""
+BODY = "body"
+"""Form of calls of the body without any pipeline, from several threads and from several processes."""
+
+
+def body_key(what: Literal["threads", "processes"], many: int) -> str:
+    """Return what stands for an arrangement where the body is called alone, by so many threads or processes."""
+    return f"{BODY} {what}={many}"
+
+
+def read_body_key(key: str) -> tuple[str, int] | None:
+    """Return what calls the body alone, `threads` or `processes`, and how many; None for an arrangement."""
+    found = re.fullmatch(rf"{BODY} (threads|processes)=([1-9][0-9]{{0,3}})", key)
+    return None if found is None else (found[1], int(found[2]))
+
+
+def thread_counts(cores: int) -> tuple[int, ...]:
+    """Return how many threads are held against one: powers of two, and as many as there are cores."""
+    powers = (2**power for power in range(1, cores.bit_length()))
+    return tuple(sorted({cores, *powers}))
 
 
 @dataclass(frozen=True)

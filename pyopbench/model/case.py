@@ -25,11 +25,18 @@ MODE_SUMMARIES = {
     "node": "one op inside a graph: the time of k copies less that of an empty graph, per copy; Grappler off",
 }
 MODES = tuple(MODE_SUMMARIES)
+THREADS = "threads"
+"""Mode `threads:N` is calls of a `tf.function` from N threads at once, as a server makes them."""
+PIPELINE = "pipeline"
+"""Mode `pipeline:ARRANGEMENT` is elements that come out of a `tf.data` pipeline, in which the body of the op stands as
+`model/arrangement.py` names it; `pipeline:body threads=2` is calls of the body alone."""
 DTYPES = ("float32", "float64")
 GPU = "gpu"
 SIMULATED = "simgpu"
 PLACEMENTS = ("cpu", GPU, SIMULATED)
 """Where an op runs: on the CPU, on a GPU, or on a simulated device, where copies are counted and nothing is timed."""
+MODES_WITH = {THREADS: f"{THREADS}:[1-9][0-9]{{0,3}}", PIPELINE: f"{PIPELINE}:[^:]+"}
+"""The modes that have a parameter, and how they look."""
 NO_GRADIENT = "none"
 """The gradient of a forward case: the op is built without one, as it would be served."""
 
@@ -102,7 +109,8 @@ class Case:
         """Read a case back from its `id`.
 
         Raises:
-            BadInput: the key does not have eight parts with a whole number from 1 in the seventh.
+            BadInput: the key does not have eight parts with a whole number from 1 in the seventh, or it has the mode
+                `threads` without a number of them, or `pipeline` without an arrangement.
         """
         parts = key.split("/")
         if len(parts) != 8 or not all(parts) or not re.fullmatch("[1-9][0-9]{0,17}", parts[6]):
@@ -112,21 +120,42 @@ class Case:
                 hint="op/variant/gradient/direction/mode/dtype/size/placement; `pyopbench list --cases` shows ids",
             )
         op, variant, gradient, direction, mode, dtype, size, placement = parts
+        form = MODES_WITH.get(mode.partition(":")[0])
+        if form is not None and not re.fullmatch(form, mode):
+            raise BadInput("not a mode of a case", received=repr(mode), hint="threads:4 or pipeline:map, for example")
         return cls(op, variant, gradient, direction, mode, dtype, int(size), placement)
 
     @property
-    def group(self) -> str:
-        """The key of the cases that are measured interleaved with this one: all but variant and gradient.
+    def kind(self) -> str:
+        """The mode without its parameter: `threads` of `threads:4`, and any other mode as it is."""
+        return self.mode.partition(":")[0]
 
-        Backward and forward+backward share a group, because one timed pass with a stamp in between gives both.
+    @property
+    def arrangement(self) -> str:
+        """The key of an arrangement in mode `pipeline:ARRANGEMENT`; empty in any other mode."""
+        kind, _, key = self.mode.partition(":")
+        return key if kind == PIPELINE else ""
+
+    @property
+    def threads(self) -> int | None:
+        """How many threads call at once in mode `threads:N`; None in any other mode."""
+        kind, _, number = self.mode.partition(":")
+        return int(number) if kind == THREADS else None
+
+    @property
+    def group(self) -> str:
+        """The key of the cases that are measured interleaved with this one: all but variant, gradient and parameter.
+
+        Backward and forward+backward share a group, because one timed pass with a stamp in between gives both. So do
+        all numbers of threads, and all arrangements of a pipeline, which are compared with one another.
         """
         family = "forward" if self.direction == "forward" else "gradient"
-        return "/".join((self.op, family, self.mode, self.dtype, str(self.size), self.placement))
+        return "/".join((self.op, family, self.kind, self.dtype, str(self.size), self.placement))
 
     @property
     def runner(self) -> str:
         """The key, within a group, of what is timed for this case: backward and forward+backward share it."""
-        return f"{self.variant}/{self.gradient}"
+        return "/".join((self.variant, self.gradient, *self.mode.split(":")[1:]))
 
 
 def forward_group(group: str) -> str:
@@ -145,6 +174,7 @@ class Axes:
         gradients: mechanisms; empty for each variant's usual one, `("all",)` for every one that it can have.
         directions: as in `Case`; empty for all that a mode has: mode node has no `backward`.
         modes: as in `Case`; empty for `node`, and on a GPU, where that is not measured, for `call`.
+        threads: numbers of threads that call at once, each a mode `threads:N` besides `modes`.
         dtypes, placements: as in `Case`.
         sizes: sizes for every op; empty for the op's own.
         quick: the op's quick sizes in place of all its own.
@@ -156,6 +186,7 @@ class Axes:
     gradients: tuple[str, ...] = ()
     directions: tuple[str, ...] = ()
     modes: tuple[str, ...] = ()
+    threads: tuple[int, ...] = ()
     dtypes: tuple[str, ...] = ("float32",)
     placements: tuple[str, ...] = ("cpu",)
     sizes: tuple[int, ...] = ()

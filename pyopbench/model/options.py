@@ -735,9 +735,9 @@ PIPELINE = (
     MINIMUM_EFFECT_OPTION,
     replace(
         LAUNCHES,
-        help="Maximum number of launches (worker processes). Default: 5, or up to 8 if time is left.",
+        help="Maximum number of launches (worker processes). Default: 8, as far as there is time.",
         least=1,
-        python="maximum number of launches (worker processes); None for 5, or up to 8 if time is left.",
+        python="maximum number of launches (worker processes); None for 8, as far as there is time.",
     ),
     replace(
         BUDGET,
@@ -745,8 +745,8 @@ PIPELINE = (
         python="stop measuring after so many seconds; None for 75.",
     ),
     settings_option("case_timeout", "seed", "file_limit"),
-    Option("results", "Report this pipeline.json again without measuring.", "FILE", read=Path),
-    out_option("DIR", "Folder for pipeline.json and the report."),
+    Option("results", "Report this folder of results again without measuring.", "DIR", read=Path),
+    out_option("DIR", "New folder for the results. Default: results/DATE."),
     TRUST_FOLDER,
     AS_JSON,
     QUIET,

@@ -10,8 +10,10 @@ from typing import Any
 from pyopbench.judge import pipeline as wording
 from pyopbench.judge.pipeline import PipelineJudgement, Throughput
 from pyopbench.model import formatting
+from pyopbench.model.case import Case
 from pyopbench.report.markdown import escape
 
+OF_FAILURE = ("status", "reason", "launch")
 COLUMNS = ("arrangement", "elements/s", "interval", "times current")
 
 
@@ -37,10 +39,10 @@ class PipelineReport:
 
 def report_of(judgement: PipelineJudgement) -> PipelineReport:
     """Return the report of a judgement."""
-    document = judgement.document
-    size = formatting.sized(document["size"], document["op"]["size_unit"])
-    body = formatting.seconds(document["body_seconds"])
-    title = f"{document['op']['name']} in tf.data ({size}, {document['dtype']}, body alone {body})"
+    rows, current = judgement.rows, judgement.rows.current
+    size = formatting.sized(current.size, rows.size_unit)
+    body = formatting.seconds(rows.plan.body_seconds)
+    title = f"{current.op} in tf.data ({size}, {current.dtype}, body alone {body})"
     chosen = judgement.chosen
     sentences = [
         judgement.why_text(),
@@ -75,10 +77,9 @@ def _row(one: Throughput, judgement: PipelineJudgement) -> tuple[str, ...]:
 
 def _left_out(judgement: PipelineJudgement) -> tuple[tuple[str, str], ...]:
     keys: dict[str, list[str]] = {}
-    for one in judgement.document["holes"]:
-        keys.setdefault(one["reason"], []).append(one["key"])
-    for one in judgement.document["failures"]:
-        keys.setdefault(f"{one['status']}: {one['reason']}", []).append(one["key"])
+    for one in judgement.rows.failures:
+        reason = one.reason if one.status == "unsupported" else f"{one.status}: {one.reason}"
+        keys.setdefault(reason, []).append(Case.from_id(one.case).arrangement)
     return tuple((", ".join(dict.fromkeys(names)), reason) for reason, names in keys.items())
 
 
@@ -129,13 +130,17 @@ def as_data(judgement: PipelineJudgement) -> dict[str, Any]:
             "scaling": [list(one) for one in lock.scaling],
         },
         "arrangements": [_as_data(one) for one in judgement.throughputs],
+        "left_out": [
+            {"key": Case.from_id(one.case).arrangement, **{name: getattr(one, name) for name in OF_FAILURE}}
+            for one in judgement.rows.failures
+        ],
     }
 
 
 def _as_data(one: Throughput) -> dict[str, Any]:
     return {
         "key": one.arrangement.key,
-        "action": one.arrangement.action,
+        **{name: getattr(one.arrangement, name) for name in ("form", "action", "variant", "batch", "parallel")},
         "seconds_per_element": _numbers(one.seconds, one.low, one.high),
         "launches": one.launches,
         "is_steady": one.is_steady,

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 from pyopbench.judge.concurrency import Measured, ThreadedCalls
 from pyopbench.model import formatting
-from pyopbench.model.case import Case
+from pyopbench.model.case import Case, Failure
 from pyopbench.report.sections import Cell, _cells
 
 COLUMNS = ("variant", "threads", "calls/s", "interval", "times callback", "median", "95%", "99%")
@@ -69,9 +67,9 @@ def _interval(of: Measured) -> str:
     return f"{formatting.number(of.low)}–{formatting.number(of.high)}"
 
 
-def refusal(failure: Mapping[str, Any]) -> str:
+def refusal(failure: Failure) -> str:
     """Return which case has no number, and why."""
-    case = Case.from_id(failure["case"])
+    case = Case.from_id(failure.case)
     gradient = "" if case.direction == "forward" else f" with {case.gradient}"
     where = f"{case.variant}{gradient}, {formatting.direction(case.direction)}"
-    return f"{where}: {failure['status']}, {failure['reason']}"
+    return f"{where}: {failure.status}, {failure.reason}"

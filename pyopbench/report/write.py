@@ -17,7 +17,7 @@ from pyopbench.judge.comparison.versions import VersionComparison, judge_version
 from pyopbench.judge.judge import judge
 from pyopbench.model.printable import printable
 from pyopbench.model.write_file import write_atomically
-from pyopbench.report import comparison, page
+from pyopbench.report import comparison, page, write_pipeline
 from pyopbench.report.decisions_json import decisions_json
 from pyopbench.report.layout import Part, arrange, choices_of
 from pyopbench.report.sections import discover
@@ -109,6 +109,8 @@ def write(judgement: Judgement, directory: Path, across: VersionComparison | Non
     """Write the files of `render` into a directory, each of them whole or not at all; return their paths."""
     directory.mkdir(parents=True, exist_ok=True)
     contents = render(judgement, across)
+    if judgement.pipeline is not None:
+        contents |= write_pipeline.render(judgement.pipeline)
     for name, content in contents.items():
         write_atomically(directory / name, content.encode())
     return tuple(directory / name for name in contents)

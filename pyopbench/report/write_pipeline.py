@@ -15,13 +15,13 @@ from pyopbench.report.charts.picture import picture
 from pyopbench.report.charts.pipeline import scaling_chart, throughput_chart
 from pyopbench.report.pipeline import PipelineReport, as_data, as_markdown, report_of
 from pyopbench.report.sections import Paragraph, Table
-from pyopbench.store import integrity, pipeline_file
+from pyopbench.store import integrity
 
 MARKDOWN, HTML, DECISION = "pipeline.md", "pipeline.html", "pipeline-decision.json"
 
 
 def render(judgement: PipelineJudgement) -> dict[str, str]:
-    """Return the report as texts by file name, with what was measured."""
+    """Return the report as texts by file name."""
     report = report_of(judgement)
     charts = [throughput_chart(judgement)]
     if judgement.lock is not None and judgement.lock.is_known:
@@ -31,7 +31,6 @@ def render(judgement: PipelineJudgement) -> dict[str, str]:
     shown = {"report": report, "sentences": [Paragraph(one) for one in report.sentences], "tables": _tables(report)}
     html = template.render(**shown, charts=pictures, policy="", style=Markup(page.source("page.css")))
     return {
-        pipeline_file.FILE: integrity.sealed(pipeline_file.as_json(judgement.document)).decode(),
         MARKDOWN: printable(as_markdown(report)),
         HTML: printable(html) + "\n",
         DECISION: integrity.sealed(json.dumps(as_data(judgement), indent=1)).decode(),

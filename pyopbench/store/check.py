@@ -20,11 +20,9 @@ from pyopbench.store import (
     counted_copies,
     integrity,
     open_file,
-    pipeline_file,
     probes,
     run_folder,
     run_sides,
-    threads_file,
 )
 from pyopbench.store.integrity import LineChecker, Seal, seal_of
 from pyopbench.store.lines import AnyLine, EndedLine, GroupLine, decode_line
@@ -36,8 +34,6 @@ READERS: dict[str, Callable[[Path], object]] = {
     probes.FILE: probes.read,
     counted_copies.FILE: counted_copies.read,
     copy_costs.FILE: copy_costs.read,
-    pipeline_file.FILE: pipeline_file.read,
-    threads_file.FILE: threads_file.read,
     run_sides.FILE: lambda path: run_sides.read_all(path.parent),
 }
 ANSWERS = ("decisions.json", "pipeline-decision.json", "gate.json", "comparison.json", "history.json")

@@ -15,6 +15,7 @@ from msgspec import Meta, Struct
 from pyopbench.model.case import Case, Failure
 from pyopbench.store.run_json import (
     LARGEST_WHOLE,
+    AtLeastOne,
     NotNegative,
     Positive,
     Share,
@@ -82,6 +83,24 @@ class LeftBehind(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     cores: float
 
 
+class WarmUp(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a pipeline became steady.
+
+    Attributes:
+        is_steady: was an end of the warm-up found?
+        elements: drawn until then.
+        seconds: that took.
+        seconds_per_element: afterwards.
+        pool_seconds: what starting its processes took, which is in no block; None where it has none.
+    """
+
+    is_steady: bool
+    elements: NotNegative
+    seconds: float
+    seconds_per_element: Positive
+    pool_seconds: float | None
+
+
 class PreparedLine(Line, frozen=True, kw_only=True, tag="prepared"):
     """A worker has prepared the cases of a group, which stay so.
 
@@ -93,11 +112,13 @@ class PreparedLine(Line, frozen=True, kw_only=True, tag="prepared"):
         aligned: likewise, the share of its arrays that TensorFlow can take over without a copy.
         checked: case -> by how much its values and gradients are off; None where another launch checks the group.
         left_behind: what bodies left running; None for nothing.
+        warm_ups: case in a pipeline -> how that became steady.
     """
 
     group: str
     failures: list[Failure]
     seconds: float
+    warm_ups: dict[str, WarmUp] = {}
     bytes: dict[str, Crossing] = {}
     aligned: dict[str, Share] = {}
     checked: dict[str, dict[str, float]] | None = None
@@ -106,6 +127,9 @@ class PreparedLine(Line, frozen=True, kw_only=True, tag="prepared"):
     def check(self, place: str) -> None:
         """Check ids and bytes, as `Line.check`."""
         check_failures(self.failures, place)
+        for key in self.warm_ups:
+            if not require_case(key, place).arrangement:
+                raise corrupt(place, f"{key} is in no pipeline that could warm up")
         for key, crossing in self.bytes.items():
             if len(crossing) != 2 or min(crossing) < 0:
                 raise corrupt(place, f"the bytes of {key} are not [bytes in >= 0, bytes out >= 0]: {crossing}")
@@ -122,6 +146,20 @@ class WorkersLine(Line, frozen=True, kw_only=True, tag="workers"):
     seconds: float
 
 
+class CallerWaits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How long a caller waits for a call, in seconds, over all calls of the launch so far.
+
+    Attributes:
+        calls: how many there were.
+        p50, p95, p99: quantiles; None for one with too few calls beyond it.
+    """
+
+    calls: AtLeastOne
+    p50: Positive | None
+    p95: Positive | None
+    p99: Positive | None
+
+
 class GroupLine(Line, frozen=True, kw_only=True, tag="group"):
     """Cases that were measured interleaved, in the same process.
 
@@ -130,6 +168,7 @@ class GroupLine(Line, frozen=True, kw_only=True, tag="group"):
         sweep: how often the launch had sampled the group before.
         samples: case -> its rows.
         failures: of its cases.
+        waits: case -> how long callers waited; of cases that several threads call.
         timer_seconds, timer_error_seconds: what reading the clock twice costs, and what is left after taking it off.
         noise: what else went on; None where nothing was timed.
     """
@@ -138,6 +177,7 @@ class GroupLine(Line, frozen=True, kw_only=True, tag="group"):
     sweep: NotNegative = msgspec.field(default=0, name="pass")
     samples: dict[str, list[Sample]]
     failures: list[Failure]
+    waits: dict[str, CallerWaits] = {}
     timer_seconds: float
     timer_error_seconds: float
     noise: Noise | None = None
@@ -150,6 +190,8 @@ class GroupLine(Line, frozen=True, kw_only=True, tag="group"):
             if case.group != self.group:
                 raise corrupt(place, f"{key} does not belong to the group {self.group}")
             _check_samples(case, samples, place)
+        for key in self.waits.keys() - self.samples.keys():
+            raise corrupt(place, f"there are waits of {key}, and no samples")
 
 
 class LostLine(Line, frozen=True, kw_only=True, tag="lost"):

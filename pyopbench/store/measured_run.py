@@ -9,11 +9,12 @@ from typing import Any
 
 import pandas as pd
 
-from pyopbench.model.case import Failure
+from pyopbench.model.arrangement import CURRENT
+from pyopbench.model.case import Case, Failure
 from pyopbench.store.certificate import Certificate
 from pyopbench.store.limitations import Limitation
-from pyopbench.store.lines import EndedLine, LaunchLine, LimitsLine, LookLine, WorkersLine
-from pyopbench.store.run_json import Catalogue, Settings
+from pyopbench.store.lines import EndedLine, LaunchLine, LimitsLine, LookLine, WarmUp, WorkersLine
+from pyopbench.store.run_json import Catalogue, PipelinePlan, Settings
 from pyopbench.store.warnings import RunWarning
 
 CASE_COLUMNS = ("op", "variant", "gradient", "direction", "mode", "dtype", "size", "placement")
@@ -26,6 +27,8 @@ NOISE_COLUMNS = (
     "run", "launch", "group", "wall_seconds", "cpu_seconds", "steal_seconds", "switches", "collections", "load",
     "mhz_low", "mhz_high",
 )  # fmt: skip
+
+WAIT_COLUMNS = ("run", "launch", "case", "calls", "p50", "p95", "p99")
 
 CROSSING_COLUMNS = ("tool", "run", "launch", "case", "bytes_in", "bytes_out", "aligned")
 
@@ -51,6 +54,32 @@ class Costs:
     failures: tuple[Failure, ...] = ()
     frame: pd.DataFrame = field(default_factory=lambda: no_rows(COLUMNS))
     crossings: pd.DataFrame = field(default_factory=lambda: no_rows(CROSSING_COLUMNS))
+
+
+@dataclass(frozen=True)
+class PipelineRows:
+    """What was measured of an op in an input pipeline; decided about apart from all else.
+
+    Attributes:
+        plan: what its cases stand for.
+        cases: ids of the planned cases, at least that of the current callback.
+        failures: of these cases, skips of the plan among them.
+        frame: one row for each timed block of these cases, as `Run.frame`; calls are elements.
+        warm_ups: id of a case -> how it became steady, in each launch.
+        size_unit: of an element.
+    """
+
+    plan: PipelinePlan
+    cases: tuple[str, ...]
+    failures: tuple[Failure, ...]
+    frame: pd.DataFrame
+    warm_ups: Mapping[str, tuple[WarmUp, ...]]
+    size_unit: str
+
+    @property
+    def current(self) -> Case:
+        """The case of the current callback in a plain `map`."""
+        return next(case for case in map(Case.from_id, self.cases) if case.arrangement == CURRENT)
 
 
 @dataclass(frozen=True)
@@ -83,8 +112,12 @@ class Run:
         cannot: what results of this tool cannot support; nothing for runs of pyopbench.
         checked: id of a case -> by how much it was off its reference in the first launch, by `values`, `gradient` and
             `finite_difference`, as `checks.Checked`.
-        counted_copies, copy_costs, probes, pipeline, threads: what `pyopbench placement`, `copies`, `probe`, `pipeline`
-            and `run --threads` found, where that is kept beside the samples; else None.
+        waits: one row for each launch of a case that several threads call, with `WAIT_COLUMNS`: how many calls they
+            made, and quantiles of the seconds that one took; nan is not known.
+        pipeline: cases of an op in an input pipeline; they are in none of `cases`, `failures` and `frame`. None in a
+            run without.
+        counted_copies, copy_costs, probes: what `pyopbench placement`, `copies` and `probe` found, where that is kept
+            beside the samples; else None.
         own: name of an op of the user's own -> the words that name it on a command line, with its inputs.
         hosts: number of a launch -> name of the machine that it was on; none where all were on one.
         machines: environment of each machine, by name; none where all launches were on one.
@@ -112,11 +145,11 @@ class Run:
     others: pd.DataFrame = field(default_factory=lambda: no_rows(COLUMNS))
     cannot: tuple[Limitation, ...] = ()
     checked: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    waits: pd.DataFrame = field(default_factory=lambda: no_rows(WAIT_COLUMNS))
     counted_copies: Mapping[str, Any] | None = None
     copy_costs: Mapping[str, Any] | None = None
     probes: Mapping[str, Any] | None = None
-    pipeline: Mapping[str, Any] | None = None
-    threads: Mapping[str, Any] | None = None
+    pipeline: PipelineRows | None = None
     own: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     hosts: Mapping[int, str] = field(default_factory=dict)
     machines: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

@@ -11,17 +11,15 @@ from typing import Any, TypeVar
 import pandas as pd
 from msgspec import structs
 
-from pyopbench.model.case import Case, Failure
+from pyopbench.model.case import PIPELINE, Case, Failure
 from pyopbench.model.errors import BadInput
 from pyopbench.store import (
     copy_costs,
     counted_copies,
     integrity,
     open_file,
-    pipeline_file,
     probes,
     run_folder,
-    threads_file,
 )
 from pyopbench.store.lines import (
     FAILING,
@@ -33,11 +31,12 @@ from pyopbench.store.lines import (
     Line,
     LookLine,
     PreparedLine,
+    WarmUp,
     WorkersLine,
 )
-from pyopbench.store.measured_run import CROSSING_COLUMNS, NOISE_COLUMNS, Costs, Run
+from pyopbench.store.measured_run import CROSSING_COLUMNS, NOISE_COLUMNS, WAIT_COLUMNS, Costs, PipelineRows, Run
 from pyopbench.store.run_folder import OpenSide
-from pyopbench.store.run_json import RunContent, join_catalogues
+from pyopbench.store.run_json import PipelinePlan, RunContent, join_catalogues
 from pyopbench.store.sample_frame import frame_of
 from pyopbench.store.warnings import MissingShards, UnreadableFile, gpu_warnings, left_running
 
@@ -89,6 +88,7 @@ def run_of(side: OpenSide) -> Run:
         warnings=(*warnings, *_missing_shards(content), *left_running(prepared), *gpu_warnings(groups)),
         looks=_of_kind(lines, LookLine),
         noise=_noise(content.run, groups),
+        waits=_waits(content.run, groups),
         certificate=content.certificate,
         limits=_of_kind(lines, LimitsLine),
         checked={key: errors for line in prepared for key, errors in (line.checked or {}).items()},
@@ -102,10 +102,9 @@ def run_of(side: OpenSide) -> Run:
         ("counted_copies", folder / counted_copies.FILE, counted_copies.read),
         ("copy_costs", folder / copy_costs.FILE, copy_costs.read),
         ("probes", folder / probes.FILE, probes.read),
-        ("pipeline", folder / pipeline_file.FILE, pipeline_file.read),
-        ("threads", folder / threads_file.FILE, threads_file.read),
     ):
         whole = _with_beside(whole, name, path, read)
+    whole = _without_pipeline(whole, content.pipeline, prepared)
     return _apart(whole, pd.DataFrame(list(_crossings(content, prepared)), columns=list(CROSSING_COLUMNS)))
 
 
@@ -142,6 +141,34 @@ def _with_beside(run: Run, name: str, path: Path, read: Callable[[Path], dict[st
     # Such a file was read only because that is allowed.
     changed = run_folder.changes_of(path, integrity.seal_of(open_file.read_bytes(path, open_file.BESIDE)))
     return replace(run, warnings=(*run.warnings, *changed), **found)
+
+
+def _without_pipeline(run: Run, plan: PipelinePlan | None, prepared: Sequence[PreparedLine]) -> Run:
+    """Return the run with its cases in a pipeline put into `pipeline`: what is decided about is arrangements."""
+    if plan is None:
+        return run
+    cases = {key: Case.from_id(key) for key in run.cases}
+    inside = run.frame["mode"].str.startswith(f"{PIPELINE}:") if len(run.frame) else run.frame["mode"].astype(bool)
+    warm_ups: dict[str, list[WarmUp]] = {}
+    for line in prepared:
+        for key, found in line.warm_ups.items():
+            warm_ups.setdefault(key, []).append(found)
+    of_pipeline = [one for one in run.failures if Case.from_id(one.case).arrangement]
+    rows = PipelineRows(
+        plan,
+        tuple(key for key, case in cases.items() if case.arrangement),
+        tuple(of_pipeline),
+        run.frame[inside].reset_index(drop=True),
+        {key: tuple(found) for key, found in warm_ups.items()},
+        run.catalogue.op(next(case.op for case in cases.values() if case.arrangement)).size_unit,
+    )
+    return replace(
+        run,
+        cases=tuple(key for key, case in cases.items() if not case.arrangement),
+        failures=tuple(one for one in run.failures if not Case.from_id(one.case).arrangement),
+        frame=run.frame[~inside].reset_index(drop=True),
+        pipeline=rows,
+    )
 
 
 def _apart(run: Run, crossings: pd.DataFrame) -> Run:
@@ -185,6 +212,13 @@ def _noise(run: str, groups: Sequence[GroupLine]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(NOISE_COLUMNS)).astype(numbers)
 
 
+def _waits(run: str, groups: Sequence[GroupLine]) -> pd.DataFrame:
+    """Return the last line's waits of each case in each launch: they are over all sweeps before, too."""
+    found = {(line.launch, key): waits for line in groups for key, waits in line.waits.items()}
+    rows = [(run, *of, *(getattr(waits, name) for name in WAIT_COLUMNS[3:])) for of, waits in found.items()]
+    return pd.DataFrame(rows, columns=list(WAIT_COLUMNS)).astype(dict.fromkeys(WAIT_COLUMNS[3:], "float64"))
+
+
 def _require_same_environment(first: Run, other: Run) -> None:
     for key in POOLED_ENVIRONMENT:
         ours, theirs = first.environment.get(key), other.environment.get(key)
@@ -198,13 +232,16 @@ def _require_same_environment(first: Run, other: Run) -> None:
 
 
 def _pool(runs: Sequence[Run]) -> Run:
-    frames, launches, failures, costs, noises, limits, offset = [], [], [], [], [], [], 0
+    frames, launches, failures, costs, noises, waits, limits, offset = [], [], [], [], [], [], [], 0
     hosts: dict[int, str] = {}
+    offsets = []
     for run in runs:
+        offsets.append(offset)
         hosts |= {launch + offset: host for launch, host in run.hosts.items()}
         frames.append(run.frame.assign(launch=run.frame["launch"] + offset))
         costs.append(_shifted(run.costs, offset))
         noises.append(run.noise.assign(launch=run.noise["launch"] + offset))
+        waits.append(run.waits.assign(launch=run.waits["launch"] + offset))
         launches += [structs.replace(line, launch=line.launch + offset) for line in run.launches]
         limits += [structs.replace(line, launch=line.launch + offset) for line in run.limits]
         failures += _later(run.failures, offset)
@@ -235,12 +272,29 @@ def _pool(runs: Sequence[Run]) -> Run:
         checked={key: errors for run in reversed(runs) for key, errors in run.checked.items()},
         counted_copies=next((run.counted_copies for run in runs if run.counted_copies), None),
         copy_costs=next((run.copy_costs for run in runs if run.copy_costs), None),
-        pipeline=next((run.pipeline for run in runs if run.pipeline), None),
-        threads=next((run.threads for run in runs if run.threads), None),
+        pipeline=_pool_pipelines(runs, offsets),
+        waits=pd.concat(waits, ignore_index=True),
         probes=next((run.probes for run in runs if run.probes), None),
         own={name: words for run in reversed(runs) for name, words in run.own.items()},
         hosts=hosts,
         machines={name: one for run in reversed(runs) for name, one in run.machines.items()},
+    )
+
+
+def _pool_pipelines(runs: Sequence[Run], offsets: Sequence[int]) -> PipelineRows | None:
+    """Return the cases in pipelines of several runs as those of one that is planned as the first of them."""
+    found = [(run.pipeline, offset) for run, offset in zip(runs, offsets, strict=True) if run.pipeline is not None]
+    if not found:
+        return None
+    return replace(
+        found[0][0],
+        cases=tuple(dict.fromkeys(case for one, _ in found for case in one.cases)),
+        failures=tuple(dict.fromkeys(late for one, offset in found for late in _later(one.failures, offset))),
+        frame=pd.concat([one.frame.assign(launch=one.frame["launch"] + offset) for one, offset in found]),
+        warm_ups={
+            key: tuple(warm_up for one, _ in found for warm_up in one.warm_ups.get(key, ()))
+            for key in dict.fromkeys(key for one, _ in found for key in one.warm_ups)
+        },
     )
 
 

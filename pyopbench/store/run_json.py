@@ -12,6 +12,7 @@ from typing import Annotated, Any, TypeAlias
 from msgspec import Meta, Struct, field, structs
 
 from pyopbench.model import side
+from pyopbench.model.arrangement import CURRENT, Action, Arrangement, read_body_key
 from pyopbench.model.case import CHANGES, Case, Failure, Until
 from pyopbench.model.errors import BadInput
 from pyopbench.store.certificate import Certificate, Environment, check_certificate
@@ -204,6 +205,78 @@ class RunRevision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     dirty: bool
 
 
+# A run of an op in an input pipeline: what its cases, of mode `pipeline:ARRANGEMENT`, stand for.
+
+
+class StoredArrangement(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One way in which the body stands in a pipeline, as `model.arrangement.Arrangement`."""
+
+    form: str
+    action: Action
+    code: str
+    parallel: Annotated[int, Meta(ge=-1)]
+    batch: NotNegative
+    variant: str
+    extra_effort: float
+    ahead: NotNegative
+    is_attempt: bool
+
+    @property
+    def arrangement(self) -> Arrangement:
+        """It as a noun of the model, with a key and an effort."""
+        return Arrangement(**structs.asdict(self))
+
+
+class PipelinePlan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a run of an op in an input pipeline is planned by, and what the first worker found of the body.
+
+    Attributes:
+        parallel, batch, deterministic, processes, private_threads: as in `worker.pipeline.form.PipelineSettings`.
+        step_seconds: what a training step takes for each of its elements; 0 where that is not known.
+        step_elements: of a training step.
+        minimum_effect: the smallest share of the current time that is worth acting on.
+        arrangements: all that there are, those too that cannot be measured.
+        elements: that go through each pipeline, over and over.
+        delivered: how many come at a time.
+        told_apart: do any two of them differ in what comes out, so that a wrong order is seen?
+        body_seconds: what the body takes for an element, called alone.
+        output_shapes: of an element; None for a dimension in which elements differ.
+    """
+
+    parallel: list[Annotated[int, Meta(ge=-1)]]
+    batch: list[AtLeastOne]
+    deterministic: bool
+    processes: AtLeastOne
+    private_threads: NotNegative
+    step_seconds: Annotated[float, Meta(ge=0)]
+    step_elements: AtLeastOne
+    minimum_effect: Annotated[float, Meta(ge=0, lt=1)]
+    arrangements: list[StoredArrangement]
+    elements: AtLeastOne
+    delivered: AtLeastOne
+    told_apart: bool
+    body_seconds: float
+    output_shapes: list[list[int | None]]
+
+    @property
+    def by_key(self) -> dict[str, Arrangement]:
+        """The arrangements by their keys."""
+        return {one.arrangement.key: one.arrangement for one in self.arrangements}
+
+    def check(self, cases: Iterable[Case], place: str) -> None:
+        """Check that every case stands for an arrangement, and that the current callback is one of them.
+
+        Raises:
+            BadInput: otherwise; names `place`.
+        """
+        known, keys = self.by_key, [case.arrangement for case in cases]
+        unknown = [key for key in keys if key not in known and read_body_key(key) is None]
+        if unknown:
+            raise corrupt(place, f"pipeline.arrangements has no {unknown[0]!r}")
+        if CURRENT not in keys:
+            raise corrupt(place, f"a run in a pipeline has no case of the current callback, pipeline:{CURRENT}")
+
+
 # Shards: parts of one plan that several machines measure.
 
 
@@ -211,9 +284,9 @@ def unit_of(case: Case) -> str:
     """Return the unit that a case belongs to, for example `sinh/node/float32/cpu`.
 
     It is an op in one mode, dtype and placement, with all its sizes, variants and directions: whatever is paired, or
-    weighed against something else in a decision, is of one unit.
+    weighed against something else in a decision, is of one unit. So are all numbers of threads.
     """
-    return "/".join((case.op, case.mode, case.dtype, case.placement))
+    return "/".join((case.op, case.kind, case.dtype, case.placement))
 
 
 class Division(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -318,6 +391,7 @@ class RunContent(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
         revision: that it is of; None for the working tree.
         shard: the part of a plan that it measures; None for all of it.
         merged: what it was merged from; None where it was measured as it is.
+        pipeline: what cases of an op in an input pipeline stand for; None in any other run.
     """
 
     run: str
@@ -333,6 +407,7 @@ class RunContent(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
     revision: RunRevision | None = None
     shard: Shard | None = None
     merged: Merged | None = None
+    pipeline: PipelinePlan | None = None
 
     def with_changes(self, **changes: Any) -> RunContent:
         """Return it with other values of some fields."""
@@ -347,6 +422,11 @@ class RunContent(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
         for key in self.cases:
             require_case(key, place)
         check_failures(self.skips, place)
+        in_pipelines = [case for case in map(Case.from_id, self.cases) if case.arrangement]
+        if self.pipeline is not None:
+            self.pipeline.check(in_pipelines, place)
+        elif in_pipelines:
+            raise corrupt(place, f"{in_pipelines[0].id} is a case in a pipeline, and nothing says in which")
         for division in (self.shard, self.merged):
             if division is not None:
                 division.check(place)

@@ -265,9 +265,9 @@ def _seconds(calls: Mapping[str, Callable[[], Any]], tell: Callable[[str], None]
     timer = measure_timer(clock)
     segments = {name: (call,) for name, call in calls.items()}
 
-    def timed(name: str, some: Sequence[Callable[[], Any]], count: int) -> tuple[float, ...]:
+    def timed(name: str, some: Sequence[Callable[[], Any]], count: int) -> tuple[int, tuple[float, ...]]:
         tell(name)
-        return measure_block(some, count, clock, timer)
+        return count, measure_block(some, count, clock, timer)
 
     with quiet_garbage_collector():
         found = {name: calibrate(some, BLOCK_SECONDS, clock, timer) for name, some in segments.items()}

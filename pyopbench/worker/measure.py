@@ -18,6 +18,7 @@ from pyopbench.model.variant import Variant
 from pyopbench.ops.load import load_variant
 from pyopbench.worker import environment
 from pyopbench.worker.noise import Leftovers, Meter
+from pyopbench.worker.pipeline.measure import ElementsOfPipeline
 from pyopbench.worker.prepare import node_graph
 from pyopbench.worker.prepare.checks import Checked
 from pyopbench.worker.prepare.prepare import Asked, Prepared, prepare_group
@@ -76,8 +77,14 @@ def require_memory(case: Case, error: BaseException) -> None:
         raise OutOfMemory(case, error) from error
 
 
-def prepare_runners(
-    cases: Sequence[Case], emit: Emit, *, finite_differences: bool, linearity: bool, further: bool = True
+def prepare_runners(  # noqa: PLR0913 - what `Asked` is made of
+    cases: Sequence[Case],
+    emit: Emit,
+    *,
+    finite_differences: bool,
+    linearity: bool,
+    further: bool = True,
+    pipeline: Mapping[str, Any] | None = None,
 ) -> tuple[Runners, dict[str, Exception]]:
     """Prepare what is timed for some cases of one group.
 
@@ -87,6 +94,7 @@ def prepare_runners(
         finite_differences: also check gradients against them.
         linearity: in mode node, make graphs of many numbers of copies.
         further: in mode node, make a second graph of callbacks.
+        pipeline: what pipelines are prepared by.
 
     Returns:
         What is prepared, and the error of what is not, by runner.
@@ -101,7 +109,7 @@ def prepare_runners(
         emit({"event": "at", "case": case.id})
 
     try:
-        asked = Asked(finite_differences=finite_differences, linearity=linearity, further=further, at=at)
+        asked = Asked(finite_differences, linearity, further, at=at, pipeline=pipeline or {})
         made = prepare_group(cases, asked)
     except Exception as error:
         require_memory((last or cases)[0], error)
@@ -163,13 +171,17 @@ class PreparedGroup:
         empty = next((name for name, (_, one) in flat.items() if one.copies == 0), None)
         beside = found[empty].seconds if empty else 0.0
 
-        def timed(name: str, segments: Segments, calls: int) -> tuple[float, ...]:
+        def timed(name: str, segments: Segments, calls: int) -> tuple[int, tuple[float, ...]]:
             nonlocal beside
+            source = flat[name][1].source
+            if source is not None:
+                made, taken = at(name, lambda: source.block(float(request["block_seconds"])))
+                return made, (taken,)
             stretch = Stretch(flat[name][1].stretch, beside)
             seconds = tuple(at(name, lambda: measure_block(segments, calls, time.perf_counter, timer, stretch)))
             if name == empty:  # the last block of it, so that a slowdown follows what the machine does meanwhile
                 beside = seconds[0]
-            return seconds
+            return calls, seconds
 
         runners: dict[str, Segments] = {name: one.segments for name, (_, one) in flat.items()}
         orders = balanced_orders(len(runners), rounds, rng)
@@ -191,12 +203,18 @@ class PreparedGroup:
             return
 
         def calibrated(name: str, one: Prepared) -> Calibration:
+            source = one.source
+            if source is not None:  # makes blocks of a time, and not of a number of calls
+                return Calibration(1, at(name, lambda: source.expected_seconds(block_seconds)))
             found: Calibration = at(name, lambda: calibrate(one.segments, block_seconds, time.perf_counter, timer))
             return found
 
         found = {name: calibrated(name, one) for name, (_, one) in at.flat.items()}
         if any(one.case.mode == "node" for _, one in at.flat.values()):
             self._calibrations = same_calls(found)
+            return
+        if any(one.source is not None for _, one in at.flat.values()):
+            self._calibrations = found
             return
         variants = {name: self._variants[runner] for name, (runner, _) in at.flat.items()}
         self._calibrations = _as_warm(equal_calls(found), variants)
@@ -261,16 +279,20 @@ class WarmGroups:
             finite_differences=differences,
             linearity=bool(request.get("linearity")),
             further=bool(request.get("further", True)),
+            pipeline=request.get("pipeline"),
         )
         self._groups[cases[0].group] = PreparedGroup(runners)
         self._is_frozen = False
+        is_pipeline = bool(cases[0].arrangement)
         failed = [case for case in cases if case.runner in errors]
         failures = [failure_of(case, errors[case.runner], launch) for case in failed]
         return {
             "failures": [dataclasses.asdict(failure) for failure in failures],
             **({"checked": _errors(runners.values())} if differences else {}),
             **_crossings(one for several in runners.values() for one in several),
-            **({"left_behind": found} if (found := leftovers.found()) else {}),
+            **(_warm_ups(runners.values()) if is_pipeline else {}),
+            # Pipelines have threads, and pools processes, that are at rest and stay.
+            **({"left_behind": found} if not is_pipeline and (found := leftovers.found()) else {}),
         }
 
     def sample(self, request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
@@ -305,6 +327,7 @@ class WarmGroups:
                 for case in cases
                 if case.runner in blocks
             },
+            **_waits_of(group, [case for case in cases if case.runner in blocks]),
             "failures": [dataclasses.asdict(failure) for failure in failures],
             "timer_seconds": timer.seconds,
             "timer_error_seconds": timer.error_seconds,
@@ -328,6 +351,26 @@ def _errors(prepared: Iterable[Sequence[Prepared]]) -> dict[str, dict[str, float
         }
         for one in last
     }
+
+
+def _warm_ups(prepared: Iterable[Sequence[Prepared]]) -> dict[str, Any]:
+    """Return how pipelines became steady and what starting their processes took, by the ids of their cases."""
+    found = {several[0].case.id: several[0].source for several in prepared}
+    pipelines = {key: source for key, source in found.items() if isinstance(source, ElementsOfPipeline)}
+    return {
+        "warm_ups": {
+            key: {**dataclasses.asdict(source.warm_up), "pool_seconds": source.pool_seconds}
+            for key, source in pipelines.items()
+        }
+    }
+
+
+def _waits_of(group: PreparedGroup, cases: Iterable[Case]) -> dict[str, Any]:
+    """Return how long callers waited, by the ids of the cases whose blocks tell it."""
+    sources = {case.id: group.runners[case.runner][0].source for case in cases}
+    found = {key: source.waits() for key, source in sources.items() if source is not None}
+    known = {key: waits for key, waits in found.items() if waits is not None}
+    return {"waits": known} if known else {}
 
 
 def _gpus_of(cases: Iterable[Case]) -> dict[str, Any]:
@@ -363,7 +406,7 @@ def _samples(group: PreparedGroup, blocks: Blocks, case: Case, first_round: int)
 
 def overhead(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     """Answer a request to time bodies of known cost as cases are timed: known and found seconds per call of each."""
-    bodies = {case: waiting(seconds, time.perf_counter) for case, seconds in _waits().items()}
+    bodies = {case: waiting(seconds, time.perf_counter) for case, seconds in _known_waits().items()}
     prepared = {case.op: (Prepared(case, (body,), Checked(0.0)),) for case, body in bodies.items()}
     timer = measure_timer(time.perf_counter)
     with quiet_garbage_collector():
@@ -377,6 +420,6 @@ def overhead(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     }
 
 
-def _waits() -> dict[Case, float]:
+def _known_waits() -> dict[Case, float]:
     names = {f"wait_{seconds * 1e6:.0f}us": seconds for seconds in DURATIONS}
     return {Case(name, NATIVE, NO_GRADIENT, "forward", "call", "float32", 1): names[name] for name in names}

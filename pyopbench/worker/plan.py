@@ -18,6 +18,7 @@ from pyopbench.model.case import (
     GPU,
     NATIVE,
     NO_GRADIENT,
+    THREADS,
     Axes,
     Case,
     Failure,
@@ -46,8 +47,12 @@ CASES_PER_TWIN = 20
 """Callbacks of which one is measured a second time: they are the dearest in their groups, and this keeps twins below 5%
 of the time."""
 
-NODE_DIRECTIONS = ("forward", "forward_backward")
-"""Inside a graph no clock parts backward from forward."""
+WHOLE_DIRECTIONS = ("forward", "forward_backward")
+"""Inside a graph, and in several threads at once, no clock parts backward from forward."""
+WHOLE_MODES = {
+    "node": "mode node has only forward and forward_backward, because backward cannot be timed alone inside a graph",
+    THREADS: "threads call forward or forward_backward, because backward alone is no call of a server",
+}
 
 
 def _empty_alone() -> dict[str, Variant]:
@@ -77,7 +82,7 @@ def plan_instruments(
     told_apart = [
         case
         for case in cases
-        if case.mode != "eager"
+        if case.mode in ("node", "call")
         and case.direction == "forward"
         and case.placement != GPU  # what a GPU takes apart is not measured
         and variants[case.variant].has_parts
@@ -134,13 +139,21 @@ def make_plan(axes: Axes, ops: dict[str, Op], variants: dict[str, Variant]) -> P
 
 
 def modes_of(axes: Axes) -> tuple[str, ...]:
-    """Return the modes to cover: by default the op inside a graph, and on a GPU, where that is not measured, a call."""
-    return axes.modes or (("call",) if GPU in axes.placements else ("node",))
+    """Return the modes to cover: by default the op inside a graph, and on a GPU, where that is not measured, a call.
+
+    Calls from several threads are measured besides.
+    """
+    modes = axes.modes or (("call",) if GPU in axes.placements else ("node",))
+    return (*modes, *(f"{THREADS}:{many}" for many in axes.threads))
 
 
 def directions_of(axes: Axes, mode: str) -> tuple[str, ...]:
     """Return the directions to cover in a mode: by default all that it has."""
-    return axes.directions or (NODE_DIRECTIONS if mode == "node" else DIRECTIONS)
+    return axes.directions or (WHOLE_DIRECTIONS if _kind(mode) in WHOLE_MODES else DIRECTIONS)
+
+
+def _kind(mode: str) -> str:
+    return mode.partition(":")[0]
 
 
 def dtypes_of(op: Op, axes: Axes) -> tuple[str, ...]:
@@ -149,10 +162,12 @@ def dtypes_of(op: Op, axes: Axes) -> tuple[str, ...]:
     return op.dtypes if usual else axes.dtypes
 
 
-def sizes_of(op: Op, axes: Axes) -> tuple[int, ...]:
-    """Return the sizes at which `op` is to be measured."""
+def sizes_of(op: Op, axes: Axes, mode: str = "") -> tuple[int, ...]:
+    """Return the sizes at which `op` is to be measured in a mode: called from threads, one unless sizes are named."""
     if axes.sizes:
         return axes.sizes
+    if _kind(mode) == THREADS:
+        return (op.quick_sizes[len(op.quick_sizes) // 2],)
     return op.quick_sizes if axes.quick else op.sizes
 
 
@@ -162,7 +177,7 @@ def _combinations(axes: Axes, ops: dict[str, Op], variants: dict[str, Variant]) 
         op = ops[op_name]
         directions, names = directions_of(axes, mode), _variants(op, axes, variants)
         for dtype, size, direction, name in itertools.product(
-            dtypes_of(op, axes), sizes_of(op, axes), directions, names
+            dtypes_of(op, axes), sizes_of(op, axes, mode), directions, names
         ):
             case = Case(op_name, name, NO_GRADIENT, direction, mode, dtype, size, placement)
             for gradient in _gradients(axes, op, variants[name], case):
@@ -207,12 +222,14 @@ def _why_not_here(op: Op, variant: Variant, case: Case) -> str | None:
         return "the function draws random numbers, and a port would draw others, so they cannot be compared"
     if case.dtype not in op.dtypes:
         return f"the op supports only {', '.join(op.dtypes)}, not {case.dtype}"
-    if case.mode not in variant.modes:
+    if (case.mode if case.threads is None else "call") not in variant.modes:
         return f"{variant.name} works only in mode {', '.join(variant.modes)}"
-    if case.mode == "node" and case.direction not in NODE_DIRECTIONS:
-        return "mode node has only forward and forward_backward, because backward cannot be timed alone inside a graph"
+    if case.kind in WHOLE_MODES and case.direction not in WHOLE_DIRECTIONS:
+        return WHOLE_MODES[case.kind]
     if case.placement == GPU and case.mode == "node":
         return "mode node is measured on the CPU only; on a GPU the default mode is call"
+    if case.placement == GPU and case.threads is not None:
+        return "calls from several threads are measured on the CPU only"
     if case.placement not in variant.placements:
         return f"{variant.name} does not run on {case.placement}"
     return None
@@ -237,7 +254,7 @@ def _why_no_gradient(op: Op, variant: Variant, case: Case) -> str | None:
         return "your op has no gradient to compare with; gradients of ports are still checked"
     if case.gradient not in variant.gradients:
         return f"{variant.name} supports the gradients {', '.join(variant.gradients)}, not {case.gradient}"
-    works = "call" if case.mode == "node" else case.mode  # a graph of copies is a tf.function as well
+    works = "call" if case.kind in WHOLE_MODES else case.mode  # a tf.function as well
     if works not in gradient.works_in:
         return f"{case.gradient} does not work in mode {case.mode}; it works in {', '.join(gradient.works_in)}"
     return gradient.missing() or _why_no_gradient_body(op, variant, case)

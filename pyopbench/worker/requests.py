@@ -14,11 +14,7 @@
 | `host_copies`, `gpu_copies` | the time of copies on the host, and to a GPU |
 | `probes`, `probe` | what works on this TensorFlow |
 | `port` | a port as source |
-| `concurrent`, `concurrent_prepare` | what several threads can call; one case of it, prepared and checked |
-| `concurrent_block`, `concurrent_latencies` | calls of it, timed; quantiles of how long they took |
-| `pipeline` | the forms of an op in a `tf.data` pipeline |
-| `pipeline_prepare`, `pipeline_block` | one of them, prepared; a block of it, timed |
-| `pipeline_threads` | calls of the body from one thread and from several |
+| `pipeline` | the arrangements of an op in a `tf.data` pipeline, as cases |
 
 Between requests the process sleeps in a read. Before each step that may hang or crash the marker names the case, so
 that the parent knows which one it was; events show that there is life. The standard output of the process belongs to
@@ -68,10 +64,10 @@ from pyopbench.ops.load import (
 from pyopbench.ops.own.explain import explain
 from pyopbench.ops.own.load import load_own
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.worker import concurrent_calls, environment, gpu_copies, host_copies, machine_limits, probe
+from pyopbench.worker import environment, gpu_copies, host_copies, machine_limits, probe
 from pyopbench.worker.count_copies import count_copies, open_device
 from pyopbench.worker.measure import Emit, OutOfMemory, WarmGroups, overhead
-from pyopbench.worker.pipeline.measure import Pipelines
+from pyopbench.worker.pipeline.measure import describe_pipelines
 from pyopbench.worker.plan import Instruments, dtypes_of, make_plan, plan_instruments, sizes_of
 from pyopbench.worker.prepare.batched_forms import batched_form
 from pyopbench.worker.prepare.prepare import prepare_all
@@ -252,8 +248,6 @@ def measure_limits(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
 
 
 WARM_GROUPS = WarmGroups()
-PIPELINES = Pipelines()
-CONCURRENT_CASES = concurrent_calls.ConcurrentCases()
 
 HANDLERS: dict[str, Callable[[Mapping[str, Any], Emit], dict[str, Any]]] = {
     "plan": plan,
@@ -272,15 +266,8 @@ HANDLERS: dict[str, Callable[[Mapping[str, Any], Emit], dict[str, Any]]] = {
     "probes": probe.describe,
     "values": compare_values,
     "probe": probe.probe,
-    "pipeline": PIPELINES.describe,
-    "pipeline_prepare": PIPELINES.prepare,
-    "pipeline_block": PIPELINES.block,
-    "pipeline_threads": PIPELINES.threads,
+    "pipeline": describe_pipelines,
     "port": write_port,
-    "concurrent": concurrent_calls.describe,
-    "concurrent_prepare": CONCURRENT_CASES.prepare,
-    "concurrent_block": CONCURRENT_CASES.block,
-    "concurrent_latencies": CONCURRENT_CASES.latencies,
 }
 
 

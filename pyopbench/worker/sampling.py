@@ -266,7 +266,7 @@ def sample_rounds(
     runners: Mapping[str, Segments],
     calls: Mapping[str, int],
     orders: Iterator[Sequence[int]],
-    measure_one: Callable[[str, Segments, int], tuple[float, ...]],
+    measure_one: Callable[[str, Segments, int], tuple[int, tuple[float, ...]]],
 ) -> dict[str, list[Block]]:
     """Time one block of each runner in each round.
 
@@ -274,7 +274,7 @@ def sample_rounds(
         runners: segments by name.
         calls: calls in a block, by name.
         orders: for each round the order of the runners, as positions in `runners`.
-        measure_one: `(name, segments, calls) -> seconds of each segment`.
+        measure_one: `(name, segments, calls) -> calls that were made, seconds of each segment`.
 
     Returns:
         The blocks by name, in the order of the rounds.
@@ -284,8 +284,8 @@ def sample_rounds(
     for index, order in enumerate(orders):
         for place, position in enumerate(order):
             name = names[position]
-            seconds = measure_one(name, runners[name], calls[name])
-            blocks[name].append(Block(index, place, calls[name], seconds))
+            made, seconds = measure_one(name, runners[name], calls[name])
+            blocks[name].append(Block(index, place, made, seconds))
     return blocks
 
 

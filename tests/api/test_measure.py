@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,9 +15,9 @@ import pipelines
 import pyopbench
 import stored
 from commands import planned
-from places import DATA
+from places import DATA, FAKE_WORKER_COMMAND
 from pyopbench.engine import measure as measuring
-from pyopbench.engine import pipeline, worker_process
+from pyopbench.engine import worker_process
 from pyopbench.model.errors import BadInput, Interrupted, NothingMeasured
 from pyopbench.model.own_target import brought
 from refusals import refused
@@ -177,19 +178,19 @@ def test_a_folder_that_holds_a_run_is_left_alone(planned: Callable[..., None], t
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_a_pipeline_is_measured_and_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pipeline_is_measured_and_judged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     seconds = {one.key: 1e-4 for one in pipelines.ALL} | {pipelines.PARALLEL.key: 1e-5}
-    asked = []
-
-    def measure(request: Any, tell: Any) -> dict[str, Any]:
-        assert "body" in brought()
-        asked.append(request)
-        tell(pipeline.PipelineProgress("sampling", 0, "map", 12.0))
-        return pipelines.document(seconds)
-
-    monkeypatch.setattr(pipeline, "measure", measure)
+    monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
+    monkeypatch.setenv("FAKE_WORKER_PLAN", str(tmp_path / "plan"))
+    monkeypatch.setenv("FAKE_WORKER_LOG", str(tmp_path / "log"))
+    monkeypatch.setenv("FAKE_WORKER_ELEMENTS", json.dumps(seconds))
+    pipelines.write_answer(tmp_path / "plan")
     result = pyopbench.pipeline(body, X, batch=[8], launches=2, progress=False)
-    assert (asked[0].op, asked[0].batch, asked[0].launches) == ("body", (8,), 2)
+    asked = json.loads((tmp_path / "log").read_text(encoding="utf-8").splitlines()[0])
+    assert (asked["op"], asked["batch"]) == ("body", [8])
     assert result.arrangements["arrangement"].iloc[0] == pipelines.PARALLEL.key
+    assert result.arrangements["launches"].iloc[0] == 2
+    result.save(tmp_path / "saved")
+    assert pyopbench.read(tmp_path / "saved").judgement.pipeline is not None
     with refused("not a step"):
         pyopbench.pipeline(body, X, step_seconds=-1.0)

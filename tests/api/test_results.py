@@ -18,8 +18,6 @@ from places import ROOT
 from pyopbench.api import frames
 from pyopbench.api.results import ComparisonResult, PipelineResult, RunResult
 from pyopbench.api.several_results import AnyResult
-from pyopbench.judge.pipeline import TrainingStep
-from pyopbench.judge.pipeline import judge as judge_pipeline
 from pyopbench.model.errors import BadInput, NothingMeasured
 from refusals import refused
 from revision_runs import DIFFERENT, write_revisions
@@ -45,7 +43,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> ComparisonResult:
 @pytest.fixture(scope="module")
 def pipeline() -> PipelineResult:
     seconds = {one.key: 1e-4 for one in pipelines.ALL} | {pipelines.BATCH.key: 1e-5}
-    return PipelineResult(judge_pipeline(pipelines.document(seconds), 0.03, TrainingStep(32)))
+    return PipelineResult(*pipelines.judged(seconds))
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +170,10 @@ def test_a_pipeline_tells_which_arrangement_to_go_to(pipeline: PipelineResult, t
     assert chosen["elements_per_second"] == pytest.approx(1 / chosen["seconds"])
     assert pipelines.BATCH.code in repr(pipeline)
     assert pipeline.report(tmp_path) == tmp_path / "pipeline.html"
-    assert (tmp_path / "pipeline.json").exists()
+    again = pyopbench.read(tmp_path).judgement.pipeline
+    assert again is not None
+    assert again.answer_text() == pipeline.judgement.answer_text()
+    assert [vars(one) for one in again.throughputs] == [vars(one) for one in pipeline.judgement.throughputs]
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,6 @@ def fleet_plan() -> fleet_folder.FleetPlan:
         ("--require", "xla"),
         ("--fail-on", "slower:5%"),
         ("--trust-folder",),
-        ("--threads", "1,2"),
     ],
 )
 def test_what_hosts_are_not_given_is_refused(words: tuple[str, ...], call: Call) -> None:

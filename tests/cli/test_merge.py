@@ -71,7 +71,6 @@ def test_runs_of_several_machines_are_not_compared_as_if_of_one(tmp_path: Path, 
     ("words", "received"),
     [
         (["--shard", "5/4"], "'5/4'"),
-        (["--shard", "1/4", "--threads", "2"], "--threads 2 with --shard"),
         (["--shard", "1/4", "--rev", "HEAD"], "--shard 1/4 with --rev"),
         (["--settings", "replicates=2"], "--settings replicates=2 without --shard"),
         (["--shard", "1/3", "--settings", "replicates=2"], "3 shards with --settings replicates=2"),

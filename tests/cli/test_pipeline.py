@@ -1,4 +1,4 @@
-"""`pyopbench pipeline`: tables, sentences and files; of measurements that are made up."""
+"""`pyopbench pipeline`: tables, sentences and files; of a worker that measures nothing."""
 
 from __future__ import annotations
 
@@ -7,95 +7,140 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from pipelines import ALL, BATCH, CURRENT, document
-from pyopbench.cli.app import make_app
-from pyopbench.engine import pipeline
-from pyopbench.engine.pipeline import PipelineRequest
+import pipelines
+from commands import Call
+from fake_worker import FAILURES
+from pipelines import ALL, BATCH, CURRENT
+from places import FAKE_WORKER_COMMAND
+from pyopbench.engine import worker_process
 from pyopbench.judge.pipeline import TrainingStep, judge
-from pyopbench.model.arrangement import AUTOTUNE
-from pyopbench.model.errors import BadInput
 from pyopbench.report.pipeline import report_of
-from pyopbench.store import pipeline_file
+from pyopbench.store import run_folder
 
 WIDTH = 80
-STORED = document({**{one.key: 1e-4 for one in ALL}, BATCH.key: 1e-5})
+SECONDS = {**{one.key: 1e-4 for one in ALL}, BATCH.key: 1e-5}
+QUICK = ("--launches", 2, "--budget", "20s")
 
 
 @pytest.fixture
-def requests(monkeypatch: pytest.MonkeyPatch) -> list[PipelineRequest]:
-    """Let the command measure nothing and find `STORED`; return what it is asked."""
-    asked: list[PipelineRequest] = []
-
-    def measure(request: PipelineRequest, tell: Any) -> dict[str, Any]:
-        tell(pipeline.PipelineProgress("sampling", 0, "map", 12.0))
-        asked.append(request)
-        return STORED
-
-    monkeypatch.setattr(pipeline, "measure", measure)
-    return asked
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Let the command have a worker whose arrangements take known times; return the file of what it is asked."""
+    monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
+    monkeypatch.setenv("FAKE_WORKER_PLAN", str(tmp_path / "plan"))
+    monkeypatch.setenv("FAKE_WORKER_LOG", str(tmp_path / "log"))
+    monkeypatch.setenv("FAKE_WORKER_ELEMENTS", json.dumps(SECONDS))
+    pipelines.write_answer(tmp_path / "plan")
+    return tmp_path / "log"
 
 
-def invoke(*words: str) -> Any:
-    return CliRunner().invoke(make_app(), ["pipeline", *words], env={"COLUMNS": str(WIDTH)})
+@pytest.fixture
+def stored(tmp_path: Path) -> Path:
+    """Return the folder of a run that was measured before."""
+    return pipelines.write(tmp_path / "stored", SECONDS)
 
 
-@pytest.mark.usefixtures("requests")
-def test_it_prints_every_arrangement_and_the_answer_in_80_columns() -> None:
-    done = invoke("sinh")
-    assert done.exit_code == 0
-    report = report_of(judge(STORED, 0.03, TrainingStep(32)))
-    table = [line for line in done.stdout.splitlines() if line.startswith(tuple(row[0] for row in report.rows))]
+def test_it_prints_every_arrangement_and_the_answer_in_80_columns(call: Call, stored: Path) -> None:
+    done = call("pipeline", "double", "--results", stored)
+    assert done.code == 0, done.err
+    report = report_of(judge(pipelines.rows(SECONDS), 0.03, TrainingStep(32)))
+    table = [line for line in done.out.splitlines() if line.startswith(tuple(row[0] for row in report.rows))]
     assert len(table) == len(ALL)
     assert all(len(line) <= WIDTH for line in table)
-    assert report.answer in done.stdout
-    said = " ".join(done.stdout.split())
+    assert report.answer in done.out
+    said = " ".join(done.out.split())
     assert all(sentence in said for sentence in report.sentences)
 
 
-def test_options_reach_what_is_measured(requests: list[PipelineRequest]) -> None:
+@pytest.mark.usefixtures("log")
+def test_what_is_measured_is_a_run_in_a_folder_with_its_reports(call: Call, tmp_path: Path) -> None:
+    done = call("pipeline", "sinh", *QUICK, "--out", tmp_path / "run")
+    assert done.code == 0, done.err
+    assert BATCH.code in done.out
+    names = {path.name for path in (tmp_path / "run").iterdir()}
+    assert names == {
+        *("run.json", "samples.jsonl", "report.html", "report.md", "decisions.json"),
+        *("pipeline.html", "pipeline.md", "pipeline-decision.json"),
+    }
+    assert BATCH.key in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    for again in (["report", tmp_path / "run"], ["pipeline", "sinh", "--results", tmp_path / "run"]):
+        assert BATCH.code in call(*again).out
+    assert call("check", tmp_path / "run").code == 0
+
+
+@pytest.mark.usefixtures("log")
+def test_what_was_interrupted_is_resumed(call: Call, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    assert call("pipeline", "sinh", *QUICK, "--out", folder).code == 0
+    samples = folder / run_folder.SAMPLES_FILE
+    whole = samples.read_bytes().splitlines(keepends=True)
+    samples.write_bytes(b"".join(whole[: len(whole) // 2]))
+    done = call("resume", folder)
+    assert done.code == 0, done.err
+    assert BATCH.code in done.out
+    assert len(samples.read_bytes().splitlines()) > len(whole) // 2
+
+
+def test_options_reach_what_is_measured(call: Call, log: Path, tmp_path: Path) -> None:
     words = (
-        "--parallel",
-        "1,4,autotune",
-        "--batch",
-        "8",
-        "--size",
-        "7",
-        "--any-order",
-        "--budget",
-        "5s",
-        "--settings",
-        "seed=3",
+        *("--parallel", "1,4,autotune", "--batch", "8", "--size", "7", "--any-order", "--budget", "5s"),
+        *("--settings", "seed=3", "--launches", 2, "--step-ms", "64", "--step-elements", "32"),
     )
-    assert invoke("sinh", *words).exit_code == 0
-    (request,) = requests
-    assert request.parallel == (1, 4, AUTOTUNE)
-    assert (request.batch, request.size, request.deterministic) == ((8,), 7, False)
-    assert (request.budget_seconds, request.seed) == (5.0, 3)
+    assert call("pipeline", "sinh", *words, "--out", tmp_path / "run").code == 0
+    asked = json.loads(log.read_text(encoding="utf-8").splitlines()[0])
+    assert asked["do"] == "pipeline"
+    assert (asked["parallel"], asked["batch"], asked["size"], asked["deterministic"]) == ([1, 4, -1], [8], 7, False)
+    run = run_folder.read_run(tmp_path / "run")
+    assert (run.settings.budget_seconds, run.settings.seed, run.settings.launches) == (5.0, 3, 2)
+    assert run.pipeline is not None
+    assert (run.pipeline.step_seconds, run.pipeline.step_elements) == (pytest.approx(2e-3), 32)
 
 
-@pytest.mark.usefixtures("requests")
-def test_files_are_written_and_judged_again(tmp_path: Path) -> None:
-    assert invoke("sinh", "--out", str(tmp_path / "new")).exit_code == 0
-    names = {path.name for path in (tmp_path / "new").iterdir()}
-    assert names == {"pipeline.json", "pipeline.md", "pipeline.html", "pipeline-decision.json"}
-    stored = tmp_path / "new" / pipeline_file.FILE
-    done = invoke("sinh", "--results", str(stored), "--step-ms", "10", "--json")
-    found = json.loads(done.stdout)
-    assert found["action"] == "keep"
+def test_a_run_is_judged_again_for_another_step(call: Call, stored: Path) -> None:
+    found = json.loads(call("pipeline", "double", "--results", stored, "--step-ms", "10", "--json").out)
+    assert (found["action"], found["arrangement"], found["step"]["is_hidden"]) == ("keep", CURRENT.key, True)
+    found = json.loads(call("report", stored, "--calls-per-step", "32", "--step-ms", "10", "--json").out)
     assert found["step"]["is_hidden"] is True
-    assert found["arrangement"] == CURRENT.key
 
 
-@pytest.mark.usefixtures("requests")
-def test_json_holds_the_decision_and_the_measurement() -> None:
-    found = json.loads(invoke("sinh", "--json").stdout)
+def test_two_runs_are_compared_arrangement_by_arrangement(call: Call, stored: Path, tmp_path: Path) -> None:
+    slower = pipelines.write(tmp_path / "slower", {**SECONDS, BATCH.key: 2e-5}, seed=1)
+    done = call("compare", stored, slower, "--json", "--fail-on", "never")
+    found = {one["case"]: one["outcome"] for one in json.loads(done.out)["cases"]}
+    assert found[pipelines.id_of(BATCH)] == "slower"
+    assert {*map(pipelines.id_of, ALL)} <= {*found}
+
+
+def test_a_run_is_judged_by_the_minimum_effect_that_it_was_planned_for(call: Call, tmp_path: Path) -> None:
+    folder = pipelines.write(tmp_path / "run", {**SECONDS, BATCH.key: 8e-5}, minimum_effect=0.5)
+    assert json.loads(call("report", folder, "--json").out)["action"] == "keep"
+    assert json.loads(call("report", folder, "--json", "--min-effect", "3%").out)["action"] == "batch"
+
+
+def test_json_holds_the_decision_and_what_was_left_out(call: Call, stored: Path) -> None:
+    found: dict[str, Any] = json.loads(call("pipeline", "double", "--results", stored, "--json").out)
     assert (found["action"], found["arrangement"], found["code"]) == ("batch", BATCH.key, BATCH.code)
-    assert found["measured"] == STORED
+    assert {one["key"] for one in found["arrangements"]} == {*SECONDS}
+    assert [one["key"] for one in found["left_out"]] == [pipelines.LEFT_OUT.key]
 
 
-@pytest.mark.usefixtures("requests")
+def test_a_run_that_was_changed_is_refused(call: Call, stored: Path) -> None:
+    samples = stored / run_folder.SAMPLES_FILE
+    content = samples.read_bytes()
+    samples.write_bytes(content.replace(b'"elements":64', b'"elements":65', 1))
+    assert samples.read_bytes() != content
+    assert call("pipeline", "double", "--results", stored).code == 2
+
+
+def test_without_the_current_callback_the_exit_code_says_so(
+    call: Call, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_WORKER_ARRANGEMENTS", json.dumps({CURRENT.key: "raising"}))
+    done = call("pipeline", "sinh", *QUICK, "--out", tmp_path / "run")
+    assert done.code == 3
+    assert FAILURES["raising"][1] in done.err
+
+
 @pytest.mark.parametrize("words", [("--parallel", "some"), ("--batch", "AUTOTUNE"), ("--step-ms", "0")])
-def test_bad_numbers_are_refused(words: tuple[str, ...]) -> None:
-    assert isinstance(invoke("sinh", *words).exception, BadInput)
+def test_bad_numbers_are_refused(call: Call, words: tuple[str, ...]) -> None:
+    assert call("pipeline", "sinh", *words).code == 2

@@ -1,43 +1,56 @@
-"""`--threads` takes numbers, is for one version on one machine, and measures while nobody else does."""
+"""`--threads` takes numbers, and asks for cases that are planned with all others."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import stored
 from commands import Call
-from pyopbench.cli import run
 from pyopbench.cli.run import read_threads
-from pyopbench.engine import host_lock
 from pyopbench.model.errors import BadInput
+from pyopbench.report.sections import threads
+from pyopbench.store import run_folder
 
 
 @pytest.mark.parametrize(("text", "numbers"), [("", ()), ("2", (2,)), ("4,1,2,2", (1, 2, 4))])
 def test_numbers_are_read_ascending_and_once(text: str, numbers: tuple[int, ...]) -> None:
-    assert read_threads(text, []) == numbers
+    assert read_threads(text) == numbers
 
 
 @pytest.mark.parametrize("text", ["0", "two", "1,-2", "1.5", "257", "all"])
 def test_anything_else_is_refused(text: str) -> None:
     with pytest.raises(BadInput):
-        read_threads(text, [])
+        read_threads(text)
 
 
-def test_beside_other_versions_they_are_refused() -> None:
-    with pytest.raises(BadInput):
-        read_threads("1,2", ["--tf"])
-    assert read_threads("", ["--tf"]) == ()
+def cases(*modes: str) -> list[str]:
+    return [stored.case(variant, mode=mode) for mode in modes for variant in ("py_function_numpy", "native")]
 
 
-def test_calls_from_threads_are_measured_while_nobody_else_measures_on_the_machine(
-    call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("more", [(), ("--tf", "2.21.0"), ("--shard", "1/1")])
+def test_calls_from_threads_are_measured_with_all_other_cases_on_any_side(
+    more: tuple[str, ...],
+    call: Call,
+    planned: Callable[..., None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    planned("native")
-    free: list[bool] = []
-    monkeypatch.setattr(run, "measure_beside", lambda *_: free.append(host_lock.is_free()))
-    words = ("--threads", "1,2", "--launches", 2, "--settings", "rounds=2", "--until", "end", "--no-probes")
+    modes = ("node", "threads:1", "threads:4")
+    planned("native", cases=cases(*modes))
+    monkeypatch.setenv("FAKE_WORKER_LOG", str(tmp_path / "log"))
+    monkeypatch.setattr("pyopbench.engine.environments.python_of", lambda environment: None)
+    monkeypatch.setattr("pyopbench.engine.environments.missing", lambda asked: [])
+    words = ("--threads", "1,4", "--launches", 2, "--settings", "rounds=2", "--until", "end", "--no-probes", *more)
     ended = call("run", "double", *words, "--out", tmp_path / "run")
     assert ended.code == 0, ended.err
-    assert free == [False]
+    first = json.loads((tmp_path / "log").read_text(encoding="utf-8").splitlines()[0])
+    assert first["axes"]["threads"] == [1, 4]
+    lines = stored.read_lines(next(tmp_path.glob("run/**/" + run_folder.SAMPLES_FILE)).parent)
+    sampled = {case for line in lines if line["kind"] == "group" for case in line["samples"]}
+    assert sampled == set(cases(*modes))
+    (report,) = tmp_path.glob("run/**/report.md")
+    assert threads.SECTION.title in report.read_text(encoding="utf-8")

@@ -16,8 +16,7 @@ import pytest
 
 from places import ROOT
 from processes import LONG, has_ended
-from pyopbench.engine.pipeline import THREADS
-from pyopbench.worker.pipeline.forms import FORMS
+from pyopbench.store import run_folder
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 
@@ -27,10 +26,10 @@ from collections import Counter
 from pathlib import Path
 import numpy as np
 from pyopbench import OwnOp
+from pyopbench.model.marker import Marker
 
 FOLDER = Path(__file__).parent
 BEHAVIOURS = {behaviours!r}
-FORMS = {forms!r}
 IS_IN_POOL = "process" in sys.argv[0]
 CALLS, KEPT = Counter(), []
 
@@ -40,13 +39,19 @@ def note_process():
 
 
 def at():
-    # The arrangement that the worker has last written into its log.
-    if IS_IN_POOL:
-        return "pool"
-    with open("/proc/self/fd/2", "rb") as log:
-        log.seek(max(os.fstat(log.fileno()).st_size - 4096, 0))
-        lines = log.read().decode(errors="replace").splitlines()
-    return next((line for line in reversed(lines) if line.split(" ")[0] in FORMS), "")
+    # The arrangement that the worker was last at.
+    return "pool" if IS_IN_POOL else AT[0].partition("/pipeline:")[2].partition("/")[0]
+
+
+AT, mark = [""], Marker.set
+
+
+def note_case(marker, case):
+    AT[0] = case
+    mark(marker, case)
+
+
+Marker.set = note_case
 
 
 def body(x):
@@ -106,8 +111,9 @@ OPTIONS = (
 
 
 def start(folder: Path, behaviours: dict[str, str], *options: str) -> subprocess.Popen[str]:
+    options = ("--out", str(folder / "run"), *options)
     path = folder / "hostile.py"
-    path.write_text(SOURCE.format(behaviours=behaviours, forms=[*FORMS, THREADS]), encoding="utf-8")
+    path.write_text(SOURCE.format(behaviours=behaviours), encoding="utf-8")
     command = (sys.executable, "-m", "pyopbench", "pipeline", str(path), *OPTIONS, *options)
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -132,9 +138,12 @@ def test_a_body_costs_the_arrangements_in_which_it_misbehaves_and_the_rest_is_me
     told, errors = command.communicate(timeout=400)
     assert command.returncode == 0, errors
     found = json.loads(told)
-    measured = {one["key"] for one in found["measured"]["blocks"]}
-    failed = {one["key"]: (one["status"], one["reason"]) for one in found["measured"]["failures"]}
-    holes = {one["key"] for one in found["measured"]["holes"]}
+    measured = {one["key"] for one in found["arrangements"]}
+    tried = [one for one in found["left_out"] if one["status"] != "unsupported"]
+    failed = {one["key"]: (one["status"], one["reason"]) for one in tried}
+    holes = {one["key"] for one in found["left_out"]} - {*failed}
+    plan = run_folder.read_run(tmp_path / "run").pipeline
+    assert plan is not None
     assert measured >= set(HARMLESS), failed
     assert failed["map parallel=2"] == ("raised", "ValueError: the thousandth element")
     assert failed["batch_loop batch=4"][0] == "wrong"
@@ -142,7 +151,7 @@ def test_a_body_costs_the_arrangements_in_which_it_misbehaves_and_the_rest_is_me
     assert failed["map parallel=AUTOTUNE"][0] == "crashed"
     assert {"batch_body batch=4", "process_generator"} <= {*failed}
     assert not measured & ({*failed} | holes)
-    assert measured | {*failed} | holes >= {one["key"] for one in found["measured"]["arrangements"]}
+    assert measured | {*failed} | holes >= {*plan.by_key}
     assert all(map(has_ended, [*processes_of(tmp_path, "worker"), *processes_of(tmp_path, "pool")]))
 
 
@@ -153,11 +162,12 @@ def test_no_process_outlives_a_worker_or_a_command_that_is_killed(tmp_path: Path
         pool = eventually(lambda: processes_of(tmp_path, "pool"))
         for pid in pool:
             assert_has_no_named_memory(pid)
-        (worker,) = processes_of(tmp_path, "worker")
+        planning, worker = sorted(processes_of(tmp_path, "worker"), key=lambda pid: Path(f"/proc/{pid}").exists())
+        assert not Path(f"/proc/{planning}").exists()
         os.kill(worker, signal.SIGKILL)
         assert all(map(has_ended, pool))
         # What was lost was one arrangement: the command goes on with another worker.
-        others = eventually(lambda: {*processes_of(tmp_path, "worker")} - {worker})
+        others = eventually(lambda: {*processes_of(tmp_path, "worker")} - {planning, worker})
         pool = eventually(lambda: {*processes_of(tmp_path, "pool")} - {*pool})
     finally:
         command.kill()

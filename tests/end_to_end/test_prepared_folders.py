@@ -25,7 +25,7 @@ from pyopbench.cli import app
 from pyopbench.engine import certify, copies, git, probe
 from pyopbench.engine.fleet import folder as fleet_folder
 from pyopbench.engine.fleet import scheduler
-from pyopbench.store import certificate, pipeline_file, run_sides
+from pyopbench.store import certificate, run_sides
 
 KEPT = b"keep me"
 SITE = "import tensorflow as tf\ndef f(x):\n    return x[1]\ny = tf.numpy_function(f, [1], tf.float32)\n"
@@ -40,7 +40,8 @@ LATER = (
     "1.json",
     "merged",
     "merged-2",
-    *(f"{name}.{kind}" for name in ("history", "pipeline") for kind in ("html", "md", "json")),
+    *(f"history.{kind}" for kind in ("html", "md", "json")),
+    *("pipeline.html", "pipeline.md"),
 )
 NAMES = (*REPORT, *RUN, *OTHERS, *LATER, "pipeline-decision.json", "reruns")
 FOREIGN = ROOT / "tests/data/foreign/pytest-benchmark-first.json"
@@ -62,7 +63,7 @@ WRITING: dict[str, list[list[str]]] = {
     "merge": [["shard-1", "shard-2", "--out", "trap"], ["shard-1", "shard-2", "--out", "fresh"]],
     "fleet run": [["double", "--scheduler", "tcp://127.0.0.1:1", "--shards", "2", "--out", "trap"]],
     "fleet resume": [["fleet", "--scheduler", "tcp://127.0.0.1:1"]],
-    "pipeline": [["double", "--results", "pipeline.json", "--out", "trap"]],
+    "pipeline": [["double", "--results", "piped", "--out", "trap"]],
 }
 """Command -> arguments with which it writes into a folder that somebody has prepared."""
 
@@ -111,9 +112,7 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planned: Callable[
     shutil.copy(FOREIGN, here / "foreign.json")
     (here / "source.py").write_text(SITE, encoding="utf-8")
     (here / "own.py").write_text("def double(x):\n    return 2 * x\n", encoding="utf-8")
-    (here / "pipeline.json").write_text(
-        pipeline_file.as_json(pipelines.document({one.key: 1e-4 for one in pipelines.ALL})), encoding="utf-8"
-    )
+    pipelines.write(here / "piped", {one.key: 1e-4 for one in pipelines.ALL})
     for folder in (whole, here / "several", *(one.folder for one in named)):
         links_into(folder, victim, {"run.json", "samples.jsonl", "sides.json"})
     links_into(here / "trap", victim, set())

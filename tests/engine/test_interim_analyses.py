@@ -28,6 +28,7 @@ class Work:
     def __init__(self, name: str, launches: int = 4, looks: int = 0, *, until: str = "decided", cases: int = 3) -> None:
         self.folder, self.launches, self.looks, self._cases = Path(name), launches, looks, cases
         self.settings = SimpleNamespace(until=until)
+        self.is_in_pipeline = False
         self.narrowed: list[Any] = []
 
     def unfailed(self) -> range:

@@ -1,270 +1,215 @@
-"""Arrangements are measured interleaved, launch after launch; what hangs, dies or raises costs itself and no more."""
+"""An op in a pipeline is a run as any other: planned, measured launch after launch, resumed, judged in between."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pipelines import ALL, BATCH, CURRENT, PARALLEL, POOL, PORT, TRIED, Clock, FakePipelineWorker
-from pyopbench.engine.pipeline import (
-    BUDGET_SECONDS,
-    FEWEST_ROUNDS,
-    LAUNCHES,
-    MOST_LAUNCHES,
-    THREADS,
-    PipelineProgress,
-    PipelineRequest,
-    measure,
-    thread_counts,
-)
+import pipelines
+import stored
+from pipelines import ALL, BATCH, CURRENT, PARALLEL, POOL, PORT, case_of, id_of
+from places import FAKE_WORKER_COMMAND
+from pyopbench.engine import measure, pipeline, worker_process
+from pyopbench.engine.pipeline import FEWEST_ROUNDS, MOST_LAUNCHES, PipelineRequest, begin, require_current
+from pyopbench.judge.judge import Judging, judge
+from pyopbench.model.arrangement import CURRENT as CURRENT_KEY
+from pyopbench.model.arrangement import body_key
+from pyopbench.model.case import BASELINE, Case
 from pyopbench.model.errors import BadInput, NothingMeasured
-from pyopbench.store import pipeline_file
-from pyopbench.store.strict_json import problem
+from pyopbench.store import run_folder
+from pyopbench.store.run_sides import OpenRun, open_run
 
 SECONDS = {one.key: 1e-4 for one in ALL}
-REQUEST = PipelineRequest("sinh")
+REQUEST = PipelineRequest("sinh", baseline=BASELINE, launches=3, budget_seconds=20.0, timeout_seconds=2.0)
+JUDGING = Judging(BASELINE, 0.03)
+Measure = Callable[..., OpenRun]
 
 
-def run(
-    bad: Mapping[str, str] | None = None,
-    seconds: Mapping[str, float] = SECONDS,
-    request: PipelineRequest = REQUEST,
-    told: list[PipelineProgress] | None = None,
-) -> tuple[dict[str, Any], list[dict[str, Any]], Clock]:
-    """Return the document, what workers were asked, and the clock."""
-    clock, asked = Clock(), []  # type: ignore[var-annotated]
-    tell = (lambda one: None) if told is None else told.append
-    start = lambda: FakePipelineWorker(clock, seconds, bad or {}, asked)  # noqa: E731
-    return measure(request, tell, start, clock), asked, clock  # type: ignore[arg-type]
+@pytest.fixture
+def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Measure:
+    """Return what measures with a fake worker, whose arrangements take known times and behave as they are told to."""
+    monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
+    monkeypatch.setenv("FAKE_WORKER_PLAN", str(tmp_path / "plan"))
+    monkeypatch.setenv("FAKE_WORKER_LOG", str(tmp_path / "log"))
+
+    def run(
+        behaviours: Mapping[str, str] | None = None,
+        seconds: Mapping[str, float] = SECONDS,
+        request: PipelineRequest = REQUEST,
+    ) -> OpenRun:
+        monkeypatch.setenv("FAKE_WORKER_ARRANGEMENTS", json.dumps(behaviours or {}))
+        monkeypatch.setenv("FAKE_WORKER_ELEMENTS", json.dumps(dict(seconds)))
+        pipelines.write_answer(tmp_path / "plan")
+        begun = begin(tmp_path / "run", request, ("pyopbench", "pipeline"), measure.Listener())
+        measure.measure(begun, JUDGING, measure.Listener())
+        return begun
+
+    return run
 
 
-def launches_of(document: Mapping[str, Any], key: str) -> set[int]:
-    return {one["launch"] for one in document["blocks"] if one["key"] == key}
+def asked(tmp_path: Path, do: str) -> list[dict[str, Any]]:
+    """Return what workers were asked to do."""
+    found = map(json.loads, (tmp_path / "log").read_text(encoding="utf-8").splitlines())
+    return [one for one in found if one["do"] == do]
 
 
-def test_every_arrangement_is_measured_in_every_round_of_every_launch_within_the_budget() -> None:
-    document, _, clock = run()
-    assert problem(document, pipeline_file.PipelineMeasurement) is None
-    assert clock.now < BUDGET_SECONDS + 5
-    for launch in range(LAUNCHES):
-        rounds = [one for one in document["blocks"] if one["launch"] == launch]
-        for turn in range(FEWEST_ROUNDS):
-            assert {one["key"] for one in rounds if one["round"] == turn} == set(SECONDS)
+def launches_of(run: OpenRun, key: str) -> set[int]:
+    """Return the launches in which a case has samples."""
+    return {line.launch for line in run.measured[0].lines if getattr(line, "samples", {}).get(key)}
 
 
-def test_the_order_differs_from_round_to_round_and_is_the_same_for_a_seed() -> None:
-    first, _, _ = run()
-    second, _, _ = run()
-    assert first["blocks"] == second["blocks"]
-    orders = {
-        tuple(one["key"] for one in first["blocks"] if (one["launch"], one["round"]) == (launch, turn))
-        for launch in range(LAUNCHES)
-        for turn in range(3)
-    }
-    assert len(orders) > 1
+def rows_of(run: OpenRun, key: str) -> list[list[float]]:
+    """Return all rows of a case."""
+    return [row for line in run.measured[0].lines for row in getattr(line, "samples", {}).get(key, ())]
 
 
-@pytest.mark.parametrize("bad", ["raised", "raised_in_blocks", "lost", "lost_in_blocks"])
-def test_a_bad_arrangement_costs_itself_and_is_not_tried_again(bad: str) -> None:
-    document, asked, _ = run({BATCH.key: bad})
-    assert {one["key"] for one in document["failures"]} == {BATCH.key}
-    assert launches_of(document, BATCH.key) == set()
-    for one in (CURRENT, PARALLEL, POOL, PORT):
-        assert launches_of(document, one.key) >= {0, 1, 2}
-    tries = [one for one in asked if one.get("key") == BATCH.key]
-    assert len(tries) == (2 if bad.endswith("in_blocks") else 1)
+def failures_of(run: OpenRun) -> dict[str, str]:
+    """Return what has failed, by arrangement, and how."""
+    lines = run.measured[0].lines
+    return {Case.from_id(one.case).arrangement: one.status for line in lines for one in getattr(line, "failures", ())}
 
 
-def test_threads_that_hang_cost_the_share_of_the_lock_alone() -> None:
-    document, asked, _ = run({"pipeline_threads": "lost"})
-    assert document["rates"] == []
-    assert [one["key"] for one in document["failures"]] == [THREADS]
-    assert launches_of(document, PORT.key) >= {0, 1, 2}
-    assert sum(one["do"] == "pipeline_threads" for one in asked) == 1
+def test_every_arrangement_is_measured_in_every_launch_and_the_calls_of_the_body_too(measured: Measure) -> None:
+    run = measured()
+    bodies = [case_of(body_key(what, many)) for what in ("threads", "processes") for many in (1, 2)]  # type: ignore[arg-type]
+    for key in (*map(id_of, ALL), *bodies):
+        assert launches_of(run, key) == {0, 1, 2}
+    assert len(rows_of(run, id_of(PORT))) == 3 * REQUEST.settings.rounds
+    require_current(run)
+    assert judge([run], JUDGING).pipeline is not None
 
 
-def test_what_is_far_from_the_best_is_measured_once_but_for_the_current_callback() -> None:
-    document, _, _ = run(seconds={**SECONDS, CURRENT.key: 1e-2, POOL.key: 1e-2})
-    assert launches_of(document, POOL.key) == {0}
-    assert launches_of(document, CURRENT.key) >= {0, 1, 2}
-    assert launches_of(document, PORT.key) >= {0, 1, 2}
-    assert sum(one["key"] == POOL.key for one in document["blocks"]) == 1
+def test_one_worker_measures_at_a_time_since_a_pipeline_has_the_machine_to_itself(measured: Measure) -> None:
+    run = measured()
+    workers = [line.launches for line in run.measured[0].lines if hasattr(line, "launches")]
+    assert workers == [[0], [1], [2]]
 
 
-def test_what_keeps_up_with_the_training_step_is_measured_on_however_quick_the_best_is() -> None:
+@pytest.mark.parametrize("how", ["raising", "late_raising", "hanging", "late_crashing"])
+def test_a_bad_arrangement_costs_itself_and_is_not_tried_again(measured: Measure, how: str) -> None:
+    run = measured({BATCH.key: how})
+    assert {*failures_of(run)} == {BATCH.key}
+    judgement = judge([run], JUDGING).pipeline
+    assert judgement is not None
+    assert judgement.by_key.keys() == {one.key for one in ALL} - {BATCH.key}
+    assert len(launches_of(run, id_of(PORT))) == 3
+
+
+def test_several_arrangements_that_cost_a_worker_each_leave_the_others_alone(measured: Measure) -> None:
+    """They are of one variant, the current callback's, of which nothing would be left."""
+    run = measured({BATCH.key: "crashing", POOL.key: "crashing", PARALLEL.key: "crashing"})
+    assert {*failures_of(run)} == {BATCH.key, POOL.key, PARALLEL.key}
+    assert len(launches_of(run, id_of(CURRENT))) == 3
+
+
+def test_what_is_far_from_the_best_is_measured_once_but_for_the_current_callback(measured: Measure) -> None:
+    run = measured(seconds={**SECONDS, CURRENT.key: 1e-2, POOL.key: 1e-2})
+    assert len(rows_of(run, id_of(POOL))) == 1
+    assert launches_of(run, id_of(CURRENT)) == launches_of(run, id_of(PORT)) == {0, 1, 2}
+
+
+def test_what_keeps_up_with_the_training_step_is_measured_on(measured: Measure) -> None:
     seconds = {**SECONDS, CURRENT.key: 1e-2, POOL.key: 1e-2}
-    document, _, _ = run(seconds=seconds, request=replace(REQUEST, step_seconds=6e-3))
-    assert launches_of(document, POOL.key) >= {0, 1, 2}
+    run = measured(seconds=seconds, request=replace(REQUEST, step_seconds=6e-3))
+    assert launches_of(run, id_of(POOL)) == {0, 1, 2}
 
 
-def test_what_saves_nearly_as_much_of_the_current_time_is_measured_on_though_it_takes_several_times_as_long() -> None:
-    """Of two that leave 1% and 4% of the time, the one of less work may be chosen."""
-    document, _, _ = run(seconds={**SECONDS, CURRENT.key: 1e-2, POOL.key: 4e-4})
-    assert launches_of(document, POOL.key) >= {0, 1, 2}
-
-
-@pytest.mark.parametrize(
-    ("current", "request_", "is_tried"),
-    [
-        (5e-3, REQUEST, True),  # a batch leaves 4% of the time: a port could save more than the smallest effect of it
-        (1e-2, REQUEST, False),
-        (1e-2, replace(REQUEST, minimum_effect=0.01), True),
-        (1e-2, replace(REQUEST, step_seconds=2e-4), False),  # the batch hides behind the step, and the current does not
-        (1e-2, replace(REQUEST, step_seconds=5e-2), False),  # the current callback hides behind it
-    ],
-)
-def test_a_port_that_nobody_wrote_is_tried_only_where_it_could_be_chosen(
-    current: float, request_: PipelineRequest, is_tried: bool
+def test_what_was_steady_in_a_launch_is_warmed_by_as_many_elements_in_later_ones(
+    measured: Measure, tmp_path: Path
 ) -> None:
-    seconds = {CURRENT.key: current, BATCH.key: 2e-4, PORT.key: 1e-6, TRIED.key: 1e-6}
-    document, asked, _ = run(seconds=seconds, request=request_)
-    assert (launches_of(document, TRIED.key) >= {0, 1}) == is_tried
-    assert any(one.get("key") == TRIED.key for one in asked) == is_tried
-    assert ([one["key"] for one in document["holes"]] == [TRIED.key]) != is_tried
-    assert 0 in launches_of(document, PORT.key)
+    measured()
+    known = [one["pipeline"]["known"] for one in asked(tmp_path, "prepare")]
+    assert known[0] == {}
+    assert known[1][PORT.key] == known[2][PORT.key] == [64, pytest.approx(SECONDS[PORT.key])]
 
 
-def test_what_is_only_tried_is_prepared_last() -> None:
-    for seed in range(5):
-        _, asked, _ = run(seconds={**SECONDS, TRIED.key: 1e-4}, request=replace(REQUEST, seed=seed))
-        prepared = [one["key"] for one in asked if one["do"] == "pipeline_prepare"]
-        assert prepared[5] == TRIED.key
+def test_what_a_worker_prepares_by_is_what_the_first_one_has_planned(measured: Measure, tmp_path: Path) -> None:
+    request = replace(REQUEST, parallel=(4,), batch=(8,), deterministic=False, private_threads=3, step_seconds=1e-3)
+    run = measured(request=request)
+    plan = asked(tmp_path, "pipeline")[0]
+    assert (plan["parallel"], plan["batch"], plan["deterministic"], plan["private_threads"]) == ([1, 4], [8], False, 3)
+    for one in asked(tmp_path, "prepare"):
+        told = one["pipeline"]["plan_request"]
+        assert {name: told[name] for name in request.planned} == {name: plan[name] for name in request.planned}
+        assert (told["elements"], told["step_seconds"], told["budget_seconds"]) == (64, 1e-3, 20.0)
+    assert open_run(run.folder).measured[0].content == run.measured[0].content
 
 
-def test_what_was_steady_in_a_launch_is_warmed_by_as_many_elements_in_later_ones() -> None:
-    _, asked, _ = run()
-    prepared = [one["elements"] for one in asked if (one["do"], one.get("key")) == ("pipeline_prepare", PORT.key)]
-    assert prepared == [None, *[64] * (len(prepared) - 1)]
-    assert len(prepared) >= 3
-    typical = [one["typical_seconds"] for one in asked if (one["do"], one.get("key")) == ("pipeline_prepare", PORT.key)]
-    assert typical == [None, *[pytest.approx(SECONDS[PORT.key])] * (len(prepared) - 1)]
-
-
-def test_a_first_launch_that_takes_long_leaves_the_others_what_is_left_in_equal_parts() -> None:
-    class SlowAtFirst(FakePipelineWorker):
-        def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
-            clock.now += 8.0 if request["do"] == "pipeline_prepare" and len(starts) == 1 else 0.0
-            return super().ask(request)
-
-    def start() -> FakePipelineWorker:
-        starts.append(clock.now)
-        return SlowAtFirst(clock, SECONDS, {}, [])
-
-    clock, starts = Clock(), []  # type: ignore[var-annotated]
-    document = measure(replace(REQUEST, launches=4, budget_seconds=120.0), lambda one: None, start, clock)  # type: ignore[arg-type]
-    rounds = [len({one["round"] for one in document["blocks"] if one["launch"] == launch}) for launch in range(4)]
-    assert rounds[0] == FEWEST_ROUNDS
-    assert min(rounds[1:]) > FEWEST_ROUNDS
-    assert max(rounds[1:]) - min(rounds[1:]) <= 1
-
-
-def test_a_body_that_fails_alone_leaves_nothing_to_measure() -> None:
-    for bad in ("raised", "lost"):
-        with pytest.raises(NothingMeasured):
-            run({"pipeline": bad})
-
-
-def test_a_body_that_fails_in_a_later_launch_costs_no_launch_that_was_measured(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    asked = FakePipelineWorker.ask
-    described = iter(range(100))
-
-    def ask(worker: FakePipelineWorker, request: Mapping[str, Any]) -> dict[str, Any]:
-        if request["do"] == "pipeline" and next(described) >= 2:
-            return {"failure": "ValueError: no"}
-        return asked(worker, request)
-
-    monkeypatch.setattr(FakePipelineWorker, "ask", ask)
-    document, _, _ = run()
-    assert {one["launch"] for one in document["blocks"]} == {0, 1}
-
-
-def test_without_the_current_callback_there_is_nothing_to_compare_with() -> None:
+def test_a_current_callback_that_fails_ends_the_run_and_is_nothing_to_compare_with(measured: Measure) -> None:
+    run = measured({CURRENT.key: "raising"})
+    assert {*failures_of(run)} == {CURRENT_KEY}
     with pytest.raises(NothingMeasured) as error:
-        run({CURRENT.key: "raised"})
+        require_current(run)
     assert error.value.received == "ValueError: no"
 
 
-def test_a_current_callback_that_fails_at_once_ends_it_without_waiting_for_the_others() -> None:
-    asked: list[dict[str, Any]] = []
-    clock = Clock()
+def test_a_current_callback_that_hangs_ends_the_run_without_waiting_for_the_others(
+    measured: Measure, tmp_path: Path
+) -> None:
+    run = measured({CURRENT.key: "hanging"})
+    assert failures_of(run) == {CURRENT_KEY: "timeout"}
+    assert len(asked(tmp_path, "prepare")) == 1
+
+
+@pytest.mark.parametrize("body", ["ValueError: no", "hanging"])
+def test_a_body_that_fails_alone_leaves_nothing_to_measure(
+    measured: Measure, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, body: str
+) -> None:
+    monkeypatch.setenv("FAKE_WORKER_BODY", body)
     with pytest.raises(NothingMeasured):
-        measure(
-            REQUEST, lambda one: None, lambda: FakePipelineWorker(clock, SECONDS, {CURRENT.key: "lost"}, asked), clock
-        )  # type: ignore[arg-type,return-value]
-    assert clock.now < 30
+        measured()
+    assert not (tmp_path / "run").exists()
 
 
-def test_a_current_callback_that_fails_later_leaves_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = FakePipelineWorker.ask
-    prepared = iter(range(100))
-
-    def ask(worker: FakePipelineWorker, request: Mapping[str, Any]) -> dict[str, Any]:
-        if (request["do"], request.get("key")) == ("pipeline_prepare", CURRENT.key) and next(prepared) >= 2:
-            return {"failure": {"status": "raised", "reason": "ValueError: no"}}
-        return asked(worker, request)
-
-    monkeypatch.setattr(FakePipelineWorker, "ask", ask)
-    document, _, _ = run()
-    assert launches_of(document, CURRENT.key) == {0, 1}
-    assert [one["key"] for one in document["failures"]] == [CURRENT.key]
+def test_time_that_is_up_ends_the_run_after_the_launches_that_an_interval_takes(measured: Measure) -> None:
+    run = measured(request=replace(REQUEST, launches=None, budget_seconds=0.01))
+    assert launches_of(run, id_of(CURRENT)) == {0, 1}
 
 
-def test_time_that_is_up_ends_the_launches() -> None:
-    document, _, clock = run(request=replace(REQUEST, budget_seconds=10.0))
-    assert {one["launch"] for one in document["blocks"]} < {0, 1, 2}
-    assert clock.now < 30
+def test_what_was_interrupted_is_resumed_as_it_was_planned(measured: Measure) -> None:
+    run = measured(request=replace(REQUEST, launches=2))
+    samples = run.folder / run_folder.SAMPLES_FILE
+    whole = samples.read_bytes().splitlines(keepends=True)
+    (second, *_) = (place for place, line in enumerate(run.measured[0].lines) if line.launch == 1)
+    samples.write_bytes(b"".join(whole[:second]))
+    again = open_run(run.folder)
+    assert launches_of(again, id_of(PORT)) == {0}
+    measure.measure(again, JUDGING, measure.Listener())
+    assert launches_of(again, id_of(PORT)) == {0, 1}
+    assert judge([run.folder], JUDGING).pipeline is not None
 
 
-def test_a_third_launch_that_would_end_far_too_late_is_not_begun() -> None:
-    """What preparing takes is known from the launches before; two are made in any case, for an interval."""
-    clock, asked = Clock(), []  # type: ignore[var-annotated]
-
-    class SlowToPrepare(FakePipelineWorker):
-        def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
-            clock.now += 7.0 if request["do"] == "pipeline_prepare" else 0.0
-            return super().ask(request)
-
-    start = lambda: SlowToPrepare(clock, SECONDS, {}, asked)  # noqa: E731
-    document = measure(replace(REQUEST, budget_seconds=100.0), lambda one: None, start, clock)  # type: ignore[arg-type]
-    assert {one["launch"] for one in document["blocks"]} == {0, 1}
-
-
-def test_progress_tells_what_is_done_and_how_much_time_is_left() -> None:
-    told: list[PipelineProgress] = []
-    run(told=told)
-    assert {one.doing for one in told} == {"starting", "preparing", "sampling"}
-    assert {one.key for one in told} >= set(SECONDS)
-    left = [one.seconds_left for one in told]
-    assert left == sorted(left, reverse=True)
+def test_a_plan_that_lacks_what_a_case_stands_for_is_refused(tmp_path: Path) -> None:
+    content = pipelines.content()
+    for wrong in (
+        {**content, "pipeline": pipelines.plan((CURRENT,))},
+        {**content, "pipeline": None},
+        {**content, "cases": [key for key in content["cases"] if key != id_of(CURRENT)]},
+        {**content, "pipeline": {**pipelines.plan(), "minimum_effect": 2.0}},
+    ):
+        folder = stored.write(tmp_path / str(len(list(tmp_path.iterdir()))), wrong, [])
+        with pytest.raises(BadInput):
+            open_run(folder)
 
 
 @pytest.mark.parametrize(
     "request_", [PipelineRequest("sinhh"), PipelineRequest("sinh", batch=(0,)), PipelineRequest("sinh", baseline="xla")]
 )
-def test_what_cannot_be_measured_is_refused_before_a_worker_is_started(request_: PipelineRequest) -> None:
+def test_what_cannot_be_measured_is_refused_before_a_worker_is_started(
+    request_: PipelineRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(pipeline, "ask_once", lambda *_: pytest.fail("a worker was started"))
     with pytest.raises(BadInput):
-        measure(request_, lambda one: None, lambda: pytest.fail("a worker was started"))
+        begin(tmp_path / "run", request_, (), measure.Listener())
 
 
-def test_threads_are_tried_by_powers_of_two_up_to_the_cores() -> None:
-    assert thread_counts(2) == (2,)
-    assert thread_counts(6) == (6, 4, 2)
-    assert thread_counts(8) == (8, 4, 2)
-
-
-def test_time_that_is_left_goes_into_further_launches() -> None:
-    document, _, _ = run(request=replace(REQUEST, budget_seconds=600.0))
-    assert {one["launch"] for one in document["blocks"]} == set(range(MOST_LAUNCHES))
-    document, _, _ = run(request=replace(REQUEST, budget_seconds=55.0))
-    assert {one["launch"] for one in document["blocks"]} == set(range(LAUNCHES))
-
-
-@pytest.mark.parametrize("launches", [1, 4])
-def test_no_more_launches_are_made_than_are_asked_for(launches: int) -> None:
-    document, _, _ = run(request=replace(REQUEST, launches=launches, budget_seconds=600.0))
-    assert {one["launch"] for one in document["blocks"]} == set(range(launches))
+def test_with_more_time_launches_have_more_rounds() -> None:
+    assert PipelineRequest("sinh").settings.rounds == FEWEST_ROUNDS
+    assert PipelineRequest("sinh").settings.launches == MOST_LAUNCHES
+    assert replace(REQUEST, budget_seconds=1.0).settings.rounds == FEWEST_ROUNDS
+    assert PipelineRequest("sinh", budget_seconds=150.0).settings.rounds > FEWEST_ROUNDS

@@ -22,6 +22,9 @@ batched forms of ops are those of `FAKE_WORKER_FORMS`, pairs of op and form, and
 
 The file that `FAKE_WORKER_KILLED_ONCE` names is taken away by the first that is to sample, which is then killed.
 
+Of an op in a pipeline, arrangements behave as `FAKE_WORKER_ARRANGEMENTS` says of their keys, and elements take so many
+seconds as `FAKE_WORKER_ELEMENTS` says; a worker prepares as many warm-ups of `ELEMENTS` elements.
+
 Of a revision the files in its current folder count: an op computes what is in `value`, a round takes what is in
 `seconds`, and where `unloadable` is, nothing can be planned.
 """
@@ -127,9 +130,13 @@ def behave(case: str, variant: str) -> None:
 def answer(request: Mapping[str, Any]) -> dict[str, Any]:
     if request["do"] == "values":
         return compare_values(request)
+    if request["do"] == "pipeline" and os.environ.get("FAKE_WORKER_BODY") == "hanging":
+        hang()
+    if request["do"] == "pipeline" and "FAKE_WORKER_BODY" in os.environ:
+        return {"failure": os.environ["FAKE_WORKER_BODY"]}
     if request["do"] == "plan" and os.path.exists("unloadable"):
         return {"error": {"message": "no", "received": "it", "legal": None, "hint": "", "traceback": ""}}
-    if request["do"] == "plan":
+    if request["do"] in ("plan", "pipeline"):
         with open(os.environ["FAKE_WORKER_PLAN"], encoding="utf-8") as file:
             return dict(json.load(file))
     if request["do"] == "build":
@@ -241,11 +248,33 @@ def count_copies(case: str) -> dict[str, Any]:
     return {"rows": [{"inputs": inputs, "result": result, **told} for inputs, result in routes], "arrays": arrays}
 
 
+ELEMENTS = 64
+
+
+def arrangement_of(case: str) -> str:
+    """Return the key of an arrangement in a pipeline; empty for any other case."""
+    kind, _, key = case.split("/")[4].partition(":") if case.count("/") == 7 else ("", "", "")
+    return key if kind == "pipeline" else ""
+
+
+def behaviour_of(case: str) -> str:
+    """Return how a case behaves: as its variant is called, or as its arrangement is told to."""
+    key = arrangement_of(case)
+    if key:
+        return str(json.loads(os.environ.get("FAKE_WORKER_ARRANGEMENTS", "{}")).get(key, "well"))
+    return case.split("/")[1]
+
+
+def seconds_of(case: str) -> float:
+    """Return what a call, or an element, of a case takes."""
+    return float(json.loads(os.environ.get("FAKE_WORKER_ELEMENTS", "{}")).get(arrangement_of(case), SECONDS))
+
+
 def tried(cases: Sequence[str], launch: int | None, *, late: bool = False) -> tuple[list[dict[str, Any]], list[str]]:
     """Have cases behave; return the failures, and the cases that are well."""
     failures, well = [], []
     for case in cases:
-        variant = case.split("/")[1]
+        variant = behaviour_of(case)
         if late or variant.startswith(LATE):
             variant = variant.removeprefix(LATE) if late and variant.startswith(LATE) else "well"
         behave(case, variant)
@@ -265,7 +294,14 @@ def answer_prepare(request: Mapping[str, Any]) -> dict[str, Any]:
     failures, well = tried(request["cases"], request["launch"])
     checked = {"checked": {case: {"values": 0.0} for case in well}} if request["finite_differences"] else {}
     PREPARED.update(well)
-    return {"failures": failures, **checked, **left_by(request["cases"])}
+    warm_ups = {case: warm_up(case) for case in well if arrangement_of(case)}
+    return {"failures": failures, **checked, **({"warm_ups": warm_ups} if warm_ups else left_by(request["cases"]))}
+
+
+def warm_up(case: str) -> dict[str, Any]:
+    seconds = seconds_of(case)
+    found = {"is_steady": True, "elements": ELEMENTS, "seconds": 0.1, "seconds_per_element": seconds}
+    return {**found, "pool_seconds": None}
 
 
 def answer_sample(request: Mapping[str, Any]) -> dict[str, Any]:
@@ -276,7 +312,10 @@ def answer_sample(request: Mapping[str, Any]) -> dict[str, Any]:
         os.kill(os.getpid(), signal.SIGKILL)
     failures, well = tried([case for case in request["cases"] if case in PREPARED], request["launch"], late=True)
     first, rounds = request["first_round"], request["rounds"]
-    samples = {case: [[first + one, place, 1, SECONDS] for one in range(rounds)] for place, case in enumerate(well)}
+    taken = {case: (place, seconds_of(case)) for place, case in enumerate(well)}
+    samples = {
+        case: [[first + one, place, 1, seconds] for one in range(rounds)] for case, (place, seconds) in taken.items()
+    }
     timer = {"timer_seconds": 0.0, "timer_error_seconds": 0.0}
     return {"samples": samples, "failures": failures, **timer, "noise": NOISE}
 

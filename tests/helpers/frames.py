@@ -26,7 +26,7 @@ import pandas as pd
 from pyopbench.model.case import NO_GRADIENT, Case, Failure
 from pyopbench.model.label import Label
 from pyopbench.store.lines import LaunchLine
-from pyopbench.store.measured_run import COLUMNS, Costs
+from pyopbench.store.measured_run import COLUMNS, WAIT_COLUMNS, Costs, no_rows
 from pyopbench.store.run_json import Catalogue, GradientFacts, OpFacts, Settings, VariantFacts
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -245,7 +245,7 @@ def run_of(*benches: Bench, failures: Sequence[Failure] = (), cases: Sequence[st
         copy_costs=None,
         probes=None,
         pipeline=None,
-        threads=None,
+        waits=no_rows(WAIT_COLUMNS),
         checked={},
         own={},
         hosts={},

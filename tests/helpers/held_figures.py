@@ -139,7 +139,7 @@ def held() -> dict[str, dict[str, Holder]]:
         "how-it-measures.md": _how_it_measures(),
         "pipelines.md": {
             **_exact(seconds(pipelines.BUDGET_SECONDS)),
-            **_exact(*map(percent, list(value_of("pyopbench/worker/concurrent_calls.py", "QUANTILES").values())[1:])),
+            **_exact(*map(percent, list(value_of("pyopbench/worker/prepare/threads.py", "QUANTILES").values())[1:])),
         },
         "reading-a-report.md": {
             "98%": Example("a saving that explains what the column means"),

@@ -23,7 +23,6 @@ import probe_files
 import revision_runs
 import sharded
 import stored
-import thread_calls
 from places import ROOT
 from pyopbench.engine import probe
 from pyopbench.store import (
@@ -32,11 +31,9 @@ from pyopbench.store import (
     counted_copies,
     integrity,
     merge,
-    pipeline_file,
     probes,
     run_folder,
     run_sides,
-    threads_file,
 )
 
 Commands = dict[str, list[list[str]]]
@@ -98,8 +95,6 @@ def _make_run(folder: Path) -> Commands:
     counted_copies.write(run / counted_copies.FILE, placement_files.document())
     made = copied_files.document(copied_files.row(1, 1e-4), copied_files.row(1_000, 2e-4))
     copy_costs.write(run / copy_costs.FILE, {**made, **copied_files.gpu_document(copied_files.GPU)})
-    threads_file.write(run / threads_file.FILE, thread_calls.document({TODAY: {1: 1e3, 2: 1e3}, NATIVE: {1: 1e4}}))
-    stored.seal(run / pipeline_file.FILE, _pipeline())
     for number, name in enumerate(("first", "second")):
         pairs.write_run(folder / name, pairs.cases(), seed=number, launches=3)
     report = ["report", "run", "--out", OUT]
@@ -118,8 +113,7 @@ def _make_run(folder: Path) -> Commands:
     return {
         **_files("run", [*of_run, ["report", "run", "--allow-changed", "--json", "--out", OUT]]),
         **_files("first", compared),
-        **{f"run/{name}": in_page for name in (counted_copies.FILE, copy_costs.FILE, threads_file.FILE)},
-        f"run/{pipeline_file.FILE}": [report, ["pipeline", "double", "--results", f"run/{pipeline_file.FILE}"]],
+        **{f"run/{name}": in_page for name in (counted_copies.FILE, copy_costs.FILE)},
         f"run/{probes.FILE}": [
             report,
             ["report", "run", "--require", "xla", "--out", OUT],
@@ -130,20 +124,11 @@ def _make_run(folder: Path) -> Commands:
     }
 
 
-def _pipeline() -> dict[str, Any]:
-    seconds = {one.key: 1e-4 / (place + 1) for place, one in enumerate(pipelines.ALL)}
-    return pipelines.document(seconds)
-
-
 def _make_pipeline(folder: Path) -> Commands:
     """Write what `pyopbench pipeline` does."""
-    name = f"pipe/{pipeline_file.FILE}"
-    (folder / "pipe").mkdir()
-    stored.seal(folder / name, _pipeline())
-    again = ["pipeline", "double", "--results", name]
-    return {
-        name: [again, [*again, "--json"], [*again, "--step-ms", "5"], [*again, "--out", f"{OUT}/new", "--step-ms", "5"]]
-    }
+    pipelines.write(folder / "pipe", {one.key: 1e-4 / (place + 1) for place, one in enumerate(pipelines.ALL)})
+    again = ["pipeline", "double", "--results", "pipe", "--out", f"{OUT}/new"]
+    return _files("pipe", [again, [*again, "--json"], [*again, "--step-ms", "5"], ["report", "pipe", "--out", OUT]])
 
 
 def _make_shards(folder: Path) -> Commands:

@@ -42,7 +42,7 @@ from pyopbench.cli.errors import command_of, end_of
 from pyopbench.engine import environments, git, measure, probe, worker_process
 from pyopbench.engine import plan as planning
 from pyopbench.model.errors import InternalError, PyopbenchError, WorkerLost
-from pyopbench.store import copy_costs, counted_copies, pipeline_file, probes, run_folder, threads_file
+from pyopbench.store import copy_costs, counted_copies, probes, run_folder
 
 SECONDS_EACH = 30.0
 """For a command; the slowest takes one."""
@@ -52,7 +52,7 @@ MOST_BYTES = 1 << 30
 """That a command may take; what all of them import comes to a fifth of it."""
 LIGHT, BESIDE = 12, 6
 """How often a command that only reads is tried, and one that judges a file beside a run, for once of others."""
-BESIDE_A_RUN = [f"run/{one.FILE}" for one in (copy_costs, counted_copies, pipeline_file, probes, threads_file)]
+BESIDE_A_RUN = [f"run/{one.FILE}" for one in (copy_costs, counted_copies, probes)]
 FOUND = {"mix.csv": (b"[" * 200_000,)}
 """Contents of files that commands did not see through; they stay as tests."""
 KEPT = ROOT / ".fuzz"

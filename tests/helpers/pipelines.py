@@ -1,46 +1,98 @@
-"""Documents of `pyopbench pipeline` with known truth, and a worker in this process that measures what it is told."""
+"""Runs of an op in an input pipeline with known truth."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pyopbench.engine.worker_process import CaseLost
-from pyopbench.model.arrangement import AUTOTUNE, Arrangement
+import stored
+from pyopbench.judge.judge import Judgement, Judging, judge
+from pyopbench.model.arrangement import AUTOTUNE, Arrangement, body_key
+from pyopbench.model.case import BASELINE, NATIVE, PIPELINE
+from pyopbench.store.integrity import Seal
+from pyopbench.store.measured_run import PipelineRows
+from pyopbench.store.own_runs import run_of
+from pyopbench.store.run_folder import OpenSide
+from pyopbench.store.run_sides import OpenRun
 
 CURRENT = Arrangement("map", "keep", "ds.map(f)")
 PARALLEL = Arrangement("map", "parallel", "ds.map(f, num_parallel_calls=tf.data.AUTOTUNE)", AUTOTUNE)
 BATCH = Arrangement("batch_body", "batch", "ds.batch(32).map(f)", batch=32)
 POOL = Arrangement("processes", "processes", "ds.map(call_pool, num_parallel_calls=2)", 2)
 PORT = Arrangement("port", "port", "ds.map(native, num_parallel_calls=tf.data.AUTOTUNE)", AUTOTUNE, 0, "native", 4.0)
-TRIED = Arrangement("port", "port", "ds.map(traced)", AUTOTUNE, 0, "traced", 2.0, is_attempt=True)
+LEFT_OUT = Arrangement("port", "port", "ds.map(autograph)", AUTOTUNE, 0, "autograph", 3.0)
 ALL = (CURRENT, PARALLEL, BATCH, POOL, PORT)
-LAUNCHES, ROUNDS = 3, 6
-CALLS = {"many": 2, "one_thread": 1000.0, "threads": 1000.0, "one_process": 1000.0, "processes": 2000.0}
+LAUNCHES, ROUNDS, ELEMENTS = 3, 6, 320
+CALLS: dict[str, Any] = {
+    "many": 2, "one_thread": 1000.0, "threads": 1000.0, "one_process": 1000.0, "processes": 2000.0,
+}  # fmt: skip
 """Calls a second of a body that holds the lock from end to end."""
-FACTS = {
-    "size": 1000,
-    "dtype": "float32",
-    "elements": 64,
-    "delivered": 32,
-    "told_apart": True,
-    "body_seconds": 1e-4,
-    "output_shapes": [[1000]],
-    "environment": {"tensorflow": "2.21.0", "cpu": "a processor"},
-}
+OP = "double"
+NOWHERE = Path("/no/such/folder")
 
 
-def document(
+def case_of(key: str, variant: str = BASELINE) -> str:
+    """Return the id of the case that stands for an arrangement, by its key."""
+    return stored.case(variant, OP, 1000, mode=f"{PIPELINE}:{key}")
+
+
+def id_of(one: Arrangement) -> str:
+    """Return the id of the case that stands for an arrangement."""
+    return case_of(one.key, one.variant or BASELINE)
+
+
+def failure(key: str, status: str = "raised", reason: str = "no", launch: int | None = 0) -> dict[str, Any]:
+    """Return a failure of an arrangement, by its key."""
+    return {"case": case_of(key), "status": status, "reason": reason, "launch": launch}
+
+
+def plan(arrangements: Sequence[Arrangement] = ALL, **changes: Any) -> dict[str, Any]:
+    """Return what a run in a pipeline is planned by, as `run.json` holds it."""
+    return {
+        "parallel": [1, AUTOTUNE],
+        "batch": [32],
+        "deterministic": True,
+        "processes": 2,
+        "private_threads": 0,
+        "step_seconds": 0.0,
+        "step_elements": 32,
+        "minimum_effect": 0.03,
+        "arrangements": [asdict(one) for one in (*arrangements, LEFT_OUT)],
+        "elements": 64,
+        "delivered": 32,
+        "told_apart": True,
+        "body_seconds": 1e-4,
+        "output_shapes": [[1000]],
+        **changes,
+    }
+
+
+def content(
+    arrangements: Sequence[Arrangement] = ALL, *, counts: Sequence[int] = (1, 2), op: str = OP, **changes: Any
+) -> dict[str, Any]:
+    """Return the content of the `run.json` of such a run."""
+    bodies = [body_key(what, many) for what in ("threads", "processes") for many in counts]
+    skip = {"case": id_of(LEFT_OUT), "status": "unsupported", "reason": "the op has no python body", "launch": None}
+    cases = [*map(id_of, arrangements), *map(case_of, bodies)]
+    settings = {**stored.SETTINGS, "baseline": BASELINE}
+    made = stored.run(cases, skips=[skip], pipeline=plan(arrangements), settings=settings)
+    made["catalogue"]["variants"][NATIVE] = {**stored.VARIANT, "kind": "port"}
+    return {**made, **changes}
+
+
+def lines(
     seconds: Mapping[str, float],
     calls: Mapping[str, Any] = CALLS,
     seed: int = 0,
     noise: float = 0.01,
     arrangements: Sequence[Arrangement] = ALL,
-) -> dict[str, Any]:
-    """Return a document in which elements of each arrangement take so many seconds, but for lognormal noise.
+) -> list[dict[str, Any]]:
+    """Return lines in which elements of each arrangement take so many seconds, but for lognormal noise.
 
     Args:
         seconds: of an element, by key.
@@ -50,109 +102,81 @@ def document(
         arrangements: all that there are.
     """
     rng = np.random.default_rng(seed)
-    blocks = []
+    ids = {one.key: id_of(one) for one in arrangements}
+    rates = {
+        case_of(body_key("threads", 1)): calls["one_thread"],
+        case_of(body_key("threads", calls["many"])): calls["threads"],
+        case_of(body_key("processes", 1)): calls["one_process"],
+        case_of(body_key("processes", calls["many"])): calls["processes"],
+    }
+    found: list[dict[str, Any]] = []
     for launch in range(LAUNCHES):
         shift = {key: rng.normal(0, noise / 2) for key in seconds}
+        samples: dict[str, list[list[float]]] = {ids[key]: [] for key in seconds}
+        samples |= {key: [[turn, 0, 50, 50 / rate] for turn in range(ROUNDS)] for key, rate in rates.items() if rate}
         for turn in range(ROUNDS):
             drift = rng.normal(0, 5 * noise)  # what all of a round have in common
             for order, key in enumerate(seconds):
-                taken = 320 * seconds[key] * float(np.exp(shift[key] + drift + rng.normal(0, noise)))
-                blocks.append(
-                    {"key": key, "launch": launch, "round": turn, "order": order, "elements": 320, "seconds": taken}
-                )
-    warm_up = {"is_steady": True, "elements": 64, "seconds": 0.1, "seconds_per_element": 1e-4}
-    return {
-        "schema": 1,
-        "pyopbench": "0",
-        "op": {"name": "double", "summary": "2 x", "size_unit": "elements"},
-        **FACTS,
-        "baseline": CURRENT.key,
-        "settings": {},
-        "seconds": 60.0,
-        "arrangements": [{"key": one.key, "effort": one.effort, **asdict(one)} for one in arrangements],
-        "prepared": [
-            {
-                "key": key,
-                "launch": launch,
-                "checked": {"values": 0.0, "is_ordered": True},
-                "warm_up": warm_up,
-                "pool_start_seconds": 4.0 if "processes" in key else None,
-                "seconds": 0.5,
+                taken = ELEMENTS * seconds[key] * float(np.exp(shift[key] + drift + rng.normal(0, noise)))
+                samples[ids[key]].append([turn, order, ELEMENTS, taken])
+        warm_ups = {
+            ids[key]: {
+                "is_steady": True,
+                "elements": 64,
+                "seconds": 0.1,
+                "seconds_per_element": 1e-4,
+                "pool_seconds": 4.0 if "processes" in key else None,
             }
-            for launch in range(LAUNCHES)
             for key in seconds
-        ],
-        "blocks": blocks,
-        "rates": [{"launch": one, "round": turn, **calls} for one in range(LAUNCHES) for turn in range(3)],
-        "holes": [{"key": "port autograph", "reason": "the op has no python body"}],
-        "failures": [],
-    }
+        }
+        line = stored.group_line(launch, [ids[key] for key in seconds])
+        prepared = {"kind": "prepared", "launch": launch, "group": line["group"], "failures": [], "seconds": 5.0}
+        found += [stored.launch_line(launch), {**prepared, "warm_ups": warm_ups}, {**line, "samples": samples}]
+    return found
 
 
-class Clock:
-    """Seconds that pass only where something says so."""
+def side(
+    seconds: Mapping[str, float],
+    *,
+    arrangements: Sequence[Arrangement] = ALL,
+    failures: Sequence[dict[str, Any]] = (),
+    changes: Mapping[str, Any] | None = None,
+    **how: Any,
+) -> OpenSide:
+    """Return a side of a run with the lines of `lines`, and with failures, in memory."""
+    made = lines(seconds, arrangements=arrangements, **how)
+    if failures:
+        made[1]["failures"] = list(failures)
+    counts = (1, how.get("calls", CALLS)["many"])
+    planned = content(arrangements, counts=counts, **(changes or {}))
+    return OpenSide(NOWHERE, stored.typed(planned), Seal("whole"), [stored.typed_line(one) for one in made])
 
-    def __init__(self) -> None:
-        self.now = 0.0
 
-    def __call__(self) -> float:
-        return self.now
+def rows(seconds: Mapping[str, float], **how: Any) -> PipelineRows:
+    """Return what was measured in such a run; the arguments are those of `side`."""
+    found = run_of(side(seconds, **how)).pipeline
+    assert found is not None
+    return found
 
 
-class FakePipelineWorker:
-    """Answers as the measuring process does, for arrangements whose elements take a known time.
+def judged(seconds: Mapping[str, float], **how: Any) -> tuple[Judgement, OpenRun]:
+    """Return such a run, and the judgement of it."""
+    run = OpenRun(NOWHERE, (side(seconds, **how),))
+    return judge([run], Judging(BASELINE, 0.03)), run
 
-    Attributes:
-        requests: all that was asked, of all such workers of a test.
-    """
 
-    def __init__(
-        self,
-        clock: Clock,
-        seconds: Mapping[str, float],
-        bad: Mapping[str, str],
-        requests: list[dict[str, Any]],
-        started: float = 5.0,
-    ) -> None:
-        """Start.
+def write(folder: Path, seconds: Mapping[str, float], *, minimum_effect: float = 0.03, **how: Any) -> Path:
+    """Store such a run, and return its folder."""
+    return stored.write(folder, content(pipeline=plan(minimum_effect=minimum_effect)), lines(seconds, **how))
 
-        Args:
-            clock: passes with what is asked.
-            seconds: of an element, by key.
-            bad: key -> how it is bad: `raised` or `raised_in_blocks`, `lost` or `lost_in_blocks`.
-            requests: list to which requests are appended.
-            started: how long starting takes.
-        """
-        self._clock, self._seconds, self._bad, self.requests = clock, seconds, bad, requests
-        clock.now += started
 
-    def __enter__(self) -> FakePipelineWorker:
-        return self
+OF_WORKER = ("arrangements", "elements", "delivered", "told_apart", "body_seconds", "output_shapes")
 
-    def __exit__(self, *_: object) -> None:
-        self.requests.append({"do": "closed"})
 
-    def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        self.requests.append(dict(request))
-        key = request.get("key", request["do"])
-        bad = self._bad.get(key, "")
-        in_blocks = bad.endswith("in_blocks")
-        if bad and (request["do"] == "pipeline_block" or not in_blocks):
-            if bad.startswith("lost"):
-                self._clock.now += 10.0
-                raise CaseLost(key, "timeout", "no sign of life")
-            return {"failure": {"status": "raised", "reason": "ValueError: no"}}
-        if request["do"] == "pipeline":
-            found = [asdict(one) for one in (*ALL, TRIED) if one.key in self._seconds]
-            op = {"summary": "2 x", "size_unit": "elements"}
-            return {"arrangements": found, "holes": [], "op": op, **FACTS}
-        if request["do"] == "pipeline_prepare":
-            self._clock.now += 0.5
-            warm_up = {"is_steady": True, "elements": 64, "seconds": 0.1, "seconds_per_element": self._seconds[key]}
-            checked = {"values": 0.0, "is_ordered": True}
-            return {"checked": checked, "warm_up": warm_up, "pool_start_seconds": None, "seconds": 0.5}
-        if request["do"] == "pipeline_block":
-            self._clock.now += 0.15
-            return {"elements": 320, "seconds": 320 * self._seconds[key]}
-        self._clock.now += 0.2
-        return {name: value for name, value in CALLS.items() if name != "many"}
+def write_answer(path: Path) -> None:
+    """Write what a worker answers that is asked for the arrangements of an op, for a fake one to answer."""
+    planned = content()
+    answer = {name: planned[name] for name in ("cases", "skips", "catalogue")}
+    environment = {key: value for key, value in stored.ENVIRONMENT.items() if key not in {"commit", "dirty"}}
+    found = {name: planned["pipeline"][name] for name in OF_WORKER}
+    path.write_text(json.dumps({**answer, "plan": found, "environment": environment}), encoding="utf-8")

@@ -94,9 +94,17 @@ BANDWIDTHS: list[dict[str, Any]] = [
 PEAKS: dict[str, float] = {"float32": 2e11, "float64": 1e11}
 
 
-def case(variant: str, op: str = "double", size: int = 1, *, gradient: str = "none", direction: str = "forward") -> str:
+def case(
+    variant: str,
+    op: str = "double",
+    size: int = 1,
+    *,
+    gradient: str = "none",
+    direction: str = "forward",
+    mode: str = "call",
+) -> str:
     """Return the id of a case, a forward one unless it is said otherwise."""
-    return Case(op, variant, gradient, direction, "call", "float32", size).id
+    return Case(op, variant, gradient, direction, mode, "float32", size).id
 
 
 def group(op: str = "double", size: int = 1) -> str:

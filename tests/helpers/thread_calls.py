@@ -1,48 +1,75 @@
-"""Documents of `pyopbench run --threads` with known truth."""
+"""Runs of cases of mode `threads:N` with known truth."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 
-from pyopbench.model.case import BASELINE, NO_GRADIENT, Case
+from frames import Bench, run_of
+from pyopbench.model.case import NO_GRADIENT, Case, Failure
+from pyopbench.store.measured_run import WAIT_COLUMNS
 
-LAUNCHES, ROUNDS = 3, 5
+LAUNCHES, ROUNDS, SIZE = 3, 5, 1000
 
 
-def case_of(variant: str) -> str:
+def case_of(variant: str, threads: int = 1) -> str:
     """Return the id of a forward case."""
-    return Case("double", variant, NO_GRADIENT, "forward", "call", "float32", 1000).id
+    return Case("double", variant, NO_GRADIENT, "forward", f"threads:{threads}", "float32", SIZE).id
 
 
-def document(rates: Mapping[str, Mapping[int, float]], noise: float = 0.01) -> dict[str, Any]:
-    """Return a document in which each variant comes to so many calls a second with each number of threads.
+def run(
+    rates: Mapping[str, Mapping[int, float]],
+    noise: float = 0.01,
+    *,
+    dtype: str = "float32",
+    launches: int = LAUNCHES,
+    failures: Sequence[Failure] = (),
+) -> SimpleNamespace:
+    """Return a run in which each variant comes to so many calls a second with each number of threads.
 
     Args:
         rates: variant -> threads -> calls a second.
         noise: standard deviation of the log of a block; what a launch has in common is five times that.
+        dtype: of all cases.
+        launches: how many.
+        failures: of launches.
     """
-    rng = np.random.default_rng(0)
-    blocks, latencies = [], []
-    for launch in range(LAUNCHES):
-        shift = rng.normal(0, 5 * noise)
-        for variant, by_threads in rates.items():
-            for threads, rate in by_threads.items():
-                where = {"case": case_of(variant), "threads": threads, "launch": launch}
-                for turn in range(ROUNDS):
-                    seen = rate * float(np.exp(shift + rng.normal(0, noise)))
-                    blocks.append({**where, "round": turn, "order": 0, "calls": 1000, "rate": seen})
-                seconds = threads / rate
-                latencies.append({**where, "calls": 5000, "p50": seconds, "p95": 2 * seconds, "p99": None})
-    kinds = {variant: "callback" if variant == BASELINE else "port" for variant in rates}
-    return {
-        "schema": 1,
-        "environment": {"tensorflow": "2.21.0"},
-        "threads": sorted({threads for one in rates.values() for threads in one}),
-        "cases": [{"case": case_of(one), "label": one, "kind": kinds[one]} for one in rates],
-        "blocks": blocks,
-        "latencies": latencies,
-        "failures": [],
-    }
+    numbers = sorted({threads for one in rates.values() for threads in one})
+    benches = [
+        Bench(
+            {variant: 1 / by_threads[threads] for variant, by_threads in rates.items() if threads in by_threads},
+            op="double",
+            sizes=(SIZE,),
+            mode=f"threads:{threads}",
+            dtype=dtype,
+            launches=launches,
+            rounds=ROUNDS,
+            within=noise,
+            between=0.0,
+            seed=threads,
+        )
+        for threads in numbers
+    ]
+    made = run_of(*benches, failures=failures)
+    shifts = np.exp(5 * noise * np.random.default_rng(0).standard_normal(launches))
+    frame = made.frame.assign(seconds=made.frame["seconds"] * shifts[made.frame["launch"]])
+    found = {key: Case.from_id(key) for key in made.cases}
+    seconds = {key: (one.threads or 1) / rates[one.variant][one.threads or 1] for key, one in found.items()}
+    rows = [
+        (made.name, launch, key, 5000, each, 2 * each, None)
+        for key, each in seconds.items()
+        for launch in range(launches)
+    ]
+    waits = pd.DataFrame(rows, columns=list(WAIT_COLUMNS)).astype(dict.fromkeys(WAIT_COLUMNS[3:], "float64"))
+    return SimpleNamespace(**{**vars(made), "frame": frame, "waits": waits})
+
+
+def together(*runs: SimpleNamespace) -> SimpleNamespace:
+    """Return several such runs, of different cases, as one."""
+    first = runs[0]
+    frames = {name: pd.concat([getattr(one, name) for one in runs]) for name in ("frame", "waits")}
+    cases = tuple(case for one in runs for case in one.cases)
+    return SimpleNamespace(**{**vars(first), **frames, "cases": cases})

@@ -7,14 +7,15 @@ import math
 import pytest
 
 from pyopbench.judge.concurrency import threaded_calls
-from pyopbench.model.case import BASELINE
-from thread_calls import document
+from pyopbench.judge.judge import judge_run
+from pyopbench.model.case import BASELINE, Failure
+from thread_calls import case_of, run
 
 RATES = {BASELINE: {1: 1000.0, 4: 900.0}, "native": {1: 2000.0, 4: 6000.0}}
 
 
 def test_rates_and_ratios_are_those_of_the_truth_within_their_intervals() -> None:
-    found = {(one.label, one.threads): one for one in threaded_calls(document(RATES), BASELINE)}
+    found = {(one.label, one.threads): one for one in threaded_calls(run(RATES), BASELINE)}
     assert len(found) == 4
     for (label, threads), one in found.items():
         truth = RATES[label][threads]
@@ -30,11 +31,22 @@ def test_rates_and_ratios_are_those_of_the_truth_within_their_intervals() -> Non
 
 
 def test_without_the_callback_there_is_no_ratio() -> None:
-    (one,) = threaded_calls(document({"native": {2: 100.0}}), BASELINE)
+    (one,) = threaded_calls(run({"native": {2: 100.0}}), BASELINE)
     assert one.times_baseline is None
 
 
 def test_one_launch_has_no_interval() -> None:
-    made = document(RATES)
-    made["blocks"] = [one for one in made["blocks"] if one["launch"] == 0]
-    assert all(math.isnan(one.rate.low) for one in threaded_calls(made, BASELINE))
+    assert all(math.isnan(one.rate.low) for one in threaded_calls(run(RATES, launches=1), BASELINE))
+
+
+def test_what_has_failed_in_a_launch_has_no_number() -> None:
+    lost = Failure(case_of("native", 4), "raised", "now and then", 2)
+    found = threaded_calls(run(RATES, failures=[lost]), BASELINE)
+    assert {(one.label, one.threads) for one in found} == {(BASELINE, 1), (BASELINE, 4), ("native", 1)}
+
+
+def test_there_is_a_decision_for_each_number_of_threads() -> None:
+    """A port that gains nothing by one thread pays where several call."""
+    judgement = judge_run(run({BASELINE: {1: 1000.0, 4: 900.0}, "native": {1: 1000.0, 4: 6000.0}}))
+    answers = {one.mode: one.action for one in judgement.decisions}
+    assert (answers["threads:1"], answers["threads:4"]) == ("keep", "port")

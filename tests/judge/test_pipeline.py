@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from pipelines import BATCH, CALLS, CURRENT, PARALLEL, POOL, PORT, document
-from pyopbench.judge.pipeline import LOOP_SECONDS, PipelineJudgement, TrainingStep, judge, lock_share
+from pipelines import ALL, BATCH, CALLS, CURRENT, LAUNCHES, PARALLEL, POOL, PORT, failure, id_of, plan, rows
+from pyopbench.judge.pipeline import (
+    LOOP_SECONDS,
+    PipelineJudgement,
+    TrainingStep,
+    judge,
+    lock_share,
+    look,
+    rates_of,
+    step_of,
+)
 from pyopbench.model.arrangement import AUTOTUNE, Arrangement
+from pyopbench.model.errors import NothingMeasured
 
 EFFECT = 0.03
 NO_STEP = TrainingStep(32)
@@ -19,7 +30,7 @@ ALIKE = {one.key: 1e-4 for one in (CURRENT, PARALLEL, BATCH, POOL, PORT)}
 
 
 def judged(seconds: Mapping[str, float], step: TrainingStep = NO_STEP, **how: Any) -> PipelineJudgement:
-    return judge(document({**ALIKE, **seconds}, **how), EFFECT, step)
+    return judge(rows({**ALIKE, **seconds}, **how), EFFECT, step)
 
 
 @pytest.mark.parametrize(
@@ -110,17 +121,16 @@ def test_without_a_step_the_input_of_a_step_is_told() -> None:
 
 
 def test_one_launch_decides_nothing() -> None:
-    stored = document({**ALIKE, BATCH.key: 1e-5})
-    stored["blocks"] = [one for one in stored["blocks"] if not one["launch"]]
-    found = judge(stored, EFFECT, NO_STEP)
+    stored = rows({**ALIKE, BATCH.key: 1e-5})
+    found = judge(replace(stored, frame=stored.frame[stored.frame["launch"] == 0]), EFFECT, NO_STEP)
     assert found.action == "undecided"
     assert len(found.throughputs) == len(ALIKE)
 
 
 def test_what_was_measured_in_one_launch_is_shown_and_not_chosen() -> None:
-    stored = document({**ALIKE, BATCH.key: 1e-5, PORT.key: 1e-6})
-    stored["blocks"] = [one for one in stored["blocks"] if one["key"] != PORT.key or not one["launch"]]
-    found = judge(stored, EFFECT, NO_STEP)
+    stored = rows({**ALIKE, BATCH.key: 1e-5, PORT.key: 1e-6})
+    is_there = (stored.frame["case"] != id_of(PORT)) | (stored.frame["launch"] == 0)
+    found = judge(replace(stored, frame=stored.frame[is_there]), EFFECT, NO_STEP)
     assert found.action == "batch"
     assert PORT.key in found.by_key
 
@@ -136,11 +146,71 @@ def test_arrangements_about_as_good_do_not_take_turns_in_noisy_launches() -> Non
     """Shares and noise as measured of `examples/input_pipeline/denoise.py` on a machine that others use too."""
     shares = {CURRENT.key: 1.0, PARALLEL.key: 0.515, SWITCH.key: 0.485, POOL.key: 0.45}
     noisy = {"arrangements": (CURRENT, PARALLEL, SWITCH, POOL), "noise": 0.06}
-    found = [judge(document(shares, seed=seed, **noisy), EFFECT, NO_STEP) for seed in range(50)]
+    found = [judge(rows(shares, seed=seed, **noisy), EFFECT, NO_STEP) for seed in range(50)]
     assert sum(one.action == PARALLEL.action for one in found) >= 48
 
 
-def rates(share: float, possible: float, many: int = 2, launches: int = 3) -> list[dict[str, Any]]:
+def test_what_failed_in_a_launch_has_no_number_but_for_the_current_callback() -> None:
+    """What that did before it failed is what all others are compared with."""
+    failures = [{**failure(PORT.key), "case": id_of(PORT)}, failure(CURRENT.key)]
+    found = judge(rows({**ALIKE, PORT.key: 1e-6, BATCH.key: 1e-5}, failures=failures), EFFECT, NO_STEP)
+    assert found.by_key.keys() == {CURRENT.key, PARALLEL.key, BATCH.key, POOL.key}
+    assert found.action == "batch"
+
+
+def test_without_a_number_of_the_current_callback_there_is_nothing_to_judge() -> None:
+    stored = rows(ALIKE)
+    with pytest.raises(NothingMeasured):
+        judge(replace(stored, frame=stored.frame[stored.frame["case"] != id_of(CURRENT)]), EFFECT, NO_STEP)
+
+
+def test_the_seconds_that_processes_take_to_start_are_reported_apart() -> None:
+    found = judged({})
+    assert found.by_key[POOL.key].pool_start_seconds == 4.0
+    assert found.by_key[POOL.key].seconds == pytest.approx(1e-4, rel=0.1)
+    assert found.current.pool_start_seconds is None
+
+
+def test_calls_of_a_round_are_held_against_those_of_one_in_the_same_round() -> None:
+    found = rates_of(rows(ALIKE).frame)
+    assert len(found) == LAUNCHES * 6
+    for one in found:
+        assert {name: one[name] for name in CALLS} == pytest.approx(CALLS)
+
+
+def open_keys(seconds: Mapping[str, float], **planned: Any) -> set[str]:
+    """Return the keys of what is measured on after a look."""
+    changes = {"pipeline": plan(**planned)}
+    ids = look(rows({**ALIKE, **seconds}, changes=changes), 1).open
+    return {one.key for one in ALL if id_of(one) in ids}
+
+
+def test_what_is_far_from_the_best_is_measured_no_more_but_for_the_current_callback() -> None:
+    assert open_keys({}) == {*ALIKE}
+    assert open_keys({CURRENT.key: 1e-2, POOL.key: 1e-2}) == {*ALIKE} - {POOL.key}
+
+
+def test_what_keeps_up_with_the_training_step_is_measured_on_however_quick_the_best_is() -> None:
+    assert POOL.key in open_keys({CURRENT.key: 1e-2, POOL.key: 1e-2}, step_seconds=6e-3)
+
+
+def test_what_saves_nearly_as_much_of_the_current_time_is_measured_on_though_it_takes_several_times_as_long() -> None:
+    """Of two that leave 1% and 4% of the time, the one of less work may be chosen."""
+    assert POOL.key in open_keys({CURRENT.key: 1e-2, POOL.key: 4e-4})
+
+
+def test_calls_of_the_body_are_measured_on_to_the_end() -> None:
+    stored = rows({**ALIKE, POOL.key: 1e-2})
+    assert {*stored.cases} - look(stored, 1).open == {id_of(POOL)}
+
+
+def test_the_step_of_a_run_is_the_one_that_it_was_planned_for() -> None:
+    assert step_of(rows(ALIKE).plan) == TrainingStep(32)
+    planned = rows(ALIKE, changes={"pipeline": plan(step_seconds=1e-3, step_elements=8)}).plan
+    assert step_of(planned) == TrainingStep(8, pytest.approx(8e-3))
+
+
+def made_up_rates(share: float, possible: float, many: int = 2, launches: int = 3) -> list[dict[str, Any]]:
     """Return calls a second of a body of which a share holds the lock, where processes bring a factor."""
     speedup = 1 / (share + (1 - share) / possible)
     one = {"many": many, "one_thread": 50.0, "threads": 50.0 * speedup, "one_process": 40.0, "processes": 40 * possible}
@@ -150,7 +220,7 @@ def rates(share: float, possible: float, many: int = 2, launches: int = 3) -> li
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize("possible", [1.5, 2.0, 4.0])
 def test_the_share_is_found_whatever_processes_bring(share: float, possible: float) -> None:
-    found = lock_share(rates(share, possible, many=4))
+    found = lock_share(made_up_rates(share, possible, many=4))
     assert found is not None
     assert found.share == pytest.approx(share, abs=1e-9)
     assert found.speedup(possible) == pytest.approx(found.thread_speedup)
@@ -158,19 +228,19 @@ def test_the_share_is_found_whatever_processes_bring(share: float, possible: flo
 
 
 def test_where_nothing_scales_the_lock_is_not_blamed() -> None:
-    found = lock_share(rates(0.0, 1.1))
+    found = lock_share(made_up_rates(0.0, 1.1))
     assert found is not None
     assert not found.is_known
 
 
 def test_threads_that_slow_one_another_down_hold_all_of_the_lock() -> None:
-    found = lock_share([{**one, "threads": 30.0} for one in rates(1.0, 2.0)])
+    found = lock_share([{**one, "threads": 30.0} for one in made_up_rates(1.0, 2.0)])
     assert found is not None
     assert found.share == 1.0
 
 
 def test_every_number_of_threads_is_a_point_and_the_most_decide() -> None:
-    found = lock_share([*rates(0.3, 4.0, many=4), *rates(0.9, 2.0, many=2)])
+    found = lock_share([*made_up_rates(0.3, 4.0, many=4), *made_up_rates(0.9, 2.0, many=2)])
     assert found is not None
     assert found.many == 4
     assert found.share == pytest.approx(0.3)
@@ -179,12 +249,12 @@ def test_every_number_of_threads_is_a_point_and_the_most_decide() -> None:
 
 
 def test_without_processes_nothing_is_said() -> None:
-    assert lock_share([{**one, "processes": None, "one_process": None} for one in rates(0.5, 2.0)]) is None
+    assert lock_share([{**one, "processes": None, "one_process": None} for one in made_up_rates(0.5, 2.0)]) is None
     assert lock_share([]) is None
 
 
 def test_one_launch_has_no_interval() -> None:
-    found = lock_share(rates(0.5, 2.0, launches=1))
+    found = lock_share(made_up_rates(0.5, 2.0, launches=1))
     assert found is not None
     assert math.isnan(found.low)
     assert found.share == pytest.approx(0.5)

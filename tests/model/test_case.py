@@ -94,3 +94,16 @@ def test_all_else_tells_groups_apart(other: dict[str, object]) -> None:
 
 
 # Variants
+
+
+@pytest.mark.parametrize("mode", ["threads", "threads:", "threads:0", "threads:two", "threads:4:4", "threads:12345"])
+def test_calls_from_no_number_of_threads_are_refused(mode: str) -> None:
+    with pytest.raises(BadInput):
+        Case.from_id(f"sinh/native/none/forward/{mode}/float32/1000/cpu")
+
+
+def test_numbers_of_threads_take_turns_in_a_group() -> None:
+    one, four = (Case.from_id(f"sinh/native/none/forward/threads:{many}/float32/1000/cpu") for many in (1, 4))
+    assert (one.threads, four.threads) == (1, 4)
+    assert one.group == four.group
+    assert one.runner != four.runner

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from pipelines import ALL, BATCH, CALLS, CURRENT, PARALLEL, POOL, PORT, document
+import stored
+from pipelines import ALL, BATCH, CALLS, CURRENT, PARALLEL, POOL, PORT, content, failure, rows
 from pyopbench.judge import pipeline as wording
-from pyopbench.judge.pipeline import PipelineJudgement, TrainingStep, judge, lock_share
+from pyopbench.judge.pipeline import PipelineJudgement, TrainingStep, judge, lock_share, rates_of
 from pyopbench.report import write_pipeline
 from pyopbench.report.charts.latency import DATA
 from pyopbench.report.charts.pipeline import LAW, scaling_chart, throughput_chart
@@ -20,7 +21,7 @@ ALIKE = {one.key: 1e-4 for one in ALL}
 
 
 def judged(seconds: dict[str, float] | None = None, step: float | None = None, **how: Any) -> PipelineJudgement:
-    return judge(document({**ALIKE, **(seconds or {})}, **how), 0.03, TrainingStep(32, step))
+    return judge(rows({**ALIKE, **(seconds or {})}, **how), 0.03, TrainingStep(32, step))
 
 
 @pytest.mark.parametrize(
@@ -49,9 +50,7 @@ def test_rows_go_from_the_quickest_to_the_slowest_and_mark_what_is_chosen() -> N
 
 
 def test_what_is_left_out_is_shown_with_its_reason_once() -> None:
-    stored = document(ALIKE)
-    stored["failures"] = [{"key": key, "status": "raised", "reason": "no", "launch": 0} for key in ("one", "two")]
-    report = report_of(judge(stored, 0.03, TrainingStep(32)))
+    report = report_of(judged(failures=[failure(key) for key in ("one", "two")]))
     assert len(report.left_out) == 2
     assert report.left_out[1][0] == "one, two"
 
@@ -70,35 +69,34 @@ def test_the_same_measurement_gives_the_same_bytes_and_every_output_the_same_sen
 
 
 def test_names_of_users_are_escaped() -> None:
-    stored = document(ALIKE)
-    stored["op"]["name"] = "<script>alert(1)</script>"
-    stored["failures"] = [{"key": "map", "status": "raised", "reason": "</td><script>", "launch": 0}]
-    page = write_pipeline.render(judge(stored, 0.03, TrainingStep(32)))[write_pipeline.HTML]
+    op = {**content()["catalogue"], "ops": {"double": {**stored.OP, "size_unit": "<script>alert(1)"}}}
+    found = judged(failures=[failure("map", reason="</td><script>")], changes={"catalogue": op})
+    page = write_pipeline.render(found)[write_pipeline.HTML]
     assert "<script" not in page
 
 
-def rows_of(spec: dict[str, Any]) -> list[dict[str, Any]]:
+def rows_in(spec: dict[str, Any]) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = spec["datasets"][DATA]
     return rows
 
 
 def test_the_chart_has_a_row_for_each_arrangement_the_quickest_on_top() -> None:
-    rows = rows_of(throughput_chart(judged({BATCH.key: 1e-5})))
+    rows = rows_in(throughput_chart(judged({BATCH.key: 1e-5})))
     assert rows[0]["arrangement"] == BATCH.key
     assert len(rows) == len(ALL)
     assert all(row["low"] <= row["rate"] <= row["high"] for row in rows)
 
 
 def test_the_line_of_amdahl_goes_through_what_threads_brought() -> None:
-    lock = lock_share(document(ALIKE, {**CALLS, "threads": 1500.0})["rates"])
+    lock = lock_share(rates_of(rows(ALIKE, calls={**CALLS, "threads": 1500.0}).frame))
     assert lock is not None
-    line = [row for row in rows_of(scaling_chart(lock)) if row["what"] == LAW]
+    line = [row for row in rows_in(scaling_chart(lock)) if row["what"] == LAW]
     assert line[0]["speedup"] == pytest.approx(1)
     assert line[-1]["speedup"] == pytest.approx(1.5)
 
 
 def test_the_axis_of_threads_has_a_tick_for_each_number_that_was_measured() -> None:
-    lock = lock_share(document(ALIKE)["rates"])
+    lock = lock_share(rates_of(rows(ALIKE).frame))
     assert lock is not None
     (axis,) = {str(layer["encoding"]["x"]["axis"]["values"]) for layer in scaling_chart(lock)["spec"]["layer"]}
     assert axis == str([1, *(many for many, *_ in lock.scaling)])
@@ -114,7 +112,7 @@ def test_every_judgement_has_words_for_its_step(step: float | None) -> None:
 @pytest.mark.parametrize("threads", [1000.0, 1400.0, 2000.0])
 @pytest.mark.parametrize("processes", [1100.0, 2000.0])
 def test_every_share_of_the_lock_has_words(threads: float, processes: float) -> None:
-    lock = lock_share(document(ALIKE, {**CALLS, "threads": threads, "processes": processes})["rates"])
+    lock = lock_share(rates_of(rows(ALIKE, calls={**CALLS, "threads": threads, "processes": processes}).frame))
     assert lock is not None
     said = {wording.lock_text(lock, bound) for bound in (None, 2.0)}
     assert len(said) == 1 + lock.is_known
@@ -126,7 +124,7 @@ def test_what_the_lock_bounds_is_not_said_of_threads_that_were_measured_to_gain_
     seconds: float, is_bound: bool
 ) -> None:
     """A body that holds the lock for a third of its time gains 1.5 times with two threads, and never 2.5 times."""
-    found = document({CURRENT.key: 1e-4, PARALLEL.key: seconds}, {**CALLS, "threads": 1200.0})
+    found = rows({CURRENT.key: 1e-4, PARALLEL.key: seconds}, calls={**CALLS, "threads": 1200.0})
     judgement = judge(found, 0.03, TrainingStep(32))
     assert judgement.lock is not None
     assert (judgement.threads_bound is not None) == is_bound

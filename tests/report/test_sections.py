@@ -726,49 +726,49 @@ def test_a_section_says_when_there_is_nothing_to_show(judged):
 # threads and pipelines
 
 
+REFUSED = Failure(thread_calls.case_of("native", 8), "wrong", "not so", 0)
+
+
+def called(judgement, made):
+    fields = ("frame", "waits", "cases", "failures", "catalogue")
+    return with_run(judgement, **{name: getattr(made, name) for name in fields})
+
+
 def test_calls_from_threads_have_a_row_for_each_variant_and_number_of_threads(judged):
-    made = thread_calls.document({BASELINE: {1: 1000.0, 4: 900.0}, "native": {1: 2000.0, 4: 6000.0}})
-    refused = {"case": thread_calls.case_of("native"), "status": "wrong", "reason": "not so", "launch": 0}
-    _, table, refusals = threads.build(with_run(judged, threads={**made, "failures": [refused]}))
-    assert [" ".join(row[:2]) for row in texts(table)] == [f"{BASELINE} 1", f"{BASELINE} 4", "native 1", "native 4"]
+    rates = {BASELINE: {1: 1000.0, 4: 900.0}, "native": {1: 2000.0, 4: 6000.0}}
+    _, table, refusals = threads.build(called(judged, thread_calls.run(rates, failures=[REFUSED])))
+    found = [" ".join(row[:2]) for row in texts(table)]
+    assert found == ["native 1", "native 4", f"{BASELINE} 1", f"{BASELINE} 4"]
     assert len(refusals.items) == 1
 
 
 def test_a_ticket_and_a_terminal_say_what_fewest_and_most_threads_come_to(judged):
-    made = thread_calls.document({BASELINE: {1: 1000.0, 2: 1000.0, 4: 900.0}, "native": {4: 6000.0}})
-    refused = {"case": thread_calls.case_of("native"), "status": "wrong", "reason": "not so", "launch": 0}
-    table, refusals = threads.brief(with_run(judged, threads={**made, "failures": [refused]}))
-    current, port = texts(table)
+    made = thread_calls.run({BASELINE: {1: 1000.0, 2: 1000.0, 4: 900.0}, "native": {4: 6000.0}}, failures=[REFUSED])
+    table, refusals = threads.brief(called(judged, made))
+    port, current = texts(table)
     assert len(table.columns) == len(current) == 7
     assert current[-3] != formatting.MISSING
     assert (current[-1], port[-3]) == (formatting.MISSING, formatting.MISSING), "no ratio to itself, and no such case"
     assert port[-1] != formatting.MISSING
     assert len(refusals.items) == 1
-    (shown,) = (one for one in terminal.tables(with_run(judged, threads=made)) if one.columns == table.columns)
+    (shown,) = (one for one in terminal.tables(called(judged, made)) if one.columns == table.columns)
     assert [list(row) for row in shown.rows] == [list(row) for row in texts(table)]
 
 
 def test_dtypes_are_told_apart_where_there_are_several(judged):
-    made = thread_calls.document({BASELINE: {1: 900.0}, "native": {1: 6000.0}})
-    other = {one: thread_calls.case_of(one).replace("float32", "float64") for one in (BASELINE, "native")}
-    changed = {thread_calls.case_of("native"): other["native"]}
-    for name in ("cases", "blocks", "latencies"):
-        made[name] = [{**one, "case": changed.get(one["case"], one["case"])} for one in made[name]]
-    (table,) = threads.brief(with_run(judged, threads=made))
+    single, double = (thread_calls.run({BASELINE: {1: 900.0}}, dtype=dtype) for dtype in ("float32", "float64"))
+    (table,) = threads.brief(called(judged, thread_calls.together(single, double)))
     assert [row[0] for row in texts(table)] == ["double float32", "double float64"]
 
 
 def test_one_number_of_threads_has_one_column(judged):
-    made = thread_calls.document({BASELINE: {4: 900.0}, "native": {4: 6000.0}})
-    (table,) = threads.brief(with_run(judged, threads=made))
+    (table,) = threads.brief(called(judged, thread_calls.run({BASELINE: {4: 900.0}, "native": {4: 6000.0}})))
     assert len(table.columns) == len(table.rows[0]) == 6
 
 
 def test_a_pipeline_beside_the_run_is_shown_with_its_answer_charts_and_rows(judged):
     seconds = {pipelines.CURRENT.key: 1e-4, pipelines.PARALLEL.key: 1e-4, pipelines.PORT.key: 1e-5}
-    answer, _, throughput, scaling, table, left_out = pipeline.build(
-        with_run(judged, pipeline=pipelines.document(seconds))
-    )
+    answer, _, throughput, scaling, table, left_out = pipeline.build(with_run(judged, pipeline=pipelines.rows(seconds)))
     assert pipelines.PORT.code in answer.text
     assert {throughput.kind, scaling.kind} == {"chart"}
     assert len(table.rows) == 3
@@ -778,7 +778,7 @@ def test_a_pipeline_beside_the_run_is_shown_with_its_answer_charts_and_rows(judg
 def test_the_charts_of_a_pipeline_are_in_the_page_as_those_of_the_run_are(judged):
     without, beside = (
         render(with_run(judged, pipeline=made))["report.html"].count('class="chart')
-        for made in (None, pipelines.document({pipelines.CURRENT.key: 1e-4, pipelines.PORT.key: 1e-5}))
+        for made in (None, pipelines.rows({pipelines.CURRENT.key: 1e-4, pipelines.PORT.key: 1e-5}))
     )
     assert beside == without + 2
 

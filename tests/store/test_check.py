@@ -22,7 +22,6 @@ import placement_files
 import probe_files
 import sharded
 import stored
-import thread_calls
 from pyopbench.api.results import COMPARISON, ComparisonResult
 from pyopbench.cli.app import make_app
 from pyopbench.engine import certify
@@ -33,9 +32,7 @@ from pyopbench.judge.comparison.diff import compare_sides
 from pyopbench.judge.comparison.gate import read_gate
 from pyopbench.judge.comparison.sides import read_sides
 from pyopbench.judge.judge import Judging, judge
-from pyopbench.judge.pipeline import TrainingStep
-from pyopbench.judge.pipeline import judge as judge_pipeline
-from pyopbench.model.case import MINIMUM_EFFECT
+from pyopbench.model.case import BASELINE, MINIMUM_EFFECT
 from pyopbench.model.errors import BadInput
 from pyopbench.model.read_policy import ReadPolicy, reading_by
 from pyopbench.report import gate as gate_report
@@ -46,11 +43,9 @@ from pyopbench.store import (
     copy_costs,
     counted_copies,
     integrity,
-    pipeline_file,
     probes,
     run_folder,
     run_sides,
-    threads_file,
 )
 from pyopbench.store import check as checking
 from pyopbench.store.check import check, check_lines
@@ -178,9 +173,6 @@ def with_files_beside(folder: Path) -> Path:
     probes.write(folder / probes.FILE, probe_files.document(probe_files.row("xla", "native", "fails", "no")))
     counted_copies.write(folder / counted_copies.FILE, placement_files.document())
     copied(folder / copy_costs.FILE)
-    rates = {"py_function_numpy": {1: 1000.0, 2: 1100.0}, "native": {1: 1000.0, 2: 1900.0}}
-    threads_file.write(folder / threads_file.FILE, thread_calls.document(rates))
-    of_pipeline(folder)
     report_files.write(judge([folder], Judging("well", 0.03)), folder)
     return folder
 
@@ -192,8 +184,8 @@ def copied(path: Path) -> Path:
 
 
 def of_pipeline(folder: Path) -> Path:
-    document = pipelines.document({one.key: 1e-3 for one in pipelines.ALL})
-    write_pipeline.write(judge_pipeline(document, MINIMUM_EFFECT, TrainingStep(32)), folder)
+    pipelines.write(folder, {one.key: 1e-3 for one in pipelines.ALL})
+    report_files.write(judge([folder], Judging(BASELINE, MINIMUM_EFFECT)), folder)
     return folder
 
 
@@ -254,10 +246,10 @@ def recorded(path: Path) -> Path:
 KINDS: dict[str, tuple[Callable[[Path], Path], list[str]]] = {
     "run": (
         with_files_beside,
-        ["run.json", "samples.jsonl", "copies.json", "decisions.json", "pipeline-decision.json", "pipeline.json",
-         "placement.json", "probes.json", "threads.json"],
+        ["run.json", "samples.jsonl", "copies.json", "decisions.json",
+         "placement.json", "probes.json"],
     ),
-    "pipeline": (of_pipeline, ["pipeline-decision.json", "pipeline.json"]),
+    "pipeline": (of_pipeline, ["run.json", "samples.jsonl", "decisions.json", "pipeline-decision.json"]),
     "shards": (of_shards, ["run.json", "samples.jsonl"] * 2),
     "merged": (of_merged, ["run.json", "samples.jsonl"]),
     "versions": (of_versions, ["sides.json", *["run.json", "samples.jsonl"] * 2]),
@@ -320,7 +312,7 @@ def test_a_field_of_a_document_that_changes_is_found_however_it_is_written(tmp_p
 
 def test_the_names_are_those_that_are_written() -> None:
     written = {
-        *(probes.FILE, counted_copies.FILE, copy_costs.FILE, pipeline_file.FILE, threads_file.FILE),
+        *(probes.FILE, counted_copies.FILE, copy_costs.FILE),
         *(run_sides.FILE, certificate.FILE, gate_report.DOCUMENT, write_pipeline.DECISION),
         *(COMPARISON, FLEET_FILE, "decisions.json", "history.json"),
     }
@@ -450,10 +442,9 @@ def test_a_changed_file_beside_a_run_is_left_out_with_a_warning(tmp_path: Path) 
     ("write", "read"),
     [
         (lambda folder: copied(folder / "copies.json"), copy_costs.read),
-        (lambda folder: of_pipeline(folder) / pipeline_file.FILE, pipeline_file.read),
         (lambda folder: of_fleet(folder) / FLEET_FILE, lambda path: fleet_folder.read_plan(path.parent)),
     ],
-    ids=["copies", "pipeline", "fleet"],
+    ids=["copies", "fleet"],
 )
 def test_a_document_with_another_number_in_it_is_refused(
     tmp_path: Path, write: Callable[[Path], Path], read: Callable[[Path], object]

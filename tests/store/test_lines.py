@@ -37,6 +37,23 @@ def test_what_nothing_ends_a_run_by_is_refused(by: str | None) -> None:
     assert "by: " in str(stored.refusal(lambda: decode_line(encode(line), "here")))
 
 
+WAITS = {"calls": 10, "p50": 0.25, "p95": None, "p99": None}
+
+
+@pytest.mark.parametrize(
+    ("case", "changes", "is_fine"),
+    [
+        (CASES[0], {}, True),
+        (CASES[0], {"calls": 0}, False),
+        (CASES[0], {"p50": -1.0}, False),
+        (stored.case("bad"), {}, False),
+    ],
+)
+def test_waits_are_of_calls_that_were_timed(case: str, changes: dict[str, Any], is_fine: bool) -> None:
+    line = {**GROUP, "waits": {case: {**WAITS, **changes}}}
+    assert (stored.refusal(lambda: decode_line(encode(line), "here")) is None) == is_fine
+
+
 @pytest.mark.parametrize(
     ("gpus", "told"),
     [

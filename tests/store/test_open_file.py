@@ -17,11 +17,9 @@ from pyopbench.store import (
     counted_copies,
     mix_file,
     open_file,
-    pipeline_file,
     probes,
     run_folder,
     run_sides,
-    threads_file,
 )
 from pyopbench.store.foreign import common
 from pyopbench.store.open_file import LONGEST_LINE_BYTES, MIX, SAMPLES
@@ -72,8 +70,6 @@ READERS: dict[str, Callable[[Path], object]] = {
     probes.FILE: probes.read,
     counted_copies.FILE: counted_copies.read,
     copy_costs.FILE: copy_costs.read,
-    pipeline_file.FILE: pipeline_file.read,
-    threads_file.FILE: threads_file.read,
     "mix.csv": mix_file.read_mix,
     "foreign.json": common.load,
 }

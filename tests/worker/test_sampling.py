@@ -275,10 +275,10 @@ def test_rounds_say_for_each_block_where_it_stood() -> None:
     calls = {"a": 2, "b": 1, "c": 3}
     timed = []
 
-    def measure_one(name: str, segments: object, calls_of_block: int) -> tuple[float, ...]:
+    def measure_one(name: str, segments: object, calls_of_block: int) -> tuple[int, tuple[float, ...]]:
         timed.append(name)
         assert segments is runners[name]
-        return measure_block(runners[name], calls_of_block, clock, TIMER)
+        return calls_of_block, measure_block(runners[name], calls_of_block, clock, TIMER)
 
     blocks = sample_rounds(runners, calls, iter([(2, 0, 1), (1, 0, 2)]), measure_one)
     assert timed == ["c", "a", "b", "b", "a", "c"]
@@ -296,7 +296,7 @@ def test_a_linear_drift_falls_on_all_alike() -> None:
     slowing = itertools.count()
     runners = {name: [lambda: None] for name in "abcd"}
     orders = balanced_orders(4, 4001, np.random.default_rng(11))
-    blocks = sample_rounds(runners, dict.fromkeys(runners, 1), orders, lambda *block: (float(next(slowing)),))
+    blocks = sample_rounds(runners, dict.fromkeys(runners, 1), orders, lambda *block: (1, (float(next(slowing)),)))
     for one, other in itertools.combinations(runners, 2):
         pairs = zip(blocks[one], blocks[other], strict=True)
         differences = [first.segment_seconds[0] - second.segment_seconds[0] for first, second in pairs]
@@ -305,7 +305,7 @@ def test_a_linear_drift_falls_on_all_alike() -> None:
 
 
 def test_no_rounds_give_no_blocks() -> None:
-    assert sample_rounds({"a": [lambda: None]}, {"a": 1}, iter(()), lambda *block: (1.0,)) == {"a": []}
+    assert sample_rounds({"a": [lambda: None]}, {"a": 1}, iter(()), lambda *block: (1, (1.0,))) == {"a": []}
 
 
 # The garbage collector

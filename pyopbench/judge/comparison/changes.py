@@ -201,7 +201,8 @@ def _selection(cases: Iterable[Case]) -> Iterator[str]:
         "--variant": [one.variant for one in found],
         "--gradient": [one.gradient for one in found if one.gradient != NO_GRADIENT],
         "--direction": [one.direction for one in found],
-        "--mode": [one.mode for one in found],
+        "--mode": [one.mode for one in found if one.threads is None],
+        "--threads": [str(one.threads) for one in found if one.threads is not None],
         "--device": [one.placement for one in found],
     }
     for option, values in columns.items():

@@ -14,7 +14,14 @@ import numpy.typing as npt
 import pandas as pd
 
 from pyopbench.judge.comparison.sides import environment_name, sweep_logs
-from pyopbench.judge.latencies import baseline_of, checked_frame, label_of, measured_cases, usual_gradients
+from pyopbench.judge.latencies import (
+    baseline_of,
+    checked_frame,
+    label_of,
+    measured_cases,
+    usual_gradients,
+    with_pipeline,
+)
 from pyopbench.judge.verdicts import not_above_zero
 from pyopbench.model.case import Case
 from pyopbench.model.printable import printable
@@ -247,7 +254,7 @@ def _samples(run: Run) -> pd.DataFrame:
 
 
 def _parts(run: Run) -> list[pd.DataFrame]:
-    return [part for part in (checked_frame(run), run.others) if len(part)]
+    return [part for part in (checked_frame(with_pipeline(run)), run.others) if len(part)]
 
 
 def _anchors(run: Run) -> Mapping[str, str]:

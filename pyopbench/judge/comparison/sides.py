@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from pyopbench.judge.latencies import checked_frame, label_of
+from pyopbench.judge.latencies import checked_frame, label_of, with_pipeline
 from pyopbench.model import formatting
 from pyopbench.model.case import Case, Failure
 from pyopbench.model.errors import BadInput
@@ -140,7 +140,7 @@ def side_of(label: str, runs: Sequence[Run], match: Callable[[Case], CaseKey], a
     frames: list[pd.DataFrame] = []
     failures: dict[str, Failure] = {}
     keys: dict[str, CaseKey] = {}
-    for run, environment in zip(runs, _environments(label, runs, apart), strict=True):
+    for run, environment in zip(map(with_pipeline, runs), _environments(label, runs, apart), strict=True):
         cases = dict.fromkeys([*run.frame["case"].unique(), *(failure.case for failure in run.failures)])
         found = {str(case): match(Case.from_id(str(case))) for case in cases}
         found |= {str(name): CaseKey(str(name)) for name in run.others["case"].unique()}

@@ -32,7 +32,7 @@ def build(judgement: Judgement) -> Sequence[Block]:
     """Return the answers at a glance, what they gain, and for each op the evidence and what would change the answer."""
     decisions = judgement.decisions
     if not decisions:
-        return _head(judgement)
+        return () if judgement.run.pipeline is not None else _head(judgement)  # that has an answer of its own
     places = places_of(judgement)
     ops = {op: [one for one in decisions if one.op == op] for op in dict.fromkeys(one.op for one in decisions)}
     pages = (block for op, mine in ops.items() for block in _page(judgement, op, mine, places))
@@ -42,6 +42,8 @@ def build(judgement: Judgement) -> Sequence[Block]:
 def brief(judgement: Judgement) -> Sequence[Block]:
     """Return the answers at a glance, and what is to be known about them; reasons are on the pages of the ops."""
     decisions = judgement.decisions
+    if not decisions and judgement.run.pipeline is not None:
+        return ()
     ops = {op: [one for one in decisions if one.op == op] for op in dict.fromkeys(one.op for one in decisions)}
     return (*_head(judgement), *((_glance(judgement, ops),) if ops else ()), *_noise(judgement))
 

@@ -1,13 +1,11 @@
-"""The op in an input pipeline; only where a `pipeline.json` of `pyopbench pipeline` lies beside the run."""
+"""The op in an input pipeline; only where `pyopbench pipeline` has made the run."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pyopbench.judge import pipeline as judging
 from pyopbench.judge import pipeline as wording
-from pyopbench.model.arrangement import STEP_ELEMENTS
 from pyopbench.report.charts.pipeline import scaling_chart, throughput_chart
 from pyopbench.report.pipeline import report_of
 from pyopbench.report.sections import Block, Bullets, Chart, Paragraph, Section, Table
@@ -18,10 +16,9 @@ if TYPE_CHECKING:
 
 def build(judgement: Judgement) -> Sequence[Block]:
     """Return the answer for the pipeline, why, the charts and the table of its own report."""
-    document = judgement.run.pipeline
-    if document is None:
+    found = judgement.pipeline
+    if found is None:
         return ()
-    found = judging.judge(document, judgement.minimum_effect, _step_of(judgement))
     report = report_of(found)
     charts = [Chart(throughput_chart(found), wording.THROUGHPUT_ALT)]
     if found.lock is not None and found.lock.is_known:
@@ -36,11 +33,14 @@ def build(judgement: Judgement) -> Sequence[Block]:
     )
 
 
-def _step_of(judgement: Judgement) -> judging.TrainingStep:
-    """Return the step of the report, which calls the op once for each of its elements."""
-    if judgement.step is None or judgement.step.calls < 1:
-        return judging.TrainingStep(STEP_ELEMENTS)
-    return judging.TrainingStep(round(judgement.step.calls), judgement.step.seconds)
+def brief(judgement: Judgement) -> Sequence[Block]:
+    """Return the answer, why, and the table; nothing where the op was not measured in a pipeline."""
+    found = judgement.pipeline
+    if found is None:
+        return ()
+    report = report_of(found)
+    table = Table(report.columns, report.rows, "Elements a second by arrangement")
+    return Paragraph(f"{report.title}: {report.answer}"), Bullets(report.sentences), table
 
 
-SECTION = Section("pipeline", "In an input pipeline", 27, build)
+SECTION = Section("pipeline", "In an input pipeline", 27, build, brief)

@@ -53,12 +53,14 @@ class PipelineContext:
         elements: what goes through every pipeline.
         settings: what arrangements are made for.
         start_seconds: what starting the processes of a form took, where they are not those of the pool.
+        kept: pipelines that must not be freed while they run.
     """
 
     def __init__(self, elements: Elements, settings: PipelineSettings) -> None:
         """Start nothing yet."""
         self.elements, self.settings = elements, settings
         self.start_seconds: dict[str, float] = {}
+        self.kept: list[Any] = []
         self._batched: dict[str, BatchedForm] = {}
         self._pool: ProcessPool | None = None
 

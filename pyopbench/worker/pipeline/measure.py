@@ -1,4 +1,4 @@
-"""Answers requests for an op in a pipeline: its arrangements, preparing one, timing a block of it.
+"""An op in a pipeline: its arrangements as cases, and preparing these, so that blocks of elements can be timed.
 
 Elements are drawn by a loop in a graph, so that no Python of pyopbench's competes with a callback for the interpreter.
 The iterator stays from block to block. While others are measured a pipeline fills its buffers and comes to rest; what
@@ -11,26 +11,38 @@ import dataclasses
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.model.arrangement import AUTOTUNE, Arrangement
+from pyopbench.model.arrangement import AUTOTUNE, CURRENT, Arrangement, body_key, read_body_key, thread_counts
+from pyopbench.model.case import PIPELINE, Case, Failure
 from pyopbench.model.cores import usable_cores
-from pyopbench.model.errors import WrongResult
-from pyopbench.model.failures import describe_error, failure_of
+from pyopbench.model.errors import Unsupported, WrongResult
+from pyopbench.model.failures import describe_error
 from pyopbench.model.threads import call_together
-from pyopbench.ops.load import load_op, why_unloadable
+from pyopbench.ops.load import describe, load_op, load_variants, why_unloadable
 from pyopbench.ports.arrays import as_given
 from pyopbench.worker import environment
 from pyopbench.worker.pipeline import process_pool
 from pyopbench.worker.pipeline.elements import make_elements
 from pyopbench.worker.pipeline.form import Build, PipelineContext, PipelineSettings
 from pyopbench.worker.pipeline.forms import FORMS
+from pyopbench.worker.prepare.node_graph import OUT_OF_MEMORY
 
+Emit: TypeAlias = Callable[[Mapping[str, Any]], None]
+Known: TypeAlias = tuple[int | None, float | None]
+"""After how many elements an arrangement was steady in other workers, and what one took then; None is not known."""
+Source: TypeAlias = "CallsOfBody | ElementsOfPipeline"
+Made: TypeAlias = dict[str, "CallsOfBody | ElementsOfPipeline | Exception"]
+
+BLOCK_SECONDS = 0.1
+THREADS_SECONDS = 0.05
+THE_BODY = "the body alone"
+"""Names in events what is called before there is any arrangement."""
 ELEMENTS = 8
 
 
@@ -293,131 +305,262 @@ def _drawing(iterator: Any) -> Callable[[Any], Any]:
     return function
 
 
-Emit = Callable[[Mapping[str, Any]], None]
-BODY = "the body alone"
-"""Names in events what is called before there is any arrangement."""
+class CallsOfBody:
+    """Calls of the body alone, each over and over, by so many threads of this process or by so many of the pool."""
+
+    def __init__(self, context: PipelineContext, what: str, many: int) -> None:
+        self._context, self._what, self._many = context, what, many
+
+    def __call__(self) -> None:
+        """Call once or more, for a moment."""
+        self.block(0.0)
+
+    def expected_seconds(self, seconds: float) -> float:
+        """Return about how long a block lasts, in seconds."""
+        return THREADS_SECONDS
+
+    def block(self, seconds: float) -> tuple[int, float]:
+        """Call for a while.
+
+        Returns:
+            How many calls were made, and the seconds in which they are made at the rate of all together.
+
+        Raises:
+            Exception: whatever the body raises; `BodyRaised` and `PoolBroken` in a process.
+        """
+        if self._what == "threads":
+            rate = thread_rate(self._context, self._many, THREADS_SECONDS)
+        else:
+            rate = self._context.pool.rate(self._many, THREADS_SECONDS)
+        calls = max(round(rate * THREADS_SECONDS), 1)
+        return calls, calls / rate
+
+    def waits(self) -> None:
+        """Nobody asks how long a single call takes."""
 
 
-class Pipelines:
-    """The pipelines of one op in one worker."""
+class ElementsOfPipeline:
+    """Elements of a pipeline that is built, checked and warm.
 
-    def __init__(self) -> None:
-        self._context: PipelineContext | None = None
-        self._arranged: dict[str, tuple[Arrangement, Build | str]] = {}
-        self._running: dict[str, RunningPipeline] = {}
+    Attributes:
+        warm_up: how it became steady.
+        pool_seconds: what starting its processes took; None where it has none.
+        largest_error: of its elements, as from `RunningPipeline.check`.
+    """
 
-    def describe(self, request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
-        """Answer a request for the arrangements of an op, or the error of its file, or what the body raised.
+    def __init__(self, arrangement: Arrangement, build: Build, context: PipelineContext, known: Known | None) -> None:
+        """Build, check and warm it.
 
         Args:
-            request: `op`, `variant` (the current callback), `size`, `dtype` (each empty for the usual one), `parallel`,
-                `batch`, `deterministic`, `processes`, `private_threads`, and `elements`, how many, or None in the first
-                worker.
-            emit: sends an event.
+            arrangement: which.
+            build: builds it.
+            context: of the worker.
+            known: what another worker has found; None in the first one.
+
+        Raises:
+            Exception: whatever the pipeline raises.
         """
-        reason = why_unloadable()
+        # Kept, whatever comes of it: TensorFlow waits for calls under way when it frees a pipeline, and holds the
+        # interpreter's lock, for which those calls wait.
+        running = self._running = RunningPipeline(arrangement, build, context)
+        context.kept.append(running)
+        self._context = context
+        self.largest_error, _ = running.check()
+        self.warm_up = running.warm_up(*(known or (None, None)))
+        running.rest()
+        self.pool_seconds = context.start_seconds.get(arrangement.form)
+        if arrangement.action == "processes":
+            self.pool_seconds = context.pool.start_seconds
+
+    def __call__(self) -> None:
+        """Draw a block of elements that is as short as can be."""
+        self.block(0.0)
+
+    def expected_seconds(self, seconds: float) -> float:
+        """Return about how long a block lasts, in seconds."""
+        return max(BLOCK_SECONDS, self._running.period * self._running.seconds_per_element)
+
+    def block(self, seconds: float) -> tuple[int, float]:
+        """Draw elements for about `BLOCK_SECONDS`, and wait until the pipeline is at rest; raises as its `block`.
+
+        Returns:
+            How many elements came, and the seconds that they took.
+        """
+        if self._running.arrangement.action == "processes":
+            self._context.start_pool()  # another arrangement may have broken it
+        found = self._running.block(BLOCK_SECONDS)
+        self._running.rest()
+        return found
+
+    def waits(self) -> None:
+        """Nobody asks how long a single element takes."""
+
+
+def prepare_pipelines(cases: Sequence[Case], request: Mapping[str, Any], at: Callable[[Case], object]) -> Made:
+    """Build, check and warm the arrangements of a group, the current callback first and what is only tried last.
+
+    Without the current callback there is nothing to compare with, so that nothing else is then prepared.
+
+    Args:
+        cases: of one op in a pipeline.
+        request: `plan_request` and `known`: what other workers have found of an arrangement, as elements and seconds.
+        at: is told each case before it is prepared.
+
+    Returns:
+        By `Case.runner` what is to be timed, or why it cannot be.
+    """
+    start, asked = time.perf_counter(), request["plan_request"]
+    by_key = {case.arrangement: case for case in cases}
+    first = next((case for case in cases if case.arrangement == CURRENT), cases[0])
+    at(first)
+    try:
+        context = _context_of(asked)
+    except OUT_OF_MEMORY:
+        raise
+    except Exception as error:  # noqa: BLE001 - a body may raise anything
+        return {first.runner: error}
+    arranged = {one.key: (one, build) for one, build in arrange_all(context)}
+    known = {key: (elements, seconds) for key, (elements, seconds) in request["known"].items()}
+    found: Made = {}
+    warm: dict[str, tuple[float, float]] = {}
+
+    def order(key: str) -> tuple[bool, bool, bool]:
+        return key != CURRENT, key in arranged and arranged[key][0].is_attempt, key not in arranged
+
+    for key in sorted(by_key, key=order):
+        case, is_new = by_key[key], key not in known and key in arranged
+        spent = time.perf_counter() - start
+        reason = _why_not_prepare(arranged[key][0], warm, asked, spent) if warm and is_new and not known else ""
         if reason:
-            return {"error": reason}
-        emit({"event": "at", "case": BODY})
-        settings = PipelineSettings(
-            tuple(request["parallel"]),
-            tuple(request["batch"]),
-            request["deterministic"],
-            request["processes"],
-            request["private_threads"],
-        )
+            found[case.runner] = Unsupported(reason)
+            continue
+        at(case)
         try:
-            op = load_op(request["op"])
-            size = request["size"] or op.quick_sizes[len(op.quick_sizes) // 2]
-            dtype = request["dtype"] or op.dtypes[0]
-            elements = make_elements(op.name, request["variant"], size, dtype, request["elements"])
-            shapes = elements.shapes
-        except Exception as error:  # noqa: BLE001 - a body may raise anything
-            return {"failure": describe_error(error)}
-        self._context = PipelineContext(elements, settings)
-        found = [one for arrange in FORMS.values() for one in arrange(self._context)]
-        self._arranged = {arrangement.key: (arrangement, build) for arrangement, build in found}
-        return {
-            "arrangements": [dataclasses.asdict(one) for one, build in self._arranged.values() if callable(build)],
-            "holes": [
-                {"arrangement": dataclasses.asdict(one), "reason": build}
-                for one, build in self._arranged.values()
-                if not callable(build)
-            ],
-            "op": {"summary": op.summary, "size_unit": op.size_unit},
-            "size": size,
-            "dtype": dtype,
+            made = _source_of(key, arranged, context, known)
+        except OUT_OF_MEMORY:
+            raise
+        except Exception as error:  # noqa: BLE001 - what a pipeline raises is the answer
+            found[case.runner] = error
+            if key == CURRENT:
+                return found
+            continue
+        found[case.runner] = made
+        if isinstance(made, ElementsOfPipeline):
+            warm[key] = (arranged[key][0].effort, made.warm_up.seconds_per_element)
+    return found
+
+
+def _source_of(
+    key: str,
+    arranged: Mapping[str, tuple[Arrangement, Build | str]],
+    context: PipelineContext,
+    known: Mapping[str, Known],
+) -> Source:
+    of_body = read_body_key(key)
+    if of_body is not None:
+        calls = CallsOfBody(context, *of_body)
+        calls()
+        return calls
+    arrangement, build = arranged[key]
+    if not callable(build):
+        raise Unsupported(build)
+    return ElementsOfPipeline(arrangement, build, context, known.get(key))
+
+
+def _why_not_prepare(
+    tried: Arrangement, warm: Mapping[str, tuple[float, float]], asked: Mapping[str, Any], spent: float
+) -> str:
+    """Return why the first worker does not prepare an arrangement; empty where it does.
+
+    Of a port that nobody wrote, which takes seconds: what leaves no more of the current time than the smallest effect
+    worth acting on is as good as anything that there can be, so that nothing of more work is chosen. As warm-ups take
+    longer than what follows, more than that is spared.
+
+    Args:
+        tried: the arrangement.
+        warm: effort, and seconds of an element, of each arrangement that is warm.
+        asked: of the plan.
+        spent: seconds since preparing began.
+    """
+    if asked["budget_seconds"] is not None and spent > asked["budget_seconds"]:
+        return "time ran out before it could be prepared"
+    _, current = warm.get(CURRENT, (0.0, 0.0))
+    most = asked["step_seconds"] + asked["minimum_effect"] * current
+    enough = [key for key, (effort, seconds) in warm.items() if seconds <= most and effort < tried.effort]
+    if not tried.is_attempt or not enough:
+        return ""
+    return f"not tried, because {enough[0]} takes less work and leaves next to nothing to gain"
+
+
+def _context_of(asked: Mapping[str, Any]) -> PipelineContext:
+    """Return what the arrangements of a plan are made from.
+
+    Raises:
+        Exception: whatever inputs or body raise.
+    """
+    op = load_op(asked["op"])
+    size = asked["size"] or op.quick_sizes[len(op.quick_sizes) // 2]
+    elements = make_elements(op.name, asked["variant"], size, asked["dtype"] or op.dtypes[0], asked["elements"])
+    settings = PipelineSettings(
+        tuple(asked["parallel"]),
+        tuple(asked["batch"]),
+        asked["deterministic"],
+        asked["processes"],
+        asked["private_threads"],
+    )
+    return PipelineContext(elements, settings)
+
+
+def arrange_all(context: PipelineContext) -> list[tuple[Arrangement, Build | str]]:
+    """Return every arrangement of an op, with what builds it or why there is none."""
+    return [one for arrange in FORMS.values() for one in arrange(context)]
+
+
+def describe_pipelines(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+    """Answer a request for the arrangements of an op, or the error of its file, or what the body raised.
+
+    Args:
+        request: `op`, `variant` (the current callback), `size`, `dtype` (each None for the usual one), `parallel`,
+            `batch`, `deterministic`, `processes`, `private_threads`, and `elements`, None for as many as is usual.
+        emit: sends an event.
+    """
+    reason = why_unloadable()
+    if reason:
+        return {"error": reason}
+    emit({"event": "at", "case": THE_BODY})
+    try:
+        context = _context_of(request)
+        shapes = context.elements.shapes
+    except Exception as error:  # noqa: BLE001 - a body may raise anything
+        return {"failure": describe_error(error)}
+    elements, op = context.elements, context.elements.op
+    arranged = arrange_all(context)
+    there = [one for one, build in arranged if callable(build)]
+    counts = (1, *thread_counts(context.settings.processes))
+    what: tuple[Literal["threads", "processes"], ...] = ("threads", "processes")
+    bodies = [body_key(one, many) for one in what for many in counts]
+    case = elements.case
+
+    def case_of(key: str, variant: str = "") -> str:
+        return replace(case, variant=variant or case.variant, mode=f"{PIPELINE}:{key}").id
+
+    return {
+        "cases": [*(case_of(one.key, one.variant) for one in there), *map(case_of, bodies)],
+        "skips": [
+            dataclasses.asdict(Failure(case_of(one.key, one.variant), "unsupported", build))
+            for one, build in arranged
+            if not callable(build)
+        ],
+        "plan": {
+            "arrangements": [dataclasses.asdict(one) for one, _ in arranged],
             "elements": len(elements.inputs),
             "delivered": elements.delivered,
             "told_apart": elements.are_told_apart,
             "body_seconds": elements.body_seconds,
             "output_shapes": [list(shape) for shape in shapes],
-            "environment": {**environment.machine(), **environment.software()},
-        }
-
-    def prepare(self, request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
-        """Answer a request to build, check and warm an arrangement: how it became steady, or the failure.
-
-        Args:
-            request: `key`, and of another worker `elements`, after which it was steady, and `typical_seconds`, that one
-                took then; or None.
-            emit: sends an event.
-        """
-        arrangement, build = self._arranged[request["key"]]
-        emit({"event": "at", "case": arrangement.key})
-        assert self._context is not None
-        assert callable(build)
-        start = time.perf_counter()
-        try:
-            # Kept, whatever comes of it: TensorFlow waits for calls under way when it frees a pipeline, and holds the
-            # interpreter's lock, for which those calls wait.
-            running = self._running[arrangement.key] = RunningPipeline(arrangement, build, self._context)
-            largest, is_ordered = running.check()
-            warm_up = running.warm_up(request["elements"], request["typical_seconds"])
-        except Exception as error:  # noqa: BLE001 - what a pipeline raises is the answer
-            return {"failure": self._failure(error)}
-        running.rest()
-        pool_seconds = self._context.start_seconds.get(arrangement.form)
-        if arrangement.action == "processes":
-            pool_seconds = self._context.pool.start_seconds
-        return {
-            "checked": {"values": largest, "is_ordered": is_ordered},
-            "warm_up": dataclasses.asdict(warm_up),
-            "pool_start_seconds": pool_seconds,
-            "seconds": time.perf_counter() - start,
-        }
-
-    def block(self, request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
-        """Answer a request to time a block of an arrangement that was prepared: elements and seconds, or a failure."""
-        running = self._running[request["key"]]
-        assert self._context is not None
-        emit({"event": "at", "case": request["key"]})
-        try:
-            if running.arrangement.action == "processes":
-                self._context.start_pool()  # another arrangement may have broken it
-            elements, seconds = running.block(request["seconds"])
-        except Exception as error:  # noqa: BLE001 - a body may raise at any element
-            return {"failure": self._failure(error)}
-        running.rest()
-        return {"elements": elements, "seconds": seconds}
-
-    def _failure(self, error: Exception) -> dict[str, str]:
-        assert self._context is not None
-        failure = failure_of(self._context.elements.case, error, None)
-        return {"status": failure.status, "reason": failure.reason}
-
-    def threads(self, request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
-        """Answer a request for calls of the body a second: by threads and by processes, one and several of each."""
-        emit({"event": "at", "case": "threads"})
-        assert self._context is not None
-        seconds, many = request["seconds"], request["threads"]
-        try:
-            pool = self._context.pool if request["processes"] else None
-            return {
-                "one_thread": thread_rate(self._context, 1, seconds),
-                "threads": thread_rate(self._context, many, seconds),
-                "one_process": None if pool is None else pool.rate(1, seconds),
-                "processes": None if pool is None else pool.rate(many, seconds),
-            }
-        except Exception as error:  # noqa: BLE001 - a body may raise anything
-            return {"failure": self._failure(error)}
+        },
+        "size": case.size,
+        "dtype": case.dtype,
+        "catalogue": describe({op.name: op}, load_variants(), {op.name: (case.size,)}),
+        "environment": {**environment.machine(), **environment.software()},
+    }

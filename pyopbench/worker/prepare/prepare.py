@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import tensorflow as tf
 
@@ -51,6 +51,23 @@ from pyopbench.worker.prepare.node_graph import (
     enough_copies,
 )
 from pyopbench.worker.prepare.segments import constants, forward_and_backward, timed_segments, wrap
+from pyopbench.worker.prepare.threads import alone, prepare_together
+
+
+class BlockSource(Protocol):
+    """What makes and times the calls of a block by itself: several threads, or a pipeline, whose calls are elements."""
+
+    def __call__(self) -> None:
+        """Call once, or as few times as can be."""
+
+    def expected_seconds(self, seconds: float) -> float:
+        """Return about how long a block for `seconds` lasts."""
+
+    def block(self, seconds: float) -> tuple[int, float]:
+        """Call for about so many seconds; return how many calls were made, and the seconds that they count for."""
+
+    def waits(self) -> dict[str, float | None] | None:
+        """Return how long callers waited in all blocks so far, by quantile, and their `calls`; None is not known."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +85,7 @@ class Prepared:
         stretch: how much longer each block is to last, as a share of what it costs: in mode node of what it takes
             beyond the empty graph. For controls.
         call_seconds: about how long a call takes, where that was looked at.
+        source: what times its own blocks, where a row of calls by one thread is not what is to be timed.
     """
 
     case: Case
@@ -77,6 +95,7 @@ class Prepared:
     crossing: Crossing | None = None
     stretch: float = 0.0
     call_seconds: float | None = None
+    source: BlockSource | None = None
 
     @property
     def timed(self) -> tuple[int, ...]:
@@ -152,6 +171,8 @@ def _prepare_any(
         return (_prepare_empty(op, variant, case),)
     if case.mode == "node" and not variant.is_body_alone:
         return _prepare_nodes(op, variant, case, copies, finite_differences=finite_differences)
+    if case.threads is not None:
+        return (_prepare_together(op, variant, case, finite_differences=finite_differences),)
     if variant.op is None:
         return (_prepare_variant(op, variant, case, finite_differences=finite_differences),)
     floor = replace(case, op=variant.op.name, size=variant.op.sizes[0], dtype=BRIDGE_BASELINE_DTYPE)
@@ -196,6 +217,13 @@ def _prepare_nodes(
         Prepared(case, (graph.call,), errors, graph.copies, call_seconds=graph.seconds)
         for graph, errors in zip(graphs, checked, strict=True)
     )
+
+
+def _prepare_together(op: Op, variant: Variant, case: Case, *, finite_differences: bool) -> Prepared:
+    together, checked = prepare_together(op, variant, case)
+    if case.direction != "forward" and (finite_differences or checked.gradient is None):
+        checked = check_differences(checked, op, variant, alone(case))
+    return Prepared(case, (together,), checked, source=together)
 
 
 def _prepare_variant(op: Op, variant: Variant, case: Case, *, finite_differences: bool) -> Prepared:
@@ -293,6 +321,7 @@ class Asked:
             further one costs.
         copies: of the graphs in mode node; None to see how many are enough.
         at: is told each case before it is prepared.
+        pipeline: what pipelines are prepared by, as `pipeline.measure.prepare_pipelines` takes it.
     """
 
     finite_differences: bool = False
@@ -300,6 +329,7 @@ class Asked:
     further: bool = True
     copies: int | None = None
     at: Callable[[Case], object] = field(default=lambda case: None)
+    pipeline: Mapping[str, Any] = field(default_factory=dict)
 
 
 def prepare_group(cases: Sequence[Case], asked: Asked) -> Runners:
@@ -316,6 +346,8 @@ def prepare_group(cases: Sequence[Case], asked: Asked) -> Runners:
         MemoryError: a case wanted more memory than there is; it is the one that `at` was told last.
         ResourceExhaustedError: the same, from TensorFlow.
     """
+    if cases[0].arrangement:
+        return _prepare_pipelines(cases, asked)
     runners = {case.runner: case for case in reversed(cases)}
     left = {case.runner: runners[case.runner] for case in cases}
     found: Runners = {}
@@ -325,6 +357,21 @@ def prepare_group(cases: Sequence[Case], asked: Asked) -> Runners:
     for runner, case in left.items():
         if runner not in found:
             found[runner] = _prepare_runner(case, asked, _copies(case, asked, enough))
+    return found
+
+
+def _prepare_pipelines(cases: Sequence[Case], asked: Asked) -> Runners:
+    # Process pools and batches, which no other case needs.
+    from pyopbench.worker.pipeline.measure import ElementsOfPipeline, prepare_pipelines
+
+    by_runner = {case.runner: case for case in cases}
+    found: Runners = {}
+    for runner, made in prepare_pipelines(cases, asked.pipeline, asked.at).items():
+        if isinstance(made, Exception):
+            found[runner] = made
+        else:
+            checked = Checked(made.largest_error if isinstance(made, ElementsOfPipeline) else 0.0)
+            found[runner] = (Prepared(by_runner[runner], (made,), checked, source=made),)
     return found
 
 

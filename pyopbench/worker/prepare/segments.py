@@ -18,7 +18,7 @@ TIMED_SEGMENTS = {"forward": (0,), "backward": (1,), "forward_backward": (0, 1)}
 
 def timed_segments(case: Case) -> tuple[int, ...]:
     """Return the positions of the segments whose seconds count for a case."""
-    return (0,) if case.mode == "node" else TIMED_SEGMENTS[case.direction]
+    return (0,) if case.mode == "node" or case.threads is not None else TIMED_SEGMENTS[case.direction]
 
 
 def constants(arrays: Sequence[Any]) -> tuple[Any, ...]:

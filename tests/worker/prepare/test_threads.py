@@ -7,32 +7,33 @@ from __future__ import annotations
 
 import itertools
 import threading
-from dataclasses import asdict
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from pyopbench.judge.concurrency import QUANTILES as JUDGED
 from pyopbench.model.case import NO_GRADIENT, Axes, Case
 from pyopbench.model.errors import WrongResult
-from pyopbench.ops.load import load_op
-from pyopbench.store.threads_file import QUANTILES as STORED
-from pyopbench.worker import concurrent_calls
-from pyopbench.worker.concurrent_calls import (
+from pyopbench.ops.load import load_op, load_ops, load_variant, load_variants
+from pyopbench.worker.measure import WarmGroups
+from pyopbench.worker.plan import make_plan
+from pyopbench.worker.prepare import threads
+from pyopbench.worker.prepare.checks import make_reference
+from pyopbench.worker.prepare.prepare import prepare
+from pyopbench.worker.prepare.threads import (
     FEWEST_CALLS,
     QUANTILES,
     ConcurrentCall,
-    ConcurrentCases,
-    describe,
-    prepare_concurrent,
+    prepare_together,
     quantiles,
-    timed_calls,
+    repeat_call,
 )
-from pyopbench.worker.prepare.checks import make_reference
 
-FORWARD = Case("sinh", "numpy_function", NO_GRADIENT, "forward", "call", "float32", 1000)
-TAPE = Case("sinh", "py_function", "tape", "forward_backward", "call", "float32", 1000)
+FORWARD = Case("sinh", "numpy_function", NO_GRADIENT, "forward", "threads:3", "float32", 1000)
+TAPE = Case("sinh", "py_function", "tape", "forward_backward", "threads:3", "float32", 1000)
 
 
 class Clock:
@@ -48,8 +49,8 @@ class Clock:
 
 def test_every_call_is_timed_for_as_long_as_was_asked_and_one_at_least() -> None:
     clock = Clock()
-    assert timed_calls(lambda: clock.wait(0.25), 1.0, clock) == [0.25] * 4
-    assert timed_calls(lambda: clock.wait(2.0), 1.0, clock) == [2.0]
+    assert repeat_call(lambda: clock.wait(0.25), 1.0, clock) == [0.25] * 4
+    assert repeat_call(lambda: clock.wait(2.0), 1.0, clock) == [2.0]
 
 
 def test_quantiles_are_those_of_numpy_and_none_of_too_few_calls() -> None:
@@ -57,52 +58,62 @@ def test_quantiles_are_those_of_numpy_and_none_of_too_few_calls() -> None:
     assert quantiles(values) == {name: np.quantile(values, share) for name, share in QUANTILES.items()}
     assert quantiles(values[:99]) == {"p50": np.quantile(values[:99], 0.5), "p95": None, "p99": None}
     assert quantiles(values[: FEWEST_CALLS - 1])["p50"] is None
-    assert tuple(QUANTILES) == STORED
+    assert tuple(QUANTILES) == JUDGED
 
 
-def answer(of: Any, **request: Any) -> dict[str, Any]:
-    found: dict[str, Any] = of(request, lambda event: None)
+def answer(of: Any, *cases: Case, **request: Any) -> dict[str, Any]:
+    usual = {"cases": [one.id for one in cases], "launch": 0, "seed": 0, "finite_differences": False}
+    found: dict[str, Any] = of({**usual, **request}, lambda event: None)
     return found
 
 
 def test_a_case_is_called_by_so_many_threads_and_its_calls_are_counted() -> None:
-    cases = ConcurrentCases()
-    assert answer(cases.prepare, case=FORWARD.id, threads=2) == {}
-    blocks = [answer(cases.block, case=FORWARD.id, threads=2, seconds=0.001) for _ in range(2)]
-    assert all(one["calls"] >= 2 and one["rate"] > 0 for one in blocks)
-    told = answer(cases.latencies, case=FORWARD.id, threads=2)
-    assert told["calls"] == sum(one["calls"] for one in blocks)
+    groups, cases = WarmGroups(), [FORWARD, replace(FORWARD, mode="threads:1")]
+    assert answer(groups.prepare, *cases)["failures"] == []
+    request = {"block_seconds": 0.001, "group_seconds": 0.1, "rounds": 2}
+    found = [answer(groups.sample, *cases, first_round=2 * sweep, **request, **{"pass": sweep}) for sweep in range(2)]
+    for case in cases:
+        rows = [row for one in found for row in one["samples"][case.id]]
+        assert [row[0] for row in rows] == [0, 1, 2, 3]
+        assert all(row[2] >= case.threads and row[3] > 0 for row in rows)
+        assert found[-1]["waits"][case.id]["calls"] == sum(row[2] for row in rows)
+
+
+def test_the_seconds_of_a_block_are_those_of_its_rate() -> None:
+    together, _ = prepare_together(load_op("sinh"), load_variant("numpy_function"), FORWARD)
+    calls, seconds = together.block(0.0)
+    assert calls >= 3
+    assert seconds >= threads.BLOCK_SECONDS, "of threads that call for as long, though none has to begin on time"
 
 
 def test_the_tape_of_py_function_is_refused_and_a_gradient_of_ones_own_is_not() -> None:
-    assert answer(ConcurrentCases().prepare, case=TAPE.id, threads=2)["failure"]["status"] == "wrong"
-    own = Case("sinh", "numpy_function", "custom_gradient", "forward_backward", "call", "float32", 1000)
-    assert answer(ConcurrentCases().prepare, case=own.id, threads=2) == {}
+    with pytest.raises(WrongResult):
+        prepare(TAPE)
+    prepare(BACKWARD)
 
 
 @pytest.mark.parametrize(("sizes", "count"), [((), 1), ((10, 1000), 2)])
 def test_one_size_is_called_unless_sizes_are_named(sizes: tuple[int, ...], count: int) -> None:
-    axes = asdict(Axes(ops=("sinh",), variants=("native", "numpy_function"), sizes=sizes))
-    found = answer(describe, axes=axes)
-    cases = [Case.from_id(one) for one in found["cases"]]
+    axes = Axes(ops=("sinh",), variants=("native", "numpy_function"), sizes=sizes, threads=(1, 3))
+    cases = [one for one in make_plan(axes, load_ops(), load_variants()).cases if one.threads]
     assert len({one.size for one in cases}) == count
-    assert {one.mode for one in cases} == {"call"}
+    assert {one.mode for one in cases} == {"threads:1", "threads:3"}
     assert {one.direction for one in cases} == {"forward", "forward_backward"}
-    assert {found["kinds"][one.variant] for one in cases} == {"port", "callback"}
+    assert len({one.group for one in cases}) == 2 * count, "numbers of threads take turns"
 
 
-BACKWARD = Case("sinh", "numpy_function", "custom_gradient", "forward_backward", "call", "float32", 1000)
+BACKWARD = Case("sinh", "numpy_function", "custom_gradient", "forward_backward", "threads:3", "float32", 1000)
 
 
 @pytest.mark.parametrize("case", [FORWARD, BACKWARD])
 def test_threads_share_a_function_and_have_different_inputs(case: Case) -> None:
-    calls = prepare_concurrent(case, 3)
+    calls = prepare_together(load_op("sinh"), load_variant("numpy_function"), case)[0].calls
     assert len(calls) == 3
     assert len({one.reference.inputs[0].tobytes() for one in calls}) == 3
     for one in calls:
         assert len(one.segments) == (1 if case is FORWARD else 2)
         one()
-        assert one.check().reference.outputs == one.reference.outputs
+        assert one.check()[0].reference.outputs == one.reference.outputs
 
 
 def call(respond: Any) -> ConcurrentCall:
@@ -122,9 +133,9 @@ def test_what_belongs_to_another_thread_is_wrong() -> None:
         meeting.wait()
         return 2 * right
 
-    calls = [call(mixed_up).check(), call(mixed_up).check()]
+    calls = [call(mixed_up).check()[0], call(mixed_up).check()[0]]
     with pytest.raises(WrongResult):
-        concurrent_calls._check_together(calls)
+        threads._check_together(calls)
 
 
 def test_what_is_raised_under_threads_alone_is_wrong_too() -> None:
@@ -135,6 +146,6 @@ def test_what_is_raised_under_threads_alone_is_wrong_too() -> None:
             raise KeyError("pyfunc_1")
         return right
 
-    calls = [call(losing).check()]
+    calls = [call(losing).check()[0]]
     with pytest.raises(WrongResult):
-        concurrent_calls._check_together(calls)
+        threads._check_together(calls)
