@@ -49,13 +49,14 @@ def pipeline(
 
     rare = dict(settings)
     step = _read_step(step_seconds, step_elements)
-    usual = stored_run.find_target(open_sources([results]))[0] if results is not None else None
+    sources = [] if results is None else open_sources([results])
+    usual = stored_run.find_target(sources)[0] if sources else None
     options = read_judging(
         baseline or usual or BASELINE, None, minimum_effect, (), step_elements if step_seconds else None, step_seconds
     )
     if results is not None:
         require_own(out_path or results)
-        return write_report(open_sources([results]), out_path or results, options, as_json=as_json)
+        return write_report(sources, out_path or results, options, as_json=as_json)
     if out_path is not None:
         require_own(out_path)
     (name,) = bring_own([op], inputs, seed_with)

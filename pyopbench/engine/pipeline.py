@@ -116,7 +116,7 @@ class PipelineRequest:
 
     @property
     def planned(self) -> dict[str, Any]:
-        """What arrangements are made for, as `store.content.PipelinePlan` holds it."""
+        """What arrangements are made for, as `store.run_json.PipelinePlan` holds it."""
         return {
             "parallel": sorted({1, *self.parallel}, key=lambda one: (one == AUTOTUNE, one)),
             "batch": list(self.batch),

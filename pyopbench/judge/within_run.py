@@ -1,6 +1,6 @@
 """What a run has measured, compared: latencies, verdicts, and the choice in each setting.
 
-That is all that says what is worth measuring on (`stopping`), and the start of a judgement (`decide`).
+An interim analysis needs no more of a run, and a judgement (`judge.judge`) begins with it.
 """
 
 from __future__ import annotations
