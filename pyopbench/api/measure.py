@@ -21,9 +21,9 @@ from pyopbench.judge.judge import Judging, judge
 from pyopbench.judge.pipeline import TrainingStep
 from pyopbench.model.arrangement import STEP_ELEMENTS
 from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, Axes, Until
+from pyopbench.model.command_line import PIPELINE, RESUME, RUN, describe_arguments, read_settings
 from pyopbench.model.errors import BadInput, Interrupted
 from pyopbench.model.option_text import asked_from_python
-from pyopbench.model.options import PIPELINE, RESUME, RUN, describe_arguments, read_settings
 from pyopbench.model.own_target import usual_baseline
 from pyopbench.model.ownership import require_own
 from pyopbench.model.process_guard import TemporaryFolder

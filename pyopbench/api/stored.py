@@ -14,8 +14,8 @@ from pyopbench.judge.comparison.diff import compare_sides
 from pyopbench.judge.comparison.sides import read_sides
 from pyopbench.judge.judge import judge
 from pyopbench.model.case import MINIMUM_EFFECT
+from pyopbench.model.command_line import REPORT, describe_arguments
 from pyopbench.model.errors import BadInput
-from pyopbench.model.options import REPORT, describe_arguments
 from pyopbench.stats.unpaired import RUN_SPREAD
 from pyopbench.store import run_sides
 from pyopbench.store.run_sides import OpenRun, open_sources

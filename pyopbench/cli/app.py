@@ -21,8 +21,8 @@ import typer
 
 import pyopbench
 from pyopbench.cli.errors import run_command
-from pyopbench.model import options
-from pyopbench.model.options import Option
+from pyopbench.model import command_line as options
+from pyopbench.model.command_line import Option
 from pyopbench.model.read_policy import ReadPolicy, reading_by
 
 EPILOG = (

@@ -16,7 +16,8 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
 from pyopbench.cli.checked_values import read_axes
 from pyopbench.cli.output import err, out, print_table, say, say_error
-from pyopbench.model import formatting, options
+from pyopbench.model import command_line as options
+from pyopbench.model import formatting
 from pyopbench.model.case import Axes
 from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import BadInput, WorkerLost

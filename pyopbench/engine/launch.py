@@ -17,7 +17,7 @@ from pyopbench.model.case import Case, forward_group
 from pyopbench.model.errors import BadInput
 from pyopbench.model.host import host_name
 from pyopbench.store import run_folder
-from pyopbench.store.lines import (
+from pyopbench.store.line_types import (
     GroupLine,
     LaunchLine,
     LimitsLine,

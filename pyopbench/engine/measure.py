@@ -31,7 +31,7 @@ from pyopbench.model.case import UNLIMITED
 from pyopbench.model.checkout import Checkout
 from pyopbench.model.errors import PyopbenchError, WorkerLost
 from pyopbench.store import run_folder
-from pyopbench.store.lines import EndedLine
+from pyopbench.store.line_types import EndedLine
 from pyopbench.store.run_folder import OpenSide
 from pyopbench.store.run_sides import OpenRun
 

@@ -18,7 +18,7 @@ from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.store import run_folder
 from pyopbench.store.catalogue_facts import declared
-from pyopbench.store.lines import FAILING, GroupLine
+from pyopbench.store.line_types import FAILING, GroupLine
 from pyopbench.store.run_json import PipelinePlan
 from pyopbench.store.run_sides import OpenRun
 from pyopbench.store.strict_json import convert

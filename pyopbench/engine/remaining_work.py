@@ -25,7 +25,16 @@ from pyopbench.model.case import (
     Failure,
 )
 from pyopbench.model.checkout import Checkout
-from pyopbench.store.lines import FAILING, AnyLine, EndedLine, GroupLine, LimitsLine, LookLine, PreparedLine, WarmUp
+from pyopbench.store.line_types import (
+    FAILING,
+    AnyLine,
+    EndedLine,
+    GroupLine,
+    LimitsLine,
+    LookLine,
+    PreparedLine,
+    WarmUp,
+)
 from pyopbench.store.run_folder import OpenSide
 
 Analyse = Callable[[int], frozenset[str]]

@@ -16,7 +16,7 @@ from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.own_target import Target, brought
 from pyopbench.store import run_folder
-from pyopbench.store.lines import FAILING, AnyLine, GroupLine
+from pyopbench.store.line_types import FAILING, AnyLine, GroupLine
 from pyopbench.store.run_folder import OpenSide
 from pyopbench.store.run_json import OwnOp
 from pyopbench.store.run_sides import OpenRun, Source

@@ -22,7 +22,7 @@ from pyopbench.engine.launch import WarmLaunch, runner_key, runner_seconds
 from pyopbench.engine.remaining_work import RemainingWork
 from pyopbench.model.case import Case
 from pyopbench.stats import allocation
-from pyopbench.store.lines import GroupLine
+from pyopbench.store.line_types import GroupLine
 
 SWEEP_ROUNDS = 10
 """Rounds of a group before the next one's turn, at the most: so launches are interleaved in time."""

@@ -12,7 +12,7 @@ from pyopbench.engine.budget import LEAST_LAUNCHES, Budget, LimitedBy, Progress,
 from pyopbench.engine.launch import WarmLaunch
 from pyopbench.engine.remaining_work import RemainingWork
 from pyopbench.model.cores import usable_cores
-from pyopbench.store.lines import WorkersLine
+from pyopbench.store.line_types import WorkersLine
 
 MOST_WORKERS = 3
 """Workers of a run that take turns: three have nearly the error of two in the same time, and tell twice as much about

@@ -17,7 +17,7 @@ from pyopbench.model.case import GPU
 from pyopbench.stats.launch_model import MachinesEstimate
 from pyopbench.store import run_folder, run_sides
 from pyopbench.store.fleet_findings import OddHost
-from pyopbench.store.lines import FAILING, GroupLine
+from pyopbench.store.line_types import FAILING, GroupLine
 
 if TYPE_CHECKING:
     from pyopbench.judge.candidates import Setting

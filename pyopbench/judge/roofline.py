@@ -19,7 +19,7 @@ from pyopbench.judge.latencies import BOUNDED
 from pyopbench.store.run_json import UNKNOWN_OP, OpFacts
 
 if TYPE_CHECKING:
-    from pyopbench.store.lines import Bandwidth as StoredBandwidth
+    from pyopbench.store.line_types import Bandwidth as StoredBandwidth
     from pyopbench.store.measured_run import Run
 
 

@@ -241,7 +241,7 @@ def not_above_zero(frame: pd.DataFrame, logs: pd.DataFrame) -> dict[str, NotAbov
 
     Args:
         frame: one row per timed block, as `sides.Side.frame`.
-        logs: `statistics.launch_logs` of it.
+        logs: `stats.estimate.launch_logs` of it.
     """
     rows = frame[(frame["mode"] == costs.MODE) & (frame["copies"] > 0)]  # without the empty function
     measured = rows[["case", *UNIT]].drop_duplicates().groupby("case", observed=True).size()

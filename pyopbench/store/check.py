@@ -25,7 +25,7 @@ from pyopbench.store import (
     run_sides,
 )
 from pyopbench.store.integrity import LineChecker, Seal, seal_of
-from pyopbench.store.lines import AnyLine, EndedLine, GroupLine, decode_line
+from pyopbench.store.line_types import AnyLine, EndedLine, GroupLine, decode_line
 from pyopbench.store.strict_json import corrupt, parse
 
 Condition: TypeAlias = Literal["whole", "changed", "torn", "twice", "unreadable", "missing"]

@@ -13,7 +13,7 @@ from pyopbench.model.arrangement import CURRENT
 from pyopbench.model.case import Case, Failure
 from pyopbench.store.certificate import Certificate
 from pyopbench.store.limitations import Limitation
-from pyopbench.store.lines import EndedLine, LaunchLine, LimitsLine, LookLine, WarmUp, WorkersLine
+from pyopbench.store.line_types import EndedLine, LaunchLine, LimitsLine, LookLine, WarmUp, WorkersLine
 from pyopbench.store.run_json import Catalogue, PipelinePlan, Settings
 from pyopbench.store.warnings import RunWarning
 

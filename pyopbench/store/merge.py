@@ -17,7 +17,7 @@ from pyopbench.model.formatting import listing
 from pyopbench.model.write_file import opened_folder, write_atomically, written_atomically
 from pyopbench.store import integrity, open_file, probes, run_folder, run_sides, shard_folders
 from pyopbench.store.integrity import LineChecker
-from pyopbench.store.lines import FAILING, AnyLine, EndedLine, LaunchLine, LookLine, WorkersLine, decode_line
+from pyopbench.store.line_types import FAILING, AnyLine, EndedLine, LaunchLine, LookLine, WorkersLine, decode_line
 from pyopbench.store.run_json import Merged, MergedShard, RunContent, join_catalogues
 from pyopbench.store.shard_folders import HOLES, LAUNCH, Problem, ShardFolder, ShardRun, shard_of
 

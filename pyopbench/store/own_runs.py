@@ -21,7 +21,7 @@ from pyopbench.store import (
     probes,
     run_folder,
 )
-from pyopbench.store.lines import (
+from pyopbench.store.line_types import (
     FAILING,
     AnyLine,
     EndedLine,

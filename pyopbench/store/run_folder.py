@@ -24,7 +24,7 @@ from pyopbench.model.write_file import open_to_change, opened_folder, sync_folde
 from pyopbench.model.write_file import write_atomically as write_atomically  # noqa: PLC0414 - for who stores
 from pyopbench.store import integrity, open_file
 from pyopbench.store.integrity import LineChecker, Seal
-from pyopbench.store.lines import AnyLine, GroupLine, decode_line
+from pyopbench.store.line_types import AnyLine, GroupLine, decode_line
 from pyopbench.store.run_json import RunContent
 from pyopbench.store.strict_json import convert, corrupt, parse_at, storable
 from pyopbench.store.warnings import Changed, UnfinishedLine

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from pyopbench.model.case import Case
-from pyopbench.store.lines import GroupLine
+from pyopbench.store.line_types import GroupLine
 from pyopbench.store.measured_run import COLUMNS
 from pyopbench.store.run_json import Catalogue, RunContent
 

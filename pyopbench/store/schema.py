@@ -8,7 +8,7 @@ from typing import Any, get_args
 import msgspec
 
 from pyopbench.store import integrity
-from pyopbench.store.lines import AnyLine
+from pyopbench.store.line_types import AnyLine
 from pyopbench.store.run_json import RunContent
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

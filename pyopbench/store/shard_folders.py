@@ -16,7 +16,7 @@ from pyopbench.model.paths import real_path
 from pyopbench.model.read_policy import policy
 from pyopbench.store import open_file, probes, run_folder, run_sides
 from pyopbench.store.integrity import LineChecker, seal_of
-from pyopbench.store.lines import (
+from pyopbench.store.line_types import (
     EndedLine,
     GroupLine,
     LaunchLine,

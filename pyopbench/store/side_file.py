@@ -15,7 +15,7 @@ from msgspec import Meta, Struct
 from pyopbench.model.errors import BadInput
 from pyopbench.model.write_file import write_atomically
 from pyopbench.store import integrity
-from pyopbench.store.lines import Bandwidth, Gpu
+from pyopbench.store.line_types import Bandwidth, Gpu
 from pyopbench.store.open_file import BESIDE, read_bytes
 from pyopbench.store.run_json import NotNegative, Positive
 from pyopbench.store.strict_json import parse, problem

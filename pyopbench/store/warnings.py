@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from pyopbench.model import formatting
-from pyopbench.store.lines import Gpu, GroupLine, LeftBehind, PreparedLine
+from pyopbench.store.line_types import Gpu, GroupLine, LeftBehind, PreparedLine
 
 MOST_UNITS = 5
 """Units without a result that a sentence names."""

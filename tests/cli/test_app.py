@@ -15,7 +15,7 @@ import pytest
 
 from places import ROOT
 from pyopbench.cli import app
-from pyopbench.model import options
+from pyopbench.model import command_line as options
 
 STARTING = {
     "pyopbench",
@@ -28,7 +28,7 @@ STARTING = {
     "pyopbench.model.case",
     "pyopbench.model.errors",
     "pyopbench.model.formatting",
-    "pyopbench.model.options",
+    "pyopbench.model.command_line",
     "pyopbench.model.parse",
     "pyopbench.model.read_policy",
 }

@@ -32,7 +32,7 @@ from pyopbench.judge.judge import Judging, judge
 from pyopbench.model.case import Axes, Case
 from pyopbench.model.errors import BadInput, PyopbenchError
 from pyopbench.store import run_folder, run_sides
-from pyopbench.store.lines import GroupLine
+from pyopbench.store.line_types import GroupLine
 from pyopbench.store.run_folder import open_side
 from pyopbench.store.run_sides import OpenRun, open_run
 

@@ -27,7 +27,7 @@ from typing import Any
 from pyopbench.model.case import Case
 from pyopbench.model.host import host_name
 from pyopbench.store import run_folder
-from pyopbench.store.lines import GroupLine, LaunchLine, line_of
+from pyopbench.store.line_types import GroupLine, LaunchLine, line_of
 from pyopbench.store.run_json import RunContent
 from pyopbench.store.strict_json import convert
 

@@ -25,7 +25,7 @@ import pandas as pd
 
 from pyopbench.model.case import NO_GRADIENT, Case, Failure
 from pyopbench.model.label import Label
-from pyopbench.store.lines import LaunchLine
+from pyopbench.store.line_types import LaunchLine
 from pyopbench.store.measured_run import COLUMNS, WAIT_COLUMNS, Costs, no_rows
 from pyopbench.store.run_json import Catalogue, GradientFacts, OpFacts, Settings, VariantFacts
 

@@ -19,7 +19,7 @@ from pyopbench.judge.judge import Judgement, judge_run
 from pyopbench.model.case import Case, Failure
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.report.write import render
-from pyopbench.store.lines import LaunchLine
+from pyopbench.store.line_types import LaunchLine
 from pyopbench.store.run_json import UNKNOWN_OP
 from pyopbench.store.warnings import UnreadableFile
 

@@ -14,7 +14,7 @@ from places import FAKE_WORKER_COMMAND
 from pyopbench.engine import measure, worker_process
 from pyopbench.engine.stored_run import settings_of
 from pyopbench.store import run_folder
-from pyopbench.store.lines import AnyLine, LaunchLine
+from pyopbench.store.line_types import AnyLine, LaunchLine
 from pyopbench.store.run_folder import OpenSide
 
 append = OpenSide.append

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pyopbench.model.case import Case
 from pyopbench.model.errors import BadInput
 from pyopbench.store import integrity, run_folder, run_sides
-from pyopbench.store.lines import AnyLine, line_of
+from pyopbench.store.line_types import AnyLine, line_of
 from pyopbench.store.run_json import RunContent
 from pyopbench.store.run_sides import Side
 from pyopbench.store.strict_json import convert, storable

@@ -21,7 +21,7 @@ from pyopbench.model import formatting
 from pyopbench.model.case import GPU
 from pyopbench.stats.launch_model import MachinesEstimate
 from pyopbench.store import merge
-from pyopbench.store.lines import LaunchLine
+from pyopbench.store.line_types import LaunchLine
 from pyopbench.store.measured_run import Run
 from pyopbench.store.read import read_one
 

@@ -13,7 +13,7 @@ import stored
 from frames import Bench, run_of
 from pyopbench.judge.judge import Judgement, judge_run
 from pyopbench.judge.roofline import BRIEF, Bandwidth, Beyond, Bound, Limits, beyond_text, bounds_of, limits_of, nearest
-from pyopbench.store.lines import LimitsLine
+from pyopbench.store.line_types import LimitsLine
 from pyopbench.store.run_json import UNKNOWN_OP, OpFacts
 
 LIMITS = Limits((Bandwidth(2**20, 4e9, 2e9), Bandwidth(2**24, 0.5e9, 1e9)), {"float32": 1e9, "float64": 1.25e8}, 3)

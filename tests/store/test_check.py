@@ -50,7 +50,7 @@ from pyopbench.store import (
 from pyopbench.store import check as checking
 from pyopbench.store.check import check, check_lines
 from pyopbench.store.integrity import seal_of
-from pyopbench.store.lines import EndedLine
+from pyopbench.store.line_types import EndedLine
 from pyopbench.store.merge import merge
 from revision_runs import DIFFERENT, write_revisions
 

@@ -15,7 +15,7 @@ import stored
 from certificates import as_stored, certificate
 from pyopbench.model.case import Case, Failure, SourceChange
 from pyopbench.model.errors import BadInput
-from pyopbench.store import lines as stored_lines
+from pyopbench.store import line_types as stored_lines
 from pyopbench.store import run_folder
 from pyopbench.store.measured_run import CASE_COLUMNS, COLUMNS, NOISE_COLUMNS
 from pyopbench.store.own_runs import POOLED_ENVIRONMENT

@@ -21,7 +21,7 @@ from certificates import as_stored, certificate
 from pyopbench.model.case import Case
 from pyopbench.model.errors import BadInput, CannotStore
 from pyopbench.store import run_folder
-from pyopbench.store.lines import LaunchLine
+from pyopbench.store.line_types import LaunchLine
 from pyopbench.store.run_folder import RUN_FILE, SAMPLES_FILE
 from pyopbench.store.warnings import UnfinishedLine
 

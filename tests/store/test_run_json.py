@@ -14,7 +14,8 @@ import pytest
 import stored
 from certificates import as_stored, certificate
 from places import ROOT
-from pyopbench.store import lines, run_folder, schema
+from pyopbench.store import line_types as lines
+from pyopbench.store import run_folder, schema
 from pyopbench.store.run_json import RunContent
 from pyopbench.store.strict_json import convert
 

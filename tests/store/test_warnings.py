@@ -10,7 +10,7 @@ import pytest
 from msgspec import structs
 
 import stored
-from pyopbench.store.lines import GroupLine, LeftBehind, PreparedLine
+from pyopbench.store.line_types import GroupLine, LeftBehind, PreparedLine
 from pyopbench.store.read import read_one
 from pyopbench.store.warnings import (
     BUSY_CORES,

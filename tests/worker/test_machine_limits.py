@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from pyopbench.store.lines import decode_line
+from pyopbench.store.line_types import decode_line
 from pyopbench.worker.machine_limits import CHUNK_ELEMENTS, Extent, best_seconds, copies, measure, triads
 
 READING = 2.0**-10

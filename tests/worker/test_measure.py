@@ -18,7 +18,7 @@ from places import EXTRAS
 from pyopbench.engine.launch import line_of_answer
 from pyopbench.model.case import Case
 from pyopbench.model.discover import PATH_VARIABLE
-from pyopbench.store.lines import GroupLine
+from pyopbench.store.line_types import GroupLine
 from pyopbench.worker import measure as measuring
 from pyopbench.worker.measure import PreparedGroup
 from pyopbench.worker.prepare import node_graph, prepare

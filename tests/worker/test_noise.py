@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pyopbench.store.lines import Noise
+from pyopbench.store.line_types import Noise
 from pyopbench.worker import noise
 from pyopbench.worker.noise import Meter, Reading, Sources
 

@@ -27,7 +27,7 @@ from pyopbench.model.errors import BadInput, CannotStore
 from pyopbench.model.own_target import is_target, split_input
 from pyopbench.model.write_file import opened_folder, sync_folder, write_atomically
 from pyopbench.store import integrity, run_folder, run_sides
-from pyopbench.store.lines import EndedLine
+from pyopbench.store.line_types import EndedLine
 from pyopbench.store.open_file import BESIDE, read_bytes
 from pyopbench.store.strict_json import convert, parse
 

@@ -322,7 +322,7 @@ def read_history(paths: Sequence[Path], options: Options, confirmations: Sequenc
     """Read results and find the changes in them.
 
     Args:
-        paths: of results, as `results.read.read_source`.
+        paths: of results, as `store.read.read_source` takes them.
         options: how to judge.
         confirmations: what was measured anew.
 

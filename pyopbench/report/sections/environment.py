@@ -14,7 +14,7 @@ from pyopbench.report.sections import Block, Cell, Code, Paragraph, Section, Tab
 
 if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement
-    from pyopbench.store.lines import LaunchLine
+    from pyopbench.store.line_types import LaunchLine
 
 Facts = dict[str, Any]
 

@@ -18,7 +18,7 @@ from pyopbench.report.sections._places import Places, by_size, panels_of, places
 if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement
     from pyopbench.report.charts.style import Style
-    from pyopbench.store.lines import LimitsLine
+    from pyopbench.store.line_types import LimitsLine
 
 ENOUGH_SHARE = 0.8
 """From here on a perfect variant could save a fifth of the time at most."""

@@ -21,7 +21,7 @@ from pyopbench.engine import host_lock
 from pyopbench.engine.fleet import host as on_host
 from pyopbench.engine.fleet.host import Delivery, Request, SentFile, ShardFailed, ShardStopped
 from pyopbench.store import run_folder
-from pyopbench.store.lines import GroupLine
+from pyopbench.store.line_types import GroupLine
 
 FILES = {run_folder.RUN_FILE, run_folder.SAMPLES_FILE}
 

@@ -10,9 +10,9 @@ import pytest
 
 import pyopbench
 from pyopbench.judge import requirements
-from pyopbench.model import options
+from pyopbench.model import command_line as options
+from pyopbench.model.command_line import SETTINGS, Option, describe_arguments, read_settings
 from pyopbench.model.errors import BadInput
-from pyopbench.model.options import SETTINGS, Option, describe_arguments, read_settings
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Option, ...]]] = {
     "run": (pyopbench.run, options.RUN),

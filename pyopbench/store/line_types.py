@@ -49,7 +49,7 @@ class LaunchLine(Line, frozen=True, kw_only=True, tag="launch"):
 
 
 class Gpu(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A reading of a GPU, as `worker.gpu_state` takes it; None is what it does not report."""
+    """A reading of a GPU, as a worker takes it; None is what it does not report."""
 
     held_back_by: list[str] | None
     name: str | None = None

@@ -11,8 +11,9 @@ from msgspec import structs
 import stored
 from pyopbench.model.case import Failure
 from pyopbench.model.errors import BadInput
-from pyopbench.store import lines, run_folder
-from pyopbench.store.lines import KINDS, decode_line, line_of
+from pyopbench.store import line_types as lines
+from pyopbench.store import run_folder
+from pyopbench.store.line_types import KINDS, decode_line, line_of
 
 CASES = (stored.case("well"), stored.case("slow"))
 GROUP = stored.group_line(0, CASES, [stored.failure(stored.case("bad"))])
