@@ -10,6 +10,7 @@ import math
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -156,7 +157,7 @@ def test_one_launch_that_went_wrong_for_all_neither_makes_verdicts_nor_keeps_fro
 def test_what_a_look_closes_is_settled_however_many_looks_follow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Or else it would be opened by the report, when nobody measures it any more."""
     charged = []
-    monkeypatch.setattr(read, "read_one", lambda sources: sources)
+    monkeypatch.setattr(read, "read_one", lambda sources: SimpleNamespace(pipeline=None))
     monkeypatch.setattr(comparisons, "compared", lambda run, *how, looks: charged.append(looks))
     monkeypatch.setattr(interim, "interim_analysis_of", lambda judgement, launches, most: None)
     judge.interim_analysis(Path("run"), judge.Judging("py_function_numpy", 0.03), 3, 8)
