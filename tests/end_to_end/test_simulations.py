@@ -10,7 +10,6 @@ import math
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
