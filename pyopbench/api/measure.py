@@ -324,7 +324,7 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
             budget_seconds=pipelines.BUDGET_SECONDS if budget_seconds is None else budget_seconds,
             timeout_seconds=rare.get("case_timeout", pipelines.TIMEOUT_SECONDS),
             seed=rare.get("seed", 0),
-            step_seconds=training.floor,
+            step_seconds=training.seconds_per_element,
             step_elements=step_elements,
             minimum_effect=minimum_effect,
         )

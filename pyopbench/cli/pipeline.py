@@ -67,7 +67,7 @@ def pipeline(
         baseline=baseline or usual_baseline([name]),
         timeout_seconds=rare.get("case_timeout", pipelines.TIMEOUT_SECONDS),
         seed=rare.get("seed", 0),
-        step_seconds=step.floor,
+        step_seconds=step.seconds_per_element,
         step_elements=step_elements,
         minimum_effect=minimum_effect,
         budget_seconds=pipelines.BUDGET_SECONDS if budget_seconds is None else budget_seconds,

@@ -42,7 +42,7 @@ EVERYTHING = Axes(directions=("forward", "forward_backward"), modes=("eager", "c
 class CountRequest:
     """What is to be counted: axes, a key of `DEVICES`, and how long a case may be silent, in seconds.
 
-    `tf` is the version of TensorFlow to count on, as in `start.Request`.
+    `tf` is the version of TensorFlow to count on, as in `plan.Request`.
     """
 
     axes: Axes

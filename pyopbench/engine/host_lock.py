@@ -53,7 +53,7 @@ def held(
 
     Args:
         waiting: is told once that the lock is waited for, with the id of the process that holds it, if that is known.
-        host: name of the machine; that of `core.host` if None.
+        host: name of the machine; that of `model.host` if None.
         is_wanted: is asked while waiting.
 
     Raises:

@@ -15,11 +15,11 @@ AnalyseTogether: TypeAlias = Callable[[int], Mapping[Path, frozenset[str]]]
 """Is given how many launches have been sampled in each run, and returns the ids of the cases to measure on, by run."""
 
 MOST_SHARE = 0.2
-"""Of the time that is left, which a look may take at the most: it decides how the rest is spent."""
+"""Of the time that is left, that an interim analysis may take at most: it decides how the rest is spent."""
 
 
 class InterimAnalyses:
-    """Holds looks where they may change what comes and there is time for them."""
+    """Runs interim analyses, where they may change what is measured next and there is time for them."""
 
     def __init__(
         self,
@@ -28,7 +28,7 @@ class InterimAnalyses:
         together: AnalyseTogether | None,
         budget: Budget,
     ) -> None:
-        """Begin before the first look.
+        """Begin before the first interim analysis.
 
         Args:
             works: of the runs.
@@ -39,12 +39,12 @@ class InterimAnalyses:
         self._works, self._looks, self._together, self._budget = works, looks, together, budget
 
     def hold(self, works: Iterable[RemainingWork]) -> None:
-        """Look at these runs, or at all at once: then what is open between two of them is measured on in both."""
+        """Analyse these runs, or all together: then what is open between two runs is measured further in both."""
         if self._together is not None:
             self._hold_together(self._together)
             return
         for work in works:
-            # Of a pipeline it takes no time, and spares a slow arrangement that takes seconds in each round.
+            # In a pipeline it takes no time, and saves rounds of slow arrangements, each of which takes seconds.
             if _is_wanted(work) and (self._has_time() or work.is_in_pipeline):
                 with self._budget.looking():
                     work.narrow(self._looks[work.folder])
@@ -67,16 +67,16 @@ def _is_wanted(work: RemainingWork) -> bool:
 
 
 LEAST_GROWTH = 2.0
-"""Rounds at a look over those at the one before, at the least: less would cost looks that learn little."""
+"""Least growth of rounds from one interim analysis to the next: with less, an analysis would learn little."""
 WITHIN_RUN = MOST_ANALYSES - 1
-"""Looks that decide what is measured on; what is judged when all is measured is the last one."""
+"""Interim analyses of a run; the judgement at its end is the last analysis."""
 
 
 class InterimTimes:
-    """Says when a look is due, by the rounds that all launches together have made."""
+    """Says when an interim analysis is due, by the rounds that all launches together have made."""
 
     def __init__(self, most: float) -> None:
-        """Begin before the first look.
+        """Begin before the first interim analysis.
 
         Args:
             most: rounds of all launches together, if the run is measured to its end.
@@ -86,7 +86,7 @@ class InterimTimes:
         self._next = 0.0
 
     def is_due(self, rounds: float) -> bool:
-        """Whether a look is due after so many rounds."""
+        """Whether an interim analysis is due after so many rounds."""
         return rounds >= self._next
 
     def note(self, rounds: float, affordable: float = math.inf) -> None:

@@ -77,7 +77,7 @@ def begin(
         _say_planned_together(run, listener)
     else:
         for side in run.measured:
-            _say_planned(side, listener)
+            say_planned(side, listener)
     if run.has_several_sides:
         _warn_of_values(run, listener)
     return run
@@ -94,7 +94,7 @@ def _warn_of_values(run: OpenRun, listener: Listener) -> None:
             listener.warn(gate.difference_text(side.label, difference))
 
 
-def _say_planned(side: OpenSide, listener: Listener) -> None:
+def say_planned(side: OpenSide, listener: Listener) -> None:
     """Tell what was planned, and where it goes."""
     cases, skips = len(side.content.cases), len(side.content.skips)
     listener.say(wording.planned_text(cases, skips, str(side.folder)), whole=True)
@@ -108,7 +108,7 @@ def _say_planned_together(run: OpenRun, listener: Listener) -> None:
 
 
 def probe_beside(run: OpenRun, options: judge.Judging, listener: Listener) -> None:
-    """Put beside each side of a run what probes find; a run is worth having without, so that nothing ends it."""
+    """Try what the ports can do, and store it with each side. If that fails, the run goes on without it."""
     for side in run.measured:
         _probe(side, options, listener)
 
@@ -135,7 +135,7 @@ def measure(run: OpenRun, options: judge.Judging, listener: Listener) -> RunEnd 
             found = sides.checkouts_of(run)
             tasks = [_task(run, side, options, found.get(side.folder), listener) for side in run.measured]
         with listener.sampling() as tell:
-            together = partial(_look_together, run, options, listener) if run.has_several_sides else None
+            together = partial(_analyse_together, run, options, listener) if run.has_several_sides else None
             ended = min(measure_runs(tasks, tell, together), key=lambda one: one.launches)
         git.give_back(found.values())  # what is interrupted before keeps them, to be continued
     except WorkerLost as lost:  # what was measured before is worth its report
@@ -151,11 +151,11 @@ def measure(run: OpenRun, options: judge.Judging, listener: Listener) -> RunEnd 
 
 def _task(run: OpenRun, side: OpenSide, options: judge.Judging, checkout: Checkout | None, listener: Listener) -> Task:
     settings = stored_run.settings_of(side)
-    look = partial(_look, run.alone(side.folder), options, listener, settings.launches)
+    look = partial(_analyse, run.alone(side.folder), options, listener, settings.launches)
     return Task(side, settings, look, environments.python_of(side.content.settings.environment), checkout)
 
 
-def _look_together(
+def _analyse_together(
     run: OpenRun, options: judge.Judging, listener: Listener, launches: int
 ) -> Mapping[Path, frozenset[str]]:
     """Return what is open between sides; of environments what is open on each as well."""
@@ -164,12 +164,12 @@ def _look_together(
     if not run.has_revisions:
         for label, side in zip((side.label for side in run.measured_sides), run.measured, strict=True):
             most = stored_run.settings_of(side).launches
-            open_[side.folder] |= _look(run.alone(side.folder), options, listener, most, launches, f"on {label}, ")
+            open_[side.folder] |= _analyse(run.alone(side.folder), options, listener, most, launches, f"on {label}, ")
     listener.say(wording.compared_text(launches, found.resolved, found.compared))
     return open_
 
 
-def _look(  # noqa: PLR0913 - each is known where it is made
+def _analyse(  # noqa: PLR0913 - each is known where it is made
     run: OpenRun, options: judge.Judging, listener: Listener, most: int, launches: int, where: str = ""
 ) -> frozenset[str]:
     found = judge.interim_analysis(run, options, launches, most)
@@ -244,7 +244,7 @@ def measure_runs(tasks: Sequence[Task], tell: Tell, look: AnalyseTogether | None
         look: says what is left open of all runs; None where each is looked at by its own.
 
     Raises:
-        BadInput, WorkerLost: as `measure`.
+        BadInput, WorkerLost: as `measure_run`.
     """
     with ExitStack() as stack:
         for task in tasks:

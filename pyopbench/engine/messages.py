@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from pyopbench.model import formatting
 
 if TYPE_CHECKING:
-    pass
+    from pyopbench.engine.budget import Progress
 
 PLANNING = "planning: starting TensorFlow, compiling kernels, trying ports"
 """What takes a while before anything is measured, and longest the first time."""
@@ -19,27 +19,7 @@ FEWER = {
 }
 
 
-class Step(Protocol):
-    """What is told of a step: `run.budget.Progress`, which a report must not know."""
-
-    @property
-    def doing(self) -> str:
-        """`preparing` or `sampling`."""
-
-    @property
-    def workers(self) -> int:
-        """How many are at it."""
-
-    @property
-    def limited_by(self) -> str:
-        """Why there are no more of them, a key of `FEWER`, or nothing."""
-
-    @property
-    def sweep(self) -> int:
-        """From 0."""
-
-
-def stage_text(step: Step) -> str:
+def stage_text(step: Progress) -> str:
     """Return what workers are doing, for a line of progress."""
     workers = formatting.count(step.workers, "worker")
     if step.doing == "preparing":
@@ -47,7 +27,7 @@ def stage_text(step: Step) -> str:
     return f"sweep {step.sweep + 1} ({workers})"
 
 
-def workers_text(step: Step) -> str:
+def workers_text(step: Progress) -> str:
     """Return why there are no more workers; nothing where nothing stands against it."""
     return FEWER.get(step.limited_by, "")
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pyopbench.engine import messages as wording
 from pyopbench.engine import plan
-from pyopbench.engine.measure import Listener
+from pyopbench.engine.measure import Listener, say_planned
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.worker_process import CaseLost, ask_once
 from pyopbench.model.arrangement import AUTOTUNE, CURRENT, STEP_ELEMENTS
@@ -25,9 +24,9 @@ from pyopbench.store.strict_json import convert
 
 MOST_LAUNCHES = 8
 BUDGET_SECONDS = 75.0
-"""What starting the first worker and writing the report take comes on top: an answer is there within 90 s."""
+"""Starting the first worker and writing the report come on top: an answer is there within 90 s."""
 FEWEST_ROUNDS, MOST_ROUNDS = 3, 12
-"""Of a launch. Further launches tell more than longer ones: what launches differ by is known to none alone."""
+"""Of a launch. More launches are worth more than longer ones: one launch cannot show by how much launches differ."""
 TIMEOUT_SECONDS = 30.0
 """Of an arrangement, without a sign of life."""
 BLOCK_SECONDS = 0.1
@@ -46,7 +45,7 @@ class PipelineRequest:
     Attributes:
         op: its name.
         size: of an element, in the op's unit; None for the middle one of a quick run.
-        dtype: None for the op's first, of which float32 is the first if it has it.
+        dtype: None for the first dtype of the op.
         parallel: values of `num_parallel_calls`; 1 is always among them.
         batch: elements that one callback gets.
         deterministic: do elements keep their order?
@@ -150,7 +149,7 @@ def begin(folder: Path | None, request: PipelineRequest, command: tuple[str, ...
     found = {**request.planned, **step, "minimum_effect": request.minimum_effect, **answer["plan"]}
     pipeline = convert(found, PipelinePlan, "the worker's plan")
     side = plan.create(folder, content.with_changes(pipeline=pipeline))
-    listener.say(wording.planned_text(len(content.cases), len(content.skips), str(folder)), whole=True)
+    say_planned(side, listener)
     return OpenRun(folder, (side,))
 
 

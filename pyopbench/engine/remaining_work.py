@@ -60,7 +60,7 @@ class RemainingWork:
         ended: by what the measuring has ended, where it has.
         python: the interpreter of its workers; this one if None.
         checkout: the files of the revision that it is of; None for the working tree.
-        retried: groups that have cost a worker of which nobody is to blame.
+        retried: groups that have cost a worker without a case to blame.
         apart: groups that do not go with others in one process: they leave something running, or want much memory.
         losses: workers that variants of ops have cost since the run was begun or resumed.
         start_seconds: what the last worker took to start.
@@ -196,18 +196,18 @@ class RemainingWork:
         }
 
     def narrow(self, look: Analyse) -> None:
-        """Take a look, store it, and keep only what it leaves open."""
+        """Run an interim analysis, store it, and keep only what it leaves open."""
         self.narrow_to(look(self.launches))
 
     def narrow_to(self, found: frozenset[str]) -> None:
-        """Store a look, and keep only what it leaves open."""
+        """Store an interim analysis, and keep only what it leaves open."""
         self.append(LookLine(launch=self.launches, open=sorted(found)))
         self.looks += 1
         self.groups = _open_groups(self.planned, found)
 
 
 def _open_groups(planned: Mapping[str, Sequence[str]], open_cases: Iterable[str]) -> dict[str, list[str]]:
-    """Return the groups in which something is open, with that, the empty graph that it is taken from, and its twin."""
+    """Return what is open by group, with its A/A control and the empty graph that it is taken from."""
     runners = set(map(_runner_of, open_cases))
     groups = {group for group, _ in runners}
 
@@ -301,9 +301,9 @@ def failures_elsewhere(
 ) -> list[Failure]:
     """Return a failure for every case of other groups that goes with the one that was lost.
 
-    With a variant goes its floor, on every op: it only explains the variant, and each case of it would probably cost a
-    worker as well. Once the variant has cost `MOST_LOSSES` workers on this op, all its cases of the op go: each would
-    probably cost another worker, and a body that hangs the whole of a timeout.
+    A variant takes its bridge baseline with it, on every op: it only explains the variant, and each case of it would
+    probably cost a worker as well. Once the variant has cost `MOST_LOSSES` workers on this op, all its cases of the op
+    go: each would probably cost another worker, and a body that hangs the whole of a timeout.
 
     Args:
         lost: how the worker was lost.
@@ -319,7 +319,7 @@ def failures_elsewhere(
     losses[blamed] += 1
     variant = culprit.variant.removesuffix(BRIDGE_BASELINE_SUFFIX)
     left = {key: Case.from_id(key) for key in cases if key not in told}
-    reasons = {key: f"{variant} was lost" for key, case in left.items() if _is_floor_of(case, variant)}
+    reasons = {key: f"{variant} was lost" for key, case in left.items() if _is_bridge_baseline_of(case, variant)}
     if losses[blamed] >= MOST_LOSSES:
         abandoned = f"{culprit.variant} of the op has cost {MOST_LOSSES} workers"
         for key in (key for key, case in left.items() if _blamed(case) == blamed):
@@ -335,7 +335,7 @@ def _blamed(case: Case) -> tuple[str, str]:
     return case.op, case.runner if case.arrangement else case.variant
 
 
-def _is_floor_of(case: Case, variant: str) -> bool:
+def _is_bridge_baseline_of(case: Case, variant: str) -> bool:
     return case.variant == variant + BRIDGE_BASELINE_SUFFIX or (
         case.variant == variant and case.op in BRIDGE_BASELINE_OPS
     )

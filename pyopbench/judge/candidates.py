@@ -252,7 +252,7 @@ class MeasuredSize:
         latencies: `latencies.latency_table`.
         ratios: `costs.ratios` of these cases against the baselines of their groups.
         model: what launches differ by.
-        surcharges: `costs.surcharges`, by case.
+        surcharges: `node_graphs.surcharges`, by case.
     """
 
     run: Run

@@ -78,7 +78,7 @@ def threaded_calls(run: Run, baseline: str) -> tuple[ThreadedCalls, ...]:
         return ()
     cases = measured_cases(frame, run.catalogue)
     rates = _launch_rates(frame)
-    keys = sorted(cases["case"], key=_without_threads)
+    keys = sorted(cases["case"], key=_sort_key)
     found = dict(zip(keys, _measured([list(rates[key].values()) for key in keys]), strict=True))
     others = baseline_of(cases, baseline, usual_gradients(run.catalogue, baseline))
     logs = [
@@ -93,7 +93,7 @@ def threaded_calls(run: Run, baseline: str) -> tuple[ThreadedCalls, ...]:
 Waits: TypeAlias = Mapping[str, tuple[float | None, ...]]
 
 
-def _without_threads(key: str) -> tuple[str | int, ...]:
+def _sort_key(key: str) -> tuple[str | int, ...]:
     case = Case.from_id(key)
     return case.op, case.direction, case.dtype, case.size, case.variant, case.gradient, case.threads or 0
 

@@ -25,7 +25,7 @@ def _more_than(most: int) -> str:
 
 @dataclass(frozen=True)
 class InterimAnalysis:
-    """What a look at the data shows.
+    """What an interim analysis shows.
 
     Attributes:
         open: ids of the cases that are worth measuring on, with the baselines that they are compared to.
@@ -61,7 +61,7 @@ class InterimAnalysis:
         return ", ".join(parts)
 
     def text(self) -> str:
-        """Return what a look at the data shows, and whether it is measured on."""
+        """Return what the analysis shows, and whether it is measured on."""
         if self.unneeded and not self.open and self.resolved + self.unneeded == self.verdicts:
             return f"done after {formatting.count(self.launches, 'launch', 'launches')}: the answers are clear"
         further = f"measuring {formatting.count(len(self.open), 'case')} further" if self.open else "done"

@@ -52,7 +52,7 @@ from pyopbench.store.mix_file import Calls
 
 if TYPE_CHECKING:
     from pyopbench.judge.interim_analysis import InterimAnalysis
-    from pyopbench.judge.pipeline import PipelineJudgement, PipelineLook, TrainingStep
+    from pyopbench.judge.pipeline import PipelineInterimAnalysis, PipelineJudgement, TrainingStep
     from pyopbench.store.measured_run import Run
     from pyopbench.store.run_json import PipelinePlan
     from pyopbench.store.run_sides import Source
@@ -117,7 +117,7 @@ class Judgement(Compared):
 
 
 def _pipeline_step(judgement: Judgement, plan: PipelinePlan) -> TrainingStep:
-    """Return the step that takes the elements: the one that is told now, else the one that the run was planned for."""
+    """Return the step that takes the elements: the one that is given now, else the one that the run was planned for."""
     from pyopbench.judge import pipeline
 
     if judgement.step is None or judgement.step.calls < 1:
@@ -329,21 +329,22 @@ class Judging:
     requires: tuple[str, ...] = ()
 
 
-def interim_analysis(source: Source, judging: Judging, launches: int, most: int) -> InterimAnalysis | PipelineLook:
+def interim_analysis(
+    source: Source, judging: Judging, launches: int, most: int
+) -> InterimAnalysis | PipelineInterimAnalysis:
     """Judge what a run has measured in so many launches, of at most so many, to see what is left open.
 
     What is closed is not measured again, so it has to stay settled however many looks follow: all are charged.
     """
     from pyopbench.judge import interim_analysis as interim
     from pyopbench.judge import pipeline
-    from pyopbench.judge import within_run as comparisons
     from pyopbench.store.read import read_one
 
     run = read_one([source])
     if run.pipeline is not None:
-        return pipeline.look(run.pipeline, launches)
+        return pipeline.interim_analysis_of(run.pipeline, launches)
     how = (judging.baseline, judging.minimum_effect, judging.mix, judging.requires)
-    return interim.interim_analysis_of(comparisons.compared(run, *how, looks=ALL_ANALYSES), launches, most)
+    return interim.interim_analysis_of(compared(run, *how, looks=ALL_ANALYSES), launches, most)
 
 
 def judge(sources: Sequence[Source], judging: Judging) -> Judgement:

@@ -104,7 +104,7 @@ def latency_table(
     """Return `measured_cases` with the latency of each.
 
     Args:
-        frame: as `results.Run.frame`.
+        frame: as `measured_run.Run.frame`.
         catalogue: of the run.
         hosts: number of a launch -> the machine that it was on; none where all were on one.
         rounds: `costs.round_costs` of the frame, where it is there already.

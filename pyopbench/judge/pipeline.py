@@ -58,9 +58,9 @@ THREADS: Action = "parallel"
 FEWEST_LAUNCHES = 2
 """With fewer there is no interval: what was measured in one launch alone is shown, and not chosen."""
 ALIKE = 0.2
-"""How much longer than with the best an element may take, as a share, without more effort being worth it: in the usual
-time less is told about every second time only, and arrangements about as good would take turns in the answer
-(`benchmarks/pipeline_pairs.py`)."""
+"""How much longer than with the best an element may take, as a share, for an arrangement to count as good. In the
+default time a smaller difference is found only about half the time, so the answer would alternate between arrangements
+that are about as good (`benchmarks/pipeline_pairs.py`)."""
 NEAR_BEST, NEAR_SHARE = 2.0, 0.1
 """What takes more than so many times as long as the best, or as the training step if that is longer, and by more than
 this share of the current callback's time longer, is measured no more: it is not as good, whatever noise there was."""
@@ -233,8 +233,8 @@ class TrainingStep:
     seconds: float | None = None
 
     @property
-    def floor(self) -> float:
-        """Seconds an element below which input hides behind the step; 0 where the step is not known."""
+    def seconds_per_element(self) -> float:
+        """Time of the step for each element: faster input hides behind the step. 0 where the step is not known."""
         return 0.0 if self.seconds is None else self.seconds / self.elements
 
 
@@ -332,13 +332,13 @@ class PipelineJudgement:
     def is_hidden(self) -> bool:
         """Does the current input hide behind the step, as far as the data tell?"""
         high = self.current.high if math.isfinite(self.current.high) else self.current.seconds
-        return self.step.seconds is not None and high <= self.step.floor
+        return self.step.seconds is not None and high <= self.step.seconds_per_element
 
     @property
     def is_not_hidden(self) -> bool:
         """Does the step wait for the current input, as far as the data tell?"""
         low = self.current.low if math.isfinite(self.current.low) else self.current.seconds
-        return self.step.seconds is not None and low > self.step.floor
+        return self.step.seconds is not None and low > self.step.seconds_per_element
 
     def steps_per_second(self, of: Throughput) -> tuple[float, float, float] | None:
         """Return steps a second with an arrangement, and the ends of the interval; None where the step is not known.
@@ -447,7 +447,7 @@ def step_of(plan: PipelinePlan) -> TrainingStep:
 
 
 @dataclass(frozen=True)
-class PipelineLook:
+class PipelineInterimAnalysis:
     """What is measured on after so many launches.
 
     Attributes:
@@ -468,7 +468,7 @@ class PipelineLook:
         return f"after {after}: measuring {self.left:,} of {self.arrangements:,} arrangements further"
 
 
-def look(rows: PipelineRows, launches: int) -> PipelineLook:
+def interim_analysis_of(rows: PipelineRows, launches: int) -> PipelineInterimAnalysis:
     """Look at what was measured in so many launches: what is far from the best is measured no more.
 
     An arrangement that keeps up with the training step is near enough, however much quicker others are.
@@ -480,7 +480,7 @@ def look(rows: PipelineRows, launches: int) -> PipelineLook:
     far = {key for key, typical in seconds.items() if key != CURRENT and typical > most}
     cases = {key: Case.from_id(key).arrangement for key in rows.cases}
     left = frozenset(key for key, arrangement in cases.items() if arrangement not in far)
-    return PipelineLook(left, launches, len(seconds), len(seconds) - len(far))
+    return PipelineInterimAnalysis(left, launches, len(seconds), len(seconds) - len(far))
 
 
 def _frame(rows: PipelineRows) -> pd.DataFrame:
@@ -563,7 +563,7 @@ def _choose(
     rules = Rules(minimum_effect, alike=ALIKE)
     launches = frame.drop_duplicates(["case", *UNIT]).groupby("case").size()
     there = [key for key in launches.index if launches[key] >= FEWEST_LAUNCHES and key != baseline]
-    felt = frame.assign(seconds=frame["seconds"].clip(lower=step.floor))
+    felt = frame.assign(seconds=frame["seconds"].clip(lower=step.seconds_per_element))
     ratios = costs.ratios(felt, dict.fromkeys(there, baseline), UNIT)
     if ratios.empty:
         return Choice("undecided", None, (), (), rules)

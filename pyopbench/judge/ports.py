@@ -114,7 +114,7 @@ def _gains(judgement: Judgement, op: str, variant: str) -> Iterator[Any]:
 
 
 class Written(Protocol):
-    """What is said of: `run.port.PortFiles`."""
+    """What is said of: `engine.port.PortFiles`."""
 
     @property
     def notes(self) -> tuple[str, ...]: ...  # noqa: D102 - as that of `PortFiles`, and those below

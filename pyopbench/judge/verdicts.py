@@ -240,7 +240,7 @@ def not_above_zero(frame: pd.DataFrame, logs: pd.DataFrame) -> dict[str, NotAbov
     be a choice of the slow ones, so that no ratio is made of them.
 
     Args:
-        frame: one row per timed block, as `sides.Side.frame`.
+        frame: one row per timed block, as `sides.ComparedSide.frame`.
         logs: `stats.estimate.launch_logs` of it.
     """
     rows = frame[(frame["mode"] == costs.MODE) & (frame["copies"] > 0)]  # without the empty function

@@ -735,9 +735,9 @@ PIPELINE = (
     MINIMUM_EFFECT_OPTION,
     replace(
         LAUNCHES,
-        help="Maximum number of launches (worker processes). Default: 8, as far as there is time.",
+        help="Maximum number of launches (worker processes). Default: up to 8, as time allows.",
         least=1,
-        python="maximum number of launches (worker processes); None for 8, as far as there is time.",
+        python="maximum number of launches (worker processes); None for up to 8, as time allows.",
     ),
     replace(
         BUDGET,
@@ -745,7 +745,7 @@ PIPELINE = (
         python="stop measuring after so many seconds; None for 75.",
     ),
     settings_option("case_timeout", "seed", "file_limit"),
-    Option("results", "Report this folder of results again without measuring.", "DIR", read=Path),
+    Option("results", "Write the report of this folder again, without measuring.", "DIR", read=Path),
     out_option("DIR", "New folder for the results. Default: results/DATE."),
     TRUST_FOLDER,
     AS_JSON,

@@ -27,7 +27,7 @@ read -r _
 
 
 ENTER = 'echo "$$" >&0 && exec "$@" < /dev/null'
-"""What a process begins with that is watched over from the start: it says its group to the guard, whose pipe is its
+"""First command of a process that is guarded from its start: it writes its group id to the guard's pipe, which is its
 input until then, and becomes the command."""
 
 
@@ -55,13 +55,13 @@ class Guard:
             self.watch(group)
 
     def watch(self, group: int) -> None:
-        """Watch over the process group of this id too, the only one."""
+        """Watch over the process group of this id too; a guard watches at most one."""
         assert self._process.stdin is not None
         with suppress(BrokenPipeError):  # somebody has ended the guard
             self._process.stdin.write(f"{group}\n".encode())
 
     def start(self, command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
-        """Start a command without input, in a group of its own that is watched over, the only one.
+        """Start a command without input in a process group of its own, which becomes the group that is watched.
 
         A process that was watched only once it had been started would be left if this one were killed in between.
 

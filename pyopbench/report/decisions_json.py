@@ -13,20 +13,21 @@ Its keys:
                     people
     verdicts        fields of `decision.Verdict`; `ratio`, `low`, `high` as time of the case over time of the baseline;
                     `reason`: why it is open, a `kind` with the fields of that kind in `unresolved`; null if it is not
-    splits          fields of `cost_split.Split`, in seconds per call; empty if no parts were measured.
+    splits          fields of `cost_components.Split`, in seconds per call; empty if no parts were measured.
                     `reason`: why there is no prediction, a `kind` with its fields; null where there is one
     limits          fields of `roofline.Limits`: what the machine can do at most; null if that was not measured
     bounds          fields of `roofline.Bound`, in seconds per call, and `share`; empty if no limits were measured
-    step            fields of `step_savings.Step`: calls and seconds of a step of the user's program; null if none given
-    worths          fields of `step_savings.Worth`: the op's share of that step and what each candidate saves
-    failures        fields of `model.Failure`
+    step            fields of `program.Step`: calls and seconds of a step of the user's program; null if none given
+    worths          fields of `program.Worth`: the op's share of that step and what each candidate saves
+    failures        fields of `case.Failure`
     tool            what measured: `pyopbench`, `asv` or `pytest-benchmark`
     cannot          what results of another tool cannot support: `kind`, and the fields of that kind in `limitations`;
                     empty for a run of pyopbench
-    warnings        what a reader should know about the files: `kind`, and the fields of that kind in `results.warnings`
+    warnings        what a reader should know about the files: `kind`, and the fields of that kind in `store.warnings`
     noise           fields of `noise.Disturbance`; `too_noisy`: whether verdicts are left open because launches
                     differ by too much for the minimum effect
-    body_shares     fields of `body_share.BodyShare`: what bodies alone take of the current time; empty if not measured
+    body_shares     fields of `cost_components.BodyShare`: what bodies alone take of the current time;
+                    empty if not measured
     twins           fields of `decision.Verdict`, of callbacks that were measured a second time under another name: what
                     noise makes of identical code in this run; empty if none was
     machines        fields of `machines.MachineAnswers`: each decision by kind of machine, and by how much machines

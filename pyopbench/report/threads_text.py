@@ -12,9 +12,9 @@ from pyopbench.report.sections import Cell, _cells
 COLUMNS = ("variant", "threads", "calls/s", "interval", "times callback", "median", "95%", "99%")
 INTRO = (
     "Several threads of one process call the same tf.function at once, as a server does, each with its own inputs; "
-    "results were checked meanwhile. Calls per second are of all threads together, with their 95% interval. Times are "
-    "how long a caller waits: the median, the 95th and the 99th percentile. A callback waits for the GIL, a port does "
-    "not, so compare how calls per second grow with threads."
+    "results of simultaneous calls were checked before. Calls per second are of all threads together, with their 95% "
+    "interval. Times are how long a caller waits: the median, the 95th and the 99th percentile. A callback waits for "
+    "the GIL, a port does not, so compare how calls per second grow with threads."
 )
 
 

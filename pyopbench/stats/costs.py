@@ -36,7 +36,7 @@ def round_costs(frame: pd.DataFrame, unit: Sequence[str]) -> pd.DataFrame:
     group has none of these, the largest less the smallest.
 
     Args:
-        frame: one row per timed block, in any order, as `results.Run.frame`.
+        frame: one row per timed block, in any order, as `measured_run.Run.frame`.
         unit: the columns that make one launch.
     """
     keys = ["case", *unit, "round"]

@@ -439,7 +439,7 @@ def launch_logs(frame: pd.DataFrame) -> pd.DataFrame:
     A launch whose cost is not above zero has no logarithm and is absent.
 
     Args:
-        frame: one row per timed block, in any order, as `results.Run.frame`.
+        frame: one row per timed block, in any order, as `measured_run.Run.frame`.
 
     Returns:
         Columns case, tool, run, launch, value; sorted by them.

@@ -34,7 +34,7 @@ def lines(frame: pd.DataFrame, unit: Sequence[str]) -> pd.DataFrame:
     counts with its relative error.
 
     Args:
-        frame: one row per timed block, in any order, as `results.Run.frame`; rows of other modes are passed over.
+        frame: one row per timed block, in any order, as `measured_run.Run.frame`; rows of other modes are passed over.
         unit: the columns that make one launch.
 
     Returns:
@@ -83,7 +83,7 @@ def surcharges(frame: pd.DataFrame, unit: Sequence[str]) -> dict[str, Surcharge]
     is usual among all of them.
 
     Args:
-        frame: one row per timed block, in any order, as `results.Run.frame`.
+        frame: one row per timed block, in any order, as `measured_run.Run.frame`.
         unit: the columns that make one launch.
     """
     found = {case: (Estimate.of(first), Estimate.of(further)) for case, first, further in _launches(frame, unit)}

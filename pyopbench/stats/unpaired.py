@@ -146,13 +146,13 @@ def _without_each(values: Floats) -> Iterator[Floats]:
 def between_runs(means: Floats, within: Floats, usual: Spread, floor: float) -> Spread:
     """Estimate from other cases what two runs of the same code differ by, beyond what their launches show.
 
-    From `spread.LEAST_COMPARISONS` on it is what is usual among the differences, so that a few that are real weigh
+    From `estimate.LEAST_COMPARISONS` on it is what is usual among the differences, so that a few that are real weigh
     little; from fewer, their mean square.
 
     Args:
         means: `(cases,)` float64, the differences of the other cases, logs.
         within: `(cases,)` float64, what of their variance launches show.
-        usual: the fit of `spread.usual_spread` to the differences, of one degree of freedom each.
+        usual: the fit of `estimate.usual_spread` to the differences, of one degree of freedom each.
         floor: the least standard deviation that is believed, on the log scale.
 
     Returns:

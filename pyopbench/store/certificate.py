@@ -79,7 +79,7 @@ class Pairs:
 
 @dataclass(frozen=True)
 class ControlRun:
-    """A run of controls: the launches that it took, of at most so many, and what ended it, as `schedule.Ended.by`."""
+    """A run of controls: the launches that it took, of at most so many, and what ended it, as `measure.RunEnd.by`."""
 
     launches: int
     most: int

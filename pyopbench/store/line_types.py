@@ -129,7 +129,7 @@ class PreparedLine(Line, frozen=True, kw_only=True, tag="prepared"):
         check_failures(self.failures, place)
         for key in self.warm_ups:
             if not require_case(key, place).arrangement:
-                raise corrupt(place, f"{key} is in no pipeline that could warm up")
+                raise corrupt(place, f"{key} is not a case in a pipeline, and has a warm-up")
         for key, crossing in self.bytes.items():
             if len(crossing) != 2 or min(crossing) < 0:
                 raise corrupt(place, f"the bytes of {key} are not [bytes in >= 0, bytes out >= 0]: {crossing}")

@@ -15,7 +15,7 @@ from pyopbench.store import run_folder
 from pyopbench.store.foreign import asv, asv_file, common, pytest_benchmark
 from pyopbench.store.measured_run import Run
 from pyopbench.store.own_runs import pool, run_of
-from pyopbench.store.run_sides import OpenRun, Side, Source, are_own, open_source, open_sources
+from pyopbench.store.run_sides import OpenRun, Side, Source, are_on_one_side, open_source, open_sources
 
 LEGAL = (
     "a folder written by `pyopbench run`, a folder of asv's results or one of their files, or a JSON file of "
@@ -50,7 +50,7 @@ def read_one(sources: Sequence[Source]) -> Run:
     """
     opened = open_sources(sources)
     runs = [run for source in opened for run in read_source(source)]
-    if len(runs) > 1 and not are_own(opened):
+    if len(runs) > 1 and not are_on_one_side(opened):
         raise _several([source.folder if isinstance(source, OpenRun) else source for source in opened])
     return pool(runs)
 

@@ -1,6 +1,6 @@
 """A run on disk: `run.json`, written once, and `samples.jsonl`, appended group by group. Schema: results/README.md.
 
-`OpenSide` holds both in memory: who measures appends to it, and reads nothing again that it has written.
+`OpenSide` has both in memory: the process that measures appends to it, and never reads back what it has written.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import msgspec
 from pyopbench.model.errors import BadInput, CannotStore
 from pyopbench.model.read_policy import policy
 from pyopbench.model.write_file import open_to_change, opened_folder, sync_folder
-from pyopbench.model.write_file import write_atomically as write_atomically  # noqa: PLC0414 - for who stores
+from pyopbench.model.write_file import write_atomically as write_atomically  # noqa: PLC0414 - re-exported for modules that store files
 from pyopbench.store import integrity, open_file
 from pyopbench.store.integrity import LineChecker, Seal
 from pyopbench.store.line_types import AnyLine, GroupLine, decode_line
@@ -147,9 +147,9 @@ class OpenSide:
         with suppress(FileNotFoundError):
             if os.stat(self.folder / SAMPLES_FILE).st_size != self.size:
                 raise BadInput(
-                    "another process has measured into this folder meanwhile",
+                    "another process has measured into this folder since it was read",
                     received=self.folder,
-                    hint=f"pyopbench resume {self.folder}",
+                    hint="read it again: pyopbench resume DIR",
                 )
 
     def append(self, line: AnyLine) -> None:

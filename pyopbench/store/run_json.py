@@ -119,7 +119,7 @@ class VariantFacts(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
         modes: that it runs in.
         role: what it is measured for.
         automatic: is it derived from another body, so that it may fail?
-        also_on: placements beside the CPU.
+        also_on: other frameworks that have all functions it uses.
     """
 
     summary: str
@@ -426,7 +426,7 @@ class RunContent(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
         if self.pipeline is not None:
             self.pipeline.check(in_pipelines, place)
         elif in_pipelines:
-            raise corrupt(place, f"{in_pipelines[0].id} is a case in a pipeline, and nothing says in which")
+            raise corrupt(place, f"{in_pipelines[0].id} is a case in a pipeline, but the file has no key pipeline")
         for division in (self.shard, self.merged):
             if division is not None:
                 division.check(place)

@@ -188,7 +188,7 @@ def _is_own(path: Path) -> bool:
     return path.is_dir() and (is_here(path) or (path / run_folder.RUN_FILE).exists())
 
 
-def are_own(sources: Sequence[Source]) -> bool:
+def are_on_one_side(sources: Sequence[Source]) -> bool:
     """Whether all are runs of pyopbench on one side, and not results of another tool."""
     return all(isinstance(source, OpenRun) and not source.has_several_sides for source in sources)
 

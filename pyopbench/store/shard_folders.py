@@ -41,7 +41,7 @@ SAME_SOFTWARE = (
 """What all shards have to be measured with; processors, cores and memory may differ, which is what hosts are for."""
 
 LAUNCH = re.compile(rb'\{"kind":"(group|prepared)","launch":([0-9]{1,9}),')
-"""How the lines begin that there are most of: as `store.append` writes them, so they need not be parsed."""
+"""How most lines begin, as `run_folder.OpenSide.append` writes them, so that they need not be parsed."""
 
 
 OF_A_LAUNCH = (LaunchLine, GroupLine, PreparedLine, LimitsLine, LostLine)

@@ -51,7 +51,7 @@ WHOLE_DIRECTIONS = ("forward", "forward_backward")
 """Inside a graph, and in several threads at once, no clock parts backward from forward."""
 WHOLE_MODES = {
     "node": "mode node has only forward and forward_backward, because backward cannot be timed alone inside a graph",
-    THREADS: "threads call forward or forward_backward, because backward alone is no call of a server",
+    THREADS: "mode threads:N has only forward and forward_backward, because a server never calls backward alone",
 }
 
 

@@ -165,7 +165,7 @@ class Bench:
         return [Case(*fields, size) for size in self.sizes] if gradient else []
 
     def frame(self) -> pd.DataFrame:
-        """Return one row per timed block, in the columns of `results.Run.frame`."""
+        """Return one row per timed block, in the columns of `measured_run.Run.frame`."""
         rng = np.random.default_rng(self.seed)
         measured = [(case, seconds) for case, seconds in self.cases() if not math.isnan(seconds)]
         shape = (len(measured), self.launches, self.rounds)
@@ -206,7 +206,7 @@ class Bench:
         return rows.reset_index(drop=True)[list(COLUMNS)]
 
     def noise_frame(self) -> pd.DataFrame:
-        """Return what else went on, one row per launch, in the columns of `results.Run.noise`: hardly anything."""
+        """Return what else went on, one row per launch, in the columns of `measured_run.Run.noise`: hardly anything."""
         launches = range(self.first_launch, self.first_launch + self.launches)
         rows = [(self.run_name, launch, self.op, *QUIET) for launch in launches]
         return pd.DataFrame(rows, columns=["run", "launch", "group", *NOISE])

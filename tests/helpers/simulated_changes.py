@@ -65,7 +65,7 @@ class Dropped:
 
 
 def dropped(reports: Iterable[Report]) -> Dropped:
-    """Return what `stopping.open_labels` leaves of decisions."""
+    """Return what `interim_analysis.open_labels` leaves of decisions."""
     lost, certain, left = [], [], []
     for report in reports:
         for setting, (choice, contrasts) in enumerate(chosen(report)):

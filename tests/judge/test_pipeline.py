@@ -14,9 +14,9 @@ from pyopbench.judge.pipeline import (
     LOOP_SECONDS,
     PipelineJudgement,
     TrainingStep,
+    interim_analysis_of,
     judge,
     lock_share,
-    look,
     rates_of,
     step_of,
 )
@@ -179,9 +179,9 @@ def test_calls_of_a_round_are_held_against_those_of_one_in_the_same_round() -> N
 
 
 def open_keys(seconds: Mapping[str, float], **planned: Any) -> set[str]:
-    """Return the keys of what is measured on after a look."""
+    """Return the keys of what is measured on after an interim analysis."""
     changes = {"pipeline": plan(**planned)}
-    ids = look(rows({**ALIKE, **seconds}, changes=changes), 1).open
+    ids = interim_analysis_of(rows({**ALIKE, **seconds}, changes=changes), 1).open
     return {one.key for one in ALL if id_of(one) in ids}
 
 
@@ -201,7 +201,7 @@ def test_what_saves_nearly_as_much_of_the_current_time_is_measured_on_though_it_
 
 def test_calls_of_the_body_are_measured_on_to_the_end() -> None:
     stored = rows({**ALIKE, POOL.key: 1e-2})
-    assert {*stored.cases} - look(stored, 1).open == {id_of(POOL)}
+    assert {*stored.cases} - interim_analysis_of(stored, 1).open == {id_of(POOL)}
 
 
 def test_the_step_of_a_run_is_the_one_that_it_was_planned_for() -> None:

@@ -340,7 +340,7 @@ def test_nothing_of_pyopbench_is_no_result_of_it(tmp_path: Path) -> None:
 
 
 def edited(folder: Path, change: Callable[[dict[str, Any]], object], *, is_sealed: bool) -> None:
-    """Change `versions.json`; sealed anew, its own checksum does not tell."""
+    """Change `sides.json` and seal it anew, so that its own checksum is right."""
     path = folder / run_sides.FILE
     document = json.loads(path.read_bytes())
     change(document)

@@ -3,37 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from pyopbench.model import formatting
 from pyopbench.store.fleet_findings import FleetEvent, HostProblem, OddHost
 
+if TYPE_CHECKING:
+    from pyopbench.engine.fleet.dispatch import Snapshot
+
 LONGEST_TOLD = 200
 """Characters of what a host said that stand in a line."""
-
-
-class Snapshot(Protocol):
-    """How far a fleet is: `run.fleet.dispatch.Snapshot`, which a report must not know."""
-
-    @property
-    def done(self) -> int:
-        """Shards that are here."""
-
-    @property
-    def of(self) -> int:
-        """How many there are."""
-
-    @property
-    def running(self) -> dict[str, tuple[int, float]]:
-        """The shard of each host, and for how many seconds it has been at it."""
-
-    @property
-    def idle(self) -> tuple[str, ...]:
-        """Hosts that have none."""
-
-    @property
-    def seconds_left(self) -> float | None:
-        """About how long it will still take."""
 
 
 def event_text(event: FleetEvent) -> str:

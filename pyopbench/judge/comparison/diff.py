@@ -180,7 +180,7 @@ def compare_sides(
     """Compare two sides.
 
     Args:
-        sides: as from `select.read_sides`.
+        sides: as from `sides.read_sides`.
         minimum_effect: a relative difference that is worth acting on.
         run_spread: the least by which two runs that were not interleaved differ, as one standard deviation.
         correction: what verdicts are corrected for.

@@ -95,7 +95,7 @@ class ComparedSide:
     Attributes:
         label: what it is called.
         runs: where it comes from.
-        frame: its samples as `results.run.Run.frame`; in place of the id of a case stands its key, as text.
+        frame: its samples as `measured_run.Run.frame`; in place of the id of a case stands its key, as text.
         failures: what it has no number for, by the text of its key.
         environment: what it ran on, with a set of texts for each name: several runs may differ.
         keys: text of a key -> the key, of every case in `frame` and `failures`.

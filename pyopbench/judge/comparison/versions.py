@@ -29,7 +29,7 @@ class VersionResult:
     """What was judged of one version.
 
     Attributes:
-        label: the version, as `versions.Side.label`.
+        label: the version, as `run_sides.Side.label`.
         numpy: the NumPy that it brings; "" where that is not told.
         decisions: as of its judgement.
         latencies: as `latencies.latency_table`.

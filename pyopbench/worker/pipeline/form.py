@@ -176,7 +176,7 @@ def in_batched_form(context: PipelineContext, arrangement: Arrangement, names: S
     Args:
         context: of the worker.
         arrangement: says how many elements a batch has.
-        names: of `catalogue.batched.forms`, the preferred one first.
+        names: of `ops.batched.forms`, the preferred one first.
 
     Raises:
         Unsupported: none of them agrees with the body; with the reason of the last.

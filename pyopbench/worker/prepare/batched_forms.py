@@ -76,7 +76,7 @@ def batched_forms(op: Op, batch: int, *, size: int | None = None, dtype: str | N
     """Return every batched form of an op, each checked against a loop over examples.
 
     Args:
-        op: built in or a user's own, as from `catalogue.load.load_op`.
+        op: built in or a user's own, as from `ops.load.load_op`.
         batch: examples in a batch, from 1.
         size: of an example; the op's smallest by default.
         dtype: of the case; the op's first by default.
