@@ -37,26 +37,26 @@ from pyopbench.store.run_sides import OpenRun
 
 
 class Listener:
-    """Is told how a run goes. This one keeps it to itself; others say what they want of it."""
+    """Receives the progress of a run. This one ignores it; subclasses show it."""
 
     @contextmanager
     def busy(self, what: str) -> Iterator[Callable[[str], None]]:
-        """Be told that something takes a while, and by what is yielded how far it is."""
+        """Show that something takes a while; call what is yielded with how far it is."""
         yield lambda text: None
 
     @contextmanager
     def sampling(self) -> Iterator[Tell]:
-        """Be told, by what is yielded, of every group before it is prepared or sampled."""
+        """Call what is yielded with every group, before it is prepared or sampled."""
         yield lambda step: None
 
     def say(self, text: str, *, whole: bool = False) -> None:
-        """Be told a sentence; a `whole` one holds a path or a command, and is not broken into lines."""
+        """Report a sentence; with `whole` it contains a path or a command and is not wrapped."""
 
     def warn(self, text: str) -> None:
-        """Be told what to know before the results are read, though the run goes on."""
+        """Warn of what a reader has to know before the results."""
 
     def problem(self, error: PyopbenchError, what: str = "") -> None:
-        """Be told of an error that the run goes on after; `what` says what came of it, "" for nothing to go on with."""
+        """Report an error after which the run goes on; `what` names what failed, "" for nothing."""
 
 
 def begin(

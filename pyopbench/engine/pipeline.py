@@ -10,8 +10,8 @@ from pyopbench.engine import plan
 from pyopbench.engine.measure import Listener, say_planned
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.worker_process import CaseLost, ask_once
-from pyopbench.model.arrangement import AUTOTUNE, CURRENT, STEP_ELEMENTS
-from pyopbench.model.case import BASELINE, DTYPES, MINIMUM_EFFECT, Axes, Case
+from pyopbench.model.arrangement import AUTOTUNE, STEP_ELEMENTS
+from pyopbench.model.case import BASELINE, DTYPES, MINIMUM_EFFECT, Axes
 from pyopbench.model.cores import usable_cores
 from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import BadInput, NothingMeasured
@@ -181,13 +181,13 @@ def require_current(run: OpenRun) -> None:
         NothingMeasured: it was not.
     """
     (side,) = run.measured
-    current = next(key for key in side.content.cases if Case.from_id(key).arrangement == CURRENT)
-    if any(isinstance(line, GroupLine) and line.samples.get(current) for line in side.lines):
+    current = side.content.current
+    if any(isinstance(line, GroupLine) and line.samples.get(current.id) for line in side.lines):
         return
     failures = (one for line in side.lines if isinstance(line, FAILING) for one in line.failures)
     raise NothingMeasured(
         "the current callback could not be measured in a pipeline",
-        received=next((one.reason for one in failures if one.case == current), "no block of it"),
-        legal=f"an op whose {Case.from_id(current).variant} runs in Dataset.map",
+        received=next((one.reason for one in failures if one.case == current.id), "no block of it"),
+        legal=f"an op whose {current.variant} runs in Dataset.map",
         hint="fix that, or choose another callback with --baseline",
     )

@@ -165,7 +165,7 @@ class RemainingWork:
         plan = self.side.content.pipeline
         if plan is None:
             return {}
-        current = next(case for case in map(Case.from_id, self.side.content.cases) if case.arrangement == CURRENT)
+        current = self.side.content.current
         asked = {
             "op": current.op,
             "variant": current.variant,

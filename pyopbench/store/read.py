@@ -51,7 +51,7 @@ def read_one(sources: Sequence[Source]) -> Run:
     opened = open_sources(sources)
     runs = [run for source in opened for run in read_source(source)]
     if len(runs) > 1 and not are_on_one_side(opened):
-        raise _several([source.folder if isinstance(source, OpenRun) else source for source in opened])
+        raise _several(list(map(_path_of, opened)))
     return pool(runs)
 
 
@@ -65,7 +65,7 @@ def read_cases(sources: Sequence[Source]) -> Run:
     run = read_one(sources)
     if run.frame.empty:
         others = run.others["case"].nunique()
-        paths = [source.folder if isinstance(source, OpenRun) else source for source in sources]
+        paths = list(map(_path_of, sources))
         raise NothingMeasured(
             "no case of pyopbench was measured, so there is nothing to report",
             received=f"{formatting.listing(list(map(str, paths)))}: {formatting.count(others, 'other benchmark')}",
@@ -73,6 +73,10 @@ def read_cases(sources: Sequence[Source]) -> Run:
             hint="pyopbench compare also accepts benchmarks of other suites" if others else "",
         )
     return run
+
+
+def _path_of(source: Source) -> Path:
+    return source.folder if isinstance(source, OpenRun) else source
 
 
 def _runs_of(run: OpenRun) -> tuple[Run, ...]:

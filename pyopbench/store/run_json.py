@@ -409,6 +409,11 @@ class RunContent(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
     merged: Merged | None = None
     pipeline: PipelinePlan | None = None
 
+    @property
+    def current(self) -> Case:
+        """The case of the current callback; only of a run in a pipeline."""
+        return next(case for case in map(Case.from_id, self.cases) if case.arrangement == CURRENT)
+
     def with_changes(self, **changes: Any) -> RunContent:
         """Return it with other values of some fields."""
         return structs.replace(self, **changes)
