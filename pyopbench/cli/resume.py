@@ -43,9 +43,9 @@ def resume(
     _require_own(folder, ops)
     bring_own(ops, inputs, seed_with)
     require_own(folder)
-    for part in run_sides.folders_of(folder):
-        require_own(part)
     run = run_sides.open_run(folder)
+    for side in run.measured:
+        require_own(side.folder)
     if run.has_revisions:
         _ask_for_revisions(run, yes=yes)
     checkouts = sides.checkouts_of(run)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -204,9 +204,12 @@ def open_run(source: Source) -> OpenRun:
     folder = source
     if not is_here(folder):
         return OpenRun(folder, (run_folder.open_side(folder),))
-    sides = read_all(folder)
+    sides, warnings = _read(folder)
     measured = tuple(run_folder.open_side(side.folder) for side in sides if side.problem is None)
-    return OpenRun(folder, measured, tuple(sides), tuple(changes(folder)))
+    for side, opened in zip((side for side in sides if side.problem is None), measured, strict=True):
+        content = opened.content
+        _require_its_run(side, content.revision, content.settings.environment, content.environment.get("tensorflow"))
+    return OpenRun(folder, measured, tuple(sides), tuple(warnings))
 
 
 def is_here(folder: Path) -> bool:
@@ -221,15 +224,6 @@ def folders_of(folder: Path) -> list[Path]:
         BadInput: as `read`.
     """
     return [side.folder for side in read(folder)] if is_here(folder) else [folder]
-
-
-def has_revisions(folder: Path) -> bool:
-    """Whether a run has a side that is a revision.
-
-    Raises:
-        BadInput: as `read`.
-    """
-    return is_here(folder) and any(side.revision is not None for side in read_all(folder))
 
 
 def axis_of(sides: Sequence[Side]) -> Literal["commit", "tf", "side"]:
@@ -295,6 +289,14 @@ def read_all(folder: Path) -> list[Side]:
     Raises:
         BadInput: the file is not as it was written.
     """
+    sides, _ = _read(folder)
+    for side in sides:
+        _check_stored_run(side)
+    return sides
+
+
+def _read(folder: Path) -> tuple[list[Side], list[Changed]]:
+    """Return the sides that the file names, and a warning if it is not as it was written, which is allowed then."""
     path = folder / FILE
     raw = read_bytes(path, SIDES)
     try:
@@ -308,42 +310,48 @@ def read_all(folder: Path) -> list[Side]:
     links = [side.folder for side in sides if side.folder.is_symlink()]
     if links:  # reports are written into it, and it may lead anywhere
         raise corrupt(str(links[0]), "a link in place of the folder of a side")
-    run_folder.require_unchanged(run_folder.changes_of(path, integrity.seal_of(raw)))
-    for side in sides:
-        _require_its_run(side)
-    return sides
+    warnings = run_folder.changes_of(path, integrity.seal_of(raw))
+    run_folder.require_unchanged(warnings)
+    return sides, warnings
 
 
-def changes(folder: Path) -> list[Changed]:
-    """Return a warning if the file that names the sides is not as it was written."""
-    return run_folder.changes_of(folder / FILE, integrity.seal_of(read_bytes(folder / FILE, SIDES)))
-
-
-def _require_its_run(side: Side) -> None:
+def _check_stored_run(side: Side) -> None:
     """Check that the folder of a side holds the run of that side, where it holds one that can be read.
 
     Raises:
         BadInput: it holds that of another side.
     """
-    path = side.folder / run_folder.RUN_FILE
     try:
-        run = parse(read_bytes(path, RUN))
-        stored = run.get("revision"), _stored_environment(run, side)
+        run = parse(read_bytes(side.folder / run_folder.RUN_FILE, RUN))
+        settings, revision = run.get("settings", {}), run.get("revision")
+        environment = Environment(settings.get("tf"), tuple(settings.get("with", ())), settings.get("python"))
+        tensorflow = run.get("environment", {}).get("tensorflow")
+        stored = None if revision is None else RunRevision(**revision)
     except (OSError, ValueError, TypeError, RecursionError, AttributeError, BadInput):
         return  # whoever reads the run says what is wrong with it
-    revision = None if side.revision is None else msgspec.to_builtins(stored_in_run(side.revision))
-    wanted = revision, side.environment
-    if stored != wanted:
-        raise corrupt(str(path), f"a run of {_shown(*stored)}, where {FILE} names {_shown(*wanted)}")
+    _require_its_run(side, stored, environment, tensorflow)
 
 
-def _stored_environment(run: Mapping[str, Any], side: Side) -> Environment:
-    """Return the environment that a run names; of a TensorFlow alone that may be the one that it was planned with."""
-    settings = run.get("settings", {})
-    stored = Environment(settings.get("tf"), tuple(settings.get("with", ())), settings.get("python"))
-    if stored.is_here and side.environment == Environment(side.tf):
-        return Environment(run.get("environment", {}).get("tensorflow") if side.tf is not None else None)
-    return stored
+def _require_its_run(
+    side: Side, revision: RunRevision | None, environment: Environment, tensorflow: str | None
+) -> None:
+    """Check that a run is the one of its side.
+
+    Args:
+        side: as the file of sides says.
+        revision: that the run says it is of.
+        environment: that the run says it is on.
+        tensorflow: that the run was planned with, which stands for a TensorFlow alone that nothing asked for.
+
+    Raises:
+        BadInput: it is that of another side.
+    """
+    if environment.is_here and side.environment == Environment(side.tf):
+        environment = Environment(tensorflow if side.tf is not None else None)
+    wanted = None if side.revision is None else stored_in_run(side.revision)
+    if (revision, environment) != (wanted, side.environment):
+        said = f"a run of {_shown(revision, environment)}, where {FILE} names {_shown(wanted, side.environment)}"
+        raise corrupt(str(side.folder / run_folder.RUN_FILE), said)
 
 
 def stored_in_run(revision: Revision) -> RunRevision:
@@ -351,8 +359,8 @@ def stored_in_run(revision: Revision) -> RunRevision:
     return RunRevision(**{name: getattr(revision, name) for name in RunRevision.__struct_fields__})
 
 
-def _shown(revision: Mapping[str, Any] | None, environment: Environment) -> str:
-    values = list(revision.values()) if isinstance(revision, Mapping) else []
+def _shown(revision: RunRevision | None, environment: Environment) -> str:
+    values = [] if revision is None else list(msgspec.to_builtins(revision).values())
     return " ".join([*(str(value)[:HASH_SHOWN] for value in values), environment.text[:80]])
 
 

@@ -126,7 +126,7 @@ def test_a_stored_run_over_revisions_is_read_shown_and_copied(tmp_path: Path) ->
     assert "r1" in repr(read)
     assert read._repr_html_().count("<table") == 1
     assert (read.save(tmp_path / "copy") / "junit.xml").exists()
-    assert run_sides.has_revisions(tmp_path / "copy")
+    assert run_sides.open_run(tmp_path / "copy").has_revisions
 
 
 def test_changes_of_no_version_are_an_empty_frame_with_its_columns() -> None:
