@@ -12,6 +12,7 @@ from typing import Any
 from pyopbench.model.case import Case
 from pyopbench.model.op import Body, Op
 from pyopbench.model.variant import Variant
+from pyopbench.ports.eager_body import on_arrays
 from pyopbench.ports.keras_ops.available import why_no_keras_ops
 from pyopbench.ports.rebinding import arrange, rebind, why_not_rebound, written
 from pyopbench.ports.traced.for_xla import for_xla
@@ -19,7 +20,12 @@ from pyopbench.ports.traced.trace import traced
 
 
 def _rebind(op: Op, case: Case) -> Body:
-    return rebind(op.numpy)
+    return arrange(op.numpy, rebind(_written(op)))
+
+
+def _written(op: Op) -> Any:
+    """Return the function that the user wrote; of one for `tf.py_function`, a copy without what only tensors have."""
+    return written(op.numpy) if op.py_function is None else on_arrays(op.numpy)
 
 
 def _why_not_rebound(op: Op, case: Case) -> str | None:
@@ -43,7 +49,7 @@ def _trace_for_xla(op: Op, case: Case) -> Body:
 def _on_keras(op: Op, case: Case) -> Body:
     from pyopbench.ports.keras_ops.names import on_keras  # imports Keras, which takes a second and may not be there
 
-    return arrange(op.numpy, on_keras(written(op.numpy)))
+    return arrange(op.numpy, on_keras(_written(op)))
 
 
 _port = partial(
