@@ -37,12 +37,15 @@ class Own:
     Attributes:
         py_function: the body of the current `tf.py_function`, on eager tensors, if there is no NumPy body; `Op.numpy`
             is then this body between two conversions, and serves only as the reference.
+        computes_on_arrays: True if that body computes with NumPy alone; `Op.numpy` is then a copy of it that takes
+            arrays, and is a NumPy body like any.
         tried: names of bodies that nobody wrote for this op, so that a failure of theirs is no error.
         fixed_sizes: True if the op exists only at `Op.sizes`, because its inputs are examples.
         is_random: True if the body draws random numbers, so that it is seeded before each call.
     """
 
     py_function: Body | None = None
+    computes_on_arrays: bool = False
     tried: frozenset[str] = frozenset()
     fixed_sizes: bool = False
     is_random: bool = False
@@ -50,7 +53,8 @@ class Own:
     @property
     def ported(self) -> tuple[str, ...]:
         """The bodies that ports are made from without anybody writing them: the user's, by the names of `Op`."""
-        return ("numpy",) if self.py_function is None else tuple(sorted(self.tried))
+        has_numpy = self.py_function is None or self.computes_on_arrays
+        return ("numpy",) if has_numpy else tuple(sorted(self.tried))
 
 
 @dataclass(frozen=True)
@@ -122,6 +126,11 @@ class Op:
         """The body of an own op's `tf.py_function`, if it has that instead of a NumPy body."""
         return None if self.own is None else self.own.py_function
 
+    @property
+    def is_on_tensors(self) -> bool:
+        """Is the NumPy body only the reference, because the user's computes with TensorFlow?"""
+        return self.own is not None and self.own.py_function is not None and not self.own.computes_on_arrays
+
     def is_tried(self, body: str) -> bool:
         """Did nobody write this body for the op, so that its failure is no error?"""
         return self.own is not None and body in self.own.tried
@@ -139,8 +148,8 @@ class Op:
     @property
     def lacks_gradient(self) -> bool:
         """Is it differentiable without a gradient being defined? Only an own op can be."""
-        brings = (self.numpy_gradient, self.tensor_gradient, self.py_function)
-        return bool(self.differentiable) and self.is_own and all(one is None for one in brings)
+        brings = self.numpy_gradient is not None or self.tensor_gradient is not None or self.is_on_tensors
+        return bool(self.differentiable) and self.is_own and not brings
 
     def output_dtypes(self, dtype: str) -> tuple[str, ...]:
         """Return the dtype of each output for a case of `dtype`."""

@@ -40,7 +40,7 @@ def twin_of(variant: Variant) -> Variant:
 
 
 def _build_numpy(op: Op, case: Case) -> Body:
-    if op.py_function is not None:
+    if op.is_on_tensors:
         raise Unsupported("the op has a py_function body, which needs TensorFlow")
     return op.numpy
 

@@ -109,10 +109,10 @@ class _Rebinding:
         copy.__kwdefaults__ = function.__kwdefaults__
         copy.__module__ = function.__module__
         for cell, captured in zip(cells or (), function.__closure__ or (), strict=True):
-            if type(_content(captured)) in NUMBERS:  # which is looked at while the copy is finished
+            if type(content(captured)) in NUMBERS:  # which is looked at while the copy is finished
                 cell.cell_contents = captured.cell_contents
         self.done[function] = finished = self.finish(copy)
-        for name in sorted(set(_globals_read(function.__code__)) & scope.keys()):
+        for name in sorted(set(globals_read(function.__code__)) & scope.keys()):
             scope[name] = self._value(scope[name], function)
         for cell, captured in zip(cells or (), function.__closure__ or (), strict=True):
             cell.cell_contents = self._value(captured.cell_contents, function)
@@ -184,7 +184,7 @@ NUMBERS = (int, float, complex)
 """Python's types of numbers."""
 
 
-def _content(cell: types.CellType) -> Any:
+def content(cell: types.CellType) -> Any:
     """Return what is in a cell; None where nothing is bound yet."""
     try:
         return cell.cell_contents
@@ -218,13 +218,13 @@ def _as_tensorflow(value: Any) -> Any:
     return tnp if value is np else getattr(tnp, value.__name__)
 
 
-def _globals_read(code: types.CodeType) -> Iterator[str]:
+def globals_read(code: types.CodeType) -> Iterator[str]:
     """Yield the globals that a function reads; those of a function or comprehension inside are in a code of its own."""
     # Not co_names, which are attributes as well: np.linalg is no use of a global linalg.
     yield from (step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL")
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            yield from _globals_read(constant)
+            yield from globals_read(constant)
 
 
 def is_of_numpy(value: Any) -> bool:

@@ -213,7 +213,7 @@ def why_not(op: Op, variant: Variant, case: Case) -> str | None:
 
 
 def _why_not_here(op: Op, variant: Variant, case: Case) -> str | None:
-    is_of_py_function = op.py_function is not None and variant.body == "numpy" and variant.name != BASELINE
+    is_of_py_function = op.is_on_tensors and variant.body == "numpy" and variant.name != BASELINE
     if op.is_own and (getattr(op, variant.body) is None or is_of_py_function):
         return f"not tried: your op has only a {' and a '.join(_brought(op))} body"
     if getattr(op, variant.body) is None:
@@ -237,7 +237,7 @@ def _why_not_here(op: Op, variant: Variant, case: Case) -> str | None:
 
 def _brought(op: Op) -> list[str]:
     """Return the bodies that an own op brings: one reason for all variants of others, which nobody asked for."""
-    if op.py_function is None:
+    if not op.is_on_tensors:
         return [name for name in BODIES if getattr(op, name) is not None]
     tried = op.own.tried if op.own is not None else frozenset[str]()
     written = [name for name in BODIES[1:] if name not in tried and getattr(op, name) is not None]

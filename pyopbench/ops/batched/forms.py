@@ -117,7 +117,7 @@ def _callbacks(op: Op, dtype: str, size: int, *, gradients: bool) -> Iterator[Fo
     yield form(LOOP, "numpy_function", "loop", lambda: loops.python_loop(op.numpy, dtypes))
     random = _why_not_random(op)
     yield form("numpy_whole", "numpy_function", "whole", lambda: op.numpy, random)
-    if op.py_function is None:
+    if not op.is_on_tensors:
         why = random or why_not_compiled(op, case) or ""
         yield form("njit_loop", "njit", "loop", lambda: loops.njit_loop(op, dtypes), why)
 
@@ -143,7 +143,7 @@ def _case(op: Op, variant: str, dtype: str, size: int, gradient: str) -> Case:
 def _is_made_of(op: Op, variant: Variant) -> bool:
     if getattr(op, variant.body) is None:
         return False
-    return op.py_function is None or variant.body != "numpy"
+    return not op.is_on_tensors or variant.body != "numpy"
 
 
 def _why_not_random(op: Op) -> str:

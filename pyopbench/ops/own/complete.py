@@ -23,6 +23,7 @@ from pyopbench.model.op import Body, GradientBody, Op, Own
 from pyopbench.model.own_op import OwnOp
 from pyopbench.ops.own.arguments import Arguments, Examples, are_scalars, arranged, inputs_of, wrong
 from pyopbench.ports.arrays import as_array, as_given, as_outputs, as_tuple, dtype_of, in_parts, is_rounded
+from pyopbench.ports.eager_body import body_on_arrays
 from pyopbench.ports.rebinding import BODY
 
 TOLERANCE = {
@@ -86,16 +87,18 @@ def complete(own: OwnOp, name: str, folder: Path) -> Op:
     _check(own)
     make_inputs, sizes, arguments = inputs_of(own)
     own = _called(own, arguments)
-    body = _on_arrays(own.py_function) if own.numpy is None else own.numpy
     example = tuple(as_array(one) for one in make_inputs(sizes[0], "", np.random.default_rng(0)))
+    on_arrays = body_on_arrays(own.py_function, example) if own.numpy is None and not own.seed_with else None
+    body = own.numpy or on_arrays or _on_arrays(own.py_function)
     returned = body(*as_given(example))
     outputs = _outputs_of(returned)
     require_same(outputs, _outputs_of(body(*as_given(example))), is_seeded=bool(own.seed_with))
     if not _is_plain(returned):
         body = _with_arrays(body)
     callback = own.py_function if own.numpy is None else None
+    on_tensors = callback if on_arrays is None else None
     dtype = _dtype_of_case(example)
-    differentiable = _differentiable(own, body, example, outputs)
+    differentiable = _differentiable(own, body, example, outputs, is_on_tensors=on_tensors is not None)
     gradient = _gradient_of(own.numpy_gradient, differentiable, len(example))
     op = Op(
         name=name,
@@ -112,15 +115,16 @@ def complete(own: OwnOp, name: str, folder: Path) -> Op:
         outputs=tuple(map(dtype_of, outputs)),
         differentiable=differentiable,
         numpy_gradient=gradient,
-        tensor=own.tensor or callback,
+        tensor=own.tensor or on_tensors,
         tensor_gradient=_gradient_of(own.tensor_gradient, differentiable, len(example)),
-        python=own.python or callback,
+        python=own.python or on_tensors,
         kernel=_kernel_of(own, folder),
         numba=_numba_of(own, gradient),
         tolerance={dtype: _tolerance(own, [*map(dtype_of, (*example, *outputs))])},
         own=Own(
             py_function=callback,
-            tried=frozenset(one for one in ("tensor", "python") if callback is not None and getattr(own, one) is None),
+            computes_on_arrays=on_arrays is not None,
+            tried=frozenset(one for one in ("tensor", "python") if on_tensors and getattr(own, one) is None),
             fixed_sizes=isinstance(make_inputs, Examples),
             is_random=bool(own.seed_with),
         ),
@@ -264,7 +268,9 @@ def _on_arrays(function: Body | None) -> Body:
     return on_arrays
 
 
-def _differentiable(own: OwnOp, body: Body, example: Sequence[Any], outputs: Sequence[Any]) -> tuple[int, ...]:
+def _differentiable(
+    own: OwnOp, body: Body, example: Sequence[Any], outputs: Sequence[Any], *, is_on_tensors: bool
+) -> tuple[int, ...]:
     floating = tuple(place for place, array in enumerate(example) if dtype_of(array) in DTYPES)
     if own.differentiable is not None:
         if not set(own.differentiable) <= set(floating):
@@ -274,7 +280,8 @@ def _differentiable(own: OwnOp, body: Body, example: Sequence[Any], outputs: Seq
         return ()
     if not is_smooth(body, example, floating):
         return ()
-    if own.numpy is None and own.tensor_gradient is None and own.py_function is not None:
+    has_gradient = own.tensor_gradient is not None or (own.numpy_gradient is not None and not is_on_tensors)
+    if own.numpy is None and own.py_function is not None and not has_gradient:
         return _on_tape(own.py_function, example, floating)
     return floating
 

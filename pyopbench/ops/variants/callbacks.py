@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from pyopbench.model.case import Case
-from pyopbench.model.op import Body, Op
+from pyopbench.model.op import Body, GradientBody, Op
 from pyopbench.model.variant import Variant
 from pyopbench.ops.build_callback import (
     CALLBACK_GRADIENTS,
@@ -49,12 +49,20 @@ def _to_host(function: Body, inputs: Sequence[Any], dtypes: Sequence[str]) -> An
 
 def _build_py_function_numpy(op: Op, case: Case) -> Body:
     if op.py_function is not None:  # it calls .numpy() itself, where it wants arrays
-        return build_callback(op, case, _as_it_stands, op.py_function, op.tensor_gradient)
+        gradient = op.tensor_gradient or _on_tensors(op.numpy_gradient)
+        return build_callback(op, case, _as_it_stands, op.py_function, gradient)
     return _build_on(_on_arrays, op, case)
 
 
+def _on_tensors(gradient: GradientBody | None) -> GradientBody | None:
+    """Return a gradient that takes eager tensors, of one that takes arrays."""
+    if gradient is None:
+        return None
+    return lambda *given: gradient(*([one.numpy() for one in tensors] for tensors in given))
+
+
 def _why_not_py_function_numpy(op: Op, case: Case) -> str | None:
-    if case.gradient == "tape" and op.py_function is None:
+    if case.gradient == "tape" and not op.is_on_tensors:
         return "the tape ends where the body takes .numpy() of its tensors"
     return why_no_tape(op, case)
 

@@ -7,17 +7,25 @@ becomes TensorFlow ops. `keras_ops` uses public functions of `keras.ops` alone, 
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from pyopbench.model.case import Case
 from pyopbench.model.op import Body, Op
 from pyopbench.model.variant import Variant
+from pyopbench.ports.eager_body import on_arrays
 from pyopbench.ports.keras_ops.available import why_no_keras_ops
 from pyopbench.ports.rebinding import arrange, rebind, why_not_rebound, written
+from pyopbench.ports.traced.for_xla import for_xla
 from pyopbench.ports.traced.trace import traced
 
 
 def _rebind(op: Op, case: Case) -> Body:
-    return rebind(op.numpy)
+    return arrange(op.numpy, rebind(_written(op)))
+
+
+def _written(op: Op) -> Any:
+    """Return the function that the user wrote; of one for `tf.py_function`, a copy without what only tensors have."""
+    return written(op.numpy) if op.py_function is None else on_arrays(op.numpy)
 
 
 def _why_not_rebound(op: Op, case: Case) -> str | None:
@@ -28,10 +36,20 @@ def _trace(op: Op, case: Case) -> Body:
     return arrange(op.numpy, traced(written(op.numpy)))
 
 
+def _trace_for_xla(op: Op, case: Case) -> Body:
+    port = _trace(op, case)
+
+    def compiled(*tensors: Any) -> Any:
+        with for_xla():
+            return port(*tensors)
+
+    return compiled
+
+
 def _on_keras(op: Op, case: Case) -> Body:
     from pyopbench.ports.keras_ops.names import on_keras  # imports Keras, which takes a second and may not be there
 
-    return arrange(op.numpy, on_keras(written(op.numpy)))
+    return arrange(op.numpy, on_keras(_written(op)))
 
 
 _port = partial(
@@ -90,7 +108,7 @@ VARIANTS = {
         name="traced_xla",
         summary="the function as it is, traced into TensorFlow ops and compiled by XLA",
         effort=5,
-        build=_trace,
+        build=_trace_for_xla,
         function_options={"autograph": False, "jit_compile": True},
     ),
 }

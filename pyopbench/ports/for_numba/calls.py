@@ -198,7 +198,7 @@ def as_array(node: ast.Call, names: Names) -> Instead | None:
     """
     made = Instead()
     if is_method(node, names) and isinstance(node.func, ast.Attribute) and node.func.attr == "numpy":
-        made.text = made.part(node.func.value)
+        made.text = made.receiver(node.func.value)
         return made if not node.args and not node.keywords else None
     function = names.value_of(node.func)
     name = str(getattr(function, "__name__", "")).removesuffix("_v2_with_dispatch")

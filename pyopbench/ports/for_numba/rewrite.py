@@ -7,24 +7,26 @@ import builtins
 import copy
 import linecache
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from pyopbench.ports.for_numba.instead import BODY, PLACE, Instead, helper_names, names_in
+from pyopbench.ports.for_numba.instead import BODY, PLACE, Instead, Names, helper_names, names_in
 from pyopbench.ports.for_numba.rules import instead_of
 from pyopbench.ports.traced.user_code import codes_at, compiled_in, functions_at, is_same
 
 PART = "pyopbench_part_"
 
 
-def rewritten(function: Any) -> Any:
+def rewritten(function: Any, instead: Callable[[ast.AST, Names], Instead | None] = instead_of) -> Any:
     """Return the function as Numba takes it; itself where nothing is to be changed or its source is not found.
 
     Its globals get the helpers that it calls, and NumPy under the name `np`.
 
     Args:
         function: a copy of the user's, whose globals are its own.
+        instead: says what stands for a node; None for one that stays.
     """
     code = function.__code__
     source = "".join(linecache.getlines(code.co_filename))
@@ -34,7 +36,7 @@ def rewritten(function: Any) -> Any:
     ):
         return function
     (node,) = found
-    rewriting = _Rewriting(function, node)
+    rewriting = _Rewriting(function, node, instead)
     node.body = [new for one in node.body for new in rewriting.statements(one)]
     scope = function.__globals__
     if not rewriting.used or scope.get("np", np) is not np or rewriting.used & scope.keys() - {"np"}:
@@ -43,9 +45,12 @@ def rewritten(function: Any) -> Any:
     new = compiled_in(node, code)
     if new is None or new.co_freevars != code.co_freevars:
         return function
-    from pyopbench.ports.for_numba import helpers
+    scope["np"] = np
+    needed = rewriting.used - {"np"}
+    if needed:
+        from pyopbench.ports.for_numba import helpers  # imports Numba, which may not be there
 
-    scope.update({"np": np} | {name: getattr(helpers, name) for name in rewriting.used if name != "np"})
+        scope.update({name: getattr(helpers, name) for name in needed})
     made = types.FunctionType(new, scope, function.__name__, function.__defaults__, function.__closure__)
     made.__kwdefaults__, made.__module__ = function.__kwdefaults__, function.__module__
     return made
@@ -54,7 +59,8 @@ def rewritten(function: Any) -> Any:
 class _Rewriting(ast.NodeTransformer):
     """One pass over a function; `used` are the global names that are needed more than before."""
 
-    def __init__(self, function: Any, node: ast.FunctionDef) -> None:
+    def __init__(self, function: Any, node: ast.FunctionDef, instead: Callable[..., Instead | None]) -> None:
+        self.instead = instead
         self.scope = function.__globals__
         self.local = {*function.__code__.co_varnames, *function.__code__.co_cellvars, *function.__code__.co_freevars}
         code = function.__code__
@@ -78,7 +84,7 @@ class _Rewriting(ast.NodeTransformer):
         return found if isinstance(found, list) else [found]
 
     def visit(self, node: ast.AST) -> Any:
-        found = instead_of(node, self.names)
+        found = self.instead(node, self.names)
         if found is None:
             return self.generic_visit(node)
         if found.text == BODY:

@@ -36,17 +36,18 @@ def examples():
 '''
 
 
-def old(function: str, given: str) -> str:
+def old(function: str, given: str, copy: str) -> str:
     """Return the function that calls the old body for each example.
 
     Args:
         function: its name.
         given: its arguments, of a list `row`.
+        copy: what it gets of `one`.
     """
     return f'''
 def old(arguments):
     """Return what the old body returns for each example of a batch, as arrays with a leading axis."""
-    rows = [[np.array(one) for one in row] for row in zip(*arguments)]
+    rows = [[{copy} for one in row] for row in zip(*arguments)]
     outputs = zip(*(as_tuple({function}({given})) for row in rows))
     return tuple(np.stack([np.asarray(one) for one in output]) for output in outputs)
 '''

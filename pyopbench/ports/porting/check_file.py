@@ -67,6 +67,7 @@ class Old:
         gradient: the name of the old gradient; empty where there is none, and differences are taken.
         function: the name of the old body.
         is_of_one: does it take one example, where the port takes a batch?
+        is_on_tensors: does it take eager tensors, as `tf.py_function` gives them?
     """
 
     units: Units
@@ -74,6 +75,7 @@ class Old:
     gradient: str
     function: str
     is_of_one: bool = False
+    is_on_tensors: bool = False
 
 
 def check_file(module: str, facts: Facts, old: Old, inputs: Inputs, *, on_keras: bool = False) -> str:
@@ -174,12 +176,14 @@ def _names(expression: str) -> set[str]:
 
 
 def _call(old: Old, facts: Facts, inputs: Inputs) -> str:
+    copy = "tf.constant(np.asarray(one))" if old.is_on_tensors else "np.array(one)"
     if old.is_of_one:
-        return batch_check.old(OLD, _given(facts, inputs, "row"))
+        return batch_check.old(OLD, _given(facts, inputs, "row"), copy)
+    copy = copy if old.is_on_tensors else f"one if isinstance(one, (list, tuple)) else {copy}"
     return f'''
 def old(arguments):
     """Return what the old body returns, as arrays."""
-    copies = [one if isinstance(one, (list, tuple)) else np.array(one) for one in arguments]
+    copies = [{copy} for one in arguments]
     return tuple(np.asarray(one) for one in as_tuple({OLD}({_given(facts, inputs, "copies")})))
 '''
 

@@ -6,7 +6,8 @@ import ast
 import textwrap
 from collections.abc import Sequence, Set
 
-from pyopbench.ports.for_numba.instead import BODY, PLACE, Instead, Names, helper_names, names_in
+from pyopbench.ports.conversions import on_arrays
+from pyopbench.ports.for_numba.instead import BODY, Instead, Names, helper_names, names_in
 from pyopbench.ports.for_numba.rules import instead_of
 from pyopbench.ports.porting.facts import Facts
 from pyopbench.ports.porting.render import Code, with_head
@@ -56,7 +57,8 @@ class CallbackCode(Code):
         if isinstance(node, ast.Name) and node.id == self.root and self.is_global(node):
             return body_name(self.root)
         if not self.decorator:
-            return super().rewrite(node)
+            made = on_arrays(node, self.value_of)
+            return self.filled(made) if made else super().rewrite(node)
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.List) and node in self.source.tree.body:
             items = ", ".join(self.write(one) for one in node.value.elts)
             names = " = ".join(self.source.text(*self.source.span(one)) for one in node.targets)
@@ -68,7 +70,7 @@ class CallbackCode(Code):
         self.helpers |= helper_names(instead.text)
         if instead.text == BODY:
             return self._statements(instead.parts, node)
-        return PLACE.sub(lambda found: self.write(instead.parts[int(found[1])]), instead.text)
+        return self.filled(instead)
 
     def _statements(self, body: Sequence[ast.stmt], node: ast.AST) -> str:
         """Return statements at the indentation of the one that they stand in."""

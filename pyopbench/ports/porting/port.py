@@ -78,7 +78,15 @@ def port(op: Op, target: Target, variant: str, module: str, check_compiled: Chec
     inputs.add(source, definition.name)
     if not made.has_gradient:
         facts = replace(facts, differentiable=())
-    old = Old(inputs, op.tolerance[op.dtypes[0]], gradient, one.function, is_of_one=bool(form.how))
+    is_on_tensors = op.py_function is not None
+    old = Old(
+        inputs,
+        op.tolerance[op.dtypes[0]],
+        gradient,
+        one.function,
+        is_of_one=bool(form.how),
+        is_on_tensors=is_on_tensors,
+    )
     is_fixed = op.own is not None and op.own.fixed_sizes
     given = Inputs(expression, keywords, is_fixed=is_fixed)
     test = check_file(module, facts, old, given, on_keras=variant == "keras_ops")
@@ -103,10 +111,10 @@ def _made(op: Op, body: Body, form: BatchedPort) -> tuple[Facts, Made]:
 
 
 def _check(op: Op) -> None:
-    if op.own is not None and op.own.py_function is not None:
+    if op.is_on_tensors:
         raise CannotPort(
-            "the body is for `tf.py_function`, which passes tensors",
-            fix="ports are written from bodies that take arrays: write numpy=..., without `.numpy()`",
+            "the body of `tf.py_function` computes with TensorFlow on the tensors that it gets",
+            fix="ports are written from bodies that compute with NumPy",
         )
     if op.own is not None and op.own.is_random:
         raise CannotPort("the body draws random numbers", fix="draw them outside, and pass them in")

@@ -9,6 +9,7 @@ import textwrap
 import tokenize
 from typing import Any
 
+from pyopbench.ports.for_numba.instead import PLACE, Instead
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.source import Source, parts_of, read_source
 from pyopbench.ports.porting.units import Unit, Units
@@ -60,6 +61,10 @@ class Code:
         """Return the text of a node of which parts may be written otherwise."""
         parts = [(*self.source.span(part), self.write(part)) for part in parts_of(node)]
         return self.source.replaced(*self.source.span(node), parts)
+
+    def filled(self, instead: Instead) -> str:
+        """Return what stands for a node, its parts written."""
+        return PLACE.sub(lambda found: self.write(instead.parts[int(found[1])]), instead.text)
 
     def is_global(self, name: ast.Name) -> bool:
         """Is it a name of the top level of the file, and none of the function?"""

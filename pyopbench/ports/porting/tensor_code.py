@@ -124,6 +124,9 @@ class TensorCode(TypedCode):
 
     def _call(self, node: ast.Call) -> str | None:
         function = node.func
+        converted = self.converted(node)
+        if converted is not None:
+            return converted
         if isinstance(function, ast.Attribute) and self.is_tensor(function.value):
             return self._method(node, function)
         arguments = [*node.args, *(one.value for one in node.keywords)]
@@ -183,7 +186,7 @@ class TensorCode(TypedCode):
         name = f"np.{function.attr}"
         if function.attr == "astype":
             return self._cast(node, function.value)
-        if function.attr in ("item", "numpy"):
+        if function.attr == "item":
             text = self.atom(function.value)
             return f"tf.reshape({text}, [])" if self.rank(function.value) else text
         if name in TABLE and function.attr not in ("tolist", "sort", "fill"):

@@ -6,6 +6,7 @@ import ast
 
 import numpy as np
 
+from pyopbench.ports.conversions import on_arrays
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.render import Code
 
@@ -14,7 +15,7 @@ class TnpCode(Code):
     """Writes functions with TensorFlow's NumPy in place of NumPy."""
 
     def rewrite(self, node: ast.AST) -> str | None:
-        """Return `tnp` for NumPy, and `tnp.name` for what was imported from it by name."""
+        """Return `tnp` for NumPy, `tnp.name` for what was imported from it by name, and no tensors made of arrays."""
         if isinstance(node, ast.Name) and self.is_global(node):
             value = self.value_of(node)
             if value is np:
@@ -22,4 +23,5 @@ class TnpCode(Code):
             name = name_of(value)
             if name.startswith("np.") and not isinstance(self.units.resolve(self.source, node.id), type(None)):
                 return f"tnp.{name.removeprefix('np.')}"
-        return super().rewrite(node)
+        made = on_arrays(node, self.value_of, "tnp")
+        return self.filled(made) if made else super().rewrite(node)

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.ports.traced.dtypes import is_tensor
+from pyopbench.ports.traced.for_xla import is_for_xla
 from pyopbench.ports.traced.indexing import (
     Key,
     bounds_of,
+    broadcast,
     check_mask,
     complete,
+    counted_from_start,
     get,
     is_array,
     is_basic,
     is_bool,
     is_known,
     strided,
-    widened,
 )
 from pyopbench.ports.traced.of_batch import is_of_batch
 
@@ -67,7 +68,7 @@ def fit(new: Any, shape: Any, static: Sequence[int | None]) -> Any:
             raise ValueError(
                 f"could not broadcast input array from shape {tuple(new.shape)} into shape {tuple(static)}"
             )
-    return tf.broadcast_to(new, shape)
+    return tf.broadcast_to(new, shape if None in wanted else wanted)
 
 
 def _put_strided(tensor: Any, entries: Sequence[Any], new: Any) -> Any:
@@ -77,42 +78,65 @@ def _put_strided(tensor: Any, entries: Sequence[Any], new: Any) -> Any:
     new = fit(new, tf.shape(picked), picked.shape.as_list())
     if all(map(_is_all, entries)):
         return new
-    axes = [entry for entry in entries if entry is not None]
-    kept = [_as_slice(entry, tensor, axis) for axis, entry in enumerate(axes)]
-    whole = tensor[tuple(kept)]
-    begin, end, stride = zip(*map(bounds_of, kept), strict=True)
+    if is_for_xla() and not _is_compiled(entries):
+        return _put_rows(tensor, entries, new)
+    begin, end, stride = zip(*map(_span, entries), strict=True)
     return tf.raw_ops.TensorStridedSliceUpdate(
         input=tensor,
         begin=_packed(begin),
         end=_packed(end),
         strides=_packed([1 if one is None else one for one in stride]),
-        value=tf.reshape(new, tf.shape(whole)),
-        begin_mask=_mask_of(begin),
-        end_mask=_mask_of(end),
+        value=new,
+        begin_mask=_mask_of(one is None for one in begin),
+        end_mask=_mask_of(one is None for one in end),
         ellipsis_mask=0,
-        new_axis_mask=0,
-        shrink_axis_mask=0,
+        new_axis_mask=_mask_of(entry is None for entry in entries),
+        shrink_axis_mask=_mask_of(entry is not None and not isinstance(entry, slice) for entry in entries),
     )
+
+
+def _span(entry: Any) -> tuple[Any, Any, Any]:
+    """Return start, stop and step of an entry; of an integer only the start is looked at, and of None nothing."""
+    return bounds_of(entry) if isinstance(entry, slice) else (entry, None, None)
+
+
+def _is_compiled(entries: Sequence[Any]) -> bool:
+    """Does XLA compile a `TensorStridedSliceUpdate` of a key?"""
+    return is_known(tuple(entries)) and all(one.step in (None, 1, -1) for one in entries if isinstance(one, slice))
+
+
+def _put_rows(tensor: Any, entries: Sequence[Any], new: Any) -> Any:
+    """Return a tensor in which elements are replaced, as many at once as the last axes have that are replaced whole."""
+    axes = [entry for entry in entries if entry is not None]
+    size = tf.shape(tensor, tf.int64)
+    count = max(axis + 1 for axis, entry in enumerate(axes) if not _is_all(entry))
+    places = []
+    for axis, entry in enumerate(axes[:count]):
+        if isinstance(entry, slice):
+            chosen = strided(tf.range(size[axis]), [entry])
+        else:
+            chosen = tf.reshape(counted_from_start(entry, tensor, size, axis), [1])
+        places.append(tf.reshape(chosen, [-1 if other == axis else 1 for other in range(count)]))
+    new = _on_axes(new, entries)
+    return tf.tensor_scatter_nd_update(tensor, tf.stack(broadcast(places), axis=-1), new)
+
+
+def _on_axes(new: Any, entries: Sequence[Any]) -> Any:
+    """Return what a key picks with the axes of the whole: one of one element for each integer, none for each None."""
+    picked = [entry for entry in entries if entry is None or isinstance(entry, slice)]
+    added = [axis for axis, entry in enumerate(picked) if entry is None]
+    new = tf.squeeze(new, added) if added else new
+    for axis, entry in enumerate(entry for entry in entries if entry is not None):
+        new = new if isinstance(entry, slice) else tf.expand_dims(new, axis)
+    return new
 
 
 def _packed(bounds: Sequence[Any]) -> Any:
     return tf.stack([tf.cast(0 if bound is None else bound, tf.int64) for bound in bounds])
 
 
-def _mask_of(bounds: Sequence[Any]) -> int:
-    return sum(1 << place for place, bound in enumerate(bounds) if bound is None)
-
-
-def _as_slice(entry: Any, tensor: Any, axis: int) -> Any:
-    """Return an entry as a slice, an integer as one of one element."""
-    if isinstance(entry, slice):
-        return widened(entry)
-    if is_tensor(entry):
-        size = tf.shape(tensor, tf.int64)[axis]
-        start = tf.cast(entry, tf.int64)
-        start = tf.where(start < 0, start + size, start)
-        return slice(start, start + 1)
-    return slice(entry, entry + 1 or None)
+def _mask_of(entries: Iterable[bool]) -> int:
+    return sum(1 << place for place, is_so in enumerate(entries) if is_so)
 
 
 def _put_anywhere(tensor: Any, key: Key, new: Any) -> Any:

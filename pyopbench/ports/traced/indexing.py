@@ -12,6 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from pyopbench.ports.traced.dtypes import is_tensor
+from pyopbench.ports.traced.for_xla import is_for_xla
 from pyopbench.ports.traced.of_batch import is_of_batch
 from pyopbench.ports.traced.tape import refuse
 
@@ -79,14 +80,32 @@ def get(tensor: Any, key: Key) -> Any:
 def strided(tensor: Any, entries: Sequence[Any]) -> Any:
     """Return what integers, slices and None pick of a tensor."""
     _check_bounds(tensor, entries)
-    if is_of_batch():
+    if is_of_batch() or is_for_xla():
         tensor, entries = _without_indices(tensor, entries)
+    if is_for_xla() and not is_known(tuple(entries)):
+        tensor, entries = _with_bounds_left(tensor, entries)
     wide = tuple(widened(entry) for entry in entries)
     found = tensor[wide] if wide else tensor
     if found.shape.rank is None:  # a step that only the graph knows
         rank = sum(entry is None or isinstance(entry, slice) for entry in entries)
         return tf.ensure_shape(found, [None] * rank)
+    if not is_known(tuple(entries)):  # of which TensorFlow tells no size
+        found.set_shape(_sizes_of(tensor, entries))
     return found
+
+
+def _sizes_of(tensor: Any, entries: Sequence[Any]) -> list[int | None]:
+    """Return how many elements slices and None pick, as far as that is known without running the graph."""
+    sizes: list[int | None] = []
+    axis = 0
+    for entry in entries:
+        if entry is None:
+            sizes.append(1)
+        elif isinstance(entry, slice):
+            size = tensor.shape[axis]
+            sizes.append(len(range(*entry.indices(size))) if size is not None and is_known((entry,)) else None)
+        axis += entry is not None
+    return sizes
 
 
 def _without_indices(tensor: Any, entries: Sequence[Any]) -> tuple[Any, list[Any]]:
@@ -96,8 +115,16 @@ def _without_indices(tensor: Any, entries: Sequence[Any]) -> tuple[Any, list[Any
     for entry in reversed(entries):
         axis -= entry is not None
         if tf.is_tensor(entry):
-            tensor = tf.gather(tensor, _counted_from_start(entry, tensor, size, axis), axis=axis)
+            tensor = tf.gather(tensor, counted_from_start(entry, tensor, size, axis), axis=axis)
     return tensor, [entry for entry in entries if not tf.is_tensor(entry)]
+
+
+def _with_bounds_left(tensor: Any, entries: Sequence[Any]) -> tuple[Any, list[Any]]:
+    """Return what known entries pick, and the entries that are left: beside those, XLA takes `[1:]` for `[0:]`."""
+    first = [entry if is_known((entry,)) else slice(None) for entry in entries if entry is not None]
+    left = [entry if entry is None or not is_known((entry,)) else slice(None) for entry in entries]
+    indexed = [entry is not None and not isinstance(entry, slice) for entry in entries]
+    return tensor[tuple(first)], [entry for entry, is_index in zip(left, indexed, strict=True) if not is_index]
 
 
 def widened(entry: Any) -> Any:
@@ -163,13 +190,13 @@ def _gathered(tensor: Any, entries: Sequence[Any], *, apart: bool) -> Any:
     axes = [axis for axis, choose in enumerate(chosen) if choose]
     others = [axis for axis, choose in enumerate(chosen) if not choose]
     size = tf.shape(tensor, tf.int64)
-    indices = [_counted_from_start(entries[axis], tensor, size, axis) for axis in axes]
+    indices = [counted_from_start(entries[axis], tensor, size, axis) for axis in axes]
     before = 0 if apart else sum(axis < axes[0] for axis in others)
     if len(axes) == 1 and not apart:
         return tf.gather(tensor, indices[0], axis=axes[0])
     if axes != list(range(len(axes))):
         tensor = tf.transpose(tensor, [*axes, *others])
-    picked = tf.gather_nd(tensor, tf.stack(_broadcast(indices), axis=-1))
+    picked = tf.gather_nd(tensor, tf.stack(broadcast(indices), axis=-1))
     rank = picked.shape.rank - len(others)
     if not before:
         return picked
@@ -177,7 +204,8 @@ def _gathered(tensor: Any, entries: Sequence[Any], *, apart: bool) -> Any:
     return tf.transpose(picked, order)
 
 
-def _broadcast(tensors: Sequence[Any]) -> list[Any]:
+def broadcast(tensors: Sequence[Any]) -> list[Any]:
+    """Return tensors of one shape, of shapes that can be broadcast to one another."""
     if len({tuple(one.shape) for one in tensors}) == 1 and all(one.shape.is_fully_defined() for one in tensors):
         return list(tensors)
     shape = tf.shape(tensors[0])
@@ -190,7 +218,7 @@ def _broadcast(tensors: Sequence[Any]) -> list[Any]:
     return [tf.ensure_shape(one, static) for one in spread]
 
 
-def _counted_from_start(index: Any, tensor: Any, size: Any, axis: int) -> Any:
+def counted_from_start(index: Any, tensor: Any, size: Any, axis: int) -> Any:
     """Return indices as a tensor in which none is negative."""
     static = tensor.shape[axis]
     if not is_tensor(index):

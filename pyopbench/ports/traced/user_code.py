@@ -12,9 +12,11 @@ from typing import Any
 MOST_SOURCES = 32
 """Files whose functions are kept."""
 
+LAMBDA = (lambda: None).__name__
+
 
 def functions_at(source: str, line: int, name: str) -> list[ast.FunctionDef]:
-    """Return the functions of a name that begin on a line, as trees of their own."""
+    """Return the functions of a name that begin on a line, as trees of their own; a `lambda` as one that returns."""
     return copy.deepcopy(_all_functions(source).get((line, name), []))
 
 
@@ -30,7 +32,16 @@ def _all_functions(source: str) -> dict[tuple[int, str], list[ast.FunctionDef]]:
         if isinstance(one, ast.FunctionDef):
             line = min([one.lineno, *(decorator.lineno for decorator in one.decorator_list)])
             found.setdefault((line, one.name), []).append(one)
+        elif isinstance(one, ast.Lambda):
+            found.setdefault((one.lineno, LAMBDA), []).append(_as_function(one))
     return found
+
+
+def _as_function(node: ast.Lambda) -> ast.FunctionDef:
+    returned = ast.copy_location(ast.Return(node.body), node)
+    made = ast.FunctionDef(name=LAMBDA, args=node.args, body=[returned], decorator_list=[])
+    made.type_params = []  # type: ignore[attr-defined,unused-ignore]
+    return ast.copy_location(made, node)
 
 
 @functools.lru_cache(maxsize=MOST_SOURCES)

@@ -57,9 +57,14 @@ def test_what_numba_takes_is_left_alone() -> None:
     assert rewritten(shadowed) is shadowed
 
 
-def test_what_is_a_lambda_is_left_alone() -> None:
-    found = lambda x: np.max(x, axis=0)  # noqa: E731
-    assert rewritten(found) is found
+def test_a_lambda_is_written_otherwise_where_no_other_begins_on_its_line() -> None:
+    pytest.importorskip("numba")
+    from pyopbench.ports.rebinding import copy_functions
+
+    alone = lambda x: np.max(x, axis=0)  # noqa: E731
+    one, other = lambda x: np.max(x, axis=0), lambda x: np.max(x, axis=1)
+    assert rewritten(copy_functions(alone, lambda copy: copy)).__code__ is not alone.__code__
+    assert (rewritten(one), rewritten(other)) == (one, other)
 
 
 def test_lines_stay_those_of_the_user() -> None:

@@ -1,0 +1,140 @@
+"""A body of `tf.py_function` that does all its computing on arrays, as a body that takes them.
+
+It gets eager tensors and makes arrays of them: by `x.numpy()`, `np.asarray(x)`, or `np.sinh(x)` itself. What it returns
+it may make a tensor of again. Where TensorFlow computes anything, it is no such body.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from pyopbench.model.op import Body
+from pyopbench.ports import conversions
+from pyopbench.ports.arrays import as_array, as_given, as_outputs, as_tuple
+from pyopbench.ports.for_numba.instead import Instead, Names
+from pyopbench.ports.for_numba.rewrite import rewritten
+from pyopbench.ports.rebinding import BODY, content, copy_functions, globals_read, written
+
+CONVERSIONS = {"Cast"}
+"""Ops of TensorFlow that a body may run, where its tape ends: `tf.cast`. `tf.constant` runs none."""
+
+
+def body_on_arrays(function: Body | None, example: Sequence[Any]) -> Body | None:
+    """Return a copy of a body that takes arrays; None where it computes with TensorFlow, or is another one on arrays.
+
+    Args:
+        function: takes eager tensors.
+        example: arrays to look at what it does with them.
+    """
+    if function is None or _is_of_tensorflow(function):
+        return None
+    tensors = [tf.constant(one) for one in example]
+    with tf.GradientTape() as tape, ops_run() as ran:
+        tape.watch([one for one in tensors if one.dtype.is_floating])
+        expected = as_tuple(function(*tensors))
+    if ran - CONVERSIONS or _is_on_tape(tape, expected, tensors):
+        return None
+    given = as_given(example)
+    try:
+        copy = on_arrays(function)
+        found = None if copy is None else as_outputs(copy(*given))
+    except Exception:  # noqa: BLE001 - whatever a body of tensors raises when it gets arrays
+        return None
+    if copy is None or found is None:
+        return None
+    if len(found) != len(expected) or not all(map(_is_same, found, expected)):
+        return None
+    if not all(map(_is_same, given, example)):  # `x.numpy()` is a copy that may be written to, and an input is not
+        return None
+
+    def of_arrays(*inputs: Any) -> Any:
+        return copy(*inputs)
+
+    setattr(of_arrays, BODY, function)
+    return of_arrays
+
+
+def _is_on_tape(tape: tf.GradientTape, outputs: Sequence[Any], inputs: Sequence[Any]) -> bool:
+    floating = [one for one in outputs if tf.is_tensor(one) and one.dtype.is_floating]
+    return bool(floating) and any(one is not None for one in tape.gradient(floating, list(inputs)))
+
+
+def on_arrays(function: Body) -> Body | None:
+    """Return a copy of a function in which arrays are what `.numpy()` or `tf.constant` makes of them.
+
+    One that is not written in Python is itself. None where that leaves something of TensorFlow's in the function, or in
+    one of the user's that it calls, also where no example goes.
+    """
+    function = written(function)
+    if not isinstance(function, types.FunctionType):
+        return function
+    made: list[Any] = []
+
+    def finish(copy: Any) -> Any:
+        made.append(rewritten(copy, _in_numpy))
+        return made[-1]
+
+    copy = copy_functions(function, finish)
+    return None if any(map(_is_of_tensorflow, _values_read(copy, made, set()))) else copy
+
+
+def _in_numpy(node: ast.AST, names: Names) -> Instead | None:
+    return conversions.on_arrays(node, names.value_of)
+
+
+def _values_read(function: Any, own: Sequence[Any], seen: set[Any]) -> Iterator[Any]:
+    """Yield what a function, and each of the user's own that it calls, finds by name outside of it."""
+    seen.add(function)
+    found = [function.__globals__.get(name) for name in globals_read(function.__code__)]
+    found += [content(cell) for cell in function.__closure__ or ()]
+    modules = [one for one in found if isinstance(one, types.ModuleType) and not _is_of_tensorflow(one)]
+    found += [vars(one).get(name) for one in modules for name in _names(function.__code__)]
+    yield from found
+    for one in found:
+        if isinstance(one, types.FunctionType) and one in own and one not in seen:
+            yield from _values_read(one, own, seen)
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _names(constant)
+
+
+def _is_of_tensorflow(value: Any) -> bool:
+    """Is it a module, a function or a class of TensorFlow's? A tensor that is a constant is none."""
+    home = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
+    return hasattr(value, "__name__") and str(home).split(".")[0] in ("tensorflow", "keras")
+
+
+def _is_same(found: Any, expected: Any) -> bool:
+    """Are two outputs the same, bit by bit? A number of Python's is one of NumPy's for `tf.py_function` too."""
+    one, other = as_array(found), as_array(expected)
+    if (one.dtype, one.shape) != (other.dtype, other.shape):
+        return False
+    return bool(np.array_equal(one, other)) if one.dtype.kind == "O" else one.tobytes() == other.tobytes()
+
+
+@contextmanager
+def ops_run() -> Iterator[set[str]]:
+    """A context that has the names of the ops that TensorFlow runs in it."""
+    from tensorflow.python.framework import op_callbacks  # no public function says which ops were run
+
+    ran: set[str] = set()
+
+    def note(op_type: Any, *_: Any, **__: Any) -> None:
+        ran.add(op_type.decode() if isinstance(op_type, bytes) else str(op_type))
+
+    op_callbacks.add_op_callback(note)
+    try:
+        yield ran
+    finally:
+        op_callbacks.remove_op_callback(note)

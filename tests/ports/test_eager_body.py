@@ -1,0 +1,270 @@
+"""Which bodies of `tf.py_function` are bodies on arrays: those in which TensorFlow computes nothing."""
+
+from __future__ import annotations
+
+import random
+import types
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from pyopbench import OwnOp
+from pyopbench.model.case import BASELINE, Axes, Case
+from pyopbench.model.op import Op
+from pyopbench.ops.load import load_variants
+from pyopbench.ops.own.complete import complete
+from pyopbench.ports.porting.refusal import CannotPort
+from pyopbench.worker.plan import make_plan, why_not
+from pyopbench.worker.prepare.prepare import prepare
+from small_ops import put_in_place
+from written_ports import run_its_test, write
+
+X = np.linspace(0.5, 2, 12, dtype=np.float32)
+TABLE = tf.constant(np.eye(12, dtype=np.float32))
+TNP = {"tnp", "tnp_autograph", "tnp_xla"}
+ON_ARRAYS = {"numpy_function", "py_func", "njit", "traced", "traced_xla", "keras_ops", *TNP}
+ON_TENSORS = {"native", "autograph", "xla", "xla_autograph"}
+
+
+def takes_numpy(x: Any) -> Any:
+    a = x.numpy()
+    return np.tanh(a) * 2
+
+
+def takes_asarray(x: Any) -> Any:
+    return np.tanh(np.asarray(x)) * 2
+
+
+def of_numpy_itself(x: Any) -> Any:
+    return np.tanh(x)
+
+
+def ends_in_a_constant(x: Any) -> Any:
+    return tf.constant(np.tanh(x.numpy()) + 1)
+
+
+def ends_in_a_tensor_of_a_dtype(x: Any) -> Any:
+    return tf.convert_to_tensor(np.tanh(x.numpy()), dtype=tf.float32)
+
+
+def ends_in_a_cast(x: Any) -> Any:
+    return tf.cast(np.floor(x.numpy() * 3), tf.int32)
+
+
+def of_two(x: Any, y: Any) -> Any:
+    return x.numpy() * np.tanh(y), tf.constant(np.sort(y.numpy()))
+
+
+def _of_tensor(x: Any) -> Any:
+    return np.exp(-x.numpy())
+
+
+def with_a_helper(x: Any) -> Any:
+    return tf.constant(_of_tensor(x) + 1)
+
+
+def with_a_function_inside(x: Any) -> Any:
+    def half(one: Any) -> Any:
+        return one.numpy() / 2
+
+    return np.tanh(half(x))
+
+
+of_a_lambda = lambda x: np.tanh(x.numpy())  # noqa: E731
+
+
+def of_tensorflow(x: Any) -> Any:
+    return tf.tanh(x) * 2.0
+
+
+def of_an_operator(x: Any) -> Any:
+    return np.tanh((x * 2).numpy())
+
+
+def of_a_product(x: Any) -> Any:
+    return np.asarray(x.numpy()[None] @ TABLE)
+
+
+def of_both(x: Any) -> Any:
+    return tf.tanh(tf.constant(np.sort(x.numpy())))
+
+
+def of_both_in_a_helper(x: Any) -> Any:
+    return np.sort(of_tensorflow(x).numpy())
+
+
+def of_tensorflow_where_there_is_more(x: Any) -> Any:
+    """Of which the first example says nothing."""
+    return np.asarray(tf.tanh(x)) if x.shape[0] > 100 else np.tanh(x.numpy())
+
+
+def of_a_cast_that_has_a_gradient(x: Any) -> Any:
+    return tf.cast(x, tf.float64)
+
+
+def of_a_copy_that_it_writes_to(x: Any) -> Any:
+    a = x.numpy()
+    a[a < 1] = 0
+    return a
+
+
+def of_a_number(x: Any) -> Any:
+    """TensorFlow makes float32 of what is float64 for NumPy."""
+    return tf.constant(float(np.sum(x.numpy())))
+
+
+ARRAYS = [
+    takes_numpy,
+    takes_asarray,
+    of_numpy_itself,
+    ends_in_a_constant,
+    ends_in_a_tensor_of_a_dtype,
+    ends_in_a_cast,
+    of_two,
+    with_a_helper,
+    with_a_function_inside,
+    of_a_lambda,
+    np.tanh,
+]
+TENSORS = [
+    of_tensorflow,
+    of_an_operator,
+    of_a_product,
+    of_both,
+    of_both_in_a_helper,
+    of_tensorflow_where_there_is_more,
+    of_a_cast_that_has_a_gradient,
+    of_a_copy_that_it_writes_to,
+    of_a_number,
+    tf.tanh,
+]
+
+
+def op_of(function: Any, **fields: Any) -> Op:
+    inputs = (X, X[::-1].copy()) if function is of_two else (X,)
+    return complete(OwnOp(**{"inputs": inputs, "py_function": function, **fields}), "mine", Path())
+
+
+def outcomes(op: Op, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Return the outcome of each variant that is planned by default, forward."""
+    put_in_place(monkeypatch, op)
+    plan = make_plan(Axes(ops=("mine",), directions=("forward",), modes=("call",)), {"mine": op}, load_variants())
+    return {case.variant: _outcome(case) for case in plan.cases}
+
+
+def _outcome(case: Case) -> str:
+    try:
+        prepare(case)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the test looks at it
+        return f"{type(error).__name__}: {error}"
+    return "right"
+
+
+@pytest.mark.parametrize("body", ARRAYS, ids=lambda one: one.__name__)
+def test_what_computes_on_arrays_is_a_numpy_body(body: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """AutoGraph alone reads the source, so that `.numpy()` is there for it."""
+    op = op_of(body)
+    assert op.own is not None
+    assert (op.py_function, op.is_on_tensors, op.own.ported) == (body, False, ("numpy",))
+    found = outcomes(op, monkeypatch)
+    if body is np.tanh:  # which has no source
+        assert found == dict.fromkeys([BASELINE, "numpy_function", "py_func", "traced", "traced_xla"], "right")
+        return
+    assert set(found) == {BASELINE, *ON_ARRAYS}
+    assert {found[name] for name in found if name not in ("tnp_autograph", "tnp_xla")} == {"right"}
+
+
+@pytest.mark.parametrize("body", TENSORS, ids=lambda one: one.__name__)
+def test_where_tensorflow_computes_a_body_stays_one_on_tensors(body: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    op = op_of(body)
+    assert (op.py_function, op.is_on_tensors) == (body, True)
+    found = outcomes(op, monkeypatch)
+    assert set(found) == {BASELINE, *ON_TENSORS}
+    assert found[BASELINE] == "right"
+
+
+def test_a_body_on_arrays_has_the_gradient_that_it_is_given_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gradient(inputs: Any, outputs: Any, incoming: Any) -> Any:
+        return 2 * incoming[0] * (1 - np.tanh(inputs[0]) ** 2)
+
+    assert op_of(takes_numpy).differentiable == ()
+    op = op_of(takes_numpy, numpy_gradient=gradient)
+    assert op.differentiable == (0,)
+    assert op.has_gradient
+    put_in_place(monkeypatch, op)
+    for variant, how in ((BASELINE, "custom_gradient"), ("numpy_function", "custom_gradient"), ("traced", "autodiff")):
+        case = Case("mine", variant, how, "backward", "call", "float32", X.size)
+        assert prepare(case, finite_differences=True).checked.gradient is not None
+    tape = Case("mine", BASELINE, "tape", "backward", "call", "float32", X.size)
+    assert why_not(op, load_variants()[BASELINE], tape) == "the tape ends where the body takes .numpy() of its tensors"
+
+
+def test_a_function_of_a_module_whose_others_use_tensorflow_is_on_arrays(tmp_path: Path) -> None:
+    """What a body does not call does not matter."""
+    helpers = types.ModuleType("helpers_of_test")
+    path = tmp_path / "helpers_of_test.py"
+    path.write_text(
+        "import numpy as np\nimport tensorflow as tf\n\n\ndef half(x):\n    return x.numpy() / 2\n\n\n"
+        "def other(x):\n    return tf.tanh(x)\n",
+        encoding="utf-8",
+    )
+    helpers.__file__ = str(path)
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), vars(helpers))
+
+    def with_half(x: Any) -> Any:
+        return np.tanh(helpers.half(x))
+
+    def with_other(x: Any) -> Any:
+        return np.tanh(helpers.half(x)) if x.shape[0] < 100 else np.asarray(helpers.other(x))
+
+    assert not op_of(with_half).is_on_tensors
+    assert op_of(with_other).is_on_tensors
+
+
+def test_text_is_what_it_is_in_the_callback(monkeypatch: pytest.MonkeyPatch) -> None:
+    op = op_of(lambda word: np.array(len(word.numpy().decode())), inputs=(b"few",))
+    assert not op.is_on_tensors
+    found = outcomes(op, monkeypatch)
+    assert [found[name] for name in (BASELINE, "numpy_function", "py_func")] == ["right"] * 3
+
+
+def test_a_random_body_stays_what_it_is() -> None:
+    """A copy would not see what is seeded in the module of the body."""
+    op = op_of(lambda x: x.numpy() + random.random(), seed_with="random.seed({seed})", differentiable=())
+    assert op.is_on_tensors
+
+
+HEAD = "import numpy as np\nimport tensorflow as tf\nfrom pyopbench import OwnOp\n\n\n"
+OP = "\n\nOP = OwnOp(inputs=(np.linspace(0.5, 2, 12, dtype=np.float32),), py_function=body)\n"
+HELPER = "def of_tensor(x):\n    return np.exp(-x.numpy())\n\n\n"
+WRITTEN = {
+    "numpy": "def body(x):\n    a = x.numpy()\n    return np.tanh(a) * 2\n",
+    "constant": "def body(x):\n    return 2 * tf.constant(np.tanh(np.asarray(x)) + 1).numpy()\n",
+    "cast": "def body(x):\n    return tf.cast(np.floor(x.numpy() * 3), tf.int32)\n",
+    "number": "def body(x):\n    return tf.constant(np.sum(x.numpy(), axis=-1) > 3, dtype=bool)\n",
+    "helper": f"{HELPER}def body(x):\n    return tf.convert_to_tensor(of_tensor(x) + 1)\n",
+}
+
+
+@pytest.mark.parametrize("to", ["traced", "njit", "tnp", "keras_ops", "njit_loop", "numpy_whole", "traced_map"])
+@pytest.mark.parametrize("source", WRITTEN.values(), ids=WRITTEN)
+def test_a_port_of_it_is_written_with_its_test(
+    source: str, to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / f"mine_{to}_{abs(hash(source))}.py"
+    path.write_text(HEAD + source + OP, encoding="utf-8")
+    made = write(str(path), to=to)
+    assert "test_values" in run_its_test(made, tmp_path, monkeypatch)
+    own = made.port.rpartition('"""\n')[2] if to == "traced" else ""
+    assert ".numpy()" not in own
+    assert "tf.constant" not in own
+
+
+def test_a_port_of_a_body_on_tensors_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "mine_on_tensors.py"
+    path.write_text(f"{HEAD}def body(x):\n    return np.tanh((x * 2).numpy())\n{OP}", encoding="utf-8")
+    with pytest.raises(CannotPort):
+        write(str(path))
