@@ -20,7 +20,6 @@ import simulation_tables
 from frames import VARIANTS, Bench, variant
 from pyopbench.judge import interim_analysis as interim
 from pyopbench.judge import judge
-from pyopbench.judge import within_run as comparisons
 from pyopbench.judge.contrasts import contrasts_of
 from pyopbench.judge.judge import Judgement
 from pyopbench.judge.program import Step
@@ -157,7 +156,7 @@ def test_what_a_look_closes_is_settled_however_many_looks_follow(monkeypatch: py
     """Or else it would be opened by the report, when nobody measures it any more."""
     charged = []
     monkeypatch.setattr(read, "read_one", lambda sources: SimpleNamespace(pipeline=None))
-    monkeypatch.setattr(comparisons, "compared", lambda run, *how, looks: charged.append(looks))
+    monkeypatch.setattr(judge, "compared", lambda run, *how, looks: charged.append(looks))
     monkeypatch.setattr(interim, "interim_analysis_of", lambda judgement, launches, most: None)
     judge.interim_analysis(Path("run"), judge.Judging("py_function_numpy", 0.03), 3, 8)
     most = Analyses.of(held=100)
