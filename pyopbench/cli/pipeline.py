@@ -20,7 +20,7 @@ from pyopbench.model.discover import bring_own
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import usual_baseline
 from pyopbench.model.ownership import require_own
-from pyopbench.store.run_sides import open_sources
+from pyopbench.store.run_sides import OpenRun, Source, open_sources
 
 if TYPE_CHECKING:
     from pyopbench.judge.pipeline import TrainingStep
@@ -50,6 +50,8 @@ def pipeline(
     rare = dict(settings)
     step = _read_step(step_seconds, step_elements)
     sources = [] if results is None else open_sources([results])
+    for source in sources:
+        _require_pipeline(source)
     usual = stored_run.find_target(sources)[0] if sources else None
     options = read_judging(
         baseline or usual or BASELINE, None, minimum_effect, (), step_elements if step_seconds else None, step_seconds
@@ -75,6 +77,22 @@ def pipeline(
     )
     begun = pipelines.begin(out_path, request, ("pyopbench", *sys.argv[1:]), ConsoleListener(err))
     return measure_and_report(begun, replace(options, baseline=request.baseline), probe=False, as_json=as_json)
+
+
+def _require_pipeline(source: Source) -> None:
+    """Check that results are of a run in a pipeline: a report of any other would be written over its own.
+
+    Raises:
+        BadInput: they are not.
+    """
+    if isinstance(source, OpenRun) and any(side.content.pipeline is not None for side in source.measured):
+        return
+    folder = source.folder if isinstance(source, OpenRun) else source
+    raise BadInput(
+        "these results are not of a run in a pipeline",
+        received=f"--results {folder}",
+        hint=f"name a folder of `pyopbench pipeline`; for any other results: pyopbench report {folder}",
+    )
 
 
 def _read_step(seconds: float | None, elements: int) -> TrainingStep:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import pairs
 import pipelines
 from commands import Call
 from fake_worker import FAILURES
@@ -122,6 +123,16 @@ def test_json_holds_the_decision_and_what_was_left_out(call: Call, stored: Path)
     assert (found["action"], found["arrangement"], found["code"]) == ("batch", BATCH.key, BATCH.code)
     assert {one["key"] for one in found["arrangements"]} == {*SECONDS}
     assert [one["key"] for one in found["left_out"]] == [pipelines.LEFT_OUT.key]
+
+
+def test_results_that_are_of_no_pipeline_are_refused_and_keep_their_report(call: Call, tmp_path: Path) -> None:
+    folder = pairs.write_run(tmp_path / "other", pairs.cases())
+    before = sorted(folder.iterdir())
+    for place in (folder, tmp_path / "nowhere"):
+        done = call("pipeline", "double", "--results", place)
+        assert (done.code, done.out) == (2, "")
+        assert f"  received: --results {place}\n" in done.err
+    assert sorted(folder.iterdir()) == before
 
 
 def test_a_run_that_was_changed_is_refused(call: Call, stored: Path) -> None:
