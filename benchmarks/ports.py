@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from bodies import find
-from pyopbench.engine.port import TOOLS, which_ruff, write_port
+from pyopbench.engine.port import TOOLS, write_port
 from pyopbench.model.errors import BadInput, PyopbenchError, WrongResult
 from pyopbench.model.own_target import bring, read_target
-from pyopbench.model.portable import PORTABLE
+from pyopbench.model.portable import PORTABLE, which_ruff
 
 TEST_SECONDS = 300.0
 

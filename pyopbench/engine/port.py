@@ -7,7 +7,6 @@ import json
 import keyword
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -20,7 +19,7 @@ from typing import Any
 from pyopbench.engine.worker_process import ask_once
 from pyopbench.model.errors import BadInput, WrongResult
 from pyopbench.model.own_target import Target
-from pyopbench.model.portable import SKELETON, WRITABLE
+from pyopbench.model.portable import SKELETON, WRITABLE, which_ruff
 from pyopbench.model.process_guard import TemporaryFolder
 from pyopbench.model.write_file import write_new
 
@@ -66,10 +65,9 @@ class PortFiles:
 
 @dataclass(frozen=True)
 class Tools:
-    """What a port is written with: what answers a request, what formats a text, and what runs a test in a folder."""
+    """What a port is written with: what answers a request, and what runs a test in a folder."""
 
     ask: Callable[[dict[str, Any]], dict[str, Any]]
-    format: Callable[[str, Path], str | None]
     test: Callable[[Path, str, float], dict[str, Any]]
 
 
@@ -94,9 +92,7 @@ def write_port(
     _check(variant, out, test, *([kernel] if variant == SKELETON else []))
     answer = tools.ask({"do": "port", "op": target.name, "variant": variant, "module": out.stem})
     _require_written(answer, target, variant)
-    texts = {path: tools.format(answer[name], path) for path, name in ((out, "port"), (test, "test"))}
-    is_formatted = None not in texts.values()
-    files = {path: text or answer[name] for (path, text), name in zip(texts.items(), ("port", "test"), strict=True)}
+    files = {out: answer["port"], test: answer["test"]}
     result: dict[str, Any] = (
         {"passed": []} if variant == SKELETON else _tested(files, test.stem, timeout_seconds, tools)
     )
@@ -111,7 +107,7 @@ def write_port(
         passed=tuple(result["passed"]),
         not_run=tuple((str(file), int(line)) for file, line in answer["not_run"]),
         notes=tuple(answer["notes"]),
-        is_formatted=is_formatted,
+        is_formatted=which_ruff() is not None,
         kernel=kernel if "kernel" in answer else None,
         not_built=answer.get("not_built", ""),
         commands=answer.get("commands", {}),
@@ -204,21 +200,6 @@ def _require_passed(result: dict[str, Any], variant: str, target: Target) -> Non
         )
 
 
-def which_ruff() -> str | None:
-    """Return the Ruff of the shell, else that beside this Python; None where there is none."""
-    return shutil.which("ruff") or shutil.which("ruff", path=str(Path(sys.executable).parent))
-
-
-def format_text(text: str, path: Path) -> str | None:
-    """Return a text as Ruff formats a file there, by the settings of its project; None where there is no Ruff."""
-    ruff = which_ruff()
-    if ruff is None:
-        return None
-    command = [ruff, "format", "--stdin-filename", path.name, "-"]
-    done = subprocess.run(command, input=text, capture_output=True, text=True, cwd=path.parent, check=False)
-    return done.stdout if done.returncode == 0 else None
-
-
 def run_test(folder: Path, module: str, timeout_seconds: float) -> dict[str, Any]:
     """Run the tests of a module in a process where pyopbench cannot be imported.
 
@@ -243,4 +224,4 @@ def run_test(folder: Path, module: str, timeout_seconds: float) -> dict[str, Any
     return found
 
 
-TOOLS = Tools(ask_once, format_text, run_test)
+TOOLS = Tools(ask_once, run_test)

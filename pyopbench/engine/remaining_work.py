@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from msgspec import structs
+from msgspec import structs, to_builtins
 
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.worker_process import CaseLost
@@ -25,6 +25,7 @@ from pyopbench.model.case import (
     Failure,
 )
 from pyopbench.model.checkout import Checkout
+from pyopbench.model.errors import BadInput
 from pyopbench.store.line_types import (
     FAILING,
     AnyLine,
@@ -32,6 +33,7 @@ from pyopbench.store.line_types import (
     GroupLine,
     LimitsLine,
     LookLine,
+    PortLine,
     PreparedLine,
     WarmUp,
 )
@@ -65,6 +67,7 @@ class RemainingWork:
         losses: workers that variants of ops have cost since the run was begun or resumed.
         start_seconds: what the last worker took to start.
         case_seconds: what a case of a group took to prepare, the last time.
+        ports: that a worker has written, by op, variant and dtype; the others are given them.
     """
 
     side: OpenSide
@@ -86,6 +89,7 @@ class RemainingWork:
     losses: Counter[tuple[str, str]] = field(default_factory=Counter)
     start_seconds: float = 0.0
     case_seconds: dict[str, float] = field(default_factory=dict)
+    ports: dict[tuple[str, str, str], PortLine] = field(default_factory=dict)
 
     @property
     def folder(self) -> Path:
@@ -160,6 +164,34 @@ class RemainingWork:
                 self.groups = {}  # there is nothing left to compare with
         self.side.append(line)
 
+    def keep_ports(self, written: Iterable[PortLine]) -> None:
+        """Store ports that a worker has written, each once.
+
+        Raises:
+            BadInput: one is not the same as it was before, so that what is measured of it could not be put together.
+        """
+        stored = {_port_key(line): line for line in self.side.lines if isinstance(line, PortLine)}
+        for line in written:
+            before = stored.get(_port_key(line))
+            if before is None:
+                self.side.append(line)
+            elif before.text != line.text:
+                raise BadInput(
+                    "a port is written otherwise than when it was measured before",
+                    received=f"{line.variant} of {line.op}",
+                    hint="what the function reads has changed, or pyopbench: start a new run",
+                )
+            self.ports.setdefault(_port_key(line), line)
+
+    def ports_of(self, group: str) -> list[dict[str, Any]]:
+        """Return what a worker is told of the ports of the op of a group.
+
+        Only what workers of this process have written: what lies in a folder of results is never run.
+        """
+        op = Case.from_id(self.planned[group][0]).op
+        told = [to_builtins(line) for line in self.ports.values() if line.op == op]
+        return [{key: value for key, value in one.items() if key not in ("kind", "launch")} for one in told]
+
     def pipeline_request(self) -> dict[str, Any]:
         """Return what a worker prepares pipelines by; nothing in a run without."""
         plan = self.side.content.pipeline
@@ -204,6 +236,10 @@ class RemainingWork:
         self.append(LookLine(launch=self.launches, open=sorted(found)))
         self.looks += 1
         self.groups = _open_groups(self.planned, found)
+
+
+def _port_key(line: PortLine) -> tuple[str, str, str]:
+    return line.op, line.variant, line.dtype
 
 
 def _open_groups(planned: Mapping[str, Sequence[str]], open_cases: Iterable[str]) -> dict[str, list[str]]:

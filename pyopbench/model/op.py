@@ -42,6 +42,7 @@ class Own:
         tried: names of bodies that nobody wrote for this op, so that a failure of theirs is no error.
         fixed_sizes: True if the op exists only at `Op.sizes`, because its inputs are examples.
         is_random: True if the body draws random numbers, so that it is seeded before each call.
+        keywords: names of the last inputs, which the user's function takes by name.
     """
 
     py_function: Body | None = None
@@ -49,6 +50,7 @@ class Own:
     tried: frozenset[str] = frozenset()
     fixed_sizes: bool = False
     is_random: bool = False
+    keywords: tuple[str, ...] = ()
 
     @property
     def ported(self) -> tuple[str, ...]:

@@ -1,9 +1,13 @@
-"""Which variants are written as source by `pyopbench port`."""
+"""Which variants are written as source by `pyopbench port`, and what formats them."""
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 PORTABLE = ("traced", "traced_xla", "keras_ops", "tnp", "tnp_autograph", "tnp_xla", "njit", "njit_parallel")
 """Variants that are made of a NumPy body as it stands, and that can be written as source."""
@@ -20,10 +24,12 @@ class BatchedPort:
         writer: the variant of one example that is written, or the name of the form if that is written otherwise.
         how: `map`, the port of one example under `tf.vectorized_map`; `whole`, what the body does when it is called
             once with the batch; or `loop`, over the examples in one callback.
+        is_compiled: does XLA compile the map?
     """
 
     writer: str
     how: str
+    is_compiled: bool = False
 
 
 BATCHED = {
@@ -32,6 +38,8 @@ BATCHED = {
         for variant in ("traced", "tnp", "tnp_autograph")
         for how in ("map", "whole")
     },
+    **{f"{variant}_xla_map": BatchedPort(variant, "map", is_compiled=True) for variant in ("traced", "tnp")},
+    **{f"{variant}_xla_whole": BatchedPort(f"{variant}_xla", "whole") for variant in ("traced", "tnp")},
     "numpy_whole": BatchedPort("numpy_whole", "whole"),
     "njit_loop": BatchedPort("njit_loop", "loop"),
 }
@@ -50,3 +58,21 @@ def port_words(words: Sequence[str], variant: str, out: str) -> list[str]:
         out: the file that is written.
     """
     return ["pyopbench", "port", *words, "--to", variant, "--out", out]
+
+
+def which_ruff() -> str | None:
+    """Return the Ruff of the shell, else that beside this Python; None where there is none."""
+    return shutil.which("ruff") or shutil.which("ruff", path=str(Path(sys.executable).parent))
+
+
+def format_text(text: str) -> str:
+    """Return a text as Ruff formats it by default; as it is where there is no Ruff.
+
+    By the settings of no folder, so that a port has the same bytes wherever it is measured and written.
+    """
+    ruff = which_ruff()
+    if ruff is None:
+        return text
+    command = [ruff, "format", "--isolated", "--no-cache", "--stdin-filename", "port.py", "-"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    return done.stdout if done.returncode == 0 else text

@@ -10,29 +10,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from pyopbench.model.case import Case
 from pyopbench.model.op import Body, Op
-from pyopbench.ops.build_callback import build_callback
 from pyopbench.ops.numba_bodies import why_no_numba
 from pyopbench.ops.own.explain import explain, place_of
-from pyopbench.ports.arrays import as_array, as_given, as_outputs, one_or_tuple
+from pyopbench.ports.arrays import as_array, as_given
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.rebinding import rebind_helpers, why_not_rebound, written
-
-
-def build_compiled(op: Op, case: Case, *, parallel: bool = False) -> Body:
-    """Return a callback over the compiled body; `parallel` spreads its array expressions over the cores."""
-    compiled = compile_body(op, parallel=parallel)
-    dtypes = op.output_dtypes(case.dtype)
-
-    def body(*inputs: Any) -> Any:
-        # What is a number of NumPy's in the body comes out of Numba as one of Python's.
-        pairs = zip(as_outputs(call_compiled(compiled, inputs)), dtypes, strict=True)
-        return one_or_tuple([one if isinstance(one, np.ndarray) else as_array(one, dtype) for one, dtype in pairs])
-
-    return build_callback(op, case, tf.numpy_function, body, op.numpy_gradient)
 
 
 def compile_body(op: Op, *, parallel: bool = False) -> Body:
@@ -59,8 +44,8 @@ def call_compiled(compiled: Body, inputs: Sequence[Any]) -> Any:
         raise TypeError("an internal assertion of Numba fails while it compiles the body") from error
 
 
-def check_compiled(op: Op, example: Sequence[Any], *, parallel: bool = False) -> None:
-    """Compile a body and call it on an example, before a port to Numba is written.
+def check_compiled(op: Op, *, parallel: bool = False) -> None:
+    """Compile a body and call it on an example: a port to Numba that fails would name a line of its own.
 
     Raises:
         CannotPort: Numba cannot compile it, or the example fails in it; with the user's line.
@@ -68,6 +53,7 @@ def check_compiled(op: Op, example: Sequence[Any], *, parallel: bool = False) ->
     why = why_no_function(op)
     if why:
         raise CannotPort(why)
+    example = tuple(as_array(one) for one in op.make_inputs(op.sizes[0], op.dtypes[0], np.random.default_rng(0)))
     try:
         call_compiled(compile_body(op, parallel=parallel), as_given(example))
     except Exception as error:

@@ -135,6 +135,26 @@ class PreparedLine(Line, frozen=True, kw_only=True, tag="prepared"):
                 raise corrupt(place, f"the bytes of {key} are not [bytes in >= 0, bytes out >= 0]: {crossing}")
 
 
+class PortLine(Line, frozen=True, kw_only=True, tag="port"):
+    """A port as it is measured: the source of a module, which is shown, and never run from here.
+
+    Attributes:
+        op, variant, dtype: what it is the port of: the variant of one, or a batched form.
+        text: of the module.
+        function: the name of the function of tensors in it.
+        not_run: lines of the user's that no example went through: file and line.
+        notes: what holds for it, as kinds of findings.
+    """
+
+    op: str
+    variant: str
+    dtype: str
+    text: str
+    function: str
+    not_run: list[tuple[str, int]] = []
+    notes: list[str] = []
+
+
 class WorkersLine(Line, frozen=True, kw_only=True, tag="workers"):
     """Workers that have prepared their cases and take turns from there on."""
 
@@ -241,7 +261,9 @@ class EndedLine(Line, frozen=True, kw_only=True, tag="ended"):
     sampling_seconds: float
 
 
-AnyLine: TypeAlias = LaunchLine | PreparedLine | WorkersLine | GroupLine | LostLine | LookLine | LimitsLine | EndedLine
+AnyLine: TypeAlias = (
+    LaunchLine | PreparedLine | PortLine | WorkersLine | GroupLine | LostLine | LookLine | LimitsLine | EndedLine
+)
 FAILING = (PreparedLine, GroupLine, LostLine)
 """Lines that say which cases failed."""
 KINDS: dict[str, type[Line]] = {str(kind.__struct_config__.tag): kind for kind in get_args(AnyLine)}

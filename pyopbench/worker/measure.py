@@ -16,6 +16,7 @@ from pyopbench.model.case import GPU, NATIVE, NO_GRADIENT, Case
 from pyopbench.model.failures import describe_error, failure_of
 from pyopbench.model.variant import Variant
 from pyopbench.ops.load import load_variant
+from pyopbench.ops.port_file import PORTS, PortFile
 from pyopbench.worker import environment
 from pyopbench.worker.noise import Leftovers, Meter
 from pyopbench.worker.pipeline.measure import ElementsOfPipeline
@@ -269,6 +270,7 @@ class WarmGroups:
         """
         cases = [Case.from_id(key) for key in request["cases"]]
         launch, differences = int(request["launch"]), bool(request["finite_differences"])
+        PORTS.give(PortFile(**one) for one in request.get("ports", ()))
         leftovers = Leftovers()
         rng = np.random.default_rng([request["seed"], launch, *cases[0].group.encode()])
         # What is prepared later was up to 2% faster than identical code before it: in a random order that is noise.
@@ -288,6 +290,7 @@ class WarmGroups:
         failures = [failure_of(case, errors[case.runner], launch) for case in failed]
         return {
             "failures": [dataclasses.asdict(failure) for failure in failures],
+            "ports": list(map(dataclasses.asdict, PORTS.news())),
             **({"checked": _errors(runners.values())} if differences else {}),
             **_crossings(one for several in runners.values() for one in several),
             **(_warm_ups(runners.values()) if is_pipeline else {}),

@@ -48,6 +48,7 @@ from pyopbench.model.op import Op
 from pyopbench.model.own_target import brought
 from pyopbench.model.variant import Variant
 from pyopbench.ops.batched.forms import LOOP, forms_of
+from pyopbench.ops.compiled import check_compiled
 from pyopbench.ops.kernels import cuda, register
 from pyopbench.ops.kernels.batch import compile_all
 from pyopbench.ops.kernels.compiler import CannotCompile
@@ -63,6 +64,7 @@ from pyopbench.ops.load import (
 )
 from pyopbench.ops.own.explain import explain
 from pyopbench.ops.own.load import load_own
+from pyopbench.ports.porting import port
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.worker import environment, gpu_copies, host_copies, machine_limits, probe
 from pyopbench.worker.count_copies import count_copies, open_device
@@ -115,21 +117,21 @@ def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     Under `refused` are what cannot be written, what works in its place, and file and line; under `error` is what is
     wrong with the op.
     """
-    # Thirty modules that no other request needs, and every worker would wait for.
-    from pyopbench.ops.compiled import check_compiled
-    from pyopbench.ports.porting.port import port
-
-    name = str(request["op"])
+    name, variant, module = (str(request[key]) for key in ("op", "variant", "module"))
+    op = load_own(name)
     try:
-        made = port(load_own(name), brought()[name], str(request["variant"]), str(request["module"]), check_compiled)
+        if variant.startswith("njit"):
+            check_compiled(op, parallel=variant == "njit_parallel")
+        made = port.write_port(op, variant, module)
+        test = port.write_test(op, brought()[name], variant, module, made)
     except CannotPort as refusal:
         return {"refused": {"why": refusal.why, "fix": refusal.fix, "place": refusal.place}}
     except BadInput as error:
         details = {"message": error.message, "received": str(error.received), "legal": str(error.legal)}
         return {"error": {**details, "hint": error.hint}}
     except Exception as error:  # noqa: BLE001 - a body may raise anything while it is traced
-        return {"refused": {"why": explain(error, load_own(name)), "fix": "", "place": None}}
-    answer = {"port": made.port, "test": made.test, "not_run": made.not_run, "notes": made.notes}
+        return {"refused": {"why": explain(error, op), "fix": "", "place": None}}
+    answer = {"port": made.text, "test": test, "not_run": made.not_run, "notes": made.notes}
     if made.kernel:
         answer |= {"kernel": made.kernel, "not_built": _why_not_built(made.kernel)}
     return answer | {"commands": dict(made.commands)}

@@ -10,13 +10,14 @@ import tensorflow as tf
 
 from pyopbench.model.case import NO_GRADIENT, Case
 from pyopbench.model.op import Body, Op
+from pyopbench.model.portable import BATCHED, PORTABLE
 from pyopbench.model.variant import Variant
 from pyopbench.ops.batched import loops
 from pyopbench.ops.build_callback import build_callback
 from pyopbench.ops.compiled import why_not_compiled
 from pyopbench.ops.load import load_variants
+from pyopbench.ops.port_file import build_form
 from pyopbench.ports.arrays import as_tuple, one_or_tuple
-from pyopbench.ports.traced.of_batch import of_batch
 
 How: TypeAlias = Literal["loop", "whole", "map"]
 
@@ -116,10 +117,13 @@ def _callbacks(op: Op, dtype: str, size: int, *, gradients: bool) -> Iterator[Fo
 
     yield form(LOOP, "numpy_function", "loop", lambda: loops.python_loop(op.numpy, dtypes))
     random = _why_not_random(op)
-    yield form("numpy_whole", "numpy_function", "whole", lambda: op.numpy, random)
-    if not op.is_on_tensors:
-        why = random or why_not_compiled(op, case) or ""
-        yield form("njit_loop", "njit", "loop", lambda: loops.njit_loop(op, dtypes), why)
+    if op.is_on_tensors:
+        yield form("numpy_whole", "numpy_function", "whole", lambda: op.numpy, random)
+        return
+    whole = build_form(op, "numpy_whole", dtype)
+    yield Form("numpy_whole", "numpy_function", "whole", "callback", whole, has_gradient, random)
+    why = random or why_not_compiled(op, case) or ""
+    yield Form("njit_loop", "njit", "loop", "callback", build_form(op, "njit_loop", dtype), has_gradient, why)
 
 
 def _ports(op: Op, dtype: str, size: int, *, gradients: bool) -> Iterator[Form]:
@@ -129,9 +133,12 @@ def _ports(op: Op, dtype: str, size: int, *, gradients: bool) -> Iterator[Form]:
             continue
         case = _case(op, name, dtype, size, "autodiff" if has_gradient else NO_GRADIENT)
         why = _why_not_random(op) or variant.unsupported(op, case) or ""
-        for how, batched in BATCHED.items():
-            build = _build_port(batched, op, variant, case)
-            yield Form(f"{name}_{how}", name, how, "port", build, has_gradient, why)
+        for how, batched in OVER_BATCH.items():
+            form = f"{name}_{how}"
+            if name in PORTABLE and form not in BATCHED:
+                continue  # what cannot be written is no port
+            build = build_form(op, form, dtype) if form in BATCHED else _build_port(batched, op, variant, case)
+            yield Form(form, name, how, "port", build, has_gradient, why)
 
 
 def _case(op: Op, variant: str, dtype: str, size: int, gradient: str) -> Case:
@@ -169,11 +176,10 @@ def _whole(port: Body) -> Body:
 def _mapped(port: Body) -> Body:
     def over_batch(*batch: Any) -> Any:
         # A loop in its place, which TensorFlow falls back to by itself, is slower than a callback.
-        with of_batch():
-            return tf.vectorized_map(lambda row: port(*row), batch, fallback_to_while_loop=False)
+        return tf.vectorized_map(lambda row: port(*row), batch, fallback_to_while_loop=False)
 
     return over_batch
 
 
-BATCHED: dict[How, Callable[[Body], Body]] = {"whole": _whole, "map": _mapped}
+OVER_BATCH: dict[How, Callable[[Body], Body]] = {"whole": _whole, "map": _mapped}
 """From a port that takes one example to one that takes a batch."""

@@ -1,29 +1,14 @@
-"""A body that takes one example, called for each example of a batch: by Python, or in a loop that Numba compiles."""
+"""A body that takes one example, called for each example of a batch."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from pyopbench.model.op import Body, GradientBody, Op
-from pyopbench.ops.compiled import call_compiled
 from pyopbench.ports.arrays import as_array, as_given, as_tuple, one_or_tuple
-from pyopbench.ports.rebinding import rebind_helpers
-
-LOOP = """
-def loop({outputs}, {inputs}):
-    for example in range(len({first})):
-        {results} = body({rows})
-        {lines}
-"""
-"""The loop over a batch for as many inputs and outputs as a body has: Numba compiles no loop over arrays of different
-types, and so it is written out."""
-
-CHECK = """if {result}.shape != {output}.shape[1:]:
-            raise ValueError("the examples of a batch have outputs of different shapes")"""
-"""Before a result is stored, because an array of one element would be spread over the place of more."""
 
 
 def rows_of(batch: Sequence[Any]) -> list[tuple[Any, ...]]:
@@ -85,50 +70,3 @@ def gradient_loop(gradient: GradientBody, op: Op) -> GradientBody:
         return stacked([as_tuple(gradient(*row)) for row in rows], dtypes)
 
     return over_batch
-
-
-def njit_loop(op: Op, dtypes: Sequence[str]) -> Body:
-    """Return a body over arrays with a leading axis: body, helpers and the loop over examples compiled by Numba.
-
-    The outputs are made before the loop, with the shapes that the first example of a batch gives.
-    """
-    import numba
-
-    compiled = rebind_helpers(op.numpy, numba.njit)
-    if not hasattr(compiled, "py_func"):  # it takes its arguments by name or as lists, which only Python hands over
-        return python_loop(compiled, dtypes)
-    loops: dict[tuple[int, ...], Callable[..., None]] = {}
-
-    def over_batch(*batch: Any) -> Any:
-        returned = call_compiled(compiled, [array[0] for array in batch])
-        first = [as_array(one, dtype) for one, dtype in zip(as_tuple(returned), dtypes, strict=True)]
-        outputs = [np.empty((len(batch[0]), *one.shape), one.dtype) for one in first]
-        ranks = tuple(one.ndim for one in first)
-        if ranks not in loops:
-            written = _written(compiled, len(batch), ranks, of_tuple=isinstance(returned, tuple))
-            loops[ranks] = numba.njit(written)
-        loops[ranks](*outputs, *batch)
-        return one_or_tuple(outputs)
-
-    return over_batch
-
-
-def _written(body: Any, inputs: int, ranks: Sequence[int], *, of_tuple: bool) -> Callable[..., None]:
-    """Return the loop over a body, for outputs of some numbers of dimensions."""
-    given = [f"input{i}" for i in range(inputs)]
-    made = {f"output{i}": f"result{i}" for i in range(len(ranks))}
-    lines = []
-    for (output, result), rank in zip(made.items(), ranks, strict=True):
-        lines += [CHECK.format(result=result, output=output)] if rank else []
-        lines.append(f"{output}[example] = {result}")
-    source = LOOP.format(
-        outputs=", ".join(made),
-        inputs=", ".join(given),
-        first=given[0],
-        results=", ".join(made.values()) + ("," if of_tuple and len(made) == 1 else ""),
-        rows=", ".join(f"{name}[example]" for name in given),
-        lines="\n        ".join(lines),
-    )
-    scope: dict[str, Any] = {"body": body}
-    exec(source, scope)
-    return scope["loop"]  # type: ignore[no-any-return]

@@ -127,6 +127,7 @@ def complete(own: OwnOp, name: str, folder: Path) -> Op:
             tried=frozenset(one for one in ("tensor", "python") if on_tensors and getattr(own, one) is None),
             fixed_sizes=isinstance(make_inputs, Examples),
             is_random=bool(own.seed_with),
+            keywords=arguments.keywords,
         ),
     )
     _try_gradient(op, op.numpy_gradient, lambda one: one)

@@ -24,6 +24,7 @@ from pyopbench.model.case import SourceChange
 from pyopbench.model.failures import describe_error, shorten_reason, tidy
 from pyopbench.model.op import Op
 from pyopbench.ports.keras_ops.lacking import ASSIGNMENT, Lacking
+from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.rebinding import BODY, codes_reached, files_reached
 from pyopbench.ports.traced.obstacles import others_in
 from pyopbench.ports.traced.refusal import Refused
@@ -93,13 +94,15 @@ def explain(error: BaseException, op: Op) -> str:
     where = "" if place is None else f", {_told(place)}"
     if isinstance(error, Refused):
         where += _behind(error, op)
+    if isinstance(error, CannotPort) and error.fix:
+        where += f" ({error.fix})"
     said = SCOPE.sub("", _said(error, place))
     return shorten_reason(said.rstrip(ENDS) if where else said, where)
 
 
 def place_of(error: BaseException, op: Op) -> tuple[str, int] | None:
     """Return file and line of the user's that an error of a port of theirs came through; None for nowhere."""
-    return error.place if isinstance(error, Refused) else place_in(error, _files_of(op))
+    return error.place if isinstance(error, Refused | CannotPort) else place_in(error, _files_of(op))
 
 
 def _told(place: tuple[str, int]) -> str:

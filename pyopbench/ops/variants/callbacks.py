@@ -18,8 +18,9 @@ from pyopbench.ops.build_callback import (
     why_no_eager_text,
     why_no_tape,
 )
-from pyopbench.ops.compiled import build_compiled, why_not_compiled
+from pyopbench.ops.compiled import why_not_compiled
 from pyopbench.ops.numba_bodies import why_no_numba
+from pyopbench.ops.port_file import build_port
 from pyopbench.ports.arrays import as_tuple, one_or_tuple
 
 
@@ -104,7 +105,9 @@ VARIANTS = {
     "njit": _callback(
         name="njit",
         summary="the NumPy body compiled by Numba's njit, behind tf.numpy_function",
-        build=build_compiled,
+        build=build_port,
+        gradients=("custom_gradient",),
+        modes=("call", "node"),
         unsupported=why_not_compiled,
         role="own_attempt",
     ),
@@ -112,7 +115,9 @@ VARIANTS = {
         name="njit_parallel",
         summary="the NumPy body compiled by Numba's njit(parallel=True), behind tf.numpy_function",
         effort=2,
-        build=partial(build_compiled, parallel=True),
+        build=build_port,
+        gradients=("custom_gradient",),
+        modes=("call", "node"),
         unsupported=why_not_compiled,
         role="named_attempt",
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import sys
 from collections.abc import Sequence
 
 from pyopbench.ports.porting.units import Units
@@ -53,6 +54,4 @@ def imports_of(body: str, units: Units, extra: Sequence[str] = ()) -> str:
 
 
 def _is_standard(statement: str) -> bool:
-    import sys
-
     return statement.split()[1].split(".", maxsplit=1)[0] in sys.stdlib_module_names

@@ -8,92 +8,119 @@ from pathlib import Path
 
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target
-from pyopbench.model.portable import BATCHED, BatchedPort
+from pyopbench.model.portable import BATCHED, BatchedPort, format_text
 from pyopbench.ports.porting import batches, skeleton
 from pyopbench.ports.porting.check_file import Inputs, Old, check_file
 from pyopbench.ports.porting.example_inputs import add_inputs
 from pyopbench.ports.porting.facts import Facts, examples_of, facts_of
 from pyopbench.ports.porting.observe import definition_of
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.ports.porting.source import Source, read_source
-from pyopbench.ports.porting.units import Units, module_of
-from pyopbench.ports.porting.writers import WRITERS, Body, CheckCompiled, Made
+from pyopbench.ports.porting.source import Source
+from pyopbench.ports.porting.units import Units
+from pyopbench.ports.porting.writers import WRITERS, Body, Made, compiled
 from pyopbench.ports.rebinding import written
 
 OBSERVED_SIZES = 2
 
 
 @dataclass(frozen=True)
-class Ported:
-    """A port as source.
+class PortModule:
+    """A port as the text of a module: what is measured, what a report shows, and what the command `port` puts in place.
 
     Attributes:
-        port: the text of the module.
-        test: the text of its test.
-        function: the name of the function in it.
+        text: of the module.
+        function: the name of the function of tensors in it.
         not_run: lines of the user's that no example went through: file and line.
         notes: what holds for it, as kinds of findings.
         kernel: the text of the C++ that the port loads; empty where it loads none.
         commands: what to run or to write with it, by kind: `build`, `dataset`.
+        has_gradient: does a gradient flow back through it?
+        facts: what it takes and returns.
+        body: the name, and the file and its definition, of the body that it stands for.
     """
 
-    port: str
-    test: str
+    text: str
     function: str
-    not_run: tuple[tuple[str, int], ...] = ()
-    notes: tuple[str, ...] = ()
-    kernel: str = ""
-    commands: tuple[tuple[str, str], ...] = ()
+    not_run: tuple[tuple[str, int], ...]
+    notes: tuple[str, ...]
+    kernel: str
+    commands: tuple[tuple[str, str], ...]
+    has_gradient: bool
+    facts: Facts
+    body: tuple[str, Source]
 
 
-def port(op: Op, target: Target, variant: str, module: str, check_compiled: CheckCompiled) -> Ported:
-    """Return an own op as source.
+def write_port(op: Op, variant: str, module: str = "") -> PortModule:
+    """Return an own op as the source of a module.
 
     Args:
-        op: the user's op.
-        target: how the command line names it.
+        op: whose NumPy body is ported.
         variant: whose port it is.
-        module: the name of the module that it will be.
-        check_compiled: checks that Numba compiles the body, before a port that has Numba compile it is written.
+        module: the name of the module that it will be, which only a kernel asks for.
 
     Raises:
         CannotPort: it cannot be written as source.
     """
-    body = written(op.numpy)
     _check(op)
-    source, definition = definition_of(body)
-    inputs = Units()
-    expression = add_inputs(inputs, target, source, op)
-    keywords = _keywords(target, source)
+    source, definition = definition_of(written(op.numpy))
+    keywords = op.own.keywords if op.own is not None else ()
     names = _names(definition, keywords, len(examples_of(op, 1, 1)[0]))
     one = facts_of(op, definition.name, names, Path(source.path).name)
     form = BATCHED.get(variant, BatchedPort(variant, ""))
     if form.how:
         batches.require_fixed_shapes(op)
-    facts, made = _made(op, Body(source, definition, one, keywords, module, check_compiled), form)
+    facts, made = _made(op, Body(source, definition, one, keywords, module), form)
+    commands = {"build": skeleton.build_command(module)} if made.kernel else {}
+    if form.how:
+        commands["dataset"] = batches.dataset_call(facts, () if form.how == "map" else keywords)
+    return PortModule(
+        text=format_text(made.text),
+        function=facts.function,
+        not_run=made.not_run,
+        notes=made.notes,
+        kernel=made.kernel,
+        commands=tuple(commands.items()),
+        has_gradient=made.has_gradient,
+        facts=facts,
+        body=(one.function, source),
+    )
+
+
+def write_test(op: Op, target: Target, variant: str, module: str, port: PortModule) -> str:
+    """Return the text of the test of a port.
+
+    Args:
+        op: whose NumPy body is ported.
+        target: how the command line names it.
+        variant: whose port it is.
+        module: the name of the module that the port is.
+        port: it.
+
+    Raises:
+        CannotPort: the test cannot be written as source.
+    """
+    one, source = port.body
+    inputs = Units()
+    expression = add_inputs(inputs, target, source, op)
+    facts, keywords = port.facts, op.own.keywords if op.own is not None else ()
     gradient = ""
     if op.numpy_gradient is not None:
         home, of_gradient = definition_of(written(op.numpy_gradient))
         gradient = inputs.add(home, of_gradient.name).name
-    inputs.add(source, definition.name)
-    if not made.has_gradient:
+    inputs.add(source, one)
+    if not port.has_gradient:
         facts = replace(facts, differentiable=())
-    is_on_tensors = op.py_function is not None
     old = Old(
         inputs,
         op.tolerance[op.dtypes[0]],
         gradient,
-        one.function,
-        is_of_one=bool(form.how),
-        is_on_tensors=is_on_tensors,
+        one,
+        is_of_one=variant in BATCHED,
+        is_on_tensors=op.py_function is not None,
     )
     is_fixed = op.own is not None and op.own.fixed_sizes
     given = Inputs(expression, keywords, is_fixed=is_fixed)
-    test = check_file(module, facts, old, given, on_keras=variant == "keras_ops")
-    commands = {"build": skeleton.build_command(module)} if made.kernel else {}
-    if form.how:
-        commands["dataset"] = batches.dataset_call(facts, () if form.how == "map" else keywords)
-    return Ported(made.text, test, facts.function, made.not_run, made.notes, made.kernel, tuple(commands.items()))
+    return format_text(check_file(module, facts, old, given, on_keras=variant == "keras_ops"))
 
 
 def _made(op: Op, body: Body, form: BatchedPort) -> tuple[Facts, Made]:
@@ -107,7 +134,8 @@ def _made(op: Op, body: Body, form: BatchedPort) -> tuple[Facts, Made]:
     if form.how != "map":
         return one, made
     facts = batches.of_batch(one, f"{one.function}_batch")
-    return facts, replace(made, text=batches.mapped(made.text, one, facts, body.keywords))
+    text = batches.mapped(made.text, one, facts, body.keywords)
+    return facts, replace(made, text=compiled(text, facts.function) if form.is_compiled else text)
 
 
 def _check(op: Op) -> None:
@@ -120,14 +148,6 @@ def _check(op: Op) -> None:
         raise CannotPort("the body draws random numbers", fix="draw them outside, and pass them in")
     if any(one.dtype.kind == "O" for one in examples_of(op, 1, 1)[0]):
         raise CannotPort("an input is text, which no port is written for")
-
-
-def _keywords(target: Target, source: Source) -> tuple[str, ...]:
-    """Return the names of the inputs that the body takes by name: of the command line, or of the file."""
-    if target.function:
-        return target.keywords
-    home = read_source(target.place) if target.is_file else source
-    return tuple(getattr(vars(module_of(home)).get("OP"), "keywords", ()))
 
 
 def _names(definition: ast.FunctionDef | ast.AsyncFunctionDef, keywords: tuple[str, ...], count: int) -> list[str]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -50,13 +50,6 @@ class Made:
     kernel: str = ""
 
 
-class CheckCompiled(Protocol):
-    """What checks a body before a port to Numba is written."""
-
-    def __call__(self, op: Op, example: Sequence[Any], *, parallel: bool = False) -> None:
-        """Compile the body and call it on an example; raise `CannotPort`, with the user's line, if that fails."""
-
-
 @dataclass(frozen=True)
 class Body:
     """What is ported.
@@ -67,7 +60,6 @@ class Body:
         facts: what the port takes and returns.
         keywords: names of the last inputs, where the body takes them by name.
         module: the name of the module that is written.
-        check_compiled: raises `CannotPort` where Numba cannot compile the body.
     """
 
     source: Source
@@ -75,7 +67,6 @@ class Body:
     facts: Facts
     keywords: tuple[str, ...]
     module: str
-    check_compiled: CheckCompiled
 
     @property
     def doc(self) -> str:
@@ -102,7 +93,7 @@ def _traced(op: Op, body: Body, examples: Examples, *, is_compiled: bool = False
     how = f"TensorFlow port of `{facts.function}` in {facts.file}{with_xla}; the gradient is TensorFlow's own."
     statements[name] = documented(statements[name], docstring(body.doc, facts, how, says))
     if is_compiled:
-        statements[name] = _compiled(statements[name], name)
+        statements[name] = compiled(statements[name], name)
     texts = _with_snippets(units, statements, sorted(code.snippets))
     text = module_text(f"`{facts.function}` of {facts.file} as TensorFlow ops.", texts, units)
     return Made(text, not_run=tuple(sorted(set(code.not_run))), notes=tuple(notes))
@@ -147,13 +138,13 @@ def _tnp(op: Op, body: Body, examples: Examples, *, is_compiled: bool = False) -
     how = f"Port of `{facts.function}` in {facts.file} to {to}"
     statements[name] = documented(statements[name], docstring(body.doc, facts, how, []))
     if is_compiled:
-        statements[name] = _compiled(statements[name], name)
+        statements[name] = compiled(statements[name], name)
     texts = _with_snippets(units, statements, [])
     return Made(module_text(f"`{facts.function}` of {facts.file} in `tf.experimental.numpy`.", texts, units))
 
 
-def _compiled(text: str, name: str) -> str:
-    """Return a function's definition under the decorator that has XLA compile it."""
+def compiled(text: str, name: str) -> str:
+    """Return a source in which a function has the decorator that has XLA compile it."""
     return with_head(text, name, f"@tf.function(jit_compile=True)\ndef {name}(")
 
 
@@ -168,7 +159,6 @@ class _Callback:
 
 
 def _njit(op: Op, body: Body, examples: Examples, *, parallel: bool = False) -> Made:
-    body.check_compiled(op, examples[0], parallel=parallel)
     facts = body.facts
     how = f"`{facts.function}` of {facts.file}, compiled by Numba, behind `tf.numpy_function`."
     decorator = "@numba.njit(parallel=True)" if parallel else "@numba.njit"
@@ -182,10 +172,8 @@ def _numpy_whole(op: Op, body: Body, examples: Examples) -> Made:
 
 
 def _njit_loop(op: Op, body: Body, examples: Examples) -> Made:
-    one = examples_of(op, 1, 1)[0]
-    body.check_compiled(op, one)
     facts = body.facts
-    returned = op.numpy(*as_given(one))
+    returned = op.numpy(*as_given(examples_of(op, 1, 1)[0]))
     loop = numba_loop.texts(facts, is_tuple=isinstance(returned, tuple))
     how = f"`{facts.function}` of {facts.file} and the loop over a batch, compiled by Numba."
     return _callback(op, body, _Callback(how, loop, numba_loop.DECORATOR, is_of_batch=True))

@@ -148,6 +148,8 @@ def body_of_copy(built: Body, variant: Variant) -> Body:
     """Return what builds one copy inside a graph: the body itself wherever it needs no `tf.function` of its own."""
     options = dict(variant.function_options)
     autograph = options.pop("autograph", True)
+    if hasattr(built, "get_concrete_function"):
+        return built
     if options:
         return tf.function(built, autograph=autograph, **options)  # type: ignore[no-any-return,unused-ignore]
     if autograph and isinstance(built, types.FunctionType):

@@ -43,7 +43,7 @@ def wrap(built: Body, variant: Variant, mode: str, scope: str | None = None) -> 
 
 
 def _wrap(built: Body, variant: Variant, mode: str) -> Body:
-    if mode == "eager":
+    if mode == "eager" or hasattr(built, "get_concrete_function"):  # a file has a `tf.function` of its own for XLA
         return built
     # AutoGraph reads the source of a function itself, not of a wrapper: nothing may stand between.
     wrapped: Body = tf.function(built, **variant.function_options)

@@ -1,0 +1,150 @@
+"""Ports as files: a port is measured as the module that `pyopbench port` writes, imported.
+
+Each is written once in a run, by the process that needs it first. Other processes of the run are given its text, so
+that all launches time the same file.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pyopbench.model.case import Case
+from pyopbench.model.op import Body, Op
+from pyopbench.model.portable import BATCHED
+from pyopbench.ports.porting.port import write_port
+from pyopbench.ports.porting.refusal import CannotPort
+from pyopbench.ports.rebinding import arrange
+
+
+@dataclass(frozen=True)
+class PortFile:
+    """A port that was written.
+
+    Attributes:
+        op: the name of the op.
+        variant: of which kind it is.
+        dtype: of the cases that it is for.
+        text: of its module.
+        function: the name of the function of tensors in it.
+        not_run: lines of the user's that no example went through: file and line.
+        notes: what holds for it, as kinds of findings.
+    """
+
+    op: str
+    variant: str
+    dtype: str
+    text: str
+    function: str
+    not_run: tuple[tuple[str, int], ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class PortFiles:
+    """The ports of this process, each written and imported once."""
+
+    def __init__(self) -> None:
+        """Know of none."""
+        self._given: dict[tuple[str, str, str], PortFile] = {}
+        self._written: dict[tuple[int, str, str], tuple[Op, PortFile | CannotPort]] = {}
+        self._imported: dict[PortFile, Body] = {}
+        self._news: list[PortFile] = []
+
+    def give(self, files: Iterable[PortFile]) -> None:
+        """Take these for the ports of own ops, in place of writing them."""
+        for one in files:
+            hashable = replace(one, notes=tuple(one.notes), not_run=tuple((str(f), int(n)) for f, n in one.not_run))
+            self._given[one.op, one.variant, one.dtype] = hashable
+
+    def news(self) -> list[PortFile]:
+        """Return what was written since this was last asked for."""
+        news, self._news = self._news, []
+        return news
+
+    def file_of(self, op: Op, variant: str, dtype: str) -> PortFile:
+        """Return a port, written if it is not yet.
+
+        Args:
+            op: whose NumPy body is ported.
+            variant: one of `model.portable.PORTABLE` or of `BATCHED`.
+            dtype: of the inputs on which it is seen what the body does.
+
+        Raises:
+            CannotPort: it cannot be written as source.
+        """
+        if op.is_own and (op.name, variant, dtype) in self._given:
+            return self._given[op.name, variant, dtype]
+        key = (id(op), variant, dtype)
+        if key not in self._written:
+            found = _write(op, variant, dtype)
+            self._written[key] = op, found  # the op is kept, so that no other one gets its id
+            self._news += [] if isinstance(found, CannotPort) else [found]
+        _, found = self._written[key]
+        if isinstance(found, CannotPort):
+            raise found
+        return found
+
+    def call_of(self, op: Op, variant: str, dtype: str) -> Body:
+        """Return the function of tensors of a port, as its module has it.
+
+        Raises:
+            CannotPort: as `file_of`.
+        """
+        file = self.file_of(op, variant, dtype)
+        if file not in self._imported:
+            self._imported[file] = getattr(_import(f"{file.op}_{file.variant}", file.text), file.function)
+        return self._imported[file]
+
+
+PORTS = PortFiles()
+"""Those of this process."""
+
+
+def _write(op: Op, variant: str, dtype: str) -> PortFile | CannotPort:
+    try:
+        port = write_port(replace(op, dtypes=(dtype,)), variant)
+    except CannotPort as refusal:
+        return refusal
+    return PortFile(op.name, variant, dtype, port.text, port.function, port.not_run, port.notes)
+
+
+@cache
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="pyopbench_ports_")
+
+
+def _import(name: str, text: str) -> Any:
+    """Return a module of a text. It is a file, because AutoGraph and Numba read the source of what they compile."""
+    number = len(list(Path(_folder().name).iterdir()))
+    folder = Path(_folder().name) / str(number)
+    folder.mkdir()
+    path = folder / f"{name}.py"
+    path.write_text(text, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(f"port_{number}_{name}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def build_port(op: Op, case: Case) -> Body:
+    """Return the port of a case's variant, as the file has it; called with the inputs by position."""
+    return arrange(op.numpy, PORTS.call_of(op, case.variant, case.dtype))
+
+
+def build_form(op: Op, form: str, dtype: str) -> Callable[[], Body]:
+    """Return what returns a batched form as its file has it; one of `model.portable.BATCHED`."""
+
+    def build() -> Body:
+        call = PORTS.call_of(op, form, dtype)
+        return call if BATCHED[form].how == "map" else arrange(op.numpy, call)
+
+    return build
