@@ -6,10 +6,12 @@ that all launches time the same file.
 
 from __future__ import annotations
 
+import ast
 import importlib.util
+import linecache
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -18,9 +20,11 @@ from typing import Any
 from pyopbench.model.case import Case
 from pyopbench.model.op import Body, Op
 from pyopbench.model.portable import BATCHED
+from pyopbench.ports.porting.numba_code import body_name
 from pyopbench.ports.porting.port import write_port
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.ports.rebinding import arrange
+from pyopbench.ports.rebinding import arrange, codes_reached
+from pyopbench.ports.traced.user_code import functions_at
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,7 @@ class PortFiles:
         self._written: dict[tuple[int, str, str], tuple[Op, PortFile | CannotPort]] = {}
         self._imported: dict[PortFile, Body] = {}
         self._news: list[PortFile] = []
+        self._paths: dict[str, tuple[str, Op]] = {}
 
     def give(self, files: Iterable[PortFile]) -> None:
         """Take these for the ports of own ops, in place of writing them."""
@@ -98,8 +103,18 @@ class PortFiles:
         """
         file = self.file_of(op, variant, dtype)
         if file not in self._imported:
-            self._imported[file] = getattr(_import(f"{file.op}_{file.variant}", file.text), file.function)
+            module = _import(f"{file.op}_{file.variant}", file.text)
+            self._imported[file] = getattr(module, file.function)
+            self._paths[str(module.__file__)] = file.text, op
         return self._imported[file]
+
+    def places(self) -> dict[tuple[str, int], tuple[str, int]]:
+        """Return file and line of the user's by file and line of the ports that were imported."""
+        return {
+            (path, line): place
+            for path, (text, op) in self._paths.items()
+            for line, place in lines_of_user(text, op).items()
+        }
 
 
 PORTS = PortFiles()
@@ -135,16 +150,47 @@ def _import(name: str, text: str) -> Any:
     return module
 
 
+def lines_of_user(text: str, op: Op) -> dict[int, tuple[str, int]]:
+    """Return file and line of the user's by line of a port that was written from it: statement by statement.
+
+    Functions of a port have the statements of the user's, or, where that cannot be, are left out.
+    """
+    defined = {node.name: node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)}
+    found: dict[int, tuple[str, int]] = {}
+    for code in codes_reached(op.numpy):
+        port = defined.get(body_name(code.co_name), defined.get(code.co_name))
+        source = "".join(linecache.getlines(code.co_filename))
+        for user in functions_at(source, code.co_firstlineno, code.co_name)[:1]:
+            if port is None or len(_statements(port)) != len(_statements(user)):
+                continue
+            for mine, theirs in zip(_statements(port), _statements(user), strict=True):
+                for line in range(mine.lineno, (mine.end_lineno or mine.lineno) + 1):
+                    found[line] = code.co_filename, theirs.lineno
+    return found
+
+
+def _statements(function: ast.FunctionDef) -> list[ast.stmt]:
+    """Return the statements of a function but for its docstring, those around others first."""
+    docstring = function.body[0] if ast.get_docstring(function) is not None else None
+    inside = [node for one in function.body for node in ast.walk(one) if isinstance(node, ast.stmt)]
+    return [one for one in inside if one is not docstring]
+
+
+def port_call(op: Op, name: str, dtype: str) -> Body:
+    """Return a port or a batched form as its file has it, called with the inputs by position.
+
+    Args:
+        op: whose NumPy body is ported.
+        name: one of `model.portable.PORTABLE` or of `BATCHED`.
+        dtype: of the case.
+
+    Raises:
+        CannotPort: it cannot be written as source.
+    """
+    call = PORTS.call_of(op, name, dtype)
+    return call if name in BATCHED and BATCHED[name].how == "map" else arrange(op.numpy, call)
+
+
 def build_port(op: Op, case: Case) -> Body:
-    """Return the port of a case's variant, as the file has it; called with the inputs by position."""
-    return arrange(op.numpy, PORTS.call_of(op, case.variant, case.dtype))
-
-
-def build_form(op: Op, form: str, dtype: str) -> Callable[[], Body]:
-    """Return what returns a batched form as its file has it; one of `model.portable.BATCHED`."""
-
-    def build() -> Body:
-        call = PORTS.call_of(op, form, dtype)
-        return call if BATCHED[form].how == "map" else arrange(op.numpy, call)
-
-    return build
+    """Return the port of a case's variant, as its file has it."""
+    return port_call(op, case.variant, case.dtype)

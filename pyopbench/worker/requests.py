@@ -121,7 +121,7 @@ def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     op = load_own(name)
     try:
         if variant.startswith("njit"):
-            check_compiled(op, parallel=variant == "njit_parallel")
+            check_compiled(op, variant)
         made = port.write_port(op, variant, module)
         test = port.write_test(op, brought()[name], variant, module, made)
     except CannotPort as refusal:

@@ -16,21 +16,14 @@ ANSWER = {"port": "x = 1\n", "test": "def test_x(): pass\n", "not_run": [["/a/mi
 PASSED = {"passed": ["test_x"]}
 
 
-def tools(answer: dict[str, Any] = ANSWER, result: dict[str, Any] = PASSED, formatted: str | None = "y = 1\n") -> Tools:
-    return Tools(lambda request: answer, lambda text, path: formatted, lambda folder, module, seconds: result)
+def tools(answer: dict[str, Any] = ANSWER, result: dict[str, Any] = PASSED) -> Tools:
+    return Tools(lambda request: answer, lambda folder, module, seconds: result)
 
 
-def test_both_files_are_written_as_they_were_formatted(tmp_path: Path) -> None:
+def test_both_files_are_written_as_the_worker_has_them(tmp_path: Path) -> None:
     written = write_port(TARGET, "traced", tmp_path / "ported.py", tools=tools())
-    assert [written.port.read_text(), written.test.read_text()] == ["y = 1\n"] * 2
+    assert [written.port.read_text(), written.test.read_text()] == [ANSWER["port"], ANSWER["test"]]
     assert (written.test.name, written.passed, written.not_run) == ("test_ported.py", ("test_x",), (("/a/mine.py", 7),))
-    assert written.is_formatted
-
-
-def test_without_a_formatter_they_are_written_as_they_are(tmp_path: Path) -> None:
-    written = write_port(TARGET, "traced", tmp_path / "ported.py", tools=tools(formatted=None))
-    assert written.port.read_text() == ANSWER["port"]
-    assert not written.is_formatted
 
 
 def test_a_port_that_fails_its_test_is_not_written(tmp_path: Path) -> None:
@@ -51,7 +44,7 @@ def test_a_refusal_has_the_line_and_the_fix(tmp_path: Path) -> None:
 def test_the_test_of_a_skeleton_is_not_run_and_its_kernel_is_written_as_it_is(tmp_path: Path) -> None:
     kernel = {"kernel": "// mine\n", "not_built": "no compiler", "commands": {"build": "g++"}}
     answer = {**ANSWER, "notes": ["skeleton"], **kernel}
-    never = Tools(lambda request: answer, lambda text, path: text, pytest.fail)  # type: ignore[arg-type]
+    never = Tools(lambda request: answer, pytest.fail)  # type: ignore[arg-type]
     written = write_port(TARGET, "custom_op", tmp_path / "ported.py", tools=never)
     assert written.kernel == tmp_path / "ported.cc"
     assert written.kernel.read_text() == "// mine\n"
@@ -64,7 +57,7 @@ def test_the_test_of_a_skeleton_is_not_run_and_its_kernel_is_written_as_it_is(tm
 @pytest.mark.parametrize(("variant", "name"), [("native", "ported.py"), ("traced", "ported.txt"), ("traced", "a-b.py")])
 def test_what_cannot_be_asked_for_is_refused_before_a_worker_starts(variant: str, name: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput):
-        write_port(TARGET, variant, tmp_path / name, tools=Tools(pytest.fail, pytest.fail, pytest.fail))  # type: ignore[arg-type]
+        write_port(TARGET, variant, tmp_path / name, tools=Tools(pytest.fail, pytest.fail))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +79,7 @@ def test_what_cannot_be_asked_for_is_refused_before_a_worker_starts(variant: str
 def test_a_file_that_python_would_not_import_is_refused_before_a_worker_starts(name: str, tmp_path: Path) -> None:
     (tmp_path / "a_file").write_text("")
     with pytest.raises(BadInput) as caught:
-        write_port(TARGET, "traced", tmp_path / name, tools=Tools(pytest.fail, pytest.fail, pytest.fail))  # type: ignore[arg-type]
+        write_port(TARGET, "traced", tmp_path / name, tools=Tools(pytest.fail, pytest.fail))  # type: ignore[arg-type]
     assert str(tmp_path) in str(caught.value.received)
     assert [path.name for path in tmp_path.iterdir()] == ["a_file"]
 

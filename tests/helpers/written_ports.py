@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -14,16 +16,37 @@ from pyopbench.model.discover import bring_own
 from pyopbench.model.own_target import brought
 from pyopbench.ops.compiled import check_compiled
 from pyopbench.ops.own import load as own_load
-from pyopbench.ports.porting.port import Ported, port
+from pyopbench.ports.porting.port import PortModule, write_port, write_test
 
 CORPUS = ROOT / "examples" / "corpus"
+
+
+@dataclass(frozen=True)
+class Ported:
+    """A port and its test, as text; all else is of the port."""
+
+    module: PortModule
+    test: str
+
+    @property
+    def port(self) -> str:
+        """The text of the port."""
+        return self.module.text
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the port has."""
+        return getattr(self.module, name)
 
 
 def write(text: str, *inputs: str, to: str = "traced", module: str = "ported") -> Ported:
     """Return the port of what a command line names."""
     own_load.load_own.cache_clear()
     (name,) = bring_own([text], inputs)
-    return port(own_load.load_own(name), brought()[name], to, module, check_compiled)
+    op = own_load.load_own(name)
+    if to.startswith("njit"):
+        check_compiled(op, to)
+    made = write_port(op, to, module)
+    return Ported(made, write_test(op, brought()[name], to, module, made))
 
 
 def write_source(folder: Path, source: str, *inputs: str, to: str = "traced") -> Ported:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import tensorflow as tf
@@ -16,7 +17,7 @@ from pyopbench.ops.batched import loops
 from pyopbench.ops.build_callback import build_callback
 from pyopbench.ops.compiled import why_not_compiled
 from pyopbench.ops.load import load_variants
-from pyopbench.ops.port_file import build_form
+from pyopbench.ops.port_file import port_call
 from pyopbench.ports.arrays import as_tuple, one_or_tuple
 
 How: TypeAlias = Literal["loop", "whole", "map"]
@@ -120,10 +121,10 @@ def _callbacks(op: Op, dtype: str, size: int, *, gradients: bool) -> Iterator[Fo
     if op.is_on_tensors:
         yield form("numpy_whole", "numpy_function", "whole", lambda: op.numpy, random)
         return
-    whole = build_form(op, "numpy_whole", dtype)
+    whole = partial(port_call, op, "numpy_whole", dtype)
     yield Form("numpy_whole", "numpy_function", "whole", "callback", whole, has_gradient, random)
-    why = random or why_not_compiled(op, case) or ""
-    yield Form("njit_loop", "njit", "loop", "callback", build_form(op, "njit_loop", dtype), has_gradient, why)
+    why, loop = random or why_not_compiled(op, case) or "", partial(port_call, op, "njit_loop", dtype)
+    yield Form("njit_loop", "njit", "loop", "callback", loop, has_gradient, why)
 
 
 def _ports(op: Op, dtype: str, size: int, *, gradients: bool) -> Iterator[Form]:
@@ -137,7 +138,8 @@ def _ports(op: Op, dtype: str, size: int, *, gradients: bool) -> Iterator[Form]:
             form = f"{name}_{how}"
             if name in PORTABLE and form not in BATCHED:
                 continue  # what cannot be written is no port
-            build = build_form(op, form, dtype) if form in BATCHED else _build_port(batched, op, variant, case)
+            written = partial(port_call, op, form, dtype)
+            build = written if form in BATCHED else _build_port(batched, op, variant, case)
             yield Form(form, name, how, "port", build, has_gradient, why)
 
 

@@ -23,7 +23,7 @@ import tensorflow.experimental.numpy as tnp
 from pyopbench.model.case import SourceChange
 from pyopbench.model.failures import describe_error, shorten_reason, tidy
 from pyopbench.model.op import Op
-from pyopbench.ports.keras_ops.lacking import ASSIGNMENT, Lacking
+from pyopbench.ops.port_file import PORTS
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.rebinding import BODY, codes_reached, files_reached
 from pyopbench.ports.traced.obstacles import others_in
@@ -171,15 +171,16 @@ def place_in(error: BaseException, files: Iterable[str]) -> tuple[str, int] | No
 
     TensorFlow and Numba run the user's source under other names, and quote the place in the message instead.
     """
-    own = set(files)
+    own, of_ports = set(files), PORTS.places()
     if isinstance(error, SyntaxError) and error.filename in own:
         return error.filename, error.lineno or 1
     frames = [(frame.filename, frame.lineno or 1) for frame in traceback.extract_tb(error.__traceback__)]
     quoted = [(file, int(line)) for file, line in PLACE.findall(str(error))]
-    by_tail = {tail: file for file in own for tail in _tails(file)}
+    by_tail = {tail: file for file in (*own, *{file for file, _ in of_ports}) for tail in _tails(file)}
     quoted = [(by_tail.get(ABOVE.sub("", file), file), line) for file, line in quoted]
     for places in (quoted, frames):
-        found = [place for place in places if place[0] in own]
+        found = [of_ports.get(place, place) for place in places]
+        found = [place for place in found if place[0] in own]
         if found:
             return found[-1]
     return None
@@ -258,9 +259,9 @@ def change_for(error: BaseException, place: tuple[str, int] | None) -> SourceCha
 
 def _obstacles(error: BaseException) -> Iterator[tuple[str, str]]:
     """Yield the kinds of obstacle that an error is of, each with the name that stands in it, if any."""
-    if isinstance(error, Lacking):
-        if error.missing == ASSIGNMENT:
-            yield "masked", ""
+    if isinstance(error, CannotPort):
+        if error.obstacle:
+            yield error.obstacle, ""
         return
     for kind, pattern in SAID.items():
         found = pattern.search(str(error))

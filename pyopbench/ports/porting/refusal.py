@@ -12,12 +12,14 @@ class CannotPort(PyopbenchError):
         why: the reason.
         fix: what works in its place, empty where nothing is known.
         place: file and line of the user's code, None where it is of no line.
+        obstacle: its kind, where a change of the line is known to get past it; else empty.
     """
 
     exit_code = 1
 
-    def __init__(self, why: str, *, fix: str = "", place: tuple[str, int] | None = None) -> None:
+    def __init__(self, why: str, *, fix: str = "", place: tuple[str, int] | None = None, obstacle: str = "") -> None:
         self.why = why
         self.fix = fix
         self.place = place
+        self.obstacle = obstacle
         super().__init__(why)

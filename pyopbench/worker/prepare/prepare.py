@@ -21,16 +21,14 @@ from typing import Any, Protocol, TypeAlias
 import tensorflow as tf
 
 from pyopbench.model.case import BASELINE, BRIDGE_BASELINE_DTYPE, EMPTY, GPU, NO_GRADIENT, Case
-from pyopbench.model.errors import Elided, Unsupported, WrongResult
+from pyopbench.model.errors import Elided, Unsupported
 from pyopbench.model.op import Op
 from pyopbench.model.variant import Variant
 from pyopbench.ops.alignment import Crossing, aligned_as_given, aligned_share
-from pyopbench.ops.compiled import check_compiled
 from pyopbench.ops.kernels.simulated_device import is_simulated
 from pyopbench.ops.load import load_op, load_variant
 from pyopbench.ops.own.explain import change_for, explain, place_of
 from pyopbench.ports.arrays import as_array, as_tuple, byte_count
-from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.worker.prepare import gpu, node_graph
 from pyopbench.worker.prepare.checks import (
     Checked,
@@ -161,20 +159,9 @@ def preparing(op: Op, variant: Variant, case: Case) -> Iterator[None]:
     except Exception as error:
         if not variant.is_attempt_for(op):
             raise
-        told = _told_by_body(op, variant, error)
-        refused = Unsupported(explain(told, op))
-        refused.change = change_for(told, place_of(told, op)) if op.is_own else None
+        refused = Unsupported(explain(error, op))
+        refused.change = change_for(error, place_of(error, op)) if op.is_own else None
         raise refused from error
-
-
-def _told_by_body(op: Op, variant: Variant, error: Exception) -> Exception:
-    """Return what Numba says of the user's function, where it fails at the file that was written from it."""
-    if op.is_own and variant.name.startswith("njit") and not isinstance(error, WrongResult | CannotPort):
-        try:
-            check_compiled(op, parallel=variant.name == "njit_parallel")
-        except CannotPort as refusal:
-            return refusal.__cause__ if isinstance(refusal.__cause__, Exception) else refusal
-    return error
 
 
 def _prepare_any(

@@ -10,8 +10,9 @@ import pytest
 
 from pyopbench import OwnOp
 from pyopbench.model.op import Op
-from pyopbench.ops.batched.loops import gradient_loop, njit_loop, python_loop, ragged_loop
+from pyopbench.ops.batched.loops import gradient_loop, python_loop, ragged_loop
 from pyopbench.ops.own.complete import complete
+from pyopbench.ops.port_file import PORTS
 from small_ops import power
 
 BATCH = (np.arange(12.0).reshape(4, 3), np.array([1, 2, 3, 4]))
@@ -34,18 +35,17 @@ def own(body: Any) -> Op:
 def test_a_loop_gives_what_each_example_gives(how: str, body: Any) -> None:
     op = own(body)
     dtypes = op.output_dtypes("float64")
-    loop = python_loop(op.numpy, dtypes) if how == "python" else njit_loop(op, dtypes)
+    loop = python_loop(op.numpy, dtypes) if how == "python" else PORTS.call_of(op, "njit_loop", "float64")
     found = loop(*BATCH)
     each = [body(x, n) for x, n in zip(*BATCH, strict=True)]
     for place, got in enumerate(found if isinstance(found, tuple) else (found,)):
         np.testing.assert_array_equal(got, np.stack([one[place] for one in each]))
 
 
-@pytest.mark.parametrize("how", ["python", "njit"])
-def test_outputs_of_other_shapes_are_no_batch(how: str) -> None:
+def test_outputs_of_other_shapes_are_no_batch() -> None:
     """One element is not spread over the place of more."""
     op = complete(OwnOp(inputs=(np.array([0.1, 0.6, 0.9]),), numpy=lambda x: x[x > 0.5]), "made", Path())
-    loop = python_loop(op.numpy, ["float64"]) if how == "python" else njit_loop(op, ["float64"])
+    loop = python_loop(op.numpy, ["float64"])
     batch = np.array([[0.6, 0.7, 0.1], [0.1, 0.2, 0.9]])
     with pytest.raises(ValueError, match="shape"):
         loop(batch)
