@@ -81,7 +81,9 @@ class KerasCode(TypedCode):
         targets: list[Any] = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         for target in targets:
             if isinstance(target, ast.Subscript):
-                raise self.refusal(node, "it assigns to an array, which keras.ops never changes", WHERE, obstacle="masked")
+                raise self.refusal(
+                    node, "it assigns to an array, which keras.ops never changes", WHERE, obstacle="masked"
+                )
         if isinstance(node, ast.AugAssign) and self.is_tensor(node.target):
             # As the binding of a new tensor: PyTorch would write to the one that the caller has.
             name = self.source.text(*self.source.span(node.target))
