@@ -164,13 +164,14 @@ class RemainingWork:
                 self.groups = {}  # there is nothing left to compare with
         self.side.append(line)
 
-    def keep_ports(self, written: Iterable[PortLine]) -> None:
+    def keep_ports(self, written: Sequence[PortLine]) -> None:
         """Store ports that a worker has written, each once.
 
         Raises:
             BadInput: one is not the same as it was before, so that what is measured of it could not be put together.
         """
-        stored = {_port_key(line): line for line in self.side.lines if isinstance(line, PortLine)}
+        lines = self.side.lines if written else []
+        stored = {_port_key(line): line for line in lines if isinstance(line, PortLine)}
         for line in written:
             before = stored.get(_port_key(line))
             if before is None:
@@ -183,14 +184,15 @@ class RemainingWork:
                 )
             self.ports.setdefault(_port_key(line), line)
 
-    def ports_of(self, group: str) -> list[dict[str, Any]]:
+    def ports_request(self, group: str) -> dict[str, Any]:
         """Return what a worker is told of the ports of the op of a group.
 
         Only what workers of this process have written: what lies in a folder of results is never run.
         """
         op = Case.from_id(self.planned[group][0]).op
         told = [to_builtins(line) for line in self.ports.values() if line.op == op]
-        return [{key: value for key, value in one.items() if key not in ("kind", "launch")} for one in told]
+        ports = [{key: value for key, value in one.items() if key not in ("kind", "launch")} for one in told]
+        return {"ports": ports} if ports else {}
 
     def pipeline_request(self) -> dict[str, Any]:
         """Return what a worker prepares pipelines by; nothing in a run without."""
