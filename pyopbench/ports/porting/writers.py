@@ -15,12 +15,11 @@ from pyopbench.model.op import Op
 from pyopbench.model.portable import SKELETON
 from pyopbench.ports.arrays import as_given, as_tuple
 from pyopbench.ports.for_numba import source as numba_source
-from pyopbench.ports.keras_ops.available import why_no_keras_ops
 from pyopbench.ports.porting import numba_code, numba_loop, skeleton
 from pyopbench.ports.porting.batches import LEADING
 from pyopbench.ports.porting.documented import documented
 from pyopbench.ports.porting.facts import Facts, docstring, examples_of
-from pyopbench.ports.porting.keras_code import KerasCode
+from pyopbench.ports.porting.keras_code import KerasCode, why_no_keras_ops
 from pyopbench.ports.porting.module_text import module_text
 from pyopbench.ports.porting.observe import definition_of, multiplies_integers, observe
 from pyopbench.ports.porting.refusal import CannotPort

@@ -15,8 +15,8 @@ from pyopbench.model.errors import BadInput
 from pyopbench.model.op import Op
 from pyopbench.ops.load import load_op
 from pyopbench.ops.own import load as own_load
+from pyopbench.ops.port_file import port_call
 from pyopbench.ports.arrays import as_given
-from pyopbench.ports.rebinding import rebind
 
 HEAD = "import numpy as np\nfrom pyopbench import OwnOp\n"
 
@@ -53,7 +53,7 @@ def test_inputs_by_name_reach_keyword_only_parameters_and_ports_too(tmp_path: Pa
     op = load(tmp_path / "mine.py", source, "body", "np.ones(4)", "y = rng.random(4)")
     x, y = op.make_inputs(4, "float64", np.random.default_rng(5))
     np.testing.assert_array_equal(op.numpy(x, y), 2 - y)
-    np.testing.assert_array_equal(rebind(op.numpy)(tf.constant(x), tf.constant(y)), 2 - y)
+    np.testing.assert_array_equal(port_call(op, "tnp", "float64")(tf.constant(x), tf.constant(y)), 2 - y)
 
 
 def test_text_and_nested_lists_reach_a_function_as_the_example_has_them(tmp_path: Path) -> None:
