@@ -1,5 +1,7 @@
 """The requests of a parent: one JSON object a line is read, and answered with events, one JSON object a line.
 
+The first request has the own ops of the run with it, under `own`, where there are some.
+
 | `do` | what is answered |
 |---|---|
 | `plan` | what can be measured |
@@ -45,7 +47,7 @@ from pyopbench.model.errors import BadInput
 from pyopbench.model.failures import describe_error, failure_of
 from pyopbench.model.marker import Marker
 from pyopbench.model.op import Op
-from pyopbench.model.own_target import brought
+from pyopbench.model.own_target import OwnOps, Target
 from pyopbench.model.variant import Variant
 from pyopbench.ops.batched.forms import LOOP, forms_of
 from pyopbench.ops.kernels import cuda, register
@@ -62,7 +64,7 @@ from pyopbench.ops.load import (
     why_unloadable,
 )
 from pyopbench.ops.own.explain import explain
-from pyopbench.ops.own.load import load_own
+from pyopbench.ops.own.load import load_own, register_own_ops
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.worker import environment, gpu_copies, host_copies, machine_limits, probe
 from pyopbench.worker.count_copies import count_copies, open_device
@@ -119,16 +121,16 @@ def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     from pyopbench.ops.compiled import check_compiled
     from pyopbench.ports.porting.port import port
 
-    name = str(request["op"])
+    target = Target.from_plain(request["op"])
     try:
-        made = port(load_own(name), brought()[name], str(request["variant"]), str(request["module"]), check_compiled)
+        made = port(load_own(target), target, str(request["variant"]), str(request["module"]), check_compiled)
     except CannotPort as refusal:
         return {"refused": {"why": refusal.why, "fix": refusal.fix, "place": refusal.place}}
     except BadInput as error:
         details = {"message": error.message, "received": str(error.received), "legal": str(error.legal)}
         return {"error": {**details, "hint": error.hint}}
     except Exception as error:  # noqa: BLE001 - a body may raise anything while it is traced
-        return {"refused": {"why": explain(error, load_own(name)), "fix": "", "place": None}}
+        return {"refused": {"why": explain(error, load_own(target)), "fix": "", "place": None}}
     answer = {"port": made.port, "test": made.test, "not_run": made.not_run, "notes": made.notes}
     if made.kernel:
         answer |= {"kernel": made.kernel, "not_built": _why_not_built(made.kernel)}
@@ -326,6 +328,8 @@ def serve(requests: IO[str], parent: ParentPipe) -> None:
     versions = {"tensorflow": tf.__version__, "numpy": np.__version__}
     emit({"event": "ready", "environment": {**environment.of_launch(), **versions}})
     for request in map(json.loads, requests):
+        if "own" in request:
+            register_own_ops(OwnOps.from_plain(request["own"]))
         emit(_answer(request, emit))
 
 

@@ -10,8 +10,7 @@ from types import ModuleType
 import pytest
 
 from places import ROOT
-from pyopbench.model.discover import bring_own
-from pyopbench.model.own_target import brought
+from pyopbench.model.own_target import read_target
 from pyopbench.ops.compiled import check_compiled
 from pyopbench.ops.own import load as own_load
 from pyopbench.ports.porting.port import Ported, port
@@ -22,8 +21,8 @@ CORPUS = ROOT / "examples" / "corpus"
 def write(text: str, *inputs: str, to: str = "traced", module: str = "ported") -> Ported:
     """Return the port of what a command line names."""
     own_load.load_own.cache_clear()
-    (name,) = bring_own([text], inputs)
-    return port(own_load.load_own(name), brought()[name], to, module, check_compiled)
+    target = read_target(text, inputs, [])
+    return port(own_load.load_own(target), target, to, module, check_compiled)
 
 
 def write_source(folder: Path, source: str, *inputs: str, to: str = "traced") -> Ported:
