@@ -9,8 +9,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -18,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pyopbench.api.shipped_source import definition_name, home_of, name_of, source_of
-from pyopbench.model.discover import bring_own
+from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import BadInput
-from pyopbench.model.own_target import restore_own_ops
+from pyopbench.model.own_target import OwnOps
 from pyopbench.model.paths import real_path
 from pyopbench.model.write_file import write_atomically
 
@@ -32,13 +31,12 @@ Inputs: TypeAlias = Sequence[Any] | Mapping[str, Any] | npt.NDArray[Any] | None
 FOLDER = "op"
 """Of the run's folder: what is shipped with the op."""
 LONGEST_VALUE = 10_000
-"""Characters of an argument that is no array; longer ones would not fit the environment of a worker."""
+"""Characters of an argument that is no array; longer ones would not fit the command that resumes the run."""
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
-@contextmanager
-def brought_op(op: Op, inputs: Inputs, folder: Path, seed_with: str = "") -> Iterator[str]:
-    """Have an op found in this process and in workers until the end, and give its name.
+def read_op(op: Op, inputs: Inputs, folder: Path, seed_with: str = "") -> tuple[str, OwnOps]:
+    """Return the name of an op, and the op itself where it is an own one.
 
     Args:
         op: a function, or what names one on the command line: a built-in name, `my_op.py`, `my_module.py:function`.
@@ -49,10 +47,9 @@ def brought_op(op: Op, inputs: Inputs, folder: Path, seed_with: str = "") -> Ite
     Raises:
         BadInput: it cannot be found by other processes, and cannot be shipped; or an argument cannot.
     """
-    with restore_own_ops():
-        words = _inputs_in_words(inputs, folder / FOLDER)
-        (name,) = bring_own([_op_in_words(op, folder / FOLDER)], words, seed_with)
-        yield name
+    words = _inputs_in_words(inputs, folder / FOLDER)
+    (name,), own = read_ops([_op_in_words(op, folder / FOLDER)], words, seed_with)
+    return name, own
 
 
 def forget_shipped(folder: Path) -> None:

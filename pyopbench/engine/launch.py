@@ -102,10 +102,14 @@ class WarmLaunch:
         self.is_lost = not self.todo
         if self.is_lost:
             return
-        settings = self.work.settings
-        timeout_seconds, limit_bytes = settings.case_timeout_seconds, settings.memory_limit_bytes
+        work, settings = self.work, self.work.settings
         self.worker = Worker(
-            timeout_seconds, self.work.python, limit_bytes, heard=self.heard, checkout=self.work.checkout
+            settings.case_timeout_seconds,
+            work.python,
+            settings.memory_limit_bytes,
+            heard=self.heard,
+            checkout=work.checkout,
+            own=work.own,
         )
 
     def _goes_here(self, group: str) -> bool:

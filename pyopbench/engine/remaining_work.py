@@ -26,6 +26,7 @@ from pyopbench.model.case import (
 )
 from pyopbench.model.checkout import Checkout
 from pyopbench.model.errors import BadInput
+from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
 from pyopbench.store.line_types import (
     FAILING,
     AnyLine,
@@ -62,6 +63,7 @@ class RemainingWork:
         ended: by what the measuring has ended, where it has.
         python: the interpreter of its workers; this one if None.
         checkout: the files of the revision that it is of; None for the working tree.
+        own: the own ops of the run, as in the working tree.
         retried: groups that have cost a worker without a case to blame.
         apart: groups that do not go with others in one process: they leave something running, or want much memory.
         losses: workers that variants of ops have cost since the run was begun or resumed.
@@ -83,6 +85,7 @@ class RemainingWork:
     ended: str | None
     python: Path | None
     checkout: Checkout | None = None
+    own: OwnOps = NO_OWN_OPS
     retried: set[str] = field(default_factory=set)
     apart: set[str] = field(default_factory=set)
     checking: dict[str, int] = field(default_factory=dict)
@@ -268,7 +271,11 @@ def _runner_of(key: str) -> tuple[str, str]:
 
 
 def remaining_work(
-    side: OpenSide, settings: Settings, python: Path | None, checkout: Checkout | None = None
+    side: OpenSide,
+    settings: Settings,
+    python: Path | None,
+    checkout: Checkout | None = None,
+    own: OwnOps = NO_OWN_OPS,
 ) -> RemainingWork:
     """Return what is planned of a side and is not yet in its samples; an unfinished last line is dropped.
 
@@ -277,6 +284,7 @@ def remaining_work(
         settings: how to measure.
         python: the interpreter of its workers; this one if None.
         checkout: the files of the revision that it is of; None for the working tree.
+        own: the own ops of the run, as in the working tree.
     """
     side.prepare_to_append()
     run, lines = side.content, side.lines
@@ -303,6 +311,7 @@ def remaining_work(
         ended=None if ended is None else ended.by,
         python=python,
         checkout=checkout,
+        own=own,
     )
 
 

@@ -1,4 +1,4 @@
-"""A function with its examples becomes what a command line would name, and is forgotten afterwards."""
+"""A function with its examples becomes what a command line would name."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ import numpy as np
 import pytest
 
 import places
-from pyopbench.api.own_function import brought_op, forget_shipped
-from pyopbench.model.errors import BadInput
-from pyopbench.model.own_target import Target, brought
+from pyopbench.api.own_function import forget_shipped, read_op
+from pyopbench.model.own_target import NO_OWN_OPS, Target
 from refusals import refused
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
 
 def targets(op: Any, inputs: Any, folder: Path) -> Mapping[str, Target]:
-    with brought_op(op, inputs, folder):
-        return brought()
+    _, own = read_op(op, inputs, folder)
+    return own
 
 
 def test_a_function_of_a_module_is_named_by_its_file(tmp_path: Path) -> None:
@@ -30,7 +29,6 @@ def test_a_function_of_a_module_is_named_by_its_file(tmp_path: Path) -> None:
     array, text = target.inputs
     np.testing.assert_array_equal(np.load(array), X)
     assert text == "'text'"
-    assert brought() == {}
 
 
 def test_a_function_without_a_file_is_named_by_its_module(tmp_path: Path) -> None:
@@ -97,19 +95,11 @@ def test_an_example_that_cannot_be_stored_is_refused(tmp_path: Path, value: Any)
 
 
 def test_an_op_is_named_as_on_the_command_line(tmp_path: Path) -> None:
-    with brought_op("sinh", None, tmp_path) as name:
-        assert name == "sinh"
+    assert read_op("sinh", None, tmp_path) == ("sinh", NO_OWN_OPS)
     with refused("not an op"):
         targets(3, None, tmp_path)
     with refused("a function needs an example of each of its arguments"):
         targets(places.line_of, None, tmp_path)
-
-
-def test_what_is_in_the_environment_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYOPBENCH_OWN", "[]")
-    with pytest.raises(BadInput), brought_op("no.such", None, tmp_path):
-        pass
-    assert brought() == {}
 
 
 def test_nothing_is_left_of_a_run_that_was_not_begun(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from pyopbench.model import own_target
 from pyopbench.ports.porting import keras_code
 from pyopbench.ports.porting.keras_code import why_no_keras_ops
 from pyopbench.ports.porting.refusal import CannotPort
@@ -16,11 +15,6 @@ from written_ports import CORPUS, body_of, lines_of, run_its_test, write, write_
 pytestmark = pytest.mark.skipif(bool(why_no_keras_ops()), reason="there is no keras.ops")
 
 MATRIX, VECTOR, WHOLE = "rng.random((4, 3), dtype=np.float32)", "rng.random(5)", "np.arange(5)"
-
-
-@pytest.fixture(autouse=True)
-def nothing_brought(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(own_target.VARIABLE, "")
 
 
 @pytest.mark.parametrize("body", ["losses/dice", "losses/pinball", "geometry/haversine", "augmentation/mixup"])

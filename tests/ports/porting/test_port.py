@@ -10,18 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pyopbench.model import own_target
 from pyopbench.model.portable import BATCHED, PORTABLE, SKELETON, WRITABLE, format_text
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.writers import WRITERS
 from written_ports import CORPUS, body_of, lines_of, run_its_test, write, write_source
 
 MATRIX, VECTOR, WHOLE = "rng.random((4, 3), dtype=np.float32)", "rng.random(5)", "np.arange(5)"
-
-
-@pytest.fixture(autouse=True)
-def nothing_brought(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(own_target.VARIABLE, "")
 
 
 @pytest.mark.parametrize(
