@@ -2,7 +2,7 @@
 
     python benchmarks/outside/program.py
 
-A body as a public program has it: 20 rounds, each with a maximum over two elements less the minimum of all, into a list.
+A body as a public program has it: 20 rounds, each with the maximum of two elements less the minimum of all, in a list.
 `pyopbench run` names the answer and what it saves; `pyopbench port` writes it, and must write the bytes that were
 measured; then the same pipeline runs with the callback and with the file by turns. Exit codes: 0 the file is what was
 measured and the program gains at least the lower bound that was told, 1 it is not or it does not.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -31,6 +31,10 @@ class Ported:
     def port(self) -> str:
         """The text of the port."""
         return self.module.text
+
+    def with_text(self, text: str) -> Ported:
+        """Return another port with the same test."""
+        return replace(self, module=replace(self.module, text=text))
 
     def __getattr__(self, name: str) -> Any:
         """Return what the port has."""
