@@ -6,19 +6,22 @@ import ast
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pyopbench.model.definitions import CannotExtract
+from pyopbench.model.extract import Extraction, extract
+from pyopbench.model.extracted_module import place_of_user
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target
 from pyopbench.model.portable import BATCHED, BatchedPort
+from pyopbench.model.source_text import read_source
 from pyopbench.ports.porting import batches, skeleton
 from pyopbench.ports.porting.check_file import Inputs, Old, check_file
-from pyopbench.ports.porting.example_inputs import add_inputs
+from pyopbench.ports.porting.example_inputs import add_inputs, module_of
 from pyopbench.ports.porting.facts import Facts, examples_of, facts_of
 from pyopbench.ports.porting.observe import definition_of
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.ports.porting.source import Source, read_source
-from pyopbench.ports.porting.units import Units, module_of
+from pyopbench.ports.porting.units import Units
 from pyopbench.ports.porting.writers import WRITERS, Body, CheckCompiled, Made
-from pyopbench.ports.rebinding import written
+from pyopbench.ports.rebinding import with_body, written
 
 OBSERVED_SIZES = 2
 
@@ -59,36 +62,59 @@ def port(op: Op, target: Target, variant: str, module: str, check_compiled: Chec
     Raises:
         CannotPort: it cannot be written as source.
     """
-    body = written(op.numpy)
+    try:
+        ported = _port(op, target, variant, module, check_compiled)
+    except CannotExtract as error:
+        raise CannotPort(error.why, fix=error.fix, place=place_of_user(error.place)) from error
+    except CannotPort as error:
+        error.place = place_of_user(error.place)
+        raise
+    not_run = [one for one in map(place_of_user, ported.not_run) if one is not None]
+    return replace(ported, not_run=tuple(sorted({*not_run})))
+
+
+def _port(op: Op, target: Target, variant: str, module: str, check_compiled: CheckCompiled) -> Ported:
     _check(op)
+    yours, count = op, len(examples_of(op, 1, 1)[0])
+
+    def add(extraction: Extraction) -> None:
+        # What is found last stands first: the body, with what it needs, above the gradient.
+        if yours.numpy_gradient is not None:
+            extraction.add(written(yours.numpy_gradient))
+        extraction.add(written(yours.numpy), target.function, count)
+
+    extracted, loaded, frozen = extract(add)
+    name = extracted.names[-1]
+    body = vars(loaded)[name]
+    op = replace(op, numpy=with_body(op.numpy, body))
+    if op.numpy_gradient is not None:
+        op = replace(op, numpy_gradient=with_body(op.numpy_gradient, vars(loaded)[extracted.names[0]]))
     source, definition = definition_of(body)
-    inputs = Units()
-    expression = add_inputs(inputs, target, source, op)
-    keywords = _keywords(target, source)
-    names = _names(definition, keywords, len(examples_of(op, 1, 1)[0]))
-    one = facts_of(op, definition.name, names, Path(source.path).name)
+    inputs = Extraction(frozen)
+    expression = add_inputs(inputs, target, op)
+    add(inputs)
+    of_test = inputs.module()
+    keywords = _keywords(target)
+    place = place_of_user((source.path, definition.lineno))
+    file = place[0] if place is not None else target.place
+    one = facts_of(op, name, _names(definition, keywords, count), Path(file).name)
     form = BATCHED.get(variant, BatchedPort(variant, ""))
     if form.how:
         batches.require_fixed_shapes(op)
     facts, made = _made(op, Body(source, definition, one, keywords, module, check_compiled), form)
-    gradient = ""
-    if op.numpy_gradient is not None:
-        home, of_gradient = definition_of(written(op.numpy_gradient))
-        gradient = inputs.add(home, of_gradient.name).name
-    inputs.add(source, definition.name)
     if not made.has_gradient:
         facts = replace(facts, differentiable=())
     is_on_tensors = op.py_function is not None
     old = Old(
-        inputs,
+        Units.of_all(read_source(of_test.path)),
         op.tolerance[op.dtypes[0]],
-        gradient,
-        one.function,
+        of_test.names[0] if op.numpy_gradient is not None else "",
+        of_test.names[-1],
         is_of_one=bool(form.how),
         is_on_tensors=is_on_tensors,
     )
     is_fixed = op.own is not None and op.own.fixed_sizes
-    given = Inputs(expression, keywords, is_fixed=is_fixed)
+    given = Inputs(expression(), keywords, is_fixed=is_fixed)
     test = check_file(module, facts, old, given, on_keras=variant == "keras_ops")
     commands = {"build": skeleton.build_command(module)} if made.kernel else {}
     if form.how:
@@ -122,12 +148,11 @@ def _check(op: Op) -> None:
         raise CannotPort("an input is text, which no port is written for")
 
 
-def _keywords(target: Target, source: Source) -> tuple[str, ...]:
+def _keywords(target: Target) -> tuple[str, ...]:
     """Return the names of the inputs that the body takes by name: of the command line, or of the file."""
     if target.function:
         return target.keywords
-    home = read_source(target.place) if target.is_file else source
-    return tuple(getattr(vars(module_of(home)).get("OP"), "keywords", ()))
+    return tuple(getattr(vars(module_of(target)).get("OP"), "keywords", ()))
 
 
 def _names(definition: ast.FunctionDef | ast.AsyncFunctionDef, keywords: tuple[str, ...], count: int) -> list[str]:
