@@ -10,10 +10,9 @@ from typing import Any
 
 from pyopbench.api.judging import Mix, effect_of, judging_of
 from pyopbench.api.listeners import alone_on_this_machine, listener_here
-from pyopbench.api.own_function import Inputs, Op, forget_shipped, read_op
+from pyopbench.api.own_function import Inputs, Op, forget_shipped, home_of, read_op
 from pyopbench.api.results import PipelineResult
 from pyopbench.api.several_results import AnyResult, result_of
-from pyopbench.api.shipped_source import home_of
 from pyopbench.engine import measure, memory, plan, sides, stored_run
 from pyopbench.engine import pipeline as pipelines
 from pyopbench.engine.settings import settings_for

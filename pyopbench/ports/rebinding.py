@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dis
 import inspect
-import os
-import sysconfig
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from pyopbench.model.definitions import is_file_of_user, is_module_of_user
 from pyopbench.model.op import Body
 from pyopbench.ports.for_numba.rewrite import rewritten
 
@@ -63,6 +62,17 @@ def arrange(function: Body, port: Body) -> Body:
     return port
 
 
+def with_body(function: Body, body: Body) -> Body:
+    """Return what stands around a body with another one in it, that its ports are made of; called, it is as it was."""
+
+    def around(*arrays: Any) -> Any:
+        return function(*arrays)
+
+    setattr(around, BODY, body)
+    setattr(around, ARRANGE, lambda port: arrange(function, port))
+    return around
+
+
 def written(function: Body) -> Any:
     """Return the function that the user wrote, without what stands around it."""
     while hasattr(function, BODY):
@@ -110,30 +120,10 @@ class _Rebinding:
         return self.done[module]
 
 
-LIBRARIES = tuple(
-    f"{path}{os.sep}"
-    for path in {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-    if path
-)
-"""Where what is no user's lies: Python's own modules, and what is installed."""
-
-
 def is_of_user(value: Any, function: Any) -> bool:
     """Is a function written by the user: outside of what is installed, or in the package of their own function?"""
     same = str(value.__module__).split(".")[0] == str(function.__module__).split(".")[0]
-    return same or _is_file_of_user(value.__code__.co_filename)
-
-
-def is_module_of_user(module: types.ModuleType) -> bool:
-    """Is a module outside of what is installed?"""
-    file = getattr(module, "__file__", None)
-    return file is not None and file.endswith(".py") and _is_file_of_user(file)
-
-
-def _is_file_of_user(file: str) -> bool:
-    return os.path.isfile(file) and not file.startswith(
-        (*LIBRARIES, os.path.dirname(os.path.dirname(__file__)) + os.sep)
-    )
+    return same or is_file_of_user(value.__code__.co_filename)
 
 
 def files_reached(function: Any) -> set[str]:

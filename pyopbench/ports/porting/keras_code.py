@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from pyopbench.model.source_text import parts_of
 from pyopbench.ports.porting.arguments import given
 from pyopbench.ports.porting.assigning import operator_of
 from pyopbench.ports.porting.keras_table import KERAS, OTHERWISE, UNARY
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import NUMBER_KIND, SEQUENCE, TENSOR, Seen
 from pyopbench.ports.porting.operators import write_binary, write_comparison
-from pyopbench.ports.porting.source import parts_of
 from pyopbench.ports.porting.typed import TypedCode, joined
 from pyopbench.ports.porting.units import Unit
 

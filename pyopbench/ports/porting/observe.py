@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import copy
-import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,9 +11,10 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from pyopbench.model import definitions
+from pyopbench.model.source_text import NUMBER, Function, Source, number_of
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.short_loops import first_rounds
-from pyopbench.ports.porting.source import NUMBER, Function, Source, number_of, read_source
 from pyopbench.ports.rebinding import arrange, copy_functions, written
 from pyopbench.ports.traced.array import TracedArray
 from pyopbench.ports.traced.creation import is_dynamic
@@ -120,40 +120,19 @@ def _observed(body: Callable[..., Any], examples: Sequence[Sequence[Any]], round
 
 
 def definition_of(function: Any) -> tuple[Source, Function]:
-    """Return the file of a function and its definition there.
+    """Return the module that a function was extracted to and its definition there.
 
     Raises:
-        CannotPort: it is a lambda, a closure, or is not defined at the top level of a file.
+        CannotPort: it is none of its top level: a decorator has put another function in its place.
     """
-    if not isinstance(function, types.FunctionType):
+    source, node = definitions.definition_of(function)
+    if node not in source.tree.body:
         raise CannotPort(
-            "the body is no function that is defined with `def`",
-            fix="name a function of a file: my_file.py:function",
+            f"a decorator has put `{function.__name__}` in the place of a function",
+            fix="leave the decorator out",
+            place=(source.path, node.lineno),
         )
-    code = function.__code__
-    place = (code.co_filename, code.co_firstlineno)
-    if function.__closure__:
-        raise CannotPort(
-            f"`{function.__name__}` takes {', '.join(code.co_freevars)} from the function around it",
-            fix="make them arguments, and define it at the top level",
-            place=place,
-        )
-    try:
-        source = read_source(code.co_filename)
-    except (OSError, SyntaxError) as error:
-        raise CannotPort(f"the source of `{function.__name__}` cannot be read: {error}", place=place) from error
-    for node in source.tree.body:
-        if isinstance(node, ast.FunctionDef) and node.name == code.co_name and _first_line(node) == place[1]:
-            return source, node
-    raise CannotPort(
-        f"`{function.__name__}` is not defined with `def` at the top level of a file",
-        fix="define it there",
-        place=place,
-    )
-
-
-def _first_line(node: Function) -> int:
-    return min([node.lineno, *(one.lineno for one in node.decorator_list)])
+    return source, node
 
 
 def _watched(function: Any, observed: Observed, rounds: Rounds | None) -> Any:

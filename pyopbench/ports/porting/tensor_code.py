@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pyopbench.model.source_text import parts_of
 from pyopbench.ports.porting import algebra, choosing, elementwise, reducing, shaping
 from pyopbench.ports.porting.arguments import given
 from pyopbench.ports.porting.assigning import assign, assign_in_place
@@ -15,7 +16,6 @@ from pyopbench.ports.porting.in_place import write_statement
 from pyopbench.ports.porting.indexing import write_subscript
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.operators import write_binary, write_choice, write_comparison, write_truth, write_unary
-from pyopbench.ports.porting.source import parts_of
 from pyopbench.ports.porting.table import TABLE
 from pyopbench.ports.porting.typed import TypedCode, joined
 from pyopbench.ports.porting.units import Unit

@@ -13,6 +13,7 @@ import numpy as np
 
 from pyopbench.model.op import Op
 from pyopbench.model.portable import SKELETON
+from pyopbench.model.source_text import Source
 from pyopbench.ports.arrays import as_given, as_tuple
 from pyopbench.ports.for_numba import source as numba_source
 from pyopbench.ports.porting import numba_code, numba_loop, skeleton
@@ -25,7 +26,6 @@ from pyopbench.ports.porting.observe import definition_of, multiplies_integers, 
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.render import with_head
 from pyopbench.ports.porting.snippets import source_of
-from pyopbench.ports.porting.source import Source
 from pyopbench.ports.porting.tensor_code import TensorCode
 from pyopbench.ports.porting.tnp_code import TnpCode
 from pyopbench.ports.porting.units import Unit, Units
@@ -104,13 +104,23 @@ def _with_snippets(
     snippets: list[str],
     sources: Callable[[list[str]], list[str]] = source_of,
 ) -> list[str]:
-    """Return constants, then the functions that are not the user's, of which there are sources, then theirs."""
+    """Return constants, then the functions that are not the user's, of which there are sources, then theirs.
+
+    A constant that calls a function of theirs stands behind that.
+    """
     taken = [name for name in snippets if any(name in _bound_in(unit.node) for unit in units.in_order())]
     if taken:
         raise CannotPort(f"`{taken[0]}` is the name of a function that the port needs", fix="give yours another name")
-    constants = [statements[unit.name] for unit in units.in_order() if not _is_function(unit)]
-    functions = [statements[unit.name] for unit in units.in_order() if _is_function(unit)]
+    early = [unit for unit in units.in_order() if not _is_function(unit) and not _calls(unit, units)]
+    constants = [statements[unit.name] for unit in early]
+    functions = [statements[unit.name] for unit in units.in_order() if unit not in early]
     return [*_together(constants), *sources(snippets), *functions]
+
+
+def _calls(unit: Unit, units: Units) -> bool:
+    """Does a constant need a function of the user's, or another constant that does?"""
+    needed = [units.by_name[name] for name in unit.reads if name in units.by_name]
+    return any(_is_function(one) or _calls(one, units) for one in needed if one is not unit)
 
 
 def _bound_in(node: ast.AST) -> set[str]:

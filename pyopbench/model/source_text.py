@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import linecache
 import tokenize
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -78,7 +79,7 @@ def read_source(path: str) -> Source:
         OSError: it cannot be read.
         SyntaxError: it is no Python.
     """
-    text = _with_plain_names(decode_source(Path(path).read_bytes()))
+    text = _with_plain_names(_read(path))
     data, tree = text.encode(), ast.parse(text, path)
     for number, node in enumerate(ast.walk(tree)):
         setattr(node, NUMBER, number)
@@ -86,6 +87,17 @@ def read_source(path: str) -> Source:
     for line in data.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
     return Source(path, data, tree, tuple(starts))
+
+
+def _read(path: str) -> str:
+    """Return the text of a file, or of a notebook's cell, which only Python's cache of lines has."""
+    try:
+        return decode_source(Path(path).read_bytes())
+    except OSError:
+        lines = linecache.getlines(path)
+        if not lines:
+            raise
+        return "".join(lines)
 
 
 def _with_plain_names(text: str) -> str:
