@@ -117,10 +117,10 @@ def extracted_op(op: Op) -> tuple[Op, Frozen]:
     """
     extracted, loaded, frozen = extract(partial(_add, op))
     found = vars(loaded)
-    changes = {"numpy": with_body(op.numpy, found[extracted.names[-1]])}
+    op = replace(op, numpy=with_body(op.numpy, found[extracted.names[-1]]))
     if op.numpy_gradient is not None:
-        changes["numpy_gradient"] = with_body(op.numpy_gradient, found[extracted.names[0]])
-    return replace(op, **changes), frozen
+        op = replace(op, numpy_gradient=with_body(op.numpy_gradient, found[extracted.names[0]]))
+    return op, frozenset(frozen)
 
 
 def _add(op: Op, extraction: Extraction) -> None:

@@ -154,11 +154,6 @@ KINDS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def nothing_brought(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(own_target.VARIABLE, "")
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("to", ["traced", "njit"])
 def test_a_body_of_any_kind_is_ported(kind: str, to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
