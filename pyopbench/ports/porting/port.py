@@ -16,11 +16,14 @@ from pyopbench.ports.porting.facts import Facts, examples_of, facts_of
 from pyopbench.ports.porting.observe import definition_of
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.source import Source, read_source
+from pyopbench.ports.porting.text.kinds import has_text
 from pyopbench.ports.porting.units import Units, module_of
 from pyopbench.ports.porting.writers import WRITERS, Body, CheckCompiled, Made
 from pyopbench.ports.rebinding import written
 
 OBSERVED_SIZES = 2
+OF_TEXT = ("traced", "traced_map")
+"""Variants that are written of a body on text."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ def port(op: Op, target: Target, variant: str, module: str, check_compiled: Chec
         CannotPort: it cannot be written as source.
     """
     body = written(op.numpy)
-    _check(op)
+    _check(op, variant)
     source, definition = definition_of(body)
     inputs = Units()
     expression = add_inputs(inputs, target, source, op)
@@ -110,7 +113,7 @@ def _made(op: Op, body: Body, form: BatchedPort) -> tuple[Facts, Made]:
     return facts, replace(made, text=batches.mapped(made.text, one, facts, body.keywords))
 
 
-def _check(op: Op) -> None:
+def _check(op: Op, variant: str) -> None:
     if op.is_on_tensors:
         raise CannotPort(
             "the body of `tf.py_function` computes with TensorFlow on the tensors that it gets",
@@ -118,8 +121,10 @@ def _check(op: Op) -> None:
         )
     if op.own is not None and op.own.is_random:
         raise CannotPort("the body draws random numbers", fix="draw them outside, and pass them in")
-    if any(one.dtype.kind == "O" for one in examples_of(op, 1, 1)[0]):
-        raise CannotPort("an input is text, which no port is written for")
+    if has_text(op, examples_of(op, 1, 1)) and variant not in OF_TEXT:
+        raise CannotPort(
+            "an input or an output is text, which is written in TensorFlow's string ops alone", fix="port it to traced"
+        )
 
 
 def _keywords(target: Target, source: Source) -> tuple[str, ...]:
