@@ -7,6 +7,7 @@ import collections
 import hashlib
 import os
 import posixpath
+import types
 import unicodedata
 import zlib
 from typing import TYPE_CHECKING, Any
@@ -67,7 +68,8 @@ def write_call(code: TextCode, node: ast.Call) -> str | None:
     if _is_of_char(value):
         return methods.write_method(code, node, node.args[0], value.__name__, list(node.args[1:])) if (
             value.__name__ not in ("str_len", "add", "equal", "not_equal")) else _of_char(code, node, value.__name__)
-    if receiver is not None:
+    home = code.value_of(receiver) if receiver is not None else None
+    if receiver is not None and not isinstance(home, types.ModuleType | type):
         return _method(code, node, receiver, function.attr)  # type: ignore[union-attr]
     if value is not None:
         return _other(code, node, value)
@@ -192,6 +194,16 @@ def _named(code: TextCode, node: ast.Call, name: str) -> str | None:
         return _mapped(code, node)
     if name in REDUCED and len(arguments) == 1:
         return _reduced(code, node, name, first)
+    if name in ("max", "min") and len(arguments) > 1 and not node.keywords:
+        dtype = code.leaf_dtype(node)
+        found = code.item(first, dtype)
+        for other in arguments[1:]:
+            found = f"tf.{name}imum({found}, {code.item(other, dtype)})"
+        return found
+    if name == "range":
+        if len(arguments) == 1:
+            return f"range({code.write(first)})"
+        return f"range({', '.join(code.item(one, 'int64') for one in arguments)})"
     if name in ("set", "frozenset") and code.is_long(first):
         return f"tf.unique({code.items_of(first)}).y"
     if name == "sorted" and code.is_long(first):
@@ -212,8 +224,8 @@ def _named(code: TextCode, node: ast.Call, name: str) -> str | None:
 def _length(code: TextCode, node: ast.expr) -> str | None:
     kind = code.kind(node)
     if kind is not None and (kind.is_text or kind.dtype == STRING and kind.rank == 0):
-        unit = ', unit="UTF8_CHAR"' if code.text_kind(node) == "str" else ""
-        return f"tf.cast(tf.strings.length({code.write(node)}{unit}), tf.int64)"
+        unit = "" if code.text_kind(node) == "str" else ', "BYTE"'
+        return f"{code.use('_length')}({code.write(node)}{unit})"
     if code.is_dynamic(node) or (kind is not None and kind.name in ("array", "set")):
         return f"tf.shape({code.write(node)}, tf.int64)[0]"
     if kind is not None and kind.is_sequence:
@@ -237,8 +249,8 @@ def _mapped(code: TextCode, node: ast.Call) -> str | None:
         if name == "float":
             return f"{code.use('_number')}({text})"
         if name == "len":
-            unit = ', unit="UTF8_CHAR"' if leaf.name == "str" else ""
-            return f"tf.cast(tf.strings.length({text}{unit}), tf.int64)"
+            unit = "" if leaf.name == "str" else ', "BYTE"'
+            return f"{code.use('_length')}({text}{unit})"
     if leaf is not None and leaf.name == "int" and name == "str":
         return f"tf.strings.as_string({text})"
     raise code.refusal(node, f"`map({ast.unparse(function)}, ...)` is not written", "write a comprehension")

@@ -250,7 +250,10 @@ class _Watching(ast.NodeTransformer):
         return node
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> Any:
-        return self._seeing(node, node)
+        for one in node.values:
+            if isinstance(one, ast.FormattedValue):
+                one.value = self.visit(one.value)
+        return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
         node.value = None if node.value is None else self.visit(node.value)
@@ -267,7 +270,7 @@ class _Watching(ast.NodeTransformer):
 
     def visit(self, node: ast.AST) -> Any:
         found = super().visit(node)
-        if not isinstance(found, ast.expr) or isinstance(node, ast.Starred | ast.Slice | ast.JoinedStr):
+        if not isinstance(found, ast.expr) or isinstance(node, ast.Starred | ast.Slice):
             return found
         is_read = not isinstance(getattr(node, "ctx", None), ast.Store | ast.Del)
         return self._seeing(node, found) if is_read and not isinstance(node, ast.GeneratorExp) else found

@@ -26,12 +26,15 @@ def write_binary(code: TextCode, node: ast.BinOp) -> str | None:
         return None
     if left.is_text or right.is_text:
         if isinstance(node.op, ast.Add):
-            return None  # as it stands
+            return code.as_it_stands(node)
         if isinstance(node.op, ast.Mod):
             return _percent(code, node)
         raise code.refusal(node, f"`{ast.unparse(node)}` of text is not written", "use join")
     if left.is_sequence or right.is_sequence:
         return _of_lists(code, node)
+    if isinstance(node.op, ast.LShift | ast.RShift) and code.leaf_dtype(node) == "int64":
+        sides = ", ".join(code.item(one, "int64") for one in (node.left, node.right))
+        return f"tf.bitwise.{'left' if isinstance(node.op, ast.LShift) else 'right'}_shift({sides})"
     if "set" in (left.name, right.name) or "counter" in (left.name, right.name):
         raise code.refusal(node, f"`{ast.unparse(node)}` of sets is not written", "compare the lists")
     return operators.write_binary(code, node)

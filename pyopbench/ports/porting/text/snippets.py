@@ -28,6 +28,11 @@ def _in_case(text, change):
     tf.debugging.Assert(tf.reduce_all(is_known), ["a letter that is newer than Unicode 13, or a NUL:", text])
     return change(text, encoding="utf-8")
 ''',
+    "_length": '''
+def _length(text, unit="UTF8_CHAR"):
+    """Return how many characters or bytes a text has."""
+    return tf.cast(tf.strings.length(text, unit=unit), tf.int64)
+''',
     "_slice": '''
 def _slice(text, begin, end, unit):
     """Return `text[begin:end]`."""
