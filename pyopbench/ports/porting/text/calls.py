@@ -207,13 +207,15 @@ def _named(code: TextCode, node: ast.Call, name: str) -> str | None:
     if name in ("set", "frozenset") and code.is_long(first):
         return f"tf.unique({code.items_of(first)}).y"
     if name == "sorted" and code.is_long(first):
-        if node.keywords or code.leaf_dtype(first) == STRING:
+        if node.keywords or code.leaf_dtype(node) == STRING:
             raise code.refusal(node, f"`{ast.unparse(node)}` sorts text, of whose order TensorFlow knows nothing")
         return f"tf.sort({code.items_of(first)})"
     if name == "reversed" and code.is_long(first):
         return f"tf.reverse({code.items_of(first)}, [0])"
     if name in ("enumerate", "zip", "filter", "iter", "next") and any(map(code.is_long, arguments)):
         raise code.refusal(node, f"`{name}` is written in a `for` alone", "go over it in a loop")
+    if name == "np.frombuffer":
+        return _from_buffer(code, node)
     if name == "np.fromiter":
         return f"tf.cast({code.items_of(first)}, tf.{_dtype_of(code, node)})"
     if name in ("hasattr", "getattr", "type", "repr", "print", "dict"):
@@ -271,6 +273,8 @@ def _reduced(code: TextCode, node: ast.Call, name: str, items: ast.expr) -> str 
     else:
         text = code.items_of(items) if code.is_long(items) else code.write(items)
         leaf = kind.leaf if kind is not None else None
+    leaf = Kind("int") if leaf is not None and leaf.name == "bytes" and leaf is kind else leaf
+    leaf = code.kind(node) if (leaf is None or leaf.name == "other") and name in ("sum", "max", "min") else leaf
     if leaf is None or leaf.name not in NUMBERS:
         raise code.refusal(node, f"`{ast.unparse(node)}` is not of numbers", "compare numbers")
     if leaf.name == "bool" and name == "sum":
@@ -366,6 +370,7 @@ def _method(code: TextCode, node: ast.Call, receiver: ast.expr, name: str) -> st
     if kind.name == "array" and kind.dtype == STRING:
         return _of_text_array(code, node, receiver, name, kind)
     if kind.name in ("other", "set", "none"):
+        code.write(receiver)  # which may have a reason
         raise code.refusal(node, f"`{ast.unparse(node)}` is not written")
     if name == "tolist" and kind.name == "array":
         return code.write(receiver)
@@ -443,8 +448,6 @@ def _format(code: TextCode, node: ast.Call, receiver: ast.expr) -> str:
 def _other(code: TextCode, node: ast.Call, value: Any) -> str | None:
     if value is zlib.crc32 and len(node.args) == 1:
         return f"{code.use('_crc32')}({code.write(node.args[0])})"
-    if value is np.frombuffer:
-        return _from_buffer(code, node)
     if value is collections.Counter or value is collections.defaultdict:
         raise code.refusal(node, f"`{value.__name__}` of what depends on an input is not written",
                            "use np.unique(..., return_counts=True)")

@@ -227,6 +227,8 @@ class TextCode(TensorCode):
         kind = self.kind(node)
         if isinstance(node, ast.GeneratorExp):
             return self.comprehension(node)
+        if isinstance(node, ast.Call) and self.named(node.func) in ("reversed", "map", "iter"):
+            return self.write(node)
         if kind is None or kind.name in ("dict", "counter", "set"):
             raise self.refusal(node, f"`{ast.unparse(node)}` is gone over, which no graph does in Python's order",
                                "go over a list")
@@ -352,7 +354,7 @@ class TextCode(TensorCode):
     def is_long(self, node: ast.expr) -> bool:
         """Does it depend on an input how many items there are?"""
         kind, found = self.kind(node), self.dependence(node)
-        if isinstance(node, ast.GeneratorExp):
+        if isinstance(node, ast.GeneratorExp) or (kind is not None and kind.name == "other"):
             return found.is_dynamic
         if kind is not None and kind.name in ("str", "bytes", "array", "set", "dict", "counter"):
             return found.depends

@@ -46,11 +46,13 @@ def _of_lists(code: TextCode, node: ast.BinOp) -> str | None:
         return operators.write_binary(code, node)  # an array and a list
     if not code.is_dynamic(node):
         return None
-    dtype = code.leaf_dtype(node)
+    several, times = (node.left, node.right) if kinds[0] is not None and kinds[0].is_sequence else (node.right, node.left)
+    known = [found for one in (node, node.left, node.right) if (kind := code.kind(one)) is not None and kind.is_sequence
+             and (found := dtype_of_kind(kind.leaf))]
+    dtype = known[0] if known else code.leaf_dtype(node)
     if isinstance(node.op, ast.Add):
         parts = ", ".join(code.listed(one, dtype) for one in _summands(code, node))
         return f"tf.concat([{parts}], 0)"
-    several, times = (node.left, node.right) if kinds[0] is not None and kinds[0].is_sequence else (node.right, node.left)
     # A count below 0 is one of 0.
     count = f"tf.maximum({code.write(times)}, 0)" if code.depends(times) else code.write(times)
     if isinstance(several, ast.List) and len(several.elts) == 1:
