@@ -63,7 +63,7 @@ def write_call(code: TextCode, node: ast.Call) -> str | None:
     if key is not None:
         return _own_function(code, node, key)
     name = name_of_function(code, function)
-    if name:
+    if name and not _is_of_char(value):
         return _named(code, node, name)
     if _is_of_char(value):
         return methods.write_method(code, node, node.args[0], value.__name__, list(node.args[1:])) if (
@@ -82,7 +82,8 @@ def _is_of_char(value: Any) -> bool:
 
 def _of_char(code: TextCode, node: ast.Call, name: str) -> str:
     if name == "str_len":
-        return _length(code, node.args[0])
+        unit = "" if code.text_kind(node.args[0]) == "str" else ', "BYTE"'
+        return f"{code.use('_length')}({code.write(node.args[0])}{unit})"
     left, right = (code.write(one) for one in node.args)
     function = {"add": "tf.add", "equal": "tf.equal", "not_equal": "tf.not_equal"}[name]
     return f"{function}({left}, {right})"
@@ -214,6 +215,9 @@ def _named(code: TextCode, node: ast.Call, name: str) -> str | None:
         return f"tf.reverse({code.items_of(first)}, [0])"
     if name in ("enumerate", "zip", "filter", "iter", "next") and any(map(code.is_long, arguments)):
         raise code.refusal(node, f"`{name}` is written in a `for` alone", "go over it in a loop")
+    if name in ("np.stack", "np.vstack") and code.is_dynamic(first) and len(arguments) == 1 and not node.keywords:
+        if kind is not None and kind.depth == 2:
+            return code.write(first)
     if name == "np.frombuffer":
         return _from_buffer(code, node)
     if name == "np.fromiter":

@@ -35,7 +35,6 @@ class TextCode(TensorCode):
         self.vectors: dict[str, str] = {}
         self.before: list[str] | None = None
         self.growing: set[str] = set()
-        self.begun: set[str] = set()
 
     # What things are.
 
@@ -475,7 +474,8 @@ class TextCode(TensorCode):
             if not found.depends or kind is None:
                 return None
             if kind.is_sequence and found.is_dynamic:
-                if target.id in self.begun and kind.is_empty and not self.is_dynamic(value):
+                loop = self._loop_behind(target.id, value)
+                if loop is not None:
                     return f"{target.id} = {self._empty(target.id)}"
                 return f"{target.id} = {self._copied(target.id, self.listed(value, self._dtype_of_name(target.id)))}"
             if not self.depends(value):
@@ -600,10 +600,9 @@ class TextCode(TensorCode):
         if node.orelse:
             raise self.refusal(node, "`else` of a loop is not written", "use a flag")
         header, inside = self.loop_header(node.target, node.iter)
-        grown = sorted(_appended(node.body) - self.growing)
         bound = {one.id for part in node.body for one in ast.walk(part)
                  if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-        grown = [one for one in grown if self.name_dependence(one).is_dynamic and one not in bound]
+        grown = sorted(one for one in _appended(node.body) if self._grows(one, node))
         resized = [one for one in sorted(bound | _extended(node.body)) if self._is_resized(one, node)]
         self.growing |= set(grown)
         indent = " " * node.body[0].col_offset
@@ -617,12 +616,9 @@ class TextCode(TensorCode):
         self.growing -= set(grown)
         lines = "".join(f"{one}\n{indent}" for one in inside)
         outer = "\n" + " " * node.col_offset
-        before = "".join(
-            f"{one} = {self._grown(one)}{outer}" for one in grown if one not in self.begun
-        )
+        before = "".join(f"{one} = {self._grown(one)}{outer}" for one in grown if not self._is_begun(one, node))
         before += "".join(f"{one} = {self.use('_unsized')}({one}){outer}" for one in resized if one not in grown)
         after = "".join(f"{outer}{one} = {one}.stack()" for one in grown)
-        self.begun -= set(grown)
         comment = self._comments_between(begin, first, node)
         return f"{before}{header}{comment}\n{indent}{lines}{body}{after}"
 
@@ -648,11 +644,59 @@ class TextCode(TensorCode):
         return kept + "".join(f"\n{one}" for one in lines)
 
     def _grown(self, name: str) -> str:
+        assert self.unit is not None
+        kind = next((one for node in ast.walk(self.unit.node) if isinstance(node, ast.Name) and node.id == name
+                     and (one := self.kind(node)) is not None and one.leaf is not None), None)
+        if kind is not None and kind.depth != 1:
+            raise self.refusal(self.unit.node, f"`{name}` is a list of arrays that is not empty before a loop",
+                               "begin with an empty list right before the loop")
         self.use("_growing")
         return f"_growing({name})"
 
     def _empty(self, name: str) -> str:
-        return GROWN_ARRAY.format(self._dtype_of_name(name), "")
+        """Return an empty `tf.TensorArray` for what is appended to a list."""
+        assert self.unit is not None
+        depths = {one.depth for node in ast.walk(self.unit.node) if isinstance(node, ast.Name) and node.id == name
+                  and (one := self.kind(node)) is not None and one.is_sequence and one.leaf is not None}
+        return GROWN_ARRAY.format(self._dtype_of_name(name), ", element_shape=[]" if depths == {1} else "")
+
+    def _loop_behind(self, name: str, value: ast.expr) -> ast.For | None:
+        """Return the loop that grows a list, of what is assigned right before it, where that is `[]`."""
+        assert self.unit is not None
+        if not (isinstance(value, ast.List) and not value.elts):
+            return None
+        for block in _blocks(self.unit.node):
+            places = [place for place, one in enumerate(block) if isinstance(one, ast.Assign) and one.value is value]
+            for one in block[places[0] + 1 :] if places else []:
+                if any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(one)):
+                    is_loop = isinstance(one, ast.For) and self._grows(name, one)
+                    return one if is_loop and isinstance(one, ast.For) else None
+        return None
+
+    def _is_begun(self, name: str, loop: ast.For) -> bool:
+        assert self.unit is not None
+        return any(
+            isinstance(one, ast.Assign) and len(one.targets) == 1 and isinstance(one.targets[0], ast.Name)
+            and one.targets[0].id == name and self._loop_behind(name, one.value) is loop
+            for one in ast.walk(self.unit.node)
+        )
+
+    def _grows(self, name: str, loop: ast.For) -> bool:
+        """Is a list appended to in a loop of the graph, and not bound in it?"""
+        bound = {one.id for part in loop.body for one in ast.walk(part)
+                 if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+        is_of_graph = self.is_long(loop.iter) or self.dependence(loop.iter).is_dynamic
+        return (is_of_graph and name in _appended(loop.body) - bound - self.growing
+                and self.name_dependence(name).is_dynamic)
+
+
+def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    """Yield the lists of statements in a function."""
+    for one in ast.walk(node):
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(one, name, None)
+            if isinstance(block, list):
+                yield block
 
 
 def _appended(statements: Sequence[ast.stmt]) -> set[str]:

@@ -144,7 +144,7 @@ class _Reading:
             self._bind(node.target, self._item_of(node.iter, over), decided=decided)
             self.read([*node.body, *node.orelse], decided=decided)
         elif isinstance(node, ast.While | ast.If):
-            decided = decided or self.of(node.test).depends
+            decided = self.of(node.test).depends or decided
             self.read([*node.body, *node.orelse], decided=decided)
         elif isinstance(node, ast.Return):
             found = FREE if node.value is None else self.of(node.value)
