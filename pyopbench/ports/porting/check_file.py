@@ -230,7 +230,7 @@ def test_values():
     """The port returns what the old body does, called as it is and in a graph."""
     in_graph = tf.function({module}.{facts.function})
     for arguments in examples():
-        tensors = [tf.constant({'as_array' if _is_of_text(facts) else 'np.asarray'}(one)) for one in arguments]
+        tensors = [tf.constant({"as_array" if _is_of_text(facts) else "np.asarray"}(one)) for one in arguments]
         expected = old(arguments)
         for port in ({module}.{facts.function}, in_graph):
             found = as_tuple(port({given}))

@@ -22,7 +22,7 @@ from pyopbench.ports.porting.writers import WRITERS, Body, CheckCompiled, Made
 from pyopbench.ports.rebinding import written
 
 OBSERVED_SIZES = 2
-OF_TEXT = ("traced", "traced_map")
+OF_TEXT = ("traced",)
 """Variants that are written of a body on text."""
 
 

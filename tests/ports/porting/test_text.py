@@ -227,7 +227,9 @@ def test_text_is_written_to_traced_alone(tmp_path: Path) -> None:
     assert caught.value.fix == "port it to traced"
 
 
-@pytest.mark.parametrize("pattern", [r"\w+", r"[\W_]+", r"\s", r"(?i)[i-k]s", r"(?s)a.b|a\.", r"[^\w\s]", r"(?:ab|a){2,3}"])
+@pytest.mark.parametrize(
+    "pattern", [r"\w+", r"[\W_]+", r"\s", r"(?i)[i-k]s", r"(?s)a.b|a\.", r"[^\w\s]", r"(?:ab|a){2,3}"]
+)
 def test_a_pattern_of_re2_is_one_of_pythons(pattern: str) -> None:
     """With the pattern as it stands it would not be: RE2 has classes of ASCII."""
     text = "aB_1 İıſK é\u0301 ٣²\x1c\x85\u3000 a\nb a.ab aba"
@@ -256,30 +258,35 @@ BODIES: dict[str, tuple[str, str, list[Any]]] = {
     "a label from the folder of a file": (
         "import os\n\nCLASS_NAMES = np.array(['cats', 'dogs'])\n\n\ndef body(path):\n"
         "    parts = path.decode().split(os.sep)\n    return np.int64(np.argmax(parts[-2] == CLASS_NAMES))\n",
-        "b'/data/dogs/1.jpg'", [b"/data/cats/x.jpg", b"dogs/1"],
+        "b'/data/dogs/1.jpg'",
+        [b"/data/cats/x.jpg", b"dogs/1"],
     ),
     "an id from a file name": (
         "import os\n\n\ndef body(path):\n    name = os.path.splitext(os.path.basename(path.decode('utf-8')))[0]\n"
         "    return int(name.split('_')[-1])\n",
-        "b'/a/img_0012.png'", [b"x_7", b"/a_b/c_-3.tar", b"a.b_1.c", b"none"],
+        "b'/a/img_0012.png'",
+        [b"x_7", b"/a_b/c_-3.tar", b"a.b_1.c", b"none"],
     ),
     "a class by its name": (
         "LABELS = ['cat', 'dog', 'bird']\n\n\ndef body(path):\n    label = path.decode().split('/')[-2]\n"
         "    one_hot = np.zeros(len(LABELS), np.float32)\n    one_hot[LABELS.index(label)] = 1.0\n    return one_hot\n",
-        "b'a/dog/1.jpg'", [b"cat/x", b"a/b/bird/"],
+        "b'a/dog/1.jpg'",
+        [b"cat/x", b"a/b/bird/"],
     ),
     "words as ids, padded": (
         "VOCAB = {'the': 2, 'cat': 3, 'sat': 4}\nMAX_LEN = 6\n\n\ndef body(text):\n    ids = []\n"
         "    for word in text.decode('utf-8').lower().split():\n        ids.append(VOCAB.get(word, 1))\n"
         "    ids = ids[:MAX_LEN]\n    ids += [0] * (MAX_LEN - len(ids))\n    return np.array(ids, dtype=np.int32)\n",
-        "b'The cat sat down'", ["", "the the the the the the cat", "Ünï\u3000cat\x1csat"],
+        "b'The cat sat down'",
+        ["", "the the the the the the cat", "Ünï\u3000cat\x1csat"],
     ),
     "ids and their number": (
         "TABLE = {'a': 0, 'b': 1}\nUNKNOWN = 9\n\n\ndef tokenize(text):\n    return text.strip().split(' ')\n\n\n"
         "def encode(tokens):\n    return [TABLE[t] if t in TABLE else UNKNOWN for t in tokens]\n\n\n"
         "def body(text):\n    tokens = tokenize(text.decode())\n    ids = encode(tokens)\n"
         "    return np.array(ids, np.int64), np.int32(len(tokens))\n",
-        "b' a b c '", ["", "a", "b  b"],
+        "b' a b c '",
+        ["", "a", "b  b"],
     ),
     "padded rows of several lines": (
         "IDS = {'a': 1, 'b': 2}\n\n\ndef body(lines):\n    out = np.zeros((len(lines), 4), dtype=np.int64)\n"
@@ -291,77 +298,91 @@ BODIES: dict[str, tuple[str, str, list[Any]]] = {
     "a line of numbers": (
         "def body(line):\n    fields = line.decode().strip().split(',')\n"
         "    features = np.array([float(f) for f in fields[:-1]], dtype=np.float32)\n    return features, int(fields[-1])\n",
-        "b'1.5,2,-3e2,1\\n'", [b"0.1,0", b" 1, 2 ,3", b"1", b"x,1", b""],
+        "b'1.5,2,-3e2,1\\n'",
+        [b"0.1,0", b" 1, 2 ,3", b"1", b"x,1", b""],
     ),
     "missing fields": (
         "def parse(field):\n    return float(field) if field else -1.0\n\n\ndef body(line):\n"
         "    values = []\n    for field in line.decode().split(';'):\n        values.append(parse(field))\n"
         "    return np.array(values, np.float32)\n",
-        "b'1;;2.5'", [b"", b";", b"1;a"],
+        "b'1;;2.5'",
+        [b"", b";", b"1;a"],
     ),
     "a pipeline of cleaning": (
         "import re\nimport string\n\nPUNCTUATION = re.compile('[%s]' % re.escape(string.punctuation))\n\n\n"
         "def body(text):\n    text = text.decode('utf-8')\n    text = text.lower().replace('<br />', ' ')\n"
         "    text = PUNCTUATION.sub('', text)\n    text = re.sub(r'\\s+', ' ', text).strip()\n    return text\n",
-        "b'A <br />film, <b>bad</b>!'", ["É\u2003è\x1d!", "", "<BR />", "a[b]\\c^"],
+        "b'A <br />film, <b>bad</b>!'",
+        ["É\u2003è\x1d!", "", "<BR />", "a[b]\\c^"],
     ),
     "start and end": (
         "def body(sentence):\n    w = sentence.decode().lower().strip()\n    w = '<start> ' + w + ' <end>'\n"
         "    return np.array(w.split())\n",
-        "b'Go now'", ["", " ÇA va ? "],
+        "b'Go now'",
+        ["", " ÇA va ? "],
     ),
     "characters as ids": (
         "CHARS = {c: i + 1 for i, c in enumerate('abcdefghijklmnopqrstuvwxyz ')}\n\n\ndef body(text):\n"
         "    label = np.zeros(8, dtype=np.int64)\n    for i, c in enumerate(text.decode().lower()[:8]):\n"
         "        label[i] = CHARS.get(c, 0)\n    return label\n",
-        "b'Hello'", ["", "a long sentence", "éé z", "😀a"],
+        "b'Hello'",
+        ["", "a long sentence", "éé z", "😀a"],
     ),
     "words counted": (
         "STOPWORDS = frozenset(['the', 'a'])\n\n\ndef body(text):\n    words = text.decode().lower().split()\n"
         "    count = 0\n    longest = 0\n    for word in words:\n        if word in STOPWORDS:\n            continue\n"
         "        count += 1\n        longest = max(longest, len(word))\n    return count, longest\n",
-        "b'The cat sat on a mat'", ["", "the", "éàü the x"],
+        "b'The cat sat on a mat'",
+        ["", "the", "éàü the x"],
     ),
     "the first key that is there": (
         "KEYS = ['error', 'warn', 'info']\n\n\ndef body(line):\n    line = line.decode()\n    level = -1\n"
         "    for i, key in enumerate(KEYS):\n        if level < 0 and key in line.lower():\n            level = i\n"
         "    return level\n",
-        "b'a WARN b'", ["", "Info error", "nothing"],
+        "b'a WARN b'",
+        ["", "Info error", "nothing"],
     ),
     "bytes or text": (
         "def to_text(value):\n    if isinstance(value, bytes):\n        value = value.decode('utf-8')\n    return value\n\n\n"
         "def body(value):\n    text = to_text(value)\n    return text.upper(), len(text)\n",
-        "b'ab'", ["é", ""],
+        "b'ab'",
+        ["é", ""],
     ),
     "overlap of words": (
         "def body(pair):\n    left, right = pair.decode().split('|')\n    a, b = set(left.split()), set(right.split())\n"
         "    common = sum(1 for w in left.split() if w in right.split())\n    return np.float32(common / max(len(a), 1)), len(b)\n",
-        "b'a b c|b c d'", ["|", "x|x x", "a", "a|b|c"],
+        "b'a b c|b c d'",
+        ["|", "x|x x", "a", "a|b|c"],
     ),
     "codes of bytes": (
         "def body(text):\n    codes = np.frombuffer(text, dtype=np.uint8)\n    out = np.zeros(6, dtype=np.uint8)\n"
         "    n = min(len(codes), 6)\n    out[:n] = codes[:n]\n    return out\n",
-        "b'abc'", ["é", "a long text", ""],
+        "b'abc'",
+        ["é", "a long text", ""],
     ),
     "a name of a file made": (
         "import os\n\nROOT = '/data'\n\n\ndef body(name):\n    name = name.decode()\n"
         "    stem, _ = os.path.splitext(name)\n    index = int(stem)\n    return os.path.join(ROOT, 'masks', f'{index:05d}.png')\n",
-        "b'12.jpg'", [b"7", b"-3.x", b"123456.png", b"a"],
+        "b'12.jpg'",
+        [b"7", b"-3.x", b"123456.png", b"a"],
     ),
     "numbers in text": (
         "import re\n\n\ndef body(text):\n    found = re.findall(r'[0-9]+', text.decode())\n"
         "    return np.array([int(n) for n in found], dtype=np.int64)\n",
-        "b'a12 b3'", ["", "7", "x", "1 22 333"],
+        "b'a12 b3'",
+        ["", "7", "x", "1 22 333"],
     ),
     "arrays of text": (
         "def body(names):\n    names = np.char.decode(names.astype(np.bytes_), 'utf-8')\n"
         "    return np.char.lower(names), np.char.str_len(names)\n",
-        "np.array([b'Ab', b'c'], object)", [np.array(["É ß".encode(), b""], object)],
+        "np.array([b'Ab', b'c'], object)",
+        [np.array(["É ß".encode(), b""], object)],
     ),
     "a matrix from lines": (
         "def body(text):\n    rows = []\n    for line in text.decode().split('\\n'):\n"
         "        rows.append(np.array([float(v) for v in line.split(' ')], np.float32))\n    return np.stack(rows)\n",
-        "b'1 2\\n3 4'", [b"1 2 3", b"5\n6\n7"],
+        "b'1 2\\n3 4'",
+        [b"1 2 3", b"5\n6\n7"],
     ),
 }
 

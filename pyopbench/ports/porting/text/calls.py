@@ -20,12 +20,15 @@ from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.text import methods, operations
 from pyopbench.ports.porting.text.kinds import NUMBERS, Kind
 from pyopbench.ports.porting.text.observed import dtype_of_kind
+from pyopbench.ports.porting.text.patterns import literal
 
 if TYPE_CHECKING:
     from pyopbench.ports.porting.text.code import TextCode
 
 ARRAYS = ("np.array", "np.asarray", "np.asanyarray", "np.ascontiguousarray")
-LENGTHS = {"np.char.str_len": "len"}
+OF_CHAR = ("str_len", "add", "equal", "not_equal")
+"""Functions of `np.char` that are no methods of text."""
+
 REDUCED = {"sum": "tf.reduce_sum", "max": "tf.reduce_max", "min": "tf.reduce_min", "any": "tf.reduce_any",
            "all": "tf.reduce_all"}  # fmt: skip
 
@@ -66,11 +69,15 @@ def write_call(code: TextCode, node: ast.Call) -> str | None:
     if name and not _is_of_char(value):
         return _named(code, node, name)
     if _is_of_char(value):
-        return methods.write_method(code, node, node.args[0], value.__name__, list(node.args[1:])) if (
-            value.__name__ not in ("str_len", "add", "equal", "not_equal")) else _of_char(code, node, value.__name__)
-    home = code.value_of(receiver) if receiver is not None else None
-    if receiver is not None and not isinstance(home, types.ModuleType | type):
-        return _method(code, node, receiver, function.attr)  # type: ignore[union-attr]
+        if not isinstance(function, ast.Attribute) or value.__name__ not in (*methods.ELEMENTWISE, *OF_CHAR):
+            raise code.refusal(node, f"`{ast.unparse(function)}` has no counterpart in TensorFlow", "call np.char.NAME")
+        if value.__name__ in OF_CHAR:
+            return _of_char(code, node, value.__name__)
+        return methods.write_method(code, node, node.args[0], value.__name__, list(node.args[1:]))
+    if isinstance(function, ast.Attribute):
+        home = code.value_of(function.value)
+        if not isinstance(home, types.ModuleType | type):
+            return _method(code, node, function.value, function.attr)
     if value is not None:
         return _other(code, node, value)
     raise code.refusal(node, f"`{ast.unparse(function)}(...)` of what depends on an input is not written")
@@ -95,14 +102,19 @@ def _refuse_known(code: TextCode, node: ast.Call) -> None:
     if value is hash:
         raise code.refusal(node, "`hash` of text differs from process to process", "use tf.strings.to_hash_bucket_fast")
     home = str(getattr(value, "__module__", "") or "")
-    if value is not None and (home in ("hashlib", "_hashlib", "_md5", "_sha1", "_sha2", "_blake2") or any(
-        value is getattr(hashlib, one, None) for one in hashlib.algorithms_guaranteed
-    )):
-        raise code.refusal(node, f"`{ast.unparse(node.func)}` has no equal in TensorFlow",
-                           "hash the text before it becomes a tensor")
+    if value is not None and (
+        home in ("hashlib", "_hashlib", "_md5", "_sha1", "_sha2", "_blake2")
+        or any(value is getattr(hashlib, one, None) for one in hashlib.algorithms_guaranteed)
+    ):
+        raise code.refusal(
+            node, f"`{ast.unparse(node.func)}` has no equal in TensorFlow", "hash the text before it becomes a tensor"
+        )
     if value is unicodedata.normalize:
-        raise code.refusal(node, "`unicodedata.normalize` has no equal in TensorFlow, and tensorflow_text, which has "
-                           "one, is no part of it", "normalize the text before it becomes a tensor")
+        raise code.refusal(
+            node,
+            "`unicodedata.normalize` has no equal in TensorFlow, and tensorflow_text, which has one, is no part of it",
+            "normalize the text before it becomes a tensor",
+        )
 
 
 def _isinstance(code: TextCode, node: ast.Call) -> str | None:
@@ -176,15 +188,15 @@ def _named(code: TextCode, node: ast.Call, name: str) -> str | None:
         if kind.name == "bytes":
             raise code.refusal(node, "`str` of bytes is how they are shown", "use .decode()")
         return operations._formatted(code, node, first, "") if kind.name != "str" else code.write(first)
-    if name == "bytes" and kind is not None and kind.name == "str":
-        return code.write(first)
+    if name == "bytes" and kind is not None and kind.name == "str" and len(arguments) > 1:
+        return methods.write_method(code, node, first, "encode", list(arguments[1:]))
     if name == "ord":
         text = code.write(first)
         if kind is not None and kind.name == "bytes":
             return f"tf.cast(tf.io.decode_raw({text}, tf.uint8)[0], tf.int64)"
         return f'tf.cast(tf.strings.unicode_decode({text}, "UTF-8")[0], tf.int64)'
     if name == "chr":
-        return f'tf.strings.unicode_encode([tf.cast({code.write(first)}, tf.int32)], "UTF-8")'
+        return f'tf.strings.unicode_encode([tf.cast({code.write(first)}, tf.int32)], "UTF-8", errors="strict")'
     if name in ("list", "tuple") and len(arguments) == 1:
         if isinstance(first, ast.Call) and name_of_function(code, first.func) == "map":
             return code.write(first)
@@ -215,9 +227,9 @@ def _named(code: TextCode, node: ast.Call, name: str) -> str | None:
         return f"tf.reverse({code.items_of(first)}, [0])"
     if name in ("enumerate", "zip", "filter", "iter", "next") and any(map(code.is_long, arguments)):
         raise code.refusal(node, f"`{name}` is written in a `for` alone", "go over it in a loop")
-    if name in ("np.stack", "np.vstack") and code.is_dynamic(first) and len(arguments) == 1 and not node.keywords:
-        if kind is not None and kind.depth == 2:
-            return code.write(first)
+    is_stacked = name in ("np.stack", "np.vstack") and len(arguments) == 1 and not node.keywords
+    if is_stacked and code.is_dynamic(first) and kind is not None and kind.depth == 2:
+        return code.write(first)
     if name == "np.frombuffer":
         return _from_buffer(code, node)
     if name == "np.fromiter":
@@ -229,7 +241,7 @@ def _named(code: TextCode, node: ast.Call, name: str) -> str | None:
 
 def _length(code: TextCode, node: ast.expr) -> str | None:
     kind = code.kind(node)
-    if kind is not None and (kind.is_text or kind.dtype == STRING and kind.rank == 0):
+    if kind is not None and (kind.is_text or (kind.dtype == STRING and kind.rank == 0)):
         unit = "" if code.text_kind(node) == "str" else ', "BYTE"'
         return f"{code.use('_length')}({code.write(node)}{unit})"
     if code.is_dynamic(node) or (kind is not None and kind.name in ("array", "set")):
@@ -322,6 +334,8 @@ def _path(code: TextCode, node: ast.Call, function: Any) -> str:
     name = function.__name__
     if os.path is not posixpath or name not in ("basename", "dirname", "splitext", "join", "split", "fspath"):
         raise code.refusal(node, f"`os.path.{name}` has no counterpart in TensorFlow")
+    if node.keywords or any(isinstance(one, ast.Starred) for one in node.args):
+        raise code.refusal(node, f"`{ast.unparse(node)}` is not written", "give each part by itself")
     texts = [_path_text(code, one) for one in node.args]
     if name == "fspath":
         return texts[0]
@@ -388,7 +402,12 @@ def _of_list(code: TextCode, node: ast.Call, receiver: ast.expr, name: str) -> s
         found = code.kind(node.args[0])
         value = code.constant(receiver)
         kinds = {type(one).__name__ for one in value} if isinstance(value, list | tuple) else set()
-        if found is None or kinds != {found.name} or not found.is_text or not isinstance(receiver, ast.Name | ast.Attribute):
+        if (
+            found is None
+            or kinds != {found.name}
+            or not found.is_text
+            or not isinstance(receiver, ast.Name | ast.Attribute)
+        ):
             raise code.refusal(node, f"`{ast.unparse(node)}` is not written", "use a list of text of the file's")
         text = code.write(node.args[0])
         if not text.isidentifier():
@@ -436,7 +455,7 @@ def _format(code: TextCode, node: ast.Call, receiver: ast.expr) -> str:
     parts, place = [], 0
     for before, field, specification, conversion in string.Formatter().parse(template):
         if before:
-            parts.append(methods.literal(before))
+            parts.append(literal(before))
         if field is None:
             continue
         if conversion or not (field == "" or field.isdigit()):
@@ -453,8 +472,11 @@ def _other(code: TextCode, node: ast.Call, value: Any) -> str | None:
     if value is zlib.crc32 and len(node.args) == 1:
         return f"{code.use('_crc32')}({code.write(node.args[0])})"
     if value is collections.Counter or value is collections.defaultdict:
-        raise code.refusal(node, f"`{value.__name__}` of what depends on an input is not written",
-                           "use np.unique(..., return_counts=True)")
+        raise code.refusal(
+            node,
+            f"`{value.__name__}` of what depends on an input is not written",
+            "use np.unique(..., return_counts=True)",
+        )
     if isinstance(value, type) and issubclass(value, str):
         return code.write(node.args[0])
     home = str(getattr(value, "__module__", "") or "")

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
 from pyopbench.ports.arrays import STRING
-from pyopbench.ports.porting.source import NUMBER
 from pyopbench.ports.porting.tensor_code import TensorCode
 from pyopbench.ports.porting.text import calls, operations
 from pyopbench.ports.porting.text.depends import FREE, Dependence
-from pyopbench.ports.porting.text.kinds import NUMBERS, Kind
+from pyopbench.ports.porting.text.kinds import NUMBERS, Kind, merged
 from pyopbench.ports.porting.text.observed import TextObserved, dtype_of_kind
 
 GROWN_ARRAY = "tf.TensorArray(tf.{}, 0, dynamic_size=True{})"
@@ -40,7 +39,13 @@ class TextCode(TensorCode):
 
     def kind(self, node: ast.AST) -> Kind | None:
         """Return what an expression was in Python; None if it was never evaluated."""
-        return self.observed.kinds.of(self.source, node)
+        found = self.observed.kinds.of(self.source, node)
+        if found is not None or not isinstance(node, ast.Name) or self.unit is None:
+            return found
+        # A line that no example reached has the names of lines that were.
+        same = (one for one in ast.walk(self.unit.node) if isinstance(one, ast.Name) and one.id == node.id)
+        seen = {kind for one in same if (kind := self.observed.kinds.of(self.source, one)) is not None}
+        return merged(seen) if seen else None
 
     def text_kind(self, node: ast.AST) -> str:
         """Return `str` or `bytes` of text or an array or list of it; empty for anything else."""
@@ -77,11 +82,11 @@ class TextCode(TensorCode):
         return "UTF8_CHAR" if self.text_kind(node) == "str" else "BYTE"
 
     def constant(self, node: ast.AST | None) -> Any:
-        """Return the value of an expression that depends on no input; `...` if it is not known while this is written."""
+        """Return the value of an expression that depends on no input; `...` if it is not known while porting."""
         if node is None or self.depends(node):
             return ...
         try:
-            return ast.literal_eval(node)  # type: ignore[arg-type]
+            return ast.literal_eval(node)
         except (ValueError, TypeError, SyntaxError, MemoryError):
             pass
         if isinstance(node, ast.Name | ast.Attribute):
@@ -107,12 +112,13 @@ class TextCode(TensorCode):
         if isinstance(node, ast.Call):
             return calls.write_call(self, node)
         if isinstance(node, ast.ListComp | ast.GeneratorExp):
-            return self.comprehension(node) if self.dependence(node).is_dynamic else self._static_comprehension(node)
+            return self.comprehension(node) if self.dependence(node).is_dynamic else None
         if not self._parts_depend(node):
             return None
         if isinstance(node, ast.SetComp | ast.DictComp | ast.Dict | ast.Set):
-            raise self.refusal(node, f"`{ast.unparse(node)}` is a set or dict of what depends on an input",
-                               "use a list")
+            raise self.refusal(
+                node, f"`{ast.unparse(node)}` is a set or dict of what depends on an input", "use a list"
+            )
         if isinstance(node, ast.BinOp):
             return operations.write_binary(self, node)
         if isinstance(node, ast.Compare):
@@ -135,9 +141,6 @@ class TextCode(TensorCode):
         return self.depends(node) or any(
             self.depends(one) for one in ast.walk(node) if isinstance(one, ast.expr) and one is not node
         )
-
-    def _static_comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> str | None:
-        return None
 
     def as_it_stands(self, node: ast.AST) -> str:
         """Return the text of a node with its parts written."""
@@ -193,8 +196,11 @@ class TextCode(TensorCode):
         own = dtype_of_kind(leaf)
         wanted = dtype or own
         if not wanted:
-            raise self.refusal(node, f"`{ast.unparse(node)}` was empty in every example, so that its dtype is not known",
-                               "give an example in which it has items")
+            raise self.refusal(
+                node,
+                f"`{ast.unparse(node)}` was empty in every example, so that its dtype is not known",
+                "give an example in which it has items",
+            )
         if self.is_dynamic(node) or (kind is not None and kind.name == "array"):
             return self.write(node) if own in ("", wanted) else self.cast(node, own, wanted)
         if kind is not None and kind.is_empty and leaf is None:
@@ -229,8 +235,9 @@ class TextCode(TensorCode):
         if isinstance(node, ast.Call) and self.named(node.func) in ("reversed", "map", "iter"):
             return self.write(node)
         if kind is None or kind.name in ("dict", "counter", "set"):
-            raise self.refusal(node, f"`{ast.unparse(node)}` is gone over, which no graph does in Python's order",
-                               "go over a list")
+            raise self.refusal(
+                node, f"`{ast.unparse(node)}` is gone over, which no graph does in Python's order", "go over a list"
+            )
         if kind.name == "str":
             return f'tf.strings.unicode_split({self.write(node)}, "UTF-8")'
         if kind.name == "bytes":
@@ -243,8 +250,11 @@ class TextCode(TensorCode):
         """Return a comprehension over something whose length depends on an input, as a tensor."""
         generators = node.generators
         (first, *others) = generators
-        if not others and isinstance(first.target, ast.Name) and operations.is_elementwise(
-            self, [node.elt, *first.ifs], {first.target.id}
+        if (
+            not others
+            and isinstance(first.target, ast.Name)
+            and len(first.ifs) < 2
+            and operations.is_elementwise(self, [node.elt, *first.ifs], {first.target.id})
         ):
             found = self._at_once(node, first)
             if found is not None:
@@ -254,14 +264,16 @@ class TextCode(TensorCode):
     def _at_once(self, node: ast.ListComp | ast.GeneratorExp, over: ast.comprehension) -> str | None:
         """Return a comprehension that does the same to each item, as the same done to all of them."""
         assert isinstance(over.target, ast.Name)
-        kind, name = self.kind(over.iter), over.target.id
+        name = over.target.id
         if isinstance(over.iter, ast.Call) and self.named(over.iter.func) in ("zip", "enumerate", "range", "reversed"):
             return None
-        if self.vectors and kind is not None and kind.is_text and not (over.ifs or isinstance(node.elt, ast.Name)):
-            pass
         items = self.items_of(over.iter)
-        uses = [one for part in (node.elt, *over.ifs) for one in ast.walk(part)
-                if isinstance(one, ast.Name) and one.id == name]
+        uses = [
+            one
+            for part in (node.elt, *over.ifs)
+            for one in ast.walk(part)
+            if isinstance(one, ast.Name) and one.id == name
+        ]
         if not items.isidentifier() and (len(uses) > 1 or over.ifs):
             if self.vectors:
                 return None
@@ -272,7 +284,8 @@ class TextCode(TensorCode):
                 tests = [operations.write_truth(self, one) for one in over.ifs]
                 test = tests[0] if len(tests) == 1 else " & ".join(f"({one})" for one in tests)
                 if not self.depends_on(node.elt, name):
-                    return f"tf.boolean_mask(tf.fill(tf.shape({items}), {self.item(node.elt, self.leaf_dtype(node.elt))}), {test})"
+                    value = self.item(node.elt, self.leaf_dtype(node.elt))
+                    return f"tf.boolean_mask(tf.fill(tf.shape({items}), {value}), {test})"
                 items = f"tf.boolean_mask({items}, {test})"
                 if not isinstance(node.elt, ast.Name):
                     items = self.hoisted(f"chosen_{name}s", items)
@@ -298,16 +311,20 @@ class TextCode(TensorCode):
     def _in_loop(self, node: ast.ListComp | ast.GeneratorExp) -> str:
         """Return a comprehension whose items are appended one by one, in a loop before the statement."""
         if self.vectors or self.before is None:
-            raise self.refusal(node, f"`{ast.unparse(node)}` stands where no loop can be written before it",
-                               "give it a name in a line of its own")
+            raise self.refusal(
+                node,
+                f"`{ast.unparse(node)}` stands where no loop can be written before it",
+                "give it a name in a line of its own",
+            )
         kind = self.kind(node.elt)
         if kind is not None and kind.is_sequence:
             raise self.refusal(node, f"`{ast.unparse(node)}` is a list of lists", "pad each to one length")
         own = {one.id for over in node.generators for one in ast.walk(over.target) if isinstance(one, ast.Name)}
         taken = own & set(_bound_outside(self.unit.node if self.unit else node))
         if taken:
-            raise self.refusal(node, f"`{min(taken)}` is also the name of something else in the function",
-                               "give it another name")
+            raise self.refusal(
+                node, f"`{min(taken)}` is also the name of something else in the function", "give it another name"
+            )
         dtype, name = self.leaf_dtype(node.elt), self.fresh("found")
         lines = [f"{name} = {self.array_of(node.elt, dtype)}"]
         indent = ""
@@ -340,8 +357,10 @@ class TextCode(TensorCode):
         written = self.source.text(*self.source.span(target))
         if name == "range" and isinstance(over, ast.Call):
             return f"for {written} in {self.write(over)}:", []
-        if name in ("enumerate", "zip", "reversed") and isinstance(over, ast.Call) and any(
-            map(self.is_long, over.args)
+        if (
+            name in ("enumerate", "zip", "reversed")
+            and isinstance(over, ast.Call)
+            and any(map(self.is_long, over.args))
         ):
             return self._places_loop(name, target, over)
         if self.is_long(over):
@@ -416,8 +435,10 @@ class TextCode(TensorCode):
     def fresh(self, name: str) -> str:
         """Return a name that nothing in the function has."""
         assert self.unit is not None
-        taken = self.__dict__.setdefault("_taken", {}).setdefault(id(self.unit.node), {
-            getattr(one, "id", getattr(one, "arg", "")) for one in ast.walk(self.unit.node)} | set(self.unit.reads))
+        taken = self.__dict__.setdefault("_taken", {}).setdefault(
+            id(self.unit.node),
+            {getattr(one, "id", getattr(one, "arg", "")) for one in ast.walk(self.unit.node)} | set(self.unit.reads),
+        )
         found = next(one for number in count() if (one := f"{name}{number or ''}") not in taken)
         taken.add(found)
         return found
@@ -444,8 +465,11 @@ class TextCode(TensorCode):
         line = self.source.starts[node.lineno - 1]
         is_own_line = not self.source.text(line, begin).strip()
         if not is_own_line or self.source.text(begin, begin + 4) == "elif" or isinstance(node, ast.While):
-            raise self.refusal(node, "a line has to be written before this one, which has no place for it",
-                               "give the list a name in a line of its own")
+            raise self.refusal(
+                node,
+                "a line has to be written before this one, which has no place for it",
+                "give the list a name in a line of its own",
+            )
         indent = " " * node.col_offset
         return "".join(f"{one}\n{indent}" for one in lines) + text
 
@@ -502,21 +526,26 @@ class TextCode(TensorCode):
     def _dtype_of_name(self, name: str) -> str:
         """Return the dtype of the items of a list, or of a number, that a name is in the function."""
         assert self.unit is not None
-        found = set()
-        for node in ast.walk(self.unit.node):
-            if isinstance(node, ast.Name) and node.id == name:
-                kind = self.kind(node)
-                dtype = dtype_of_kind(kind.leaf) if kind is not None else ""
-                found |= {dtype} if dtype else set()
-        if found == {"int64", "float64"}:
-            return "float64"
-        if len(found) > 1:
-            raise self.refusal(self.unit.node, f"`{name}` is of several dtypes: {' and '.join(sorted(found))}",
-                               "give each a name of its own")
+        found = {
+            replace(kind.leaf, rank=0)
+            for node in ast.walk(self.unit.node)
+            if isinstance(node, ast.Name)
+            and node.id == name
+            and (kind := self.kind(node)) is not None
+            and kind.leaf is not None
+            and dtype_of_kind(kind.leaf)
+        }
         if not found:
-            raise self.refusal(self.unit.node, f"`{name}` was empty in every example, so that its dtype is not known",
-                               "give an example in which it has items")
-        return found.pop()
+            raise self.refusal(
+                self.unit.node,
+                f"`{name}` was empty in every example, so that its dtype is not known",
+                "give an example in which it has items",
+            )
+        kind = merged(found)
+        if kind is None:
+            names = " and ".join(sorted({dtype_of_kind(one) for one in found}))
+            raise self.refusal(self.unit.node, f"`{name}` is of several dtypes: {names}", "give each a name of its own")
+        return dtype_of_kind(kind)
 
     def _add(self, node: ast.AugAssign) -> str | None:
         target = node.target
@@ -543,8 +572,9 @@ class TextCode(TensorCode):
         name, method, kind = function.value.id, function.attr, self.kind(function.value)
         if kind is None or not kind.is_sequence or not self.name_dependence(name).is_dynamic:
             if kind is not None and kind.name in ("dict", "set", "counter") and self._parts_depend(node):
-                raise self.refusal(node, f"`{ast.unparse(node)}` changes a {kind.name} by what depends on an input",
-                                   "use lists")
+                raise self.refusal(
+                    node, f"`{ast.unparse(node)}` changes a {kind.name} by what depends on an input", "use lists"
+                )
             return None
         if not self.name_dependence(name).depends:
             return None
@@ -600,10 +630,14 @@ class TextCode(TensorCode):
         if node.orelse:
             raise self.refusal(node, "`else` of a loop is not written", "use a flag")
         header, inside = self.loop_header(node.target, node.iter)
-        bound = {one.id for part in node.body for one in ast.walk(part)
-                 if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+        bound = {
+            one.id
+            for part in node.body
+            for one in ast.walk(part)
+            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+        }
         grown = sorted(one for one in _appended(node.body) if self._grows(one, node))
-        resized = [one for one in sorted(bound | _extended(node.body)) if self._is_resized(one, node)]
+        resized = [one for one in sorted(bound | _receivers(node.body, "extend")) if self._is_resized(one, node)]
         self.growing |= set(grown)
         indent = " " * node.body[0].col_offset
         begin, _ = self.source.span(node)
@@ -628,8 +662,14 @@ class TextCode(TensorCode):
         found = self.name_dependence(name)
         if not found.is_dynamic or not found.depends:
             return False
-        before = [one for one in ast.walk(self.unit.node) if isinstance(one, ast.Name) and one.id == name
-                  and isinstance(one.ctx, ast.Store) and one.lineno < loop.lineno]
+        before = [
+            one
+            for one in ast.walk(self.unit.node)
+            if isinstance(one, ast.Name)
+            and one.id == name
+            and isinstance(one.ctx, ast.Store)
+            and one.lineno < loop.lineno
+        ]
         kinds = [self.kind(one) for one in ast.walk(self.unit.node) if isinstance(one, ast.Name) and one.id == name]
         return bool(before) and any(one is not None and one.is_sequence for one in kinds)
 
@@ -645,19 +685,38 @@ class TextCode(TensorCode):
 
     def _grown(self, name: str) -> str:
         assert self.unit is not None
-        kind = next((one for node in ast.walk(self.unit.node) if isinstance(node, ast.Name) and node.id == name
-                     and (one := self.kind(node)) is not None and one.leaf is not None), None)
+        kind = next(
+            (
+                one
+                for node in ast.walk(self.unit.node)
+                if isinstance(node, ast.Name)
+                and node.id == name
+                and (one := self.kind(node)) is not None
+                and one.leaf is not None
+            ),
+            None,
+        )
         if kind is not None and kind.depth != 1:
-            raise self.refusal(self.unit.node, f"`{name}` is a list of arrays that is not empty before a loop",
-                               "begin with an empty list right before the loop")
+            raise self.refusal(
+                self.unit.node,
+                f"`{name}` is a list of arrays that is not empty before a loop",
+                "begin with an empty list right before the loop",
+            )
         self.use("_growing")
         return f"_growing({name})"
 
     def _empty(self, name: str) -> str:
         """Return an empty `tf.TensorArray` for what is appended to a list."""
         assert self.unit is not None
-        depths = {one.depth for node in ast.walk(self.unit.node) if isinstance(node, ast.Name) and node.id == name
-                  and (one := self.kind(node)) is not None and one.is_sequence and one.leaf is not None}
+        depths = {
+            one.depth
+            for node in ast.walk(self.unit.node)
+            if isinstance(node, ast.Name)
+            and node.id == name
+            and (one := self.kind(node)) is not None
+            and one.is_sequence
+            and one.leaf is not None
+        }
         return GROWN_ARRAY.format(self._dtype_of_name(name), ", element_shape=[]" if depths == {1} else "")
 
     def _loop_behind(self, name: str, value: ast.expr) -> ast.For | None:
@@ -676,18 +735,28 @@ class TextCode(TensorCode):
     def _is_begun(self, name: str, loop: ast.For) -> bool:
         assert self.unit is not None
         return any(
-            isinstance(one, ast.Assign) and len(one.targets) == 1 and isinstance(one.targets[0], ast.Name)
-            and one.targets[0].id == name and self._loop_behind(name, one.value) is loop
+            isinstance(one, ast.Assign)
+            and len(one.targets) == 1
+            and isinstance(one.targets[0], ast.Name)
+            and one.targets[0].id == name
+            and self._loop_behind(name, one.value) is loop
             for one in ast.walk(self.unit.node)
         )
 
     def _grows(self, name: str, loop: ast.For) -> bool:
         """Is a list appended to in a loop of the graph, and not bound in it?"""
-        bound = {one.id for part in loop.body for one in ast.walk(part)
-                 if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+        bound = {
+            one.id
+            for part in loop.body
+            for one in ast.walk(part)
+            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+        }
         is_of_graph = self.is_long(loop.iter) or self.dependence(loop.iter).is_dynamic
-        return (is_of_graph and name in _appended(loop.body) - bound - self.growing
-                and self.name_dependence(name).is_dynamic)
+        return (
+            is_of_graph
+            and name in _appended(loop.body) - bound - self.growing
+            and self.name_dependence(name).is_dynamic
+        )
 
 
 def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
@@ -701,19 +770,20 @@ def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
 
 def _appended(statements: Sequence[ast.stmt]) -> set[str]:
     """Return the names of lists that statements append to."""
-    found = set()
-    for node in (one for statement in statements for one in ast.walk(statement)):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "append":
-            if isinstance(node.func.value, ast.Name):
-                found.add(node.func.value.id)
-    return found
+    return _receivers(statements, "append")
 
 
-def _extended(statements: Sequence[ast.stmt]) -> set[str]:
-    """Return the names that `.extend` is called of."""
-    return {node.func.value.id for statement in statements for node in ast.walk(statement)
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "extend"
-            and isinstance(node.func.value, ast.Name)}
+def _receivers(statements: Sequence[ast.stmt], method: str) -> set[str]:
+    """Return the names of which a method is called in statements."""
+    return {
+        node.func.value.id
+        for statement in statements
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == method
+        and isinstance(node.func.value, ast.Name)
+    }
 
 
 def _bound_outside(node: ast.AST) -> Iterator[str]:
@@ -726,10 +796,3 @@ def _bound_outside(node: ast.AST) -> Iterator[str]:
         if isinstance(one, ast.arg):
             yield one.arg
         yield from _bound_outside(one)
-
-
-def numbered(node: ast.expr, like: ast.AST) -> ast.expr:
-    """Return a copy of an expression with the number of another one."""
-    found = copy.copy(node)
-    setattr(found, NUMBER, getattr(like, NUMBER))
-    return found

@@ -266,19 +266,25 @@ class _Reading:
         if isinstance(node, ast.IfExp):
             test, several = self.of(node.test), (self.of(node.body), self.of(node.orelse))
             found = _both(*several)
-            if test.depends and self._is_list(node) and any(len(one.items or ()) != len(several[0].items or ())
-                                                           for one in several):
+            if (
+                test.depends
+                and self._is_list(node)
+                and any(len(one.items or ()) != len(several[0].items or ()) for one in several)
+            ):
                 found = replace(found, is_dynamic=True)
             return replace(found, depends=found.depends or test.depends)
         if isinstance(node, ast.Subscript):
             return self._subscript(node)
+        if isinstance(node, ast.Attribute):
+            found = self.of(node.value)  # of `x.shape`, how many there are is known
+            return Dependence(found.depends, item=DEPENDS if found.depends and self._is_list(node) else None)
         if isinstance(node, ast.Call):
             return self._call(node)
         if isinstance(node, ast.BinOp):
             return self._binary(node)
         if isinstance(node, ast.Lambda):
-            for one in _parameters_of_lambda(node):
-                self.scope.names.setdefault(one, FREE)
+            for argument in node.args.args:
+                self.scope.names.setdefault(argument.arg, FREE)
             return Dependence(self.of(node.body).depends)
         depends = False
         for one in _expressions(node):
@@ -325,10 +331,8 @@ class _Reading:
             for test in generator.ifs:
                 dynamic = self.of(test).depends or dynamic
             depends = depends or over.depends
-        if isinstance(node, ast.DictComp):
-            item = _both(self.of(node.key), self.of(node.value))
-        else:
-            item = self.of(node.elt)
+        is_dict = isinstance(node, ast.DictComp)
+        item = _both(self.of(node.key), self.of(node.value)) if is_dict else self.of(node.elt)
         if dynamic:
             item = replace(item, depends=True)
         return Dependence(item.depends or dynamic, dynamic, None, item)
@@ -405,10 +409,6 @@ class _Reading:
         if self._kind(node) in ("str", "bytes", "array"):
             return Dependence(found.depends)
         return found.each()
-
-
-def _parameters_of_lambda(node: ast.Lambda) -> list[str]:
-    return [one.arg for one in node.args.args]
 
 
 def _expressions(node: ast.AST) -> list[ast.expr]:

@@ -114,7 +114,7 @@ def merged(kinds: set[Kind]) -> Kind | None:
     """Return the one kind that several are, with empty lists as what the others are; None if they differ."""
     names = {one.name for one in kinds}
     if len(names) > 1:
-        return None
+        return _number_of_several(kinds)
     (name,) = names
     if name in ("list", "tuple", "set"):
         items = {one.item for one in kinds if not one.is_empty}
@@ -130,6 +130,21 @@ def merged(kinds: set[Kind]) -> Kind | None:
     if any(one.is_negative for one in kinds):
         return Kind(first.name, first.dtype, first.rank, first.text, is_negative=True)
     return first
+
+
+def _number_of_several(kinds: set[Kind]) -> Kind | None:
+    """Return what a number is that is one of Python's or of NumPy's, whose dtype it then has in a graph."""
+    if not all(one.name in ("int", "float") or (one.name == "array" and not one.rank) for one in kinds):
+        return None
+    is_negative = any(one.is_negative for one in kinds)
+    dtypes = {one.dtype for one in kinds if one.name == "array"}
+    if not dtypes:
+        return Kind("float", is_negative=is_negative)
+    (dtype, *others) = dtypes
+    is_float = any(one.name == "float" for one in kinds)
+    if others or not dtype.startswith(("float",) if is_float else ("float", "int", "uint")):
+        return None
+    return Kind("array", dtype, is_negative=is_negative)
 
 
 def kind_of(value: Any) -> Kind:

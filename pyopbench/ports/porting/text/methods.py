@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from pyopbench.ports.porting.text.kinds import NUMBERS
 from pyopbench.ports.porting.text.patterns import (
@@ -38,13 +36,16 @@ ASCII, LATIN = ("ascii", "us-ascii"), ("latin-1", "latin1", "iso-8859-1", "l1")
 
 ELEMENTWISE = {
     "lower", "upper", "strip", "lstrip", "rstrip", "replace", "startswith", "endswith", "decode", "encode", *TESTS,
-    "split", "swapcase",
 }  # fmt: skip
 
 
 def write_method(code: TextCode, node: ast.Call, receiver: ast.expr, name: str, arguments: list[ast.expr]) -> str:
     """Return a method of text, or a function of `np.char` of arrays of it."""
     write = METHODS.get(name)
+    if node.keywords and name not in ("split", "decode", "encode"):
+        raise code.refusal(
+            node, f"`{ast.unparse(node)}` with an argument by name is not written", "give it by position"
+        )
     if write is None:
         raise code.refusal(node, f"`.{name}()` of text has no counterpart in TensorFlow")
     return write(code, node, receiver, arguments)
@@ -59,8 +60,11 @@ def _required(code: TextCode, node: ast.expr, argument: ast.expr, what: str) -> 
     """Return an argument that has to be known while this is written, as text."""
     value = code.constant(argument)
     if value is ... or not isinstance(value, str | bytes):
-        raise code.refusal(node, f"`{ast.unparse(argument)}` is {what}, and not known while this is written",
-                           "bind it at the top level of the file")
+        raise code.refusal(
+            node,
+            f"`{ast.unparse(argument)}` is {what}, and not known while this is written",
+            "bind it at the top level of the file",
+        )
     return text_of(code, node, value)
 
 
@@ -144,6 +148,9 @@ def _split(code: TextCode, node: ast.Call, receiver: ast.expr, arguments: list[a
         return f'tf.strings.split(tf.strings.regex_replace({text}, {pattern(code, f"[{MARK}{SPACES}{MARK}]+")}, " "))'
     if value is ...:
         assert separator is not None
+        kind = code.kind(separator)
+        if kind is None or not kind.is_text:  # one that may be None
+            raise code.refusal(node, f"`{ast.unparse(separator)}` is not known while this is written")
         return f"tf.strings.split({text}, {code.write(separator)}{limit})"
     if not value:
         raise code.refusal(node, "an empty separator raises an error")
@@ -242,8 +249,11 @@ def _join(code: TextCode, node: ast.Call, receiver: ast.expr, arguments: list[as
         text = code.write(items)
         text = f"list({text})" if isinstance(items, ast.GeneratorExp) else text
         return f"tf.strings.join({text}, separator={separator})"
-    return f"tf.strings.reduce_join({text}, separator={separator})" if separator != '""' else (
-        f"tf.strings.reduce_join({text})")
+    return (
+        f"tf.strings.reduce_join({text}, separator={separator})"
+        if separator != '""'
+        else (f"tf.strings.reduce_join({text})")
+    )
 
 
 def _find(code: TextCode, node: ast.Call, receiver: ast.expr, arguments: list[ast.expr]) -> str:
@@ -294,12 +304,12 @@ def write_regular(code: TextCode, node: ast.Call, name: str, compiled: Any, argu
         compiled: the pattern.
         arguments: what is given to it behind the pattern.
     """
-    text = arguments[1] if name == "sub" else arguments[0]
+    text = arguments[1 if name == "sub" and len(arguments) > 1 else 0] if arguments else node
     expected = str if isinstance(compiled.pattern, str) else bytes
     if code.text_kind(text) != expected.__name__:
         raise code.refusal(node, "a pattern of text is used on bytes, or one of bytes on text", "decode the bytes")
     more = 2 if name == "sub" else 1
-    if len(arguments) > more or any(one.arg not in ("flags", "string", "repl") for one in node.keywords):
+    if len(arguments) != more or any(one.arg != "flags" for one in node.keywords):
         raise code.refusal(node, f"`{ast.unparse(node)}` with a count is not written", "leave it out")
     try:
         if name == "sub":
@@ -326,8 +336,9 @@ def write_regular(code: TextCode, node: ast.Call, name: str, compiled: Any, argu
 def _substituted(code: TextCode, node: ast.Call, compiled: Any, arguments: list[ast.expr]) -> str:
     value = code.constant(arguments[0])
     if not isinstance(value, str | bytes):
-        raise code.refusal(node, "what replaces a match is not known while this is written, or a function",
-                           "write a text")
+        raise code.refusal(
+            node, "what replaces a match is not known while this is written, or a function", "write a text"
+        )
     found, template = pattern_of(compiled), template_of(value, compiled)
     for one in found.helpers:
         code.use(one)
@@ -340,7 +351,9 @@ def matched(code: TextCode, node: ast.Call) -> str | None:
     if found is None or found[0] not in ("match", "search", "fullmatch"):
         return None
     name, compiled, arguments = found
-    text = arguments[0]
+    if len(arguments) != 1 or any(one.arg != "flags" for one in node.keywords):
+        raise code.refusal(node, f"`{ast.unparse(node)}` from a place on is not written", "take a slice first")
+    (text,) = arguments
     expected = "str" if isinstance(compiled.pattern, str) else "bytes"
     if code.text_kind(text) != expected:
         raise code.refusal(node, "a pattern of text is used on bytes, or one of bytes on text", "decode the bytes")
@@ -378,8 +391,9 @@ def regular(code: TextCode, node: ast.Call) -> tuple[str, Any, list[ast.expr]] |
         if isinstance(value, re.Pattern):
             return function.attr, value, given[1:]
         if value is ... or flags is ...:
-            raise code.refusal(node, "the pattern is not known while this is written",
-                               "bind it at the top level of the file")
+            raise code.refusal(
+                node, "the pattern is not known while this is written", "bind it at the top level of the file"
+            )
         try:
             return function.attr, re.compile(value, flags), given[1:]
         except re.error as error:
@@ -418,8 +432,10 @@ def looked_up(code: TextCode, node: ast.expr, table: ast.expr, key: ast.expr, de
     """Return `table[key]`, or `table.get(key, default)`."""
     value = code.constant(table)
     if not isinstance(value, dict) or not isinstance(table, ast.Name | ast.Attribute):
-        raise code.refusal(node, f"`{ast.unparse(table)}` is no dict of the file's", "bind it at the top level of the file")
-    if type(value).__missing__ if hasattr(type(value), "__missing__") else None:
+        raise code.refusal(
+            node, f"`{ast.unparse(table)}` is no dict of the file's", "bind it at the top level of the file"
+        )
+    if hasattr(type(value), "__missing__"):
         raise code.refusal(node, f"`{ast.unparse(table)}` makes what it does not have", "use .get with a default")
     keys = {type(one).__name__ for one in value}
     values = {type(one).__name__ for one in value.values()}
@@ -427,12 +443,19 @@ def looked_up(code: TextCode, node: ast.expr, table: ast.expr, key: ast.expr, de
     name = given.name if given is not None else ""
     name = "int" if given is not None and given.name == "array" and not given.rank else name
     if not value or keys != {name}:
-        raise code.refusal(node, f"`{ast.unparse(key)}` is of {name or 'an unknown kind'}, and the keys are of "
-                           f"{' and '.join(sorted(keys)) or 'none'}", "decode the bytes, or give the dict keys of one kind")
+        raise code.refusal(
+            node,
+            f"`{ast.unparse(key)}` is of {name or 'an unknown kind'}, and the keys are of "
+            f"{' and '.join(sorted(keys)) or 'none'}",
+            "decode the bytes, or give the dict keys of one kind",
+        )
     dtypes = {**NUMBERS, "str": "string", "bytes": "string", "int64": "int64", "float32": "float32", "int32": "int32"}
     if len(values) != 1 or not values <= dtypes.keys():
-        raise code.refusal(node, f"the values of `{ast.unparse(table)}` are of {' and '.join(sorted(values))}",
-                           "give it values of one kind of number or text")
+        raise code.refusal(
+            node,
+            f"the values of `{ast.unparse(table)}` are of {' and '.join(sorted(values))}",
+            "give it values of one kind of number or text",
+        )
     dtype = dtypes[values.pop()]
     text = code.write(table)
     if default is None:
@@ -447,37 +470,35 @@ def looked_up(code: TextCode, node: ast.expr, table: ast.expr, key: ast.expr, de
     if isinstance(default, ast.Constant | ast.UnaryOp) and type(fallback) in (int, float, str, bytes, bool):
         fallback_dtype = dtypes[type(fallback).__name__]
         if fallback_dtype != dtype:
-            raise code.refusal(node, f"the default of `{ast.unparse(node)}` is of another kind than the values",
-                               "give it one of the same kind")
+            raise code.refusal(
+                node,
+                f"the default of `{ast.unparse(node)}` is of another kind than the values",
+                "give it one of the same kind",
+            )
         suffix = re.sub(r"\W", "_", f"{fallback}")
         name = _table_name(code, table, "TABLE")
-        entry = _table(code, name, text, dtype, code.write(default))
+        key_dtype = "int64" if keys == {"int"} else "string"
+        entry = _table(name, text, (key_dtype, dtype), code.write(default))
         if code.tables.get(name, entry) != entry:
             name = f"{name}_{suffix}"
-            entry = _table(code, name, text, dtype, code.write(default))
+            entry = _table(name, text, (key_dtype, dtype), code.write(default))
         code.tables[name] = entry
         return f"{name}.lookup({code.write(key)})"
     places = places_table(code, table)
     found = code.write(key)
     if code.vectors or code.before is None:
-        raise code.refusal(node, f"the default of `{ast.unparse(node)}` is not known while this is written",
-                           "write it as a number")
+        raise code.refusal(
+            node, f"the default of `{ast.unparse(node)}` is not known while this is written", "write it as a number"
+        )
     name = code.hoisted("place", f"{places}.lookup({found})")
     what = f"tf.gather(tf.constant(list({text}.values()), tf.{dtype}), tf.maximum({name}, 0))"
     return f"tf.where({name} < 0, {code.item(default, dtype)}, {what})"
 
 
-def _table(code: TextCode, name: str, text: str, dtype: str, default: str) -> str:
-    values = f"tf.constant(list({text}.values()), tf.{dtype})"
-    keys = f"tf.constant(list({text}))" if not _has_numbers(code, text) else f"tf.constant(list({text}), tf.int64)"
-    return (f"{name} = tf.lookup.StaticHashTable(\n    tf.lookup.KeyValueTensorInitializer({keys}, {values}),"
-            f" {default}\n)")
-
-
-def _has_numbers(code: TextCode, text: str) -> bool:
-    found = code.units.by_name.get(text)
-    value = None if found is None else code.units.value(found.source, found.name)
-    return isinstance(value, dict) and all(isinstance(one, int) for one in value)
+def _table(name: str, text: str, dtypes: tuple[str, str], default: str) -> str:
+    keys, values = f"tf.constant(list({text}), tf.{dtypes[0]})", f"tf.constant(list({text}.values()), tf.{dtypes[1]})"
+    initializer = f"tf.lookup.KeyValueTensorInitializer({keys}, {values})"
+    return f"{name} = tf.lookup.StaticHashTable({initializer}, {default})"
 
 
 # What is the same for each item.
@@ -488,15 +509,16 @@ def is_elementwise(code: TextCode, node: ast.Call, inside: Callable[[ast.expr], 
     function, arguments = node.func, list(node.args)
     free = all(code.constant(one) is not ... for one in [*arguments, *(one.value for one in node.keywords)])
     if isinstance(function, ast.Attribute):
-        if regular(code, node) is not None:
-            name, _, given = regular(code, node) or ("", None, [])
-            return name == "sub" and code.constant(given[0]) is not ... and inside(given[1])
+        pattern_call = regular(code, node)
+        if pattern_call is not None:
+            name, _, texts = pattern_call
+            return name == "sub" and len(texts) == 2 and code.constant(texts[0]) is not ... and inside(texts[1])
         kind = code.kind(function.value)
-        if kind is not None and kind.is_text and function.attr in ELEMENTWISE and function.attr != "split":
+        if kind is not None and kind.is_text and function.attr in ELEMENTWISE:
             return free and inside(function.value)
         if kind is not None and kind.name == "dict" and function.attr == "get" and not code.depends(function.value):
-            given = arguments[1] if len(arguments) == 2 else None
-            return isinstance(given, ast.Constant | ast.UnaryOp) and inside(arguments[0])
+            default = arguments[1] if len(arguments) == 2 else None
+            return isinstance(default, ast.Constant | ast.UnaryOp) and inside(arguments[0])
         return False
     name = code.named(function)
     kind = code.kind(arguments[0]) if arguments else None
@@ -504,13 +526,3 @@ def is_elementwise(code: TextCode, node: ast.Call, inside: Callable[[ast.expr], 
         of_text = kind is not None and (kind.is_text or (kind.name in NUMBERS and name != "len"))
         return of_text and not node.keywords and inside(arguments[0])
     return False
-
-
-def array_of_text(value: Any) -> bool:
-    """Is it an array of text of NumPy's?"""
-    return isinstance(value, np.ndarray) and value.dtype.kind in "SUO"
-
-
-def texts(values: Sequence[Any]) -> bool:
-    """Are all of them text?"""
-    return all(isinstance(one, str | bytes) for one in values)

@@ -10,7 +10,7 @@ from pyopbench.model.op import Op
 from pyopbench.ports.arrays import STRING
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR, Observed, Seen, definition_of
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.ports.porting.source import Source, number_of
+from pyopbench.ports.porting.source import Source
 from pyopbench.ports.porting.text.depends import Dependence, Depends
 from pyopbench.ports.porting.text.kinds import NUMBERS, Kind, watch
 from pyopbench.ports.porting.units import Unit, Units

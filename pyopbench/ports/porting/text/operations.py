@@ -13,10 +13,13 @@ from pyopbench.ports.porting import operators
 from pyopbench.ports.porting.text import methods
 from pyopbench.ports.porting.text.kinds import NUMBERS
 from pyopbench.ports.porting.text.observed import dtype_of_kind
-from pyopbench.ports.porting.text.patterns import escaped, literal
+from pyopbench.ports.porting.text.patterns import literal
 
 if TYPE_CHECKING:
     from pyopbench.ports.porting.text.code import TextCode
+
+
+NOT_COMPARED = ("set", "dict", "counter", "none", "other")
 
 
 def write_binary(code: TextCode, node: ast.BinOp) -> str | None:
@@ -32,6 +35,8 @@ def write_binary(code: TextCode, node: ast.BinOp) -> str | None:
         raise code.refusal(node, f"`{ast.unparse(node)}` of text is not written", "use join")
     if left.is_sequence or right.is_sequence:
         return _of_lists(code, node)
+    if isinstance(node.op, ast.Div) and code.depends(node.right) and {left.name, right.name} <= {"int", "float"}:
+        return _quotient(code, node)
     if isinstance(node.op, ast.LShift | ast.RShift) and code.leaf_dtype(node) == "int64":
         sides = ", ".join(code.item(one, "int64") for one in (node.left, node.right))
         return f"tf.bitwise.{'left' if isinstance(node.op, ast.LShift) else 'right'}_shift({sides})"
@@ -40,15 +45,41 @@ def write_binary(code: TextCode, node: ast.BinOp) -> str | None:
     return operators.write_binary(code, node)
 
 
+def _quotient(code: TextCode, node: ast.BinOp) -> str:
+    """Return a quotient of Python's numbers, which raises an error where that does."""
+    sides = [
+        f"tf.cast({code.write(one)}, tf.float64)" if code.depends(one) else code.write(one)
+        for one in (node.left, node.right)
+    ]
+    is_positive = (
+        isinstance(node.right, ast.Call)
+        and code.named(node.right.func) == "max"
+        and any(
+            isinstance(one, ast.Constant) and one.value > 0 for one in node.right.args if isinstance(one, ast.Constant)
+        )
+    )
+    divisor = sides[1] if is_positive else f"{code.use('_not_zero')}({sides[1]})"
+    return (
+        f"{_bracketed(node.left, sides[0])} / {divisor}"
+        if code.depends(node.left)
+        else (f"tf.constant({sides[0]}, tf.float64) / {divisor}")
+    )
+
+
 def _of_lists(code: TextCode, node: ast.BinOp) -> str | None:
     kinds = [code.kind(node.left), code.kind(node.right)]
     if not all(one is not None and (one.is_sequence or one.name in NUMBERS) for one in kinds):
         return operators.write_binary(code, node)  # an array and a list
     if not code.is_dynamic(node):
         return None
-    several, times = (node.left, node.right) if kinds[0] is not None and kinds[0].is_sequence else (node.right, node.left)
-    known = [found for one in (node, node.left, node.right) if (kind := code.kind(one)) is not None and kind.is_sequence
-             and (found := dtype_of_kind(kind.leaf))]
+    several, times = (
+        (node.left, node.right) if kinds[0] is not None and kinds[0].is_sequence else (node.right, node.left)
+    )
+    known = [
+        found
+        for one in (node, node.left, node.right)
+        if (kind := code.kind(one)) is not None and kind.is_sequence and (found := dtype_of_kind(kind.leaf))
+    ]
     dtype = known[0] if known else code.leaf_dtype(node)
     if isinstance(node.op, ast.Add):
         parts = ", ".join(code.listed(one, dtype) for one in _summands(code, node))
@@ -146,8 +177,11 @@ def _formatted(code: TextCode, node: ast.expr, value: ast.expr, specification: s
 def _kind_in_text(code: TextCode, value: ast.expr) -> str:
     kind = code.kind(value)
     if kind is None and isinstance(value, ast.Name) and code.unit is not None:
-        found = {one.name for node in ast.walk(code.unit.node) if isinstance(node, ast.Name) and node.id == value.id
-                 and (one := code.kind(node)) is not None}
+        found = {
+            one.name
+            for node in ast.walk(code.unit.node)
+            if isinstance(node, ast.Name) and node.id == value.id and (one := code.kind(node)) is not None
+        }
         return found.pop() if len(found) == 1 else ""
     if kind is not None and kind.name == "array" and (kind.rank or not kind.dtype.startswith(("int", "uint"))):
         return "an array"
@@ -180,11 +214,18 @@ def write_comparison(code: TextCode, node: ast.Compare) -> str | None:
     texts = {code.text_kind(node.left), code.text_kind(right)}
     if texts != {""}:
         if "" in texts or len(texts) > 1:
-            raise code.refusal(node, f"`{ast.unparse(node)}` compares text with what is none of its kind, which is "
-                               "never equal", "decode the bytes")
+            raise code.refusal(
+                node,
+                f"`{ast.unparse(node)}` compares text with what is none of its kind, which is never equal",
+                "decode the bytes",
+            )
         if not isinstance(operator, ast.Eq | ast.NotEq):
-            raise code.refusal(node, f"`{ast.unparse(node)}` compares the order of texts, of which TensorFlow knows none")
+            raise code.refusal(
+                node, f"`{ast.unparse(node)}` compares the order of texts, of which TensorFlow knows none"
+            )
         return _equal(code, node, right)
+    if left.name in NOT_COMPARED or other.name in NOT_COMPARED:
+        raise code.refusal(node, f"`{ast.unparse(node)}` compares sets or dicts, which is not written")
     if left.is_sequence or other.is_sequence:
         raise code.refusal(node, f"`{ast.unparse(node)}` compares lists, which is not written")
     return operators.write_comparison(code, node)
@@ -224,6 +265,10 @@ def contains(code: TextCode, node: ast.expr, part: ast.expr, whole: ast.expr) ->
         return _in_text(code, node, part, whole)
     if not code.depends(whole):
         return _in_constant(code, node, part, whole)
+    if kind is not None and kind.name == "set" and kind.leaf is not None and kind.leaf.name in ("str", "bytes", "int"):
+        same = code.kind(part)
+        _require_same_kind(code, node, same.name if same is not None else "", kind.leaf.name)
+        return f"tf.reduce_any(tf.equal({code.write(whole)}, {code.write(part)}))"
     if kind is None or not (kind.is_sequence or kind.name == "array"):
         raise code.refusal(node, f"`{ast.unparse(node)}` is not written", "look it up in a list")
     text = code.listed(whole) if kind.is_sequence else code.write(whole)
@@ -251,18 +296,26 @@ def _in_constant(code: TextCode, node: ast.expr, part: ast.expr, whole: ast.expr
     if words is None and isinstance(value, np.ndarray) and value.ndim == 1:
         words = value.tolist()
     if words is None and isinstance(value, str | bytes):
-        raise code.refusal(node, f"`{ast.unparse(node)}` looks for what depends on an input in a constant",
-                           "use a list of its characters")
+        raise code.refusal(
+            node,
+            f"`{ast.unparse(node)}` looks for what depends on an input in a constant",
+            "use a list of its characters",
+        )
     if words is None:
-        raise code.refusal(node, f"`{ast.unparse(whole)}` is not known while this is written",
-                           "bind it at the top level of the file")
+        raise code.refusal(
+            node, f"`{ast.unparse(whole)}` is not known while this is written", "bind it at the top level of the file"
+        )
     kinds = {type(one).__name__ for one in words}
     of_part = code.kind(part)
     if not words:
         raise code.refusal(node, f"`{ast.unparse(whole)}` is empty")
     if of_part is None or kinds != {of_part.name}:
-        raise code.refusal(node, f"`{ast.unparse(node)}` asks for {of_part.name if of_part else 'what'} among "
-                           f"{' and '.join(sorted(kinds))}, which is never there", "decode the bytes")
+        raise code.refusal(
+            node,
+            f"`{ast.unparse(node)}` asks for {of_part.name if of_part else 'what'} among "
+            f"{' and '.join(sorted(kinds))}, which is never there",
+            "decode the bytes",
+        )
     if isinstance(whole, ast.Name | ast.Attribute) and of_part.name in ("str", "bytes"):
         return f"{methods.places_table(code, whole)}.lookup({code.write(part)}) >= 0"
     text = code.write(part)
@@ -275,8 +328,11 @@ def _in_constant(code: TextCode, node: ast.expr, part: ast.expr, whole: ast.expr
 
 def _require_same_kind(code: TextCode, node: ast.expr, one: str, other: str) -> None:
     if one != other:
-        raise code.refusal(node, f"`{ast.unparse(node)}` compares {one or 'what is no text'} with {other}, which are "
-                           "never equal", "decode the bytes")
+        raise code.refusal(
+            node,
+            f"`{ast.unparse(node)}` compares {one or 'what is no text'} with {other}, which are never equal",
+            "decode the bytes",
+        )
 
 
 # Truth.
@@ -323,8 +379,11 @@ def write_bool(code: TextCode, node: ast.BoolOp) -> str:
         if not is_truth and not _is_asked(code, node):
             raise code.refusal(node, f"`{ast.unparse(node)}` is one of several values", "write `a if a else b`")
         texts.append(write_truth(code, one))
-    sign = (" & " if isinstance(node.op, ast.And) else " | ") if code.vectors else (
-        " and " if isinstance(node.op, ast.And) else " or ")
+    sign = (
+        (" & " if isinstance(node.op, ast.And) else " | ")
+        if code.vectors
+        else (" and " if isinstance(node.op, ast.And) else " or ")
+    )
     return sign.join(f"({one})" for one in texts)
 
 
@@ -406,10 +465,7 @@ def _of_list(code: TextCode, node: ast.Subscript) -> str | None:
     if isinstance(key, ast.Slice):
         if not code.is_dynamic(node):
             return None
-        if not code.is_dynamic(node.value):
-            text = code.listed(node.value)
-        else:
-            text = code.atom(node.value)
+        text = code.atom(node.value) if code.is_dynamic(node.value) else code.listed(node.value)
         return f"{text}[{_slice(code, key)}]"
     if code.is_dynamic(node.value):
         return f"{code.atom(node.value)}[{code.write(key)}]"
@@ -436,6 +492,14 @@ def is_elementwise(code: TextCode, nodes: Sequence[ast.expr], names: set[str]) -
     return all(_is_elementwise(code, one, names) for one in nodes)
 
 
+def _may_raise(code: TextCode, node: ast.expr) -> bool:
+    """May an expression raise an error for some text?"""
+    return any(
+        isinstance(one, ast.Subscript) or (isinstance(one, ast.Call) and code.named(one.func) in ("int", "float"))
+        for one in ast.walk(node)
+    )
+
+
 def _is_elementwise(code: TextCode, node: Any, names: set[str]) -> bool:
     own = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} & names
     if not own:
@@ -457,13 +521,18 @@ def _is_elementwise(code: TextCode, node: Any, names: set[str]) -> bool:
             if kind is not None and kind.is_text:
                 return _is_elementwise(code, right, names) and code.constant(node.left) is not ...
             few = isinstance(right, ast.List | ast.Tuple | ast.Set) and len(right.elts) <= 4
-            return (not code.depends(right) and _is_elementwise(code, node.left, names)
-                    and (few or isinstance(right, ast.Name | ast.Attribute)))
+            return (
+                not code.depends(right)
+                and _is_elementwise(code, node.left, names)
+                and (few or isinstance(right, ast.Name | ast.Attribute))
+            )
         return all(_is_elementwise(code, one, names) for one in (node.left, right))
     if isinstance(node, ast.UnaryOp):
         return _is_elementwise(code, node.operand, names)
     if isinstance(node, ast.BoolOp):
-        return all(_is_elementwise(code, one, names) for one in node.values)
+        # All of them are computed, so that none but the first may raise.
+        raises = any(_may_raise(code, one) for one in node.values[1:])
+        return not raises and all(_is_elementwise(code, one, names) for one in node.values)
     if isinstance(node, ast.IfExp):
         # Both sides are computed, so that neither may raise.
         sides = all(isinstance(one, ast.Name | ast.Constant) for one in (node.body, node.orelse))
@@ -474,8 +543,14 @@ def _is_elementwise(code: TextCode, node: Any, names: set[str]) -> bool:
             return _is_elementwise(code, node.slice, names)
         upper = code.constant(node.slice.upper) if isinstance(node.slice, ast.Slice) else ...
         is_head = isinstance(node.slice, ast.Slice) and node.slice.lower is None and node.slice.step is None
-        return (kind is not None and kind.is_text and is_head and isinstance(upper, int) and upper >= 0
-                and _is_elementwise(code, node.value, names))
+        return (
+            kind is not None
+            and kind.is_text
+            and is_head
+            and isinstance(upper, int)
+            and upper >= 0
+            and _is_elementwise(code, node.value, names)
+        )
     if isinstance(node, ast.Call):
         return methods.is_elementwise(code, node, lambda one: _is_elementwise(code, one, names))
     return False

@@ -17,8 +17,8 @@ try:
     from re import _constants as sre  # type: ignore[attr-defined]
     from re import _parser as parser  # type: ignore[attr-defined]
 except ImportError:  # before Python 3.11
-    import sre_constants as sre  # type: ignore[no-redef]
-    import sre_parse as parser  # type: ignore[no-redef]
+    import sre_constants as sre
+    import sre_parse as parser
 
 MOST_REPEATS = 1000
 """Of which RE2 takes no more."""
@@ -85,8 +85,9 @@ def source_of(text: str) -> str:
     parts = text.split(MARK)
     if len(parts) == 1:
         return literal(text)
-    written = [f"{{{part}}}" if place % 2 else part.replace("{", "{{").replace("}", "}}") for place, part in
-               enumerate(parts)]
+    written = [
+        f"{{{part}}}" if place % 2 else part.replace("{", "{{").replace("}", "}}") for place, part in enumerate(parts)
+    ]
     return "rf" + literal("".join(written)).removeprefix("r")
 
 
@@ -114,7 +115,7 @@ def _character(code: int) -> str:
         return one
     if not one.isprintable():
         return f"\\x{{{code:x}}}"
-    return one if one in ' "\'_,;:=<>@%&~`!/#' or not one.isascii() else f"\\{one}"
+    return one if one in " \"'_,;:=<>@%&~`!/#" or not one.isascii() else f"\\{one}"
 
 
 class _Writing:
@@ -162,8 +163,6 @@ class _Writing:
         low, high, tree = value
         inner = self.sequence(tree, flags)
         if len(tree) != 1 or tree[0][0] not in (sre.LITERAL, sre.IN, sre.ANY, sre.NOT_LITERAL, sre.SUBPATTERN):
-            inner = f"(?:{inner})"
-        elif tree[0][0] is sre.SUBPATTERN and not inner.startswith("("):
             inner = f"(?:{inner})"
         if tree.getwidth()[0] == 0:
             raise NotInRE2("it repeats what may match nothing")
@@ -279,15 +278,19 @@ def _takes_newlines(part: tuple[Any, Any]) -> bool:
     kind, items = value[2][0]
     if kind is not sre.IN:
         return False
-    tests = {sre.LITERAL: lambda one: one == ord("\n"), sre.RANGE: lambda one: one[0] <= ord("\n") <= one[1],
-             sre.CATEGORY: lambda one: str(one) in ("CATEGORY_SPACE", "CATEGORY_NOT_WORD", "CATEGORY_NOT_DIGIT")}  # fmt: skip
+    newline = ord("\n")
     is_negated = items[0][0] is sre.NEGATE
-    there = any(tests[one](two) for one, two in items if one in tests)
+    there = any(
+        (one is sre.LITERAL and value == newline)
+        or (one is sre.RANGE and value[0] <= newline <= value[1])
+        or str(value) in ("CATEGORY_SPACE", "CATEGORY_NOT_WORD", "CATEGORY_NOT_DIGIT")
+        for one, value in items
+    )
     return there != is_negated
 
 
 def template_of(template: str | bytes, compiled: re.Pattern[Any]) -> str:
-    """Return what replaces a match, by RE2's rules: `\\1` for a group.
+    r"""Return what replaces a match, by RE2's rules: `\1` for a group.
 
     Raises:
         NotInRE2: there is no equal.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 SNIPPETS = {
-    "_SPACES": r'''
+    "_SPACES": r"""
 _SPACES = r"\t-\r\x1c-\x1f \x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}"
-''',
+""",
     "_characters": r'''
 @functools.cache
 def _characters(method, others="", is_in=True):
@@ -23,7 +23,10 @@ def _characters(method, others="", is_in=True):
     "_in_case": r'''
 def _in_case(text, change):
     """Return text of UTF-8 in lower or upper case, which TensorFlow knows of the letters of Unicode 13."""
-    newer = r"\x{0}\x{1c89}\x{1c8a}\x{2c2f}\x{2c5f}\x{a7c0}\x{a7c1}\x{a7cb}-\x{a7dc}\x{10570}-\x{105bc}\x{10d50}-\x{10d85}"
+    newer = (
+        r"\x{0}\x{1c89}\x{1c8a}\x{2c2f}\x{2c5f}\x{a7c0}\x{a7c1}\x{a7cb}-\x{a7dc}"
+        r"\x{10570}-\x{105bc}\x{10d50}-\x{10d85}"
+    )
     is_known = tf.strings.regex_full_match(text, f"[^{newer}]*")
     tf.debugging.Assert(tf.reduce_all(is_known), ["a letter that is newer than Unicode 13, or a NUL:", text])
     return change(text, encoding="utf-8")
@@ -81,8 +84,9 @@ def _number(text):
     "_places_of": '''
 def _places_of(words):
     """Return a table that has the place of each word, of one that is there twice the first, and -1 for any other."""
+    words = list(words)
     places = {word: place for place, word in reversed(list(enumerate(words)))}
-    keys = tf.constant(list(places))
+    keys = tf.constant(list(places), tf.int64 if isinstance(words[0], int) else tf.string)
     values = tf.constant(list(places.values()), tf.int64)
     return tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(keys, values), -1)
 ''',
@@ -102,6 +106,12 @@ def _present(places, keys):
     """Return places in a table; TensorFlow raises an error where a key has none."""
     tf.debugging.Assert(tf.reduce_all(places >= 0), ["not there:", keys])
     return places
+''',
+    "_not_zero": '''
+def _not_zero(number):
+    """Return a number that something is divided by, which Python raises an error for if it is 0."""
+    tf.debugging.assert_none_equal(number, tf.zeros_like(number), "division by zero")
+    return number
 ''',
     "_not_empty": '''
 def _not_empty(items):
@@ -132,7 +142,7 @@ def _directory(path):
 ''',
     "_split_extension": r'''
 def _split_extension(path):
-    """Return `os.path.splitext(path)`, of POSIX: an extension begins at the last dot of a name, its first ones left out."""
+    """Return `os.path.splitext(path)`, of POSIX: an extension begins at the last dot that is not one of the first."""
     with_extension = r"(?s)((?:.*/)?\.*[^/.][^/]*)(\.[^./]*)"
     is_there = tf.strings.regex_full_match(path, with_extension)
     root = tf.strings.regex_replace(path, rf"\A{with_extension}\z", r"\1")
