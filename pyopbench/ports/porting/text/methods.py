@@ -43,9 +43,7 @@ def write_method(code: TextCode, node: ast.Call, receiver: ast.expr, name: str, 
     """Return a method of text, or a function of `np.char` of arrays of it."""
     write = METHODS.get(name)
     if node.keywords and name not in ("split", "decode", "encode"):
-        raise code.refusal(
-            node, f"`{ast.unparse(node)}` with an argument by name is not written", "give it by position"
-        )
+        raise code.refusal(node, f"`{ast.unparse(node)}` has an argument by name", "give it by position")
     if write is None:
         raise code.refusal(node, f"`.{name}()` of text has no counterpart in TensorFlow")
     return write(code, node, receiver, arguments)

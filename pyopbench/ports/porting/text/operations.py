@@ -51,13 +51,10 @@ def _quotient(code: TextCode, node: ast.BinOp) -> str:
         f"tf.cast({code.write(one)}, tf.float64)" if code.depends(one) else code.write(one)
         for one in (node.left, node.right)
     ]
-    is_positive = (
-        isinstance(node.right, ast.Call)
-        and code.named(node.right.func) == "max"
-        and any(
-            isinstance(one, ast.Constant) and one.value > 0 for one in node.right.args if isinstance(one, ast.Constant)
-        )
-    )
+    is_largest = isinstance(node.right, ast.Call) and code.named(node.right.func) == "max"
+    given = node.right.args if is_largest and isinstance(node.right, ast.Call) else []
+    bounds = [one.value for one in given if isinstance(one, ast.Constant)]
+    is_positive = any(isinstance(one, int | float) and one > 0 for one in bounds)
     divisor = sides[1] if is_positive else f"{code.use('_not_zero')}({sides[1]})"
     return (
         f"{_bracketed(node.left, sides[0])} / {divisor}"
@@ -211,6 +208,8 @@ def write_comparison(code: TextCode, node: ast.Compare) -> str | None:
     left, other = kinds
     assert left is not None
     assert other is not None
+    if left.name in NOT_COMPARED or other.name in NOT_COMPARED:
+        raise code.refusal(node, f"`{ast.unparse(node)}` compares sets or dicts, which is not written")
     texts = {code.text_kind(node.left), code.text_kind(right)}
     if texts != {""}:
         if "" in texts or len(texts) > 1:
@@ -224,8 +223,6 @@ def write_comparison(code: TextCode, node: ast.Compare) -> str | None:
                 node, f"`{ast.unparse(node)}` compares the order of texts, of which TensorFlow knows none"
             )
         return _equal(code, node, right)
-    if left.name in NOT_COMPARED or other.name in NOT_COMPARED:
-        raise code.refusal(node, f"`{ast.unparse(node)}` compares sets or dicts, which is not written")
     if left.is_sequence or other.is_sequence:
         raise code.refusal(node, f"`{ast.unparse(node)}` compares lists, which is not written")
     return operators.write_comparison(code, node)
