@@ -16,10 +16,10 @@ from pyopbench.ports.porting.facts import Facts, examples_of, facts_of
 from pyopbench.ports.porting.observe import definition_of
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.source import Source, read_source
-from pyopbench.ports.porting.text.kinds import has_text
 from pyopbench.ports.porting.units import Units, module_of
 from pyopbench.ports.porting.writers import WRITERS, Body, CheckCompiled, Made
 from pyopbench.ports.rebinding import written
+from pyopbench.ports.text.kinds import has_text
 
 OBSERVED_SIZES = 2
 OF_TEXT = ("traced",)

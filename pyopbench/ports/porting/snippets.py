@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pyopbench.ports.porting.text import snippets as text_snippets
+from pyopbench.ports.text import snippets as text_snippets
 
 SNIPPETS = {
     **text_snippets.SNIPPETS,

@@ -28,12 +28,12 @@ from pyopbench.ports.porting.render import with_head
 from pyopbench.ports.porting.snippets import source_of
 from pyopbench.ports.porting.source import Source
 from pyopbench.ports.porting.tensor_code import TensorCode
-from pyopbench.ports.porting.text.code import TextCode
-from pyopbench.ports.porting.text.kinds import has_text
-from pyopbench.ports.porting.text.observed import TextObserved
 from pyopbench.ports.porting.tnp_code import TnpCode
 from pyopbench.ports.porting.units import Unit, Units
 from pyopbench.ports.rebinding import written
+from pyopbench.ports.text.code import TextCode
+from pyopbench.ports.text.kinds import has_text
+from pyopbench.ports.text.observed import TextObserved
 
 WIDE = {"float64", "int64", "bool", "complex128"}
 """Dtypes in which Numba computes with numbers of Python's as NumPy does."""

@@ -17,7 +17,7 @@ import tensorflow as tf
 from pyopbench.model import own_target
 from pyopbench.ports.arrays import as_array
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.ports.porting.text.patterns import NotInRE2, pattern_of
+from pyopbench.ports.text.patterns import NotInRE2, pattern_of
 from written_ports import CORPUS, run_its_test, write, write_source
 
 TEXTS = [

@@ -10,10 +10,10 @@ from typing import Any
 
 from pyopbench.ports.arrays import STRING
 from pyopbench.ports.porting.tensor_code import TensorCode
-from pyopbench.ports.porting.text import calls, operations
-from pyopbench.ports.porting.text.depends import FREE, Dependence
-from pyopbench.ports.porting.text.kinds import NUMBERS, Kind, merged
-from pyopbench.ports.porting.text.observed import TextObserved, dtype_of_kind
+from pyopbench.ports.text import calls, operations
+from pyopbench.ports.text.depends import FREE, Dependence
+from pyopbench.ports.text.kinds import NUMBERS, Kind, merged
+from pyopbench.ports.text.observed import TextObserved, dtype_of_kind
 
 GROWN_ARRAY = "tf.TensorArray(tf.{}, 0, dynamic_size=True{})"
 

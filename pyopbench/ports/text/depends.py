@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyopbench.ports.porting.source import Function, Source, number_of
-from pyopbench.ports.porting.text.kinds import Kind, Kinds
+from pyopbench.ports.text.kinds import Kind, Kinds
 
 ROUNDS = 30
 """Passes over the functions at most; each adds something that depends, of which there is not more in any body."""

@@ -11,10 +11,10 @@ from pyopbench.ports.arrays import STRING
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR, Observed, Seen, definition_of
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.source import Source
-from pyopbench.ports.porting.text.depends import Dependence, Depends
-from pyopbench.ports.porting.text.kinds import NUMBERS, Kind, watch
 from pyopbench.ports.porting.units import Unit, Units
 from pyopbench.ports.rebinding import written
+from pyopbench.ports.text.depends import Dependence, Depends
+from pyopbench.ports.text.kinds import NUMBERS, Kind, watch
 
 TYPES: dict[str, type] = {"int": int, "float": float, "bool": bool}
 

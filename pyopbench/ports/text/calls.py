@@ -17,13 +17,13 @@ import numpy as np
 from pyopbench.ports.arrays import STRING
 from pyopbench.ports.conversions import conversion_of
 from pyopbench.ports.porting.names import name_of
-from pyopbench.ports.porting.text import methods, operations
-from pyopbench.ports.porting.text.kinds import NUMBERS, Kind
-from pyopbench.ports.porting.text.observed import dtype_of_kind
-from pyopbench.ports.porting.text.patterns import literal
+from pyopbench.ports.text import methods, operations
+from pyopbench.ports.text.kinds import NUMBERS, Kind
+from pyopbench.ports.text.observed import dtype_of_kind
+from pyopbench.ports.text.patterns import literal
 
 if TYPE_CHECKING:
-    from pyopbench.ports.porting.text.code import TextCode
+    from pyopbench.ports.text.code import TextCode
 
 ARRAYS = ("np.array", "np.asarray", "np.asanyarray", "np.ascontiguousarray")
 OF_CHAR = ("str_len", "add", "equal", "not_equal")

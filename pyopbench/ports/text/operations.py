@@ -10,13 +10,13 @@ import numpy as np
 
 from pyopbench.ports.arrays import STRING
 from pyopbench.ports.porting import operators
-from pyopbench.ports.porting.text import methods
-from pyopbench.ports.porting.text.kinds import NUMBERS
-from pyopbench.ports.porting.text.observed import dtype_of_kind
-from pyopbench.ports.porting.text.patterns import literal
+from pyopbench.ports.text import methods
+from pyopbench.ports.text.kinds import NUMBERS
+from pyopbench.ports.text.observed import dtype_of_kind
+from pyopbench.ports.text.patterns import literal
 
 if TYPE_CHECKING:
-    from pyopbench.ports.porting.text.code import TextCode
+    from pyopbench.ports.text.code import TextCode
 
 
 NOT_COMPARED = ("set", "dict", "counter", "none", "other")

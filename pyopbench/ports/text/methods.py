@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from pyopbench.ports.porting.text.kinds import NUMBERS
-from pyopbench.ports.porting.text.patterns import (
+from pyopbench.ports.text.kinds import NUMBERS
+from pyopbench.ports.text.patterns import (
     MARK,
     SPACES,
     NotInRE2,
@@ -22,7 +22,7 @@ from pyopbench.ports.porting.text.patterns import (
 )
 
 if TYPE_CHECKING:
-    from pyopbench.ports.porting.text.code import TextCode
+    from pyopbench.ports.text.code import TextCode
 
 SPACES_OF_BYTES = r"\t-\r "
 TESTS = {
