@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import count
 
+from pyopbench.ports.arrays import STRING
 from pyopbench.ports.porting import batch_check, keras_check
 from pyopbench.ports.porting.facts import Facts
 from pyopbench.ports.porting.module_text import module_text
@@ -40,6 +41,29 @@ def as_tuple(outputs):
     """Return one output or several as a tuple."""
     return tuple(outputs) if isinstance(outputs, (list, tuple)) else (outputs,)
 '''
+
+
+OF_TEXT = '''
+def as_array(value):
+    """Return a value as an array, text as `bytes` of UTF-8 in an array of objects, as TensorFlow has it."""
+    array = np.asarray(value, object) if isinstance(value, (str, bytes)) else np.asarray(value)
+    if array.dtype.kind not in "SUO":
+        return array
+    encoded = [one.encode() if isinstance(one, str) else one for one in array.ravel().tolist()]
+    return np.array([*encoded, None], object)[:-1].reshape(array.shape)
+
+
+def as_given(value):
+    """Return a copy of an argument; a single text is no array."""
+    if isinstance(value, (str, bytes, list, tuple)):
+        return value
+    value = np.array(value)
+    return value.item() if value.dtype.kind == "O" and not value.ndim else value
+'''
+
+
+def _is_of_text(facts: Facts) -> bool:
+    return STRING in {dtype for _, dtype, _ in facts.inputs} | {dtype for dtype, _ in facts.outputs}
 
 
 @dataclass(frozen=True)
@@ -93,6 +117,8 @@ def check_file(module: str, facts: Facts, old: Old, inputs: Inputs, *, on_keras:
     name, module = module, MODULE
     gradient = OLD_GRADIENT if old.gradient else ""
     statements = [f"TOLERANCE = {old.tolerance!r}", CLOSE, AS_TUPLE, _examples(inputs, old), _call(old, facts, inputs)]
+    if _is_of_text(facts):
+        statements.insert(3, OF_TEXT)
     given = _given(facts, inputs, "tensors")
     statements.append(keras_check.values(module, facts.function, given) if on_keras else _values(module, facts, given))
     if old.is_of_one:
@@ -180,11 +206,14 @@ def _call(old: Old, facts: Facts, inputs: Inputs) -> str:
     if old.is_of_one:
         return batch_check.old(OLD, _given(facts, inputs, "row"), copy)
     copy = copy if old.is_on_tensors else f"one if isinstance(one, (list, tuple)) else {copy}"
+    array = "np.asarray"
+    if _is_of_text(facts):
+        copy, array = "tf.constant(as_array(one))" if old.is_on_tensors else "as_given(one)", "as_array"
     return f'''
 def old(arguments):
     """Return what the old body returns, as arrays."""
     copies = [{copy} for one in arguments]
-    return tuple(np.asarray(one) for one in as_tuple({OLD}({_given(facts, inputs, "copies")})))
+    return tuple({array}(one) for one in as_tuple({OLD}({_given(facts, inputs, "copies")})))
 '''
 
 
@@ -201,7 +230,7 @@ def test_values():
     """The port returns what the old body does, called as it is and in a graph."""
     in_graph = tf.function({module}.{facts.function})
     for arguments in examples():
-        tensors = [tf.constant(np.asarray(one)) for one in arguments]
+        tensors = [tf.constant({"as_array" if _is_of_text(facts) else "np.asarray"}(one)) for one in arguments]
         expected = old(arguments)
         for port in ({module}.{facts.function}, in_graph):
             found = as_tuple(port({given}))

@@ -16,6 +16,7 @@ USUAL = {
     "numba": "import numba",
     "ops": "from keras import ops",
     "keras": "import keras",
+    "functools": "import functools",
 }
 """What names are imported as that written code uses of itself."""
 

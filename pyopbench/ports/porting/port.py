@@ -26,8 +26,11 @@ from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.units import Units
 from pyopbench.ports.porting.writers import WRITERS, Body, Made, compiled
 from pyopbench.ports.rebinding import with_body, written
+from pyopbench.ports.text.kinds import has_text
 
 OBSERVED_SIZES = 2
+OF_TEXT = ("traced",)
+"""Variants that are written of a body on text."""
 
 
 Frozen: TypeAlias = frozenset[tuple[str, str]]
@@ -70,7 +73,7 @@ def write_port(op: Op, variant: str, module: str = "") -> PortModule:
         CannotPort: it cannot be written as source.
     """
     with _refusals_of_user():
-        _check(op)
+        _check(op, variant)
         yours, frozen = extracted_op(op)
         source, definition = definition_of(written(yours.numpy))
         keywords = op.own.keywords if op.own is not None else ()
@@ -177,7 +180,7 @@ def _made(op: Op, body: Body, form: BatchedPort) -> tuple[Facts, Made]:
     return facts, replace(made, text=compiled(text, facts.function) if form.is_compiled else text)
 
 
-def _check(op: Op) -> None:
+def _check(op: Op, variant: str) -> None:
     if op.is_on_tensors:
         raise CannotPort(
             "the body of `tf.py_function` computes with TensorFlow on the tensors that it gets",
@@ -185,8 +188,10 @@ def _check(op: Op) -> None:
         )
     if op.own is not None and op.own.is_random:
         raise CannotPort("the body draws random numbers", fix="draw them outside, and pass them in")
-    if any(one.dtype.kind == "O" for one in examples_of(op, 1, 1)[0]):
-        raise CannotPort("an input is text, which no port is written for")
+    if has_text(op, examples_of(op, 1, 1)) and variant not in OF_TEXT:
+        raise CannotPort(
+            "an input or an output is text, which is written in TensorFlow's string ops alone", fix="port it to traced"
+        )
 
 
 def _names(definition: ast.FunctionDef | ast.AsyncFunctionDef, keywords: tuple[str, ...], count: int) -> list[str]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from pyopbench.ports.text import snippets as text_snippets
+
 SNIPPETS = {
+    **text_snippets.SNIPPETS,
     "_replaced": '''
 def _replaced(tensor, places, values):
     """Return a tensor with other values at some of the places that `_places` numbers."""

@@ -34,11 +34,13 @@ class TensorCode(TypedCode):
 
     Attributes:
         not_run: lines of the user's that no example went through, which stay as they stand.
+        tables: statements that are made of the user's constants, by the name that each binds.
     """
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.not_run: list[tuple[str, int]] = []
+        self.tables: dict[str, str] = {}
 
     def rewrite(self, node: ast.AST) -> str | None:
         """Return the text of a node that is not written as it stands."""

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from pyopbench.model import own_target
 from pyopbench.ports.porting.refusal import CannotPort
 from written_ports import lines_of, run_its_test, write, write_source
 
