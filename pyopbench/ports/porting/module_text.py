@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pyopbench.ports.porting.units import Units
 
 USUAL = {
+    "collections": "import collections",
     "np": "import numpy as np",
     "tf": "import tensorflow as tf",
     "tnp": "import tensorflow.experimental.numpy as tnp",

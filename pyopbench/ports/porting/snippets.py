@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from pyopbench.ports.tensor_functions import sources
+
 SNIPPETS = {
     "_replaced": '''
 def _replaced(tensor, places, values):
@@ -120,4 +122,8 @@ def _svd(tensor, full_matrices=True):
 
 def source_of(names: Iterable[str]) -> list[str]:
     """Return the source of some of them."""
-    return [SNIPPETS[name].strip() for name in sorted(names)]
+    several = sorted(names)
+    return [
+        *(SNIPPETS[name].strip() for name in several if name in SNIPPETS),
+        *sources.source_of(name for name in several if name not in SNIPPETS),
+    ]

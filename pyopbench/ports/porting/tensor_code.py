@@ -11,6 +11,7 @@ from pyopbench.ports.porting import algebra, choosing, elementwise, reducing, sh
 from pyopbench.ports.porting.arguments import given
 from pyopbench.ports.porting.assigning import assign, assign_in_place
 from pyopbench.ports.porting.attributes import write_attribute, write_size
+from pyopbench.ports.porting.helper_calls import write_call
 from pyopbench.ports.porting.in_place import write_statement
 from pyopbench.ports.porting.indexing import write_subscript
 from pyopbench.ports.porting.names import name_of
@@ -19,6 +20,7 @@ from pyopbench.ports.porting.source import parts_of
 from pyopbench.ports.porting.table import TABLE
 from pyopbench.ports.porting.typed import TypedCode, joined
 from pyopbench.ports.porting.units import Unit
+from pyopbench.ports.tensor_functions.table import TABLE as HELPERS
 
 FILLED = (algebra, choosing, elementwise, reducing, shaping)
 """What enters functions into the table."""
@@ -134,7 +136,7 @@ class TensorCode(TypedCode):
             return None
         value = self.value_of(function)
         name = name_of(value)
-        if name in TABLE:
+        if name in TABLE or name in HELPERS:
             return self._of_table(name, node, None)
         if name in UNPACKING:
             return self._unpacking(node)
@@ -160,6 +162,8 @@ class TensorCode(TypedCode):
         return None
 
     def _of_table(self, name: str, node: ast.Call, first: ast.expr | None) -> str:
+        if name not in TABLE:
+            return write_call(self, name, node, first)
         entry = TABLE[name]
         return entry.write(given(self, name, node, first, entry.parameters))
 
@@ -189,7 +193,7 @@ class TensorCode(TypedCode):
         if function.attr == "item":
             text = self.atom(function.value)
             return f"tf.reshape({text}, [])" if self.rank(function.value) else text
-        if name in TABLE and function.attr not in ("tolist", "sort", "fill"):
+        if (name in TABLE or name in HELPERS) and function.attr not in ("tolist", "sort", "fill"):
             return self._of_table(name, node, function.value)
         raise self.refusal(node, f"`.{function.attr}()` has no counterpart in TensorFlow")
 

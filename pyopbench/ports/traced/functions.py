@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pyopbench.ports.traced import (
+    by_table,
     joining,
     linear_algebra,
     norms,
@@ -30,7 +31,7 @@ from pyopbench.ports.traced.array import TracedArray, as_traced, wrap
 from pyopbench.ports.traced.call_ufunc import write_cast
 from pyopbench.ports.traced.catching import raise_where, refuse_where_named
 from pyopbench.ports.traced.dtypes import is_tensor
-from pyopbench.ports.traced.registry import TABLE
+from pyopbench.ports.traced.registry import TABLE, TracedFunction
 from pyopbench.ports.traced.storage import in_order_of
 from pyopbench.ports.traced.tape import refuse, step
 
@@ -40,6 +41,9 @@ MODULES = (
 )
 """Those that enter functions into the table."""
 
+for _name in by_table.names():
+    if _name.startswith("np.") and not (TABLE.get(_name[3:]) and TABLE[_name[3:]].on_known):
+        TABLE[_name[3:]] = TracedFunction(by_table.function_of(_name), is_step=False)
 
 EXTREMES = frozenset({"max", "min", "amax", "amin", "argmax", "argmin", "nanmax", "nanmin", "nanargmax", "nanargmin"})
 """Functions that raise if there are no elements."""
