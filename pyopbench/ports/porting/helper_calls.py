@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, SEQUENCE, TENSOR
 from pyopbench.ports.porting.typed import TypedCode
-from pyopbench.ports.tensor_functions.sources import MODULES, needed_by
-from pyopbench.ports.tensor_functions.table import NUMBER, SEVERAL, TABLE, TensorFunction, dtypes_by_rule
-
-FILLED = MODULES
-"""What enters functions into the table."""
+from pyopbench.ports.tensor_functions.sources import FUNCTIONS, needed_by
+from pyopbench.ports.tensor_functions.table import NUMBER, SEVERAL, TensorFunction, dtypes_by_rule
 
 
 def write_call(code: TypedCode, name: str, node: ast.Call, first: ast.expr | None) -> str:
@@ -30,7 +27,7 @@ def write_call(code: TypedCode, name: str, node: ast.Call, first: ast.expr | Non
     Raises:
         CannotPort: there is an argument that cannot be written.
     """
-    entry = TABLE[name]
+    entry = FUNCTIONS[name]
     given = _bound(code, entry, name, node, first)
     if entry.needs_shapes:
         code.fixed_shapes = True
@@ -55,6 +52,14 @@ def write_call(code: TypedCode, name: str, node: ast.Call, first: ast.expr | Non
         for one in needed_by([entry.spelling]):
             code.use(one)
     return f"{entry.spelling}({', '.join(parts)})"
+
+
+def write_helper(code: TypedCode, function: str, arrays: Sequence[tuple[ast.expr, str]]) -> str:
+    """Return the text of a call of a function on tensors that is in no table, with arrays of some dtypes."""
+    for one in needed_by([function]):
+        code.use(one)
+    texts = [_text(code, node, dtype, iter([np.dtype(dtype)])) for node, dtype in arrays]
+    return f"{function}({', '.join(texts)})"
 
 
 def _bound(code: TypedCode, entry: TensorFunction, name: str, node: ast.Call, first: ast.expr | None) -> dict[str, Any]:

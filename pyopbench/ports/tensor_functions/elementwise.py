@@ -28,7 +28,9 @@ def np_copysign(x: Any, y: Any) -> Any:
 
 
 def np_floor_divide(x: Any, y: Any) -> Any:
-    """Return floor(x / y) of floats as NumPy does: from the remainder, so that rounding does not lift it."""
+    """Return floor(x / y) as NumPy does: of floats from the remainder, so that rounding does not lift it."""
+    if not x.dtype.is_floating:
+        return np_of_divisor(tf.math.floordiv, x, y)
     zero, one = tf.zeros((), x.dtype), tf.ones((), x.dtype)
     divisor = tf.where(tf.equal(y, zero), one, y)
     remainder = np_truncate_mod(x, divisor)
@@ -42,7 +44,9 @@ def np_floor_divide(x: Any, y: Any) -> Any:
 
 
 def np_remainder(x: Any, y: Any) -> Any:
-    """Return the remainder of floor(x / y) of floats, with the sign of y also where it is 0."""
+    """Return the remainder of floor(x / y), with the sign of y also where it is 0."""
+    if not x.dtype.is_floating:
+        return np_of_divisor(tf.math.floormod, x, y)
     zero = tf.zeros((), x.dtype)
     found = tf.math.floormod(x, y)
     beyond = np_is_inf(y) & tf.math.is_finite(x)
@@ -51,7 +55,9 @@ def np_remainder(x: Any, y: Any) -> Any:
 
 
 def np_fmod(x: Any, y: Any) -> Any:
-    """Return the remainder of floats with the sign of x; NaN where there is none."""
+    """Return the remainder with the sign of x; NaN where there is none."""
+    if not x.dtype.is_floating:
+        return np_of_divisor(np_truncate_mod, x, y)
     none = tf.equal(y, tf.zeros((), y.dtype))
     found = np_truncate_mod(x, tf.where(none, tf.ones((), y.dtype), y))
     return tf.where(none | np_is_nan(x) | np_is_nan(y) | np_is_inf(x), tf.constant(np.nan, x.dtype), found)
@@ -136,17 +142,41 @@ def np_heaviside(x: Any, y: Any) -> Any:
     return tf.where(np_is_nan(x), x, found)
 
 
-def np_quiet_floor_divide(x: Any, y: Any) -> Any:
-    """Return floor(x / y) of integers, 0 where y is 0."""
-    none = tf.equal(y, tf.zeros((), y.dtype))
-    found = tf.math.floordiv(x, tf.where(none, tf.ones((), y.dtype), y))
-    return tf.where(none, tf.zeros((), x.dtype), found)
+def np_exp2(x: Any) -> Any:
+    """Return 2 to the x."""
+    return tf.pow(tf.constant(2, x.dtype), x)
 
 
-def np_quiet_remainder(x: Any, y: Any) -> Any:
-    """Return the remainder of floor(x / y) of integers, 0 where y is 0."""
+def np_divmod(x: Any, y: Any) -> Any:
+    """Return floor(x / y) and the remainder."""
+    return np_floor_divide(x, y), np_remainder(x, y)
+
+
+def np_bitwise_xor(x: Any, y: Any) -> Any:
+    """Return where bits differ."""
+    return tf.not_equal(x, y) if x.dtype == tf.bool else tf.bitwise.bitwise_xor(x, y)
+
+
+def np_left_shift(x: Any, y: Any) -> Any:
+    """Return integers with their bits moved up; 0 from as many places on as there are bits."""
+    beyond = (y < tf.zeros((), y.dtype)) | (y >= tf.constant(8 * x.dtype.size, y.dtype))
+    found = tf.bitwise.left_shift(x, tf.where(beyond, tf.zeros((), y.dtype), y))
+    return tf.where(beyond, tf.zeros((), x.dtype), found)
+
+
+def np_right_shift(x: Any, y: Any) -> Any:
+    """Return integers with their bits moved down; 0 or -1 from as many places on as there are bits."""
+    beyond = (y < tf.zeros((), y.dtype)) | (y >= tf.constant(8 * x.dtype.size, y.dtype))
+    found = tf.bitwise.right_shift(x, tf.where(beyond, tf.zeros((), y.dtype), y))
+    zero = tf.zeros((), x.dtype)
+    emptied = zero if x.dtype.is_unsigned else tf.where(x < zero, zero - tf.ones((), x.dtype), zero)
+    return tf.where(beyond, emptied, found)
+
+
+def np_of_divisor(function: Any, x: Any, y: Any) -> Any:
+    """Return an operation of integers, 0 where the divisor is 0."""
     none = tf.equal(y, tf.zeros((), y.dtype))
-    found = tf.math.floormod(x, tf.where(none, tf.ones((), y.dtype), y))
+    found = function(x, tf.where(none, tf.ones((), y.dtype), y))
     return tf.where(none, tf.zeros((), x.dtype), found)
 
 
@@ -188,7 +218,7 @@ def np_nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = Non
 @of_numpy("np.isclose", a="common", b="common float")
 def np_isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     """Return whether elements are equal to a tolerance."""
-    a, b = tf.cast(a, b.dtype), b
+    a = tf.cast(a, b.dtype)
     size = tf.abs(b)
     near = tf.abs(a - b) <= tf.constant(atol, size.dtype) + tf.constant(rtol, size.dtype) * size
     found = (near & ~np_is_nan(b) & ~np_is_inf(b)) | tf.equal(a, b)

@@ -24,8 +24,10 @@ def scipy_padded(size: int, before: int, after: int, mode: str) -> Any:
              "grid-wrap": "wrap", "grid-mirror": "symmetric", "grid-constant": "constant"}  # fmt: skip
     if mode not in modes:
         raise NotImplementedError(f"is not written for mode={mode!r}")
-    options = {"constant_values": size} if modes[mode] == "constant" else {}
-    return np.pad(np.arange(size), (before, after), modes[mode], **options)
+    if modes[mode] == "constant":
+        return np.pad(np.arange(size), (before, after), "constant", constant_values=size)
+    kind: Any = modes[mode]
+    return np.pad(np.arange(size), (before, after), kind)
 
 
 def scipy_along(tensor: Any, weights: Any, axis: int, mode: str, cval: float, origin: int = 0) -> Any:
@@ -96,10 +98,11 @@ def scipy_gaussian_filter(
     places = np_axes(axes, input.shape.rank)
     sigmas = [sigma] * len(places) if np.ndim(sigma) == 0 else list(sigma)
     reaches = [radius] * len(places) if np.ndim(radius) == 0 else list(radius)
+    found = input
     for axis, one, reach in zip(places, sigmas, reaches, strict=True):
         if one > 1e-15:  # as SciPy does
-            input = scipy_along(input, scipy_gaussian(one, truncate, reach), axis, mode, cval)
-    return input
+            found = scipy_along(found, scipy_gaussian(one, truncate, reach), axis, mode, cval)
+    return found
 
 
 @of_numpy("scipy.ndimage.uniform_filter1d", input="own", needs_shapes=True)
@@ -123,10 +126,11 @@ def scipy_uniform_filter(
 ) -> Any:
     """Return means over windows along all axes."""
     sizes = [size] * input.shape.rank if np.ndim(size) == 0 else list(size)
+    found = input
     for axis, one in enumerate(sizes):
         if one > 1:
-            input = scipy_uniform_filter1d(input, one, axis, output, mode, cval, origin)
-    return input
+            found = scipy_uniform_filter1d(found, one, axis, output, mode, cval, origin)
+    return found
 
 
 @of_numpy("scipy.ndimage.correlate", input="own", weights="float64", needs_shapes=True)
@@ -229,8 +233,11 @@ def scipy_zoom(
     """Return an array of another size, of order 0 or 1, its corners where they were."""
     sizes = np_known_sizes(input)
     factors = [zoom] * len(sizes) if np.ndim(zoom) == 0 else list(zoom)
-    new = [int(round(size * factor)) for size, factor in zip(sizes, factors, strict=True)]
-    along = [np.arange(count) * ((size - 1) / (count - 1) if count > 1 else 0.0) for size, count in zip(sizes, new, strict=True)]
+    new = [round(size * factor) for size, factor in zip(sizes, factors, strict=True)]
+    along = [
+        np.arange(count) * ((size - 1) / (count - 1) if count > 1 else 0.0)
+        for size, count in zip(sizes, new, strict=True)
+    ]
     places = tf.constant(np.stack(np.meshgrid(*along, indexing="ij")), tf.float64)
     return scipy_map_coordinates(input, places, output, order, mode, cval)
 

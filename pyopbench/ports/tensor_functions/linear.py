@@ -93,7 +93,7 @@ def np_einsum(subscripts: str, *operands: Any, optimize: Any = False) -> Any:
     if not isinstance(subscripts, str):
         raise NotImplementedError("is written for subscripts as text")
     kind = operands[0].dtype
-    if kind.is_integer and kind not in (tf.int32, tf.int64) or kind == tf.bool:
+    if (kind.is_integer and kind not in (tf.int32, tf.int64)) or kind == tf.bool:
         raise NotImplementedError(f"is not written for {kind.name}")
     return tf.einsum(subscripts.replace(" ", ""), *operands)
 
@@ -130,9 +130,7 @@ def np_diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 
 @of_numpy("np.trace np.linalg.trace", a="own")
-def np_trace(
-    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None
-) -> Any:
+def np_trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
     """Return sums of diagonals."""
     found = np_diagonal(a, offset, axis1, axis2)
     if dtype is not None:

@@ -61,7 +61,7 @@ def np_partition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect") ->
 
 @of_numpy("np.argpartition", a="own")
 def np_argpartition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect") -> Any:
-    """Return the places of the elements in an order in which the kth ones are where they would be if all were sorted."""
+    """Return places of elements in an order in which the kth ones are where they would be if all were sorted."""
     return np_argsort(a, axis)
 
 

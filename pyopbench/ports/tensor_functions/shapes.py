@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,6 @@ from pyopbench.ports.tensor_functions.basics import (
     np_moved,
     np_number,
     np_sizes,
-    np_truth,
 )
 from pyopbench.ports.tensor_functions.table import of_numpy
 
@@ -133,7 +133,7 @@ def np_block(arrays: Any) -> Any:
     return np_block_of(arrays, depth, np_block_rank(arrays, depth))
 
 
-def np_block_rank(arrays: Any, depth: int) -> int:
+def np_block_rank(arrays: Any, depth: int) -> Any:
     """Return the number of axes of a nest of blocks."""
     if isinstance(arrays, list):
         return max(np_block_rank(one, depth) for one in arrays)
@@ -165,7 +165,8 @@ def np_insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     if size is None or not isinstance(obj, (int, list, tuple, np.integer)):
         raise NotImplementedError("is written for places and a length that are known before the graph runs")
     is_one = isinstance(obj, (int, np.integer))
-    places = [int(obj)] if is_one else [int(one) for one in obj]
+    several: Any = [obj] if is_one else obj
+    places = [int(one) for one in several]
     places = [one + size if one < 0 else one for one in places]
     if any(not 0 <= one <= size for one in places):
         raise IndexError(f"index {obj} is out of bounds for axis {place} with size {size}")
@@ -180,7 +181,8 @@ def np_insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     sizes = np_sizes(arr)
     sizes[place] = len(places)
     whole = tf.concat([arr, tf.broadcast_to(values, sizes)], place)
-    wanted, done = [], 0
+    wanted: Any = []
+    done = 0
     for at in range(size + 1):
         while done < len(order) and places[order[done]] == at:
             wanted, done = [*wanted, size + order[done]], done + 1
@@ -194,10 +196,8 @@ def np_delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     arr = tf.reshape(arr, [-1]) if axis is None else arr
     (place,) = np_axes(0 if axis is None else axis, arr.shape.rank)
     size = np_sizes(arr)[place]
-    if isinstance(obj, slice):
-        gone = tf.constant(np.arange(size)[obj])
-    else:
-        gone = tf.reshape(tf.convert_to_tensor(obj), [-1])
+    places = np.arange(size)[obj] if isinstance(obj, slice) else obj
+    gone = tf.reshape(tf.convert_to_tensor(places), [-1])
     if gone.dtype != tf.bool:
         counted = tf.where(gone < 0, gone + tf.cast(size, gone.dtype), gone)
         gone = tf.reduce_any(tf.equal(tf.range(size)[:, None], tf.cast(counted, tf.int32)), 1)
@@ -246,13 +246,13 @@ def np_roll(a: Any, shift: Any, axis: Any = None) -> Any:
 
 @of_numpy("np.pad", array="own", constant_values="number")
 def np_pad(
-    array: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0, reflect_type: str = "even"
+    array: Any, pad_width: Any, mode: Any = "constant", *, constant_values: Any = 0, reflect_type: str = "even"
 ) -> Any:
     """Return an array with a border."""
     rank = array.shape.rank
     if isinstance(pad_width, dict):
         both = [pad_width.get(axis, pad_width.get(axis - rank, (0, 0))) for axis in range(rank)]
-        pad_width = [(one, one) if np.ndim(one) == 0 else one for one in both]
+        pad_width = [one if isinstance(one, (list, tuple)) else (one, one) for one in both]
     widths = np.broadcast_to(np.asarray(pad_width), (rank, 2)).tolist()
     if mode == "constant":
         if tf.is_tensor(constant_values) or np.ndim(constant_values) == 0:
@@ -300,7 +300,7 @@ def np_array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
                 raise NotImplementedError("needs a number of places that is known before the graph runs")
             places = tf.unstack(places)
         ends = [0, *places, None]
-    return [ary[np_along(place, begin, end)] for begin, end in zip(ends[:-1], ends[1:], strict=True)]
+    return [ary[np_along(place, begin, end)] for begin, end in itertools.pairwise(ends)]
 
 
 @of_numpy("np.vsplit", ary="own", indices_or_sections="number")
@@ -405,9 +405,7 @@ def np_logspace(
 
 
 @of_numpy("np.geomspace", start="promoted float", stop="promoted float")
-def np_geomspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
-) -> Any:
+def np_geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
     """Return numbers between two of one sign, each of which is the same multiple of the one before."""
     sign = tf.sign(start)
     low, high = tf.math.log(start * sign), tf.math.log(stop * sign)
@@ -423,15 +421,6 @@ def np_geomspace(
 def np_full_like(a: Any, fill_value: Any, dtype: Any = None) -> Any:
     """Return one value in the shape of an array."""
     return tf.broadcast_to(tf.cast(fill_value, a.dtype if dtype is None else np.dtype(dtype)), tf.shape(a))
-
-
-@of_numpy("np.indices", dimensions="number")
-def np_indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
-    """Return the places of the elements of an array of a shape, int64: for each axis one array."""
-    sizes = tf.unstack(dimensions) if tf.is_tensor(dimensions) else list(dimensions)
-    several = np_meshgrid(*[tf.range(tf.cast(one, tf.int64)) for one in sizes], sparse=sparse, indexing="ij")
-    several = tuple(tf.cast(one, np.dtype(dtype)) for one in several) if dtype is not int else several
-    return several if sparse else tf.stack(several)
 
 
 @of_numpy("np.diag_indices_from", arr="own")
@@ -517,9 +506,3 @@ def np_unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
         found.append(left % size)
         left = left // size
     return tuple(reversed(found))
-
-
-@of_numpy("np.argwhere", a="own")
-def np_argwhere(a: Any) -> Any:
-    """Return where elements are not 0, one row for each."""
-    return tf.where(np_truth(a))

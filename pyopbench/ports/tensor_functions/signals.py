@@ -179,10 +179,8 @@ def np_correlated(x: Any, y: Any, mode: str) -> Any:
     padded = tf.pad(long, [[left, right]])
     count = long.shape[0] + left + right - size + 1
     windows = tf.gather(padded, np.arange(count)[:, None] + np.arange(size))
-    if short.dtype == tf.bool:
-        found = tf.reduce_any(windows & short, -1)
-    else:
-        found = tf.reduce_sum(windows * short, -1)
+    is_bool = short.dtype == tf.bool
+    found = tf.reduce_any(windows & short, -1) if is_bool else tf.reduce_sum(windows * short, -1)
     return tf.reverse(found, [0]) if swapped else found
 
 

@@ -19,11 +19,15 @@ from pyopbench.ports.tensor_functions import (
     signals,
     statistics,
 )
+from pyopbench.ports.tensor_functions.table import TABLE, TensorFunction
 
 MODULES: tuple[ModuleType, ...] = (
     basics, elementwise, order, statistics, linear, signals, shapes, images,
 )  # fmt: skip
 """In the order in which what they define stands in a port."""
+
+FUNCTIONS: dict[str, TensorFunction] = TABLE
+"""The table, with what these modules enter into it."""
 
 Definition: TypeAlias = ast.FunctionDef | ast.Assign
 
@@ -91,6 +95,9 @@ def _without_annotations(source: str, node: ast.FunctionDef) -> str:
 def _annotations(node: ast.FunctionDef, offset: Callable[[int, int], int]) -> Iterator[tuple[int, int, str]]:
     """Yield where annotations are, and what stands there without them."""
     for inner in ast.walk(node):
+        if isinstance(inner, ast.AnnAssign) and inner.value is not None:
+            begin = offset(inner.target.end_lineno or 0, inner.target.end_col_offset or 0)
+            yield begin, offset(inner.value.lineno, inner.value.col_offset), " = "
         if not isinstance(inner, ast.FunctionDef):
             continue
         given = inner.args

@@ -19,9 +19,7 @@ def np_ptp(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) ->
 
 
 @of_numpy("np.average", a="common float", weights="common float")
-def np_average(
-    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
-) -> Any:
+def np_average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
     """Return weighted means; if asked for, with the sums of weights."""
     axes = np_axes(axis, a.shape.rank)
     if weights is None:
@@ -38,9 +36,7 @@ def np_average(
 
 
 @of_numpy("np.var", a="float")
-def np_var(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: bool = False
-) -> Any:
+def np_var(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
     """Return variances, from the differences to the mean."""
     axes = np_axes(axis, a.shape.rank)
     count = tf.cast(np_count(a, axes), a.dtype)
@@ -51,9 +47,7 @@ def np_var(
 
 
 @of_numpy("np.std", a="float")
-def np_std(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: bool = False
-) -> Any:
+def np_std(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
     """Return standard deviations, from the differences to the mean."""
     return tf.sqrt(np_var(a, axis, ddof=ddof, keepdims=keepdims))
 
@@ -266,7 +260,8 @@ def np_histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any 
     several = bins if isinstance(bins, (list, tuple)) else [bins] * len(columns)
     limits = [None] * len(columns) if range is None else range
     edges = [np_edges_of(x, count, each) for x, count, each in zip(columns, several, limits, strict=True)]
-    flat, inside, sizes = tf.zeros((), tf.int64), tf.constant(True), []
+    flat, inside = tf.zeros((), tf.int64), tf.constant(True)
+    sizes: Any = []
     for x, each in zip(columns, edges, strict=True):
         place, is_in = np_bins_of(x, each)
         size = tf.size(each, tf.int64) - 1
@@ -286,9 +281,7 @@ def np_histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any 
 
 
 @of_numpy("np.histogram2d", x="own", y="own", weights="float64")
-def np_histogram2d(
-    x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
-) -> Any:
+def np_histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
     """Return how many points are in each rectangle, float64, and the edges along both axes."""
     both = bins if isinstance(bins, (list, tuple)) and len(bins) == 2 else [bins, bins]
     counts, (first, second) = np_histogramdd([x, y], both, range, density, weights)

@@ -19,11 +19,17 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 OWN, FLOAT, COMMON, COMMON_FLOAT, PROMOTED, PROMOTED_FLOAT, LIKE, NUMBER = (
     "own", "float", "common", "common float", "promoted", "promoted float", "like ", "number",
 )  # fmt: skip
-"""Rules for the dtype of an array: its own; its own, or float64 of what is neither float nor complex; that to which all
-arrays with this rule are promoted; the same, or float64; the same two, where numbers of Python's have no dtype of their
-own; its own, but of a number of Python's that of another array (`like a`), or float64. `NUMBER`: what only the graph knows is a tensor,
-all else stays as it is. Any other rule is the name of a dtype. A `*` before a rule says that the parameter may be a list
-of arrays, or a nest of lists."""
+"""Rules for the dtype of an array:
+
+own: its own.
+float: its own, or float64 of what is neither float nor complex.
+common, common float: that to which all arrays with such a rule are promoted; of these the float as above.
+promoted, promoted float: the same, where numbers of Python's have no dtype of their own.
+like a: its own, but of a number of Python's that of the parameter `a`, or float64.
+number: what only the graph knows is a tensor, and all else stays as it is.
+
+Any other rule is the name of a dtype. A `*` before a rule says that the parameter may be a list of arrays, or a nest of
+lists."""
 
 SEVERAL = "*"
 """What begins the rule of a parameter that may be a list of arrays."""
@@ -80,9 +86,7 @@ def spelled(names: str, spelling: str, **rules: str) -> None:
         TABLE[name] = TensorFunction(function, rules, inspect.Signature(parameters), spelling)
 
 
-def dtypes_by_rule(
-    rules: Mapping[str, str], examples: Mapping[str, Sequence[Any]]
-) -> dict[str, list[np.dtype[Any]]]:
+def dtypes_by_rule(rules: Mapping[str, str], examples: Mapping[str, Sequence[Any]]) -> dict[str, list[np.dtype[Any]]]:
     """Return the dtype in which each array has to be given.
 
     Args:

@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pyopbench.ports.tensor_functions.sources import MODULES
-from pyopbench.ports.tensor_functions.table import NUMBER, SEVERAL, TABLE, TensorFunction, dtypes_by_rule
+from pyopbench.ports.tensor_functions.sources import FUNCTIONS
+from pyopbench.ports.tensor_functions.table import NUMBER, SEVERAL, TensorFunction, dtypes_by_rule
 from pyopbench.ports.traced import dtypes
 from pyopbench.ports.traced.array import TracedArray, as_traced, holds_traced, wrap
 from pyopbench.ports.traced.call_ufunc import as_tensor
@@ -16,16 +16,8 @@ from pyopbench.ports.traced.storage import in_order_of
 from pyopbench.ports.traced.tape import refuse, step
 from pyopbench.ports.traced.untyped import np
 
-FILLED = MODULES
-"""What enters functions into the table."""
-
 OWN_ORDER = ("np.einsum", "np.fft.", "np.linalg.")
 """Functions that lay out what they return in an order of their own."""
-
-
-def names() -> list[str]:
-    """Return the names of all functions of the table."""
-    return sorted(TABLE)
 
 
 def function_of(name: str) -> Callable[..., Any]:
@@ -43,7 +35,7 @@ def call(name: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any
     Raises:
         Refused: it is given options that it has not got, or what has to be known before the graph runs.
     """
-    entry = TABLE[name]
+    entry = FUNCTIONS[name]
     options = {key: value for key, value in options.items() if value is not np._NoValue}
     try:
         bound = entry.signature.bind(*arguments, **options)
