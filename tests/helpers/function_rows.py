@@ -51,7 +51,7 @@ v m n: np.arctan(x); np.sinh(x); np.cosh(x); np.tanh(x); np.arcsinh(x); np.sign(
 v m n i: np.negative(x); np.isnan(x); np.isinf(x); np.isfinite(x); np.logical_not(x); np.conjugate(x); np.trunc(x); np.fix(x)
 p q: np.log(x); np.log1p(x); np.log2(x); np.log10(x); np.arccosh(x + 1); np.reciprocal(x); np.cbrt(x); np.exp2(x)
 q: np.arcsin(x); np.arccos(x); np.arctanh(x); np.degrees(x); np.radians(x); np.deg2rad(x); np.rad2deg(x); np.sinc(x)
-v n: np.sinc(x); np.positive(x); np.signbit(x); np.modf(x)[0]; np.modf(x)[1]; np.spacing(x) * 0
+v n: np.sinc(x); np.positive(x); np.signbit(x); np.modf(x)[0]; np.modf(x)[1]
 v m n i l: np.add(x, x); np.subtract(x, 2); np.multiply(x, x); np.divide(x, 2); np.maximum(x, 1); np.minimum(x, 0.5)
 v m n i: np.floor_divide(x, 2); np.remainder(x, -2); np.fmod(x, 2); np.float_power(np.abs(x), 2); np.hypot(x, 2.0)
 v i n: np.floor_divide(x, x); np.remainder(x, x); np.divmod(x, 3)[0]; np.divmod(x, 3)[1]; np.mod(x, 3)
@@ -84,7 +84,7 @@ m n v k: np.average(x, weights=np.ones(x.shape)); np.average(x, axis=0, returned
 v m n k i l: np.sort(x); x.argsort(kind="stable"); np.sort(x, axis=0); np.argsort(x, axis=0, kind="stable"); np.sort(x, axis=None)
 v l: np.partition(x, 2)[2]; np.argpartition(-x, 0)[0]; np.lexsort((x, np.abs(x))); np.lexsort([np.round(x), -x])
 v m n i l b k E: np.unique(x); np.unique(x, return_index=True)[1]; np.unique(x, return_inverse=True)[1]; np.unique(x, return_counts=True)[1]
-i m b e: np.unique(x, axis=0); np.unique(x > 0, axis=1)
+i m b: np.unique(x, axis=0); np.unique(x > 0, axis=1)
 v m n i: np.isin(x, [0, 2]); np.isin(x, [1, 3], invert=True); np.clip(x, 0, 2); np.clip(x, None, 1); np.clip(x, 1, None)
 v m n: np.clip(x, np.nan, 2); np.clip(x, 0, np.nan); np.clip(x, 2, 0); np.clip(x, x - 1, x + 1); x.clip(min=0.5); x.clip(0, 1.5)
 l i: np.clip(x, 2, 0); np.clip(x, 0.5, 2); x.clip(-1, 1)
@@ -130,9 +130,14 @@ c: np.dsplit(x, 2)[1]; np.unstack(x, axis=1)[2]; np.diagonal(x); np.diagonal(x, 
 v: np.lib.stride_tricks.sliding_window_view(x, 3); np.lib.stride_tricks.sliding_window_view(x, 3).mean(axis=-1)
 m c: np.lib.stride_tricks.sliding_window_view(x, 2, axis=-1); np.lib.stride_tricks.sliding_window_view(x, (2, 2), (0, 1))
 u,v: np.broadcast_arrays(x[:, None], y)[0]; np.meshgrid(x, y)[0]; np.meshgrid(x, y, indexing="ij")[1]; np.meshgrid(x, y, sparse=True)[0]
-h,j: x[np.ix_(y, y)]; x[np.ix_(y > 0, [0, 1])[0]]; np.diag_indices_from(x[:3, :3])[0] + y
-m v i: np.zeros_like(x) + x; np.ones_like(x) * x; np.full_like(x, 2) * x; np.full_like(x, 1.5, dtype=float) + x; np.empty_like(x) * 0 + x; np.zeros(x.shape) + x
+h,j: np.ix_(y, y)[0]; np.ix_(y > 0, [0, 1])[0]; np.diag_indices_from(x[:3, :3])[0] + y
+m v i: np.zeros_like(x) + x; np.ones_like(x) * x; np.full_like(x, 2) * x; np.full_like(x, 1.5, dtype=float) + x; np.empty_like(x).shape[-1] * x; np.zeros(x.shape) + x
 v m: np.full(3, x.max()); np.zeros(3) + x.sum(); np.ones((2, 1)) * x.min(); np.arange(4) * x.max(); np.full((2, 2), x.sum(), dtype=np.float32)
+m c: np.apply_along_axis(lambda row: row.sum() * 2, 1, x); np.apply_along_axis(lambda row: row[::-1] + row.max(), 0, x); np.apply_along_axis(np.median, -1, x)
+u,p: np.add.outer(x, y); np.subtract.outer(x, y); np.multiply.outer(x, y); np.divide.outer(x, y); np.floor_divide.outer(x, y); np.remainder.outer(x, y); np.fmod.outer(x, y); np.power.outer(x * x, y); np.float_power.outer(x * x, y); np.maximum.outer(x, y); np.minimum.outer(x, y); np.arctan2.outer(x, y); np.equal.outer(x, y); np.not_equal.outer(x, y); np.less.outer(x, y); np.less_equal.outer(x, y); np.greater.outer(x, y); np.greater_equal.outer(x, y); np.logical_and.outer(x, y); np.logical_or.outer(x, y); np.logical_xor.outer(x, y); np.hypot.outer(x, y); np.fmax.outer(x, y); np.fmin.outer(x, y); np.logaddexp.outer(x, y); np.logaddexp2.outer(x, y); np.copysign.outer(x, y); np.heaviside.outer(x, y); np.nextafter.outer(x, y)
+j,w: np.bitwise_xor.outer(x, y); np.left_shift.outer(x, y); np.right_shift.outer(x, y); np.add.outer(x, y); np.divmod.outer(x, y + 1)[0]
+v m i: np.add.reduce(x); np.multiply.reduce(x); np.maximum.reduce(x, axis=-1); np.minimum.reduce([x, x * 2, 1 - x]); np.logical_and.reduce([x > 0, x < 3]); np.logical_or.reduce([x > 2, x < -1]); np.maximum.reduce([x, -x])
+m z i: np.size(x) * x; x * np.iscomplexobj(x); x * np.isrealobj(x); x.size * x
 o: np.linspace(x, x + 2, 5); np.linspace(0, x, 4, endpoint=False); np.logspace(0, x, 4); np.geomspace(1, x, 5); np.linspace(x, 3, num=1)
 v m i b: np.pad(x, 1); np.pad(x, (1, 2), constant_values=1); np.pad(x, 2, mode="edge"); np.pad(x, 1, mode="wrap")
 m c i: np.pad(x, ((1, 1), *((0, 0),) * (x.ndim - 1)), mode="reflect"); np.pad(x, 1, mode="symmetric"); np.pad(x, 1, "reflect"); np.pad(x, (0, 1))
@@ -163,10 +168,12 @@ a: np.linalg.lstsq(x, x[:, 0] + 1, rcond=None)[0]; np.linalg.lstsq(x, x ** 2, rc
 v m i c: np.linalg.norm(x); np.linalg.norm(x, axis=-1); np.linalg.norm(x, 1, axis=0); np.linalg.norm(x, np.inf, axis=-1, keepdims=True); np.linalg.norm(x, 3, axis=0); np.linalg.norm(x, 0, axis=-1)
 m a: np.linalg.norm(x, "fro"); np.linalg.norm(x, "nuc"); np.linalg.norm(x, 2); np.linalg.norm(x, -2, keepdims=True); np.linalg.norm(x, 1); np.linalg.norm(x, -np.inf)
 v m i: np.polyval([1, 2, 3], x); np.polyval(np.array([0.5, -1]), x)
-u p: np.sort_complex(np.roots(x)); np.polyval(x, 2.0)
+u p: np.sort(np.abs(np.roots(x))); np.polyval(x, 2.0)
 v,v: np.polyfit(np.arange(7), y, 2); np.polyfit(np.arange(7.0), x, 1)
 v: len(x) * x; max(x[0].sum(), 1.0); min(x[0].sum(), 0.0); abs(x); round(x[0].sum()); float(x[0].sum()); int(x[0].sum()); bool(x[0].sum())
-v i: np.float32(x); np.int64(x); np.bool_(x)
+v i: np.float32(x); np.float64(x); np.int64(x); np.int32(x); np.bool_(x); np.asanyarray(x); np.ascontiguousarray(x)
+w: np.float16(x); np.int8(x); np.int16(x); np.uint8(x); np.uint16(x); np.uint32(x); np.uint64(x); np.complex64(x); np.complex128(x)
+v m: np.reshape(x, shape=(-1,)); np.shape(x)[0] * x; np.empty(x.shape).shape[-1] * x; np.full(2, fill_value=x.max()); np.select(condlist=[x > 0], choicelist=[x])
 o: math.exp(x); math.expm1(x); math.log(x); math.log1p(x); math.sqrt(x); math.sin(x); math.cos(x); math.tan(x); math.sinh(x); math.cosh(x); math.tanh(x)
 v m n: special.expit(x); special.log_expit(x); special.erf(x); special.erfc(x); special.ndtr(x); special.entr(x); special.i0e(x)
 p q: special.logit(x); special.gammaln(x); special.digamma(x); special.psi(x); special.xlogy(x, 2 * x); special.xlog1py(x, x); special.i0(x); special.i1(x); special.i1e(x)

@@ -17,7 +17,7 @@ def product(given: Given) -> str | None:
     return write_product(code, given["a"], given["b"])
 
 
-@written("np.linalg.norm", "x axis | keepdims")
+@written("np.linalg.norm", "x | axis keepdims")
 def norm(given: Given) -> str | None:
     """Return Euclidean lengths."""
     if given.dtype not in ("float32", "float64"):

@@ -70,6 +70,7 @@ def given(
             found[by_place[place][1:]] = several(positional[place:])
             break
         found[by_place[place]] = argument
+    names = [one.removeprefix("*") for one in names]
     for number, keyword in enumerate(node.keywords):
         # An array is called `a` in one function and `x` in another.
         is_first = number == 0 and not positional and keyword.arg not in names

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from pyopbench.ports.porting.arguments import Given
-from pyopbench.ports.porting.indexing import IndexEntry, Picked, entries_of, pick
+from pyopbench.ports.porting.indexing import Picked, entries_of, pick
 from pyopbench.ports.porting.table import written
 from pyopbench.ports.porting.typed import TypedCode
 
@@ -41,10 +41,10 @@ def flatnonzero(given: Given) -> str:
     return f"tf.where({flat})[:, 0]"
 
 
-@written("np.select", "conditions choices default")
+@written("np.select", "condlist choicelist default")
 def select(given: Given) -> str:
     """Return elements of the first array whose condition is true."""
-    code, conditions, choices = given.code, given["conditions"], given["choices"]
+    code, conditions, choices = given.code, given["condlist"], given["choicelist"]
     if not isinstance(conditions, ast.List | ast.Tuple) or not isinstance(choices, ast.List | ast.Tuple):
         raise code.refusal(given.node, "`np.select` of lists that are made elsewhere", "write them into the call")
     default = given.get("default")
@@ -68,17 +68,15 @@ def clip(given: Given) -> str:
 
 @written("np.take", "a indices axis")
 def take(given: Given) -> str | None:
-    """Return elements at places."""
+    """Return elements at places along the first axis, or among all."""
     code, axis = given.code, given.get("axis")
-    text = code.tensor(given["a"])
-    if axis is None:
-        text = text if code.rank(given["a"]) == 1 else f"tf.reshape({text}, [-1])"
-        return pick(code, given.node, Picked(text, 1), entries_of(code, given["indices"]))
-    entries = entries_of(code, given["indices"])
-    if not isinstance(axis, ast.Constant) or not isinstance(axis.value, int) or axis.value < 0:
+    is_first = axis is None or (isinstance(axis, ast.Constant) and axis.value == 0)
+    if not is_first or any(one.is_negative for one in code.seen(given["indices"])):
         return None
-    full = [IndexEntry("all", ast.Slice())] * axis.value
-    return pick(code, given.node, Picked(text, 1), [*full, *entries])
+    text = code.tensor(given["a"])
+    if axis is None and code.rank(given["a"]) != 1:
+        text = f"tf.reshape({text}, [-1])"
+    return pick(code, given.node, Picked(text, 1), entries_of(code, given["indices"]))
 
 
 @written("np.diff", "a")

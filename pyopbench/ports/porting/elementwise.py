@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pyopbench.ports.porting.arguments import Given
 from pyopbench.ports.porting.helper_calls import write_helper
 from pyopbench.ports.porting.table import written
+from pyopbench.ports.tensor_functions.sources import needed_by
 from pyopbench.ports.traced.untyped import np
 
 UNARY = {
@@ -46,6 +47,9 @@ FUNCTIONS = {
 OF_MATH = ("exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh")
 """What Python's `math` has under NumPy's names, and computes in float64."""
 
+OF_FLOATS = {"isnan": "np_is_nan", "isinf": "np_is_inf", "isfinite": "np_is_finite"}
+"""What TensorFlow has for floats alone, and a function that takes all."""
+
 LOGICAL = ("logical_and", "logical_or", "logical_xor", "logical_not")
 
 
@@ -59,6 +63,8 @@ def _unary(ufunc: str, function: str) -> None:
     @written(f"np.{ufunc}", "x")
     def write(given: Given) -> str:
         (dtype,) = _dtypes(given, ufunc, "x")
+        if ufunc in OF_FLOATS and "float" not in dtype:
+            return write_helper(given.code, OF_FLOATS[ufunc], [(given["x"], dtype)])
         if function.startswith("np_"):
             return write_helper(given.code, function, [(given["x"], dtype)])
         return f"{function}({given.code.tensor(given['x'], dtype)})"
@@ -73,6 +79,22 @@ def _binary(ufunc: str, function: str) -> None:
         if function.startswith("np_"):
             return write_helper(given.code, function, [(given["x"], first), (given["y"], second)])
         return f"{function}({given.code.tensor(given['x'], first)}, {given.code.operand(given['y'], second)})"
+
+
+def _outer(ufunc: str, function: str) -> None:
+    """Enter `np.subtract.outer` and its like."""
+
+    @written(f"np.{ufunc}.outer", "x y")
+    def write(given: Given) -> str:
+        code = given.code
+        first, second = _dtypes(given, ufunc, "x", "y")
+        added = ", ".join(["tf.newaxis"] * code.rank(given["y"]))
+        x = f"tf.convert_to_tensor({code.tensor(given['x'], first)})[..., {added}]"
+        if function.startswith("np_"):
+            for one in needed_by([function]):
+                code.use(one)
+        y = f"tf.convert_to_tensor({code.tensor(given['y'], second)})"
+        return f"{function}({x}, {y})"
 
 
 def _guarded(given: Given, ufunc: str, first: str, second: str) -> str:
@@ -109,7 +131,13 @@ def _enter(table: dict[str, str], enter: Callable[[str, str], None]) -> None:
         enter(name, value)
 
 
-for _table, _each in ((UNARY, _unary), (BINARY, _binary), (SCALED, _scaled), (LOGARITHMS, _logarithm)):
+for _table, _each in (
+    (UNARY, _unary),
+    (BINARY, _binary),
+    (BINARY, _outer),
+    (SCALED, _scaled),
+    (LOGARITHMS, _logarithm),
+):
     _enter(_table, _each)
 for _name in OF_MATH:
     _of_math(_name)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, SEQUENCE, TENSOR
 from pyopbench.ports.porting.typed import TypedCode
 from pyopbench.ports.tensor_functions.sources import FUNCTIONS, needed_by
@@ -52,6 +53,23 @@ def write_call(code: TypedCode, name: str, node: ast.Call, first: ast.expr | Non
         for one in needed_by([entry.spelling]):
             code.use(one)
     return f"{entry.spelling}({', '.join(parts)})"
+
+
+def _function(code: TypedCode, node: ast.expr) -> str:
+    """Return the name of the function on tensors that a function of NumPy's is, which another one calls; else nothing.
+
+    Raises:
+        CannotPort: it has no such function.
+    """
+    value = code.value_of(node) if isinstance(node, ast.Name | ast.Attribute) else None
+    name = name_of(value) if callable(value) and not isinstance(value, type) else ""
+    if not name.startswith(("np.", "scipy.")):
+        return ""
+    if name not in FUNCTIONS or FUNCTIONS[name].is_of_tensorflow:
+        raise code.refusal(node, f"`{name}` is called by another function", "give it one of yours that calls it")
+    for one in needed_by([FUNCTIONS[name].spelling]):
+        code.use(one)
+    return FUNCTIONS[name].spelling
 
 
 def write_helper(code: TypedCode, function: str, arrays: Sequence[tuple[ast.expr, str]]) -> str:
@@ -104,7 +122,7 @@ def _is_listed(node: ast.expr) -> bool:
 def _text(code: TypedCode, node: ast.expr, rule: str, kinds: Iterator[Any]) -> str:
     """Return the text of an argument; of a nest of arrays each has the next dtype."""
     if rule == NUMBER:
-        return code.write(node)
+        return _function(code, node) or code.write(node)
     if rule.startswith(SEVERAL) and _is_listed(node):
         items = [_text(code, one, rule, kinds) for one in node.elts]  # type: ignore[attr-defined]
         return f"[{', '.join(items)}]"

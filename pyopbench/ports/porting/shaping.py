@@ -162,10 +162,10 @@ def filled(given: Given) -> str:
     return f"tf.{name}({_shape(given, given['shape'])}, tf.{given.dtype})"
 
 
-@written("np.full", "shape value dtype")
+@written("np.full", "shape fill_value dtype")
 def full(given: Given) -> str:
     """Return one value in a shape."""
-    return f"tf.fill({_shape(given, given['shape'])}, {given.code.tensor(given['value'], given.dtype)})"
+    return f"tf.fill({_shape(given, given['shape'])}, {given.code.tensor(given['fill_value'], given.dtype)})"
 
 
 @written("np.arange", "start stop step dtype")
@@ -187,3 +187,27 @@ def shape(given: Given) -> str:
     """Return the shape."""
     given.code.fixed_shapes = True
     return f"tuple({given.code.atom(given['a'])}.shape)"
+
+
+@written("np.size", "a axis")
+def size(given: Given) -> str | None:
+    """Return the number of elements."""
+    if given.get("axis") is not None:
+        return None
+    text = given.code.atom(given["a"])
+    if given.code.is_tensor(given.node):
+        return f"tf.size({text}, tf.int64)"
+    given.code.fixed_shapes = True
+    return f"{text}.shape.num_elements()"
+
+
+@written("np.iscomplexobj", "x")
+def is_complex(given: Given) -> str:
+    """Return whether it has complex elements, which dtypes decide."""
+    return str(given.code.dtype(given["x"]).startswith("complex"))
+
+
+@written("np.isrealobj", "x")
+def is_real(given: Given) -> str:
+    """Return whether it has real elements, which dtypes decide."""
+    return str(not given.code.dtype(given["x"]).startswith("complex"))

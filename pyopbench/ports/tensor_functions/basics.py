@@ -52,6 +52,11 @@ def np_is_inf(tensor: Any) -> Any:
     return tf.math.is_inf(tensor) if tensor.dtype.is_floating else tf.zeros_like(tensor, tf.bool)
 
 
+def np_is_finite(tensor: Any) -> Any:
+    """Return which elements are neither NaN nor infinite."""
+    return ~(np_is_nan(tensor) | np_is_inf(tensor))
+
+
 def np_truth(tensor: Any) -> Any:
     """Return which elements are not 0; NaN is not."""
     return tensor if tensor.dtype == tf.bool else tf.not_equal(tensor, tf.zeros((), tensor.dtype))

@@ -284,13 +284,13 @@ def np_unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 
     return tf.concat([tf.gather(p, tf.range(1), axis=place), later + tf.cumsum(step, place)], place)
 
 
-@of_numpy("scipy.special.xlogy", x="common float", y="common float")
+@of_numpy("scipy.special.xlogy", x="promoted float", y="promoted float")
 def scipy_xlogy(x: Any, y: Any) -> Any:
     """Return x log(y), 0 where x is 0 and y is not NaN."""
     return tf.where(tf.math.is_nan(y), y, tf.math.xlogy(x, y))
 
 
-@of_numpy("scipy.special.xlog1py", x="common float", y="common float")
+@of_numpy("scipy.special.xlog1py", x="promoted float", y="promoted float")
 def scipy_xlog1py(x: Any, y: Any) -> Any:
     """Return x log(1 + y), 0 where x is 0 and y is not NaN."""
     return tf.where(tf.math.is_nan(y), y, tf.math.xlog1py(x, y))
@@ -308,7 +308,7 @@ def scipy_entr(x: Any) -> Any:
     return tf.where(x < 0, tf.constant(-np.inf, x.dtype), -tf.math.xlogy(x, x))
 
 
-@of_numpy("scipy.special.rel_entr", x="common float", y="common float")
+@of_numpy("scipy.special.rel_entr", x="promoted float", y="promoted float")
 def scipy_rel_entr(x: Any, y: Any) -> Any:
     """Return x log(x / y), 0 where x is 0, infinite where either is negative."""
     zero, infinite = tf.zeros((), x.dtype), tf.constant(np.inf, x.dtype)
@@ -319,10 +319,17 @@ def scipy_rel_entr(x: Any, y: Any) -> Any:
     return tf.where(tf.math.is_nan(x) | tf.math.is_nan(y), x + y, found)
 
 
-@of_numpy("scipy.special.kl_div", x="common float", y="common float")
+@of_numpy("scipy.special.kl_div", x="promoted float", y="promoted float")
 def scipy_kl_div(x: Any, y: Any) -> Any:
     """Return x log(x / y) - x + y."""
     return scipy_rel_entr(x, y) - x + y
+
+
+@of_numpy("scipy.special.erf", x="float")
+def scipy_erf(x: Any) -> Any:
+    """Return the error function, of which TensorFlow's is NaN at infinity."""
+    infinite = tf.math.is_inf(x)
+    return tf.where(infinite, tf.sign(x), tf.math.erf(tf.where(infinite, tf.zeros_like(x), x)))
 
 
 @of_numpy("scipy.special.ndtr", x="float")
@@ -333,7 +340,6 @@ def scipy_ndtr(x: Any) -> Any:
 
 spelled("scipy.special.expit", "tf.sigmoid", x="float")
 spelled("scipy.special.log_expit", "tf.math.log_sigmoid", x="float")
-spelled("scipy.special.erf", "tf.math.erf", x="float")
 spelled("scipy.special.erfc", "tf.math.erfc", x="float")
 spelled("scipy.special.erfinv", "tf.math.erfinv", x="float")
 spelled("scipy.special.gammaln", "tf.math.lgamma", x="float")
@@ -342,6 +348,6 @@ spelled("scipy.special.i0", "tf.math.bessel_i0", x="float")
 spelled("scipy.special.i0e", "tf.math.bessel_i0e", x="float")
 spelled("scipy.special.i1", "tf.math.bessel_i1", x="float")
 spelled("scipy.special.i1e", "tf.math.bessel_i1e", x="float")
-spelled("scipy.special.gammainc", "tf.math.igamma", a="common float", x="common float")
-spelled("scipy.special.gammaincc", "tf.math.igammac", a="common float", x="common float")
-spelled("scipy.special.betainc", "tf.math.betainc", a="common float", b="common float", x="common float")
+spelled("scipy.special.gammainc", "tf.math.igamma", a="promoted float", x="promoted float")
+spelled("scipy.special.gammaincc", "tf.math.igammac", a="promoted float", x="promoted float")
+spelled("scipy.special.betainc", "tf.math.betainc", a="promoted float", b="promoted float", x="promoted float")

@@ -506,3 +506,17 @@ def np_unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
         found.append(left % size)
         left = left // size
     return tuple(reversed(found))
+
+
+@of_numpy("np.apply_along_axis", arr="own", args="number")
+def np_apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any) -> Any:
+    """Return what a function of vectors gives for those along an axis."""
+    (place,) = np_axes(axis, arr.shape.rank)
+    moved = np_moved(arr, place, -1)
+    rows = tf.reshape(moved, [-1, np_sizes(moved)[-1]])
+    first = tf.convert_to_tensor(func1d(rows[0], *args))
+    each = tf.TensorSpec(first.shape, first.dtype)
+    found = tf.map_fn(lambda row: func1d(row, *args), rows, fn_output_signature=each)
+    found = tf.reshape(found, [*np_sizes(moved)[:-1], *np_sizes(first)])
+    added = list(range(arr.shape.rank - 1, arr.shape.rank - 1 + first.shape.rank))
+    return np_moved(found, added, list(range(place, place + first.shape.rank)))

@@ -126,6 +126,42 @@ def np_as_summed(a: Any, dtype: Any) -> Any:
     return tf.cast(a, tf.int64) if a.dtype == tf.bool else a
 
 
+@of_numpy("np.add.reduce", array="own")
+def np_add_reduce(array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """Return sums along an axis."""
+    return tf.reduce_sum(np_as_summed(array, dtype), np_axes(axis, array.shape.rank), keepdims)
+
+
+@of_numpy("np.multiply.reduce", array="own")
+def np_multiply_reduce(array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """Return products along an axis."""
+    return tf.reduce_prod(np_as_summed(array, dtype), np_axes(axis, array.shape.rank), keepdims)
+
+
+@of_numpy("np.maximum.reduce", array="own")
+def np_maximum_reduce(array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """Return the largest elements along an axis."""
+    return np_max(array, axis, keepdims=keepdims)
+
+
+@of_numpy("np.minimum.reduce", array="own")
+def np_minimum_reduce(array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """Return the smallest elements along an axis."""
+    return np_min(array, axis, keepdims=keepdims)
+
+
+@of_numpy("np.logical_and.reduce", array="bool")
+def np_logical_and_reduce(array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """Return whether all are true along an axis."""
+    return tf.reduce_all(array, np_axes(axis, array.shape.rank), keepdims)
+
+
+@of_numpy("np.logical_or.reduce", array="bool")
+def np_logical_or_reduce(array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """Return whether any is true along an axis."""
+    return tf.reduce_any(array, np_axes(axis, array.shape.rank), keepdims)
+
+
 @of_numpy("np.nanmax", a="own")
 def np_nanmax(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
     """Return the largest elements that are not NaN; NaN where there is nothing else."""

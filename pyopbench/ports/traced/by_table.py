@@ -55,7 +55,11 @@ def call(name: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any
             raise refuse(f"{name}(..., {key}=...)", why="needs what is known before the graph runs")
     for array in traced:
         array.value  # noqa: B018 - what a view shows is looked up by a step of its own
-    plain = {key: _known(value) for key, value in given.items() if key not in entry.rules}
+    plain = {
+        key: _on_tensors(value) if callable(value) and not isinstance(value, type) else _known(value)
+        for key, value in given.items()
+        if key not in entry.rules
+    }
 
     def build() -> Any:
         for key, several in arrays.items():
@@ -69,6 +73,15 @@ def call(name: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any
 
     found = wrap(step(name, build))
     return found if name.startswith(OWN_ORDER) else in_order_of(found, traced)
+
+
+def _on_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of the body's, which takes traced arrays, as one that a function on tensors can call."""
+
+    def call_traced(*tensors: Any) -> Any:
+        return as_traced(function(*map(wrap, tensors))).tensor
+
+    return call_traced
 
 
 def _arrays(value: Any, entry: TensorFunction, key: str) -> Any:

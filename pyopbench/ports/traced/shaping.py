@@ -249,6 +249,10 @@ in_numpy("iscomplexobj", on_known=True)(lambda x: as_traced(x).dtype.kind == "c"
 in_numpy("isrealobj", on_known=True)(lambda x: as_traced(x).dtype.kind != "c")
 
 
+in_numpy("ndim", on_known=True)(lambda a: as_traced(a).ndim)
+in_numpy("shape", on_known=True)(lambda a: as_traced(a).shape)
+
+
 @in_numpy("size", on_known=True)
 def size(a: Any, axis: Any = None) -> Any:
     """Return the number of elements, or of those along an axis."""
