@@ -96,11 +96,11 @@ def to_integer(given: Given) -> str:
     return given.code.tensor(given["x"], "int64" if given.name == "int" else given.name.removeprefix("np."))
 
 
-@written("float np.float64 np.float32 np.float16 bool np.bool complex np.complex64 np.complex128", "x")
+@written("float np.float64 np.float32 np.float16 bool np.bool np.complex64 np.complex128", "x")
 def to_number(given: Given) -> str:
     """Return a number as one of another kind."""
     name = given.name.removeprefix("np.")
-    return given.code.tensor(given["x"], {"float": "float64", "complex": "complex128"}.get(name, name))
+    return given.code.tensor(given["x"], {"float": "float64"}.get(name, name))
 
 
 @written("abs", "x")

@@ -35,7 +35,7 @@ def np_keys(tensor: Any) -> Any:
 
 
 @of_numpy("np.argsort", a="own")
-def np_argsort(a: Any, axis: Any = -1, kind: Any = None) -> Any:
+def np_argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
     """Return the places of the elements in ascending order, int64; ties keep their order."""
     if axis is None or a.shape.rank == 0:
         a, axis = tf.reshape(a, [-1]), 0
@@ -43,7 +43,7 @@ def np_argsort(a: Any, axis: Any = -1, kind: Any = None) -> Any:
 
 
 @of_numpy("np.sort", a="own")
-def np_sort(a: Any, axis: Any = -1, kind: Any = None) -> Any:
+def np_sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
     """Return the elements in ascending order."""
     if axis is None or a.shape.rank == 0:
         a, axis = tf.reshape(a, [-1]), 0

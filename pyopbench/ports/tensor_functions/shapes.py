@@ -417,10 +417,10 @@ def np_geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dt
     return found if dtype is None else tf.cast(found, np.dtype(dtype))
 
 
-@of_numpy("np.full_like", a="own", fill_value="own")
+@of_numpy("np.full_like", a="own", fill_value="number")
 def np_full_like(a: Any, fill_value: Any, dtype: Any = None) -> Any:
     """Return one value in the shape of an array."""
-    return tf.broadcast_to(tf.cast(fill_value, a.dtype if dtype is None else np.dtype(dtype)), tf.shape(a))
+    return tf.broadcast_to(np_number(fill_value, a.dtype if dtype is None else np.dtype(dtype)), tf.shape(a))
 
 
 @of_numpy("np.diag_indices_from", arr="own")

@@ -7,7 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pyopbench.ports.tensor_functions.sources import FUNCTIONS
-from pyopbench.ports.tensor_functions.table import NUMBER, SEVERAL, TensorFunction, dtypes_by_rule
+from pyopbench.ports.tensor_functions.table import (
+    NUMBER,
+    PROMOTED,
+    PROMOTED_FLOAT,
+    SEVERAL,
+    TensorFunction,
+    dtypes_by_rule,
+)
 from pyopbench.ports.traced import dtypes
 from pyopbench.ports.traced.array import TracedArray, as_traced, holds_traced, wrap
 from pyopbench.ports.traced.call_ufunc import as_tensor
@@ -53,6 +60,10 @@ def call(name: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any
     for key, value in given.items():
         if key not in entry.rules and is_dynamic(value):
             raise refuse(f"{name}(..., {key}=...)", why="needs what is known before the graph runs")
+    for key, several in arrays.items():
+        if entry.rules[key] in (PROMOTED, PROMOTED_FLOAT):
+            for array, kind in zip(_leaves(several), kinds.get(key, ()), strict=False):
+                dtypes.check_range(array, kind)
     for array in traced:
         array.value  # noqa: B018 - what a view shows is looked up by a step of its own
     plain = {

@@ -192,7 +192,7 @@ class _Returning:
         if is_dynamic([list(one) for one in arguments if isinstance(one, list | tuple)]):
             if hasattr(self._function, "__wrapped__"):  # has the protocol
                 return call_function(self._function, arguments, options)
-            if isinstance(self._function, np.ufunc) or isinstance(getattr(self._function, "__self__", None), np.ufunc):
+            if isinstance(self._function, np.ufunc) or self.__name__ in ("reduce", "accumulate"):
                 arguments = tuple(as_traced(one) if isinstance(one, list | tuple) else one for one in arguments)
         return wrap(self._function(*arguments, **options))
 
