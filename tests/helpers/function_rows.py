@@ -55,6 +55,9 @@ v n: np.sinc(x); np.positive(x); np.signbit(x); np.modf(x)[0]; np.modf(x)[1]
 v m n i l: np.add(x, x); np.subtract(x, 2); np.multiply(x, x); np.divide(x, 2); np.maximum(x, 1); np.minimum(x, 0.5)
 v m n i: np.floor_divide(x, 2); np.remainder(x, -2); np.fmod(x, 2); np.float_power(np.abs(x), 2); np.hypot(x, 2.0)
 v i n: np.floor_divide(x, x); np.remainder(x, x); np.divmod(x, 3)[0]; np.divmod(x, 3)[1]; np.mod(x, 3)
+v m n: x // 0.1; x % 0.7; x // 2; x % -2; x // x; x % x; 1.0 // (x + 0.1)
+i l: x // 2; x % 3; x // 0.5
+v m i: np.vstack([x, x], dtype=np.float64); np.hstack([x, x], dtype=np.float64)
 v m n: np.fmax(x, 1); np.fmin(x, np.nan); np.arctan2(x, 2.0); np.copysign(x, -1.0); np.heaviside(x, 0.5); np.logaddexp(x, 1.0)
 v m: np.power(x, 2); np.power(np.abs(x), 0.5); np.logaddexp2(x, 1.0); np.nextafter(x, x + 1); x ** 2; np.where(x > 0, x, -x)
 v m n i b: np.equal(x, 1); np.not_equal(x, 1); np.logical_and(x, x); np.logical_or(x, x > 0); np.logical_xor(x, x)

@@ -106,16 +106,18 @@ def np_dstack(tup: Any) -> Any:
 
 
 @of_numpy("np.vstack np.row_stack", tup="*common")
-def np_vstack(tup: Any) -> Any:
+def np_vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """Return arrays below each other."""
-    return tf.concat([np_atleast_2d(one) for one in tup], 0)
+    found = tf.concat([np_atleast_2d(one) for one in tup], 0)
+    return found if dtype is None else tf.cast(found, np.dtype(dtype))
 
 
 @of_numpy("np.hstack", tup="*common")
-def np_hstack(tup: Any) -> Any:
+def np_hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """Return arrays beside each other."""
     parts = [np_atleast_1d(one) for one in tup]
-    return tf.concat(parts, 0 if parts[0].shape.rank == 1 else 1)
+    found = tf.concat(parts, 0 if parts[0].shape.rank == 1 else 1)
+    return found if dtype is None else tf.cast(found, np.dtype(dtype))
 
 
 @of_numpy("np.column_stack", tup="*common")
