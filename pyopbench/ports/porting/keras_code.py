@@ -189,7 +189,7 @@ class KerasCode(TypedCode):
         if name == "map":
             return self._mapped(node)
         if name in KERAS:
-            return KERAS[name].write(given(self, name, node, None, KERAS[name].parameters))
+            return self._of_table(name, node, None)
         if isinstance(value, type) and issubclass(value, np.generic | float | int):
             return self.tensor(node.args[0], self.dtype(node)) if self.rank(node.args[0]) == 0 else None
         if value is None or isinstance(self._resolved(function), Unit):
@@ -206,6 +206,13 @@ class KerasCode(TypedCode):
             raise self.refusal(node, f"`{ast.unparse(node)}` has no counterpart in keras.ops", "write a comprehension")
         return f"(ops.{OTHERWISE.get(ufunc, ufunc)}(item) for item in {self.write(node.args[1])})"
 
+    def _of_table(self, name: str, node: ast.Call, first: ast.expr | None) -> str:
+        arguments = given(self, name, node, first, KERAS[name].parameters)
+        text = None if arguments is None else KERAS[name].write(arguments)
+        if text is None:
+            raise self.refusal(node, f"`{name}` is called with arguments that have no counterpart in keras.ops")
+        return text
+
     def _resolved(self, node: ast.expr) -> Any:
         return self.units.resolve(self.source, node.id) if isinstance(node, ast.Name) and self.is_global(node) else None
 
@@ -214,7 +221,7 @@ class KerasCode(TypedCode):
             return self.tensor(function.value, self.dtype(node))
         name = f"np.{function.attr}"
         if name in KERAS and function.attr not in ("sort", "fill"):
-            return KERAS[name].write(given(self, name, node, function.value, KERAS[name].parameters))
+            return self._of_table(name, node, function.value)
         raise self.refusal(node, f"`.{function.attr}()` has no counterpart in keras.ops that is known")
 
 

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pyopbench.ports.porting.units import Units
 
 USUAL = {
+    "collections": "import collections",
+    "itertools": "import itertools",
     "np": "import numpy as np",
     "tf": "import tensorflow as tf",
     "tnp": "import tensorflow.experimental.numpy as tnp",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pyopbench.ports.porting.helper_calls import write_helper
 from pyopbench.ports.porting.typed import TypedCode
 
 BINARY = {
@@ -36,6 +37,10 @@ def write_between(code: TypedCode, node: ast.AST, operator: ast.operator, left: 
     if type(operator) not in BINARY:
         raise code.refusal(node, f"`{ast.unparse(node)}` has no counterpart in TensorFlow")
     (first, second), _ = code.loop(BINARY[type(operator)], [left, right])
+    if isinstance(operator, ast.FloorDiv | ast.Mod) and "float" in first:
+        # TensorFlow's floor of a quotient may be one too many, and it has other signs of 0.
+        name = "np_floor_divide" if isinstance(operator, ast.FloorDiv) else "np_remainder"
+        return write_helper(code, name, [(left, first), (right, second)])
     return write_sides(code, node, [left, right], [first, second])
 
 

@@ -12,6 +12,7 @@ from pyopbench.ports.porting import algebra, choosing, elementwise, reducing, sh
 from pyopbench.ports.porting.arguments import given
 from pyopbench.ports.porting.assigning import assign, assign_in_place
 from pyopbench.ports.porting.attributes import write_attribute, write_size
+from pyopbench.ports.porting.helper_calls import write_call
 from pyopbench.ports.porting.in_place import write_statement
 from pyopbench.ports.porting.indexing import write_subscript
 from pyopbench.ports.porting.names import name_of
@@ -19,6 +20,7 @@ from pyopbench.ports.porting.operators import write_binary, write_choice, write_
 from pyopbench.ports.porting.table import TABLE
 from pyopbench.ports.porting.typed import TypedCode, joined
 from pyopbench.ports.porting.units import Unit
+from pyopbench.ports.tensor_functions.sources import FUNCTIONS
 
 FILLED = (algebra, choosing, elementwise, reducing, shaping)
 """What enters functions into the table."""
@@ -136,7 +138,7 @@ class TensorCode(TypedCode):
             return None
         value = self.value_of(function)
         name = name_of(value)
-        if name in TABLE:
+        if name in TABLE or name in FUNCTIONS:
             return self._of_table(name, node, None)
         if name in UNPACKING:
             return self._unpacking(node)
@@ -162,8 +164,15 @@ class TensorCode(TypedCode):
         return None
 
     def _of_table(self, name: str, node: ast.Call, first: ast.expr | None) -> str:
-        entry = TABLE[name]
-        return entry.write(given(self, name, node, first, entry.parameters))
+        """Return a call as an expression of TensorFlow's where there is one, else of a function on tensors."""
+        entry = TABLE.get(name)
+        arguments = None if entry is None else given(self, name, node, first, entry.parameters)
+        text = None if entry is None or arguments is None else entry.write(arguments)
+        if text is not None:
+            return text
+        if name in FUNCTIONS:
+            return write_call(self, name, node, first)
+        raise self.refusal(node, f"`{name}` is called with arguments that have no counterpart in TensorFlow")
 
     def _unpacking(self, node: ast.Call) -> str | None:
         if not any(map(self.is_tensor, node.args)):
@@ -191,7 +200,7 @@ class TensorCode(TypedCode):
         if function.attr == "item":
             text = self.atom(function.value)
             return f"tf.reshape({text}, [])" if self.rank(function.value) else text
-        if name in TABLE and function.attr not in ("tolist", "sort", "fill"):
+        if (name in TABLE or name in FUNCTIONS) and function.attr not in ("tolist", "sort", "fill"):
             return self._of_table(name, node, function.value)
         raise self.refusal(node, f"`.{function.attr}()` has no counterpart in TensorFlow")
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pyopbench.ports.porting.source import Function, Source, number_of
+from pyopbench.model.source_text import Function, Source, number_of
 from pyopbench.ports.text.kinds import Kind, Kinds
 
 ROUNDS = 30

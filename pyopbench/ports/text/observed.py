@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyopbench.model.op import Op
+from pyopbench.model.source_text import Source
 from pyopbench.ports.arrays import STRING
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR, Observed, Seen, definition_of
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.ports.porting.source import Source
 from pyopbench.ports.porting.units import Unit, Units
 from pyopbench.ports.rebinding import written
 from pyopbench.ports.text.depends import Dependence, Depends
