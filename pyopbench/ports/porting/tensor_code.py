@@ -11,6 +11,7 @@ from pyopbench.ports.porting import algebra, choosing, elementwise, reducing, sh
 from pyopbench.ports.porting.arguments import given
 from pyopbench.ports.porting.assigning import assign, assign_in_place
 from pyopbench.ports.porting.attributes import write_attribute, write_size
+from pyopbench.ports.porting.control_flow import write_for, write_if, write_return, write_while
 from pyopbench.ports.porting.in_place import write_statement
 from pyopbench.ports.porting.indexing import write_subscript
 from pyopbench.ports.porting.names import name_of
@@ -39,6 +40,42 @@ class TensorCode(TypedCode):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.not_run: list[tuple[str, int]] = []
+        self.replacing: dict[ast.AST, str] = {}
+        self.ahead: dict[int, list[str]] = {}
+        self.made: set[str] = set()
+
+    def write(self, node: ast.AST) -> str:
+        """Return the text of a node; of a statement with what a loop around it does at the begin of a round."""
+        text = super().write(node)
+        ahead = self.ahead.pop(id(node), []) if isinstance(node, ast.stmt) else []
+        if isinstance(node, ast.stmt) and (ahead or "\n" in text) and self._is_behind_another(node):
+            raise self.refusal(node, "several statements in one line", "write one to a line")
+        return ("\n" + " " * node.col_offset).join([*ahead, text]) if ahead else text  # type: ignore[attr-defined]
+
+    def _is_behind_another(self, node: ast.stmt) -> bool:
+        begin, _ = self.source.span(node)
+        line = self.source.data[:begin].rpartition(b"\n")[2]
+        return bool(line.strip())
+
+    def fresh(self, name: str) -> str:
+        """Return a name that is not in the function."""
+        assert self.unit is not None
+        taken = {one.id for one in ast.walk(self.unit.node) if isinstance(one, ast.Name)} | self.made
+        found = name
+        number = 1
+        while found in taken:
+            number += 1
+            found = f"{name}_{number}"
+        self.made.add(found)
+        return found
+
+    def name_like(self, name: str) -> str:
+        """Return a name that is not in the user's function, the same each time."""
+        assert self.unit is not None
+        taken = {one.id for one in ast.walk(self.unit.node) if isinstance(one, ast.Name)}
+        while name in taken:
+            name += "_"
+        return name
 
     def rewrite(self, node: ast.AST) -> str | None:
         """Return the text of a node that is not written as it stands."""
@@ -70,6 +107,8 @@ class TensorCode(TypedCode):
         return self.source.replaced(*self.source.span(node), parts)
 
     def _part(self, node: ast.AST, part: ast.AST) -> str:
+        if part in self.replacing:
+            return self.replacing[part]
         if part is getattr(node, "test", None) and isinstance(part, ast.expr):
             return write_truth(self, part)
         loops = getattr(node, "generators", ())
@@ -99,6 +138,14 @@ class TensorCode(TypedCode):
         if self._is_left_out(node):
             self.not_run.append((self.source.path, node.lineno))
             return None
+        if isinstance(node, ast.If):
+            return write_if(self, node)
+        if isinstance(node, ast.For):
+            return write_for(self, node)
+        if isinstance(node, ast.While):
+            return write_while(self, node)
+        if isinstance(node, ast.Return):
+            return write_return(self, node)
         if isinstance(node, ast.Assign):
             return assign(self, node)
         if isinstance(node, ast.AugAssign):
