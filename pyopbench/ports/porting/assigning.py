@@ -6,6 +6,7 @@ import ast
 
 from pyopbench.ports.porting.assigned_names import assign_name
 from pyopbench.ports.porting.distinct_places import is_distinct
+from pyopbench.ports.porting.grown_lists import refuse_lost, write_list
 from pyopbench.ports.porting.indexing import IndexEntry, Picked, entries_of, pick
 from pyopbench.ports.porting.operators import BINARY
 from pyopbench.ports.porting.typed import TypedCode
@@ -74,7 +75,9 @@ def assign(code: TypedCode, node: ast.Assign) -> str | None:
     if isinstance(target, ast.Tuple | ast.List) and code.is_tensor(value):
         names = code.source.text(*code.source.span(target))
         return f"{names} = tf.unstack({code.write(value)})"
-    return assign_name(code, target, value) if isinstance(target, ast.Name) else None
+    if isinstance(target, ast.Name):
+        return write_list(code, target, value) or assign_name(code, target, value)
+    return None
 
 
 def _one_by_one(code: TypedCode, node: ast.Assign, written: list[ast.Subscript]) -> str:
@@ -106,6 +109,7 @@ def _writes(code: TypedCode, target: ast.Subscript, value: ast.expr) -> bool:
 def assign_in_place(code: TypedCode, node: ast.AugAssign) -> str | None:
     """Return `x += y` and `x[key] += y` of tensors."""
     target, value = node.target, node.value
+    refuse_lost(code, node)
     if type(node.op) not in BINARY:
         return None
     sign = operator_of(code, node)

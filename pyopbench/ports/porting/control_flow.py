@@ -227,16 +227,19 @@ def _is_number_of_argument(code: TypedCode, name: str) -> bool:
 
 def invariants(code: TypedCode, node: ast.stmt, names: Sequence[str], started: Sequence[str]) -> list[str]:
     """Return the statement that says which sizes change from round to round; none if none do."""
+    assert code.unit is not None
     found = []
     for name in names:
+        is_started = any(one.startswith(f"{name} = ") for one in started)
+        if not is_started and not is_bound_before(code.unit.node, node, name):
+            continue
         seen = [one for one in code.observed.leaves(code.source, node).get(name, set()) if one.kind in (TENSOR, ARRAY)]
         axes = code.observed.grows(code.source, node, name)
         ranks = {one.rank for one in seen}
         if len(ranks) != 1:
             continue
         (rank,) = ranks
-        is_started = any(one.startswith(f"{name} = tf.zeros") for one in started)
-        if is_started:
+        if any(one.startswith(f"{name} = tf.zeros") for one in started):
             axes = frozenset(range(rank))
         if axes and rank:
             sizes = ", ".join("None" if axis in axes else f"{name}.shape[{axis}]" for axis in range(rank))

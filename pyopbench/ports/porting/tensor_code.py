@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.ports.porting import algebra, choosing, elementwise, reducing, shaping
+from pyopbench.ports.porting import algebra, choosing, elementwise, grown_lists, reducing, shaping
 from pyopbench.ports.porting.arguments import given
 from pyopbench.ports.porting.assigning import assign, assign_in_place
 from pyopbench.ports.porting.attributes import write_attribute, write_size
@@ -15,7 +15,7 @@ from pyopbench.ports.porting.control_flow import write_for, write_if, write_retu
 from pyopbench.ports.porting.in_place import write_statement
 from pyopbench.ports.porting.indexing import write_subscript
 from pyopbench.ports.porting.names import name_of
-from pyopbench.ports.porting.operators import write_binary, write_choice, write_comparison, write_truth, write_unary
+from pyopbench.ports.porting.operators import write_binary, write_both, write_choice, write_comparison, write_truth, write_unary
 from pyopbench.ports.porting.source import parts_of
 from pyopbench.ports.porting.table import TABLE
 from pyopbench.ports.porting.typed import TypedCode, joined
@@ -57,6 +57,14 @@ class TensorCode(TypedCode):
         line = self.source.data[:begin].rpartition(b"\n")[2]
         return bool(line.strip())
 
+    def is_grown(self, node: ast.AST) -> bool:
+        """Is it the name of a list that grows where values decide?"""
+        return grown_lists.is_grown(self, node)
+
+    def of_grown(self, node: ast.expr, dtype: str) -> str:
+        """Return such a list as a tensor."""
+        return grown_lists.stacked(self, node, dtype)
+
     def fresh(self, name: str) -> str:
         """Return a name that is not in the function."""
         assert self.unit is not None
@@ -86,17 +94,25 @@ class TensorCode(TypedCode):
         if isinstance(node, ast.stmt):
             return self._statement(node)
         if isinstance(node, ast.Call):
-            return self._call(node)
+            return grown_lists.write_call_of_list(self, node) or self._call(node)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and self.is_grown(node):
+            return grown_lists.stacked(self, node)
         if isinstance(node, ast.BinOp):
             return write_binary(self, node)
         if isinstance(node, ast.Compare):
             return write_comparison(self, node)
+        if isinstance(node, ast.BoolOp):
+            return write_both(self, node)
         if isinstance(node, ast.UnaryOp):
             return write_unary(self, node)
         if isinstance(node, ast.IfExp):
             return write_choice(self, node)
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
-            return write_size(self, node) or write_subscript(self, node)
+            return (
+                grown_lists.write_item_of_list(self, node)
+                or write_size(self, node)
+                or write_subscript(self, node)
+            )
         if isinstance(node, ast.Attribute) and self.is_tensor(node.value):
             return write_attribute(self, node)
         return None
@@ -151,7 +167,7 @@ class TensorCode(TypedCode):
         if isinstance(node, ast.AugAssign):
             return assign_in_place(self, node)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            return write_statement(self, node.value)
+            return grown_lists.write_append(self, node.value) or write_statement(self, node.value)
         return None
 
     def _is_left_out(self, node: ast.stmt) -> bool:
@@ -160,7 +176,7 @@ class TensorCode(TypedCode):
             return False
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             return False  # a docstring
-        return getattr(node, "value", None) is not None and not any(self.seen(one) for one in ast.walk(node))
+        return getattr(node, "value", None) is not None and not any(self.observed.of(self.source, one) for one in ast.walk(node))
 
     def _is_traced(self) -> bool:
         return self.unit is not None and any(

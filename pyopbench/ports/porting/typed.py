@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pyopbench.ports.conversions import conversion_of
-from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR, Observed, Seen
+from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR, Observed, Seen, seen_as
 from pyopbench.ports.porting.render import Code
 from pyopbench.ports.porting.units import Units
 from pyopbench.ports.traced import dtypes
@@ -32,8 +32,10 @@ class TypedCode(Code):
         self.fixed_shapes = False
 
     def seen(self, node: ast.AST) -> set[Seen]:
-        """Return what an expression was."""
-        return self.observed.of(self.source, node)
+        """Return what an expression was; a number is one where it was not evaluated, too."""
+        found = self.observed.of(self.source, node)
+        is_number = isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float | complex)
+        return found or ({seen_as(node.value)} if is_number else found)  # type: ignore[attr-defined]
 
     def is_tensor(self, node: ast.AST | None) -> bool:
         """Was it a tensor, in any call?"""
@@ -95,7 +97,7 @@ class TypedCode(Code):
         """Return the text of an expression as a tensor of a dtype, by default of its own."""
         dtype = dtype or self.dtype(node)
         seen = self.seen(node)
-        if any(one.kind == SEQUENCE for one in seen) and self.holds_tensors(node):
+        if any(one.kind == SEQUENCE for one in seen) and (self.holds_tensors(node) or self.is_grown(node)):
             return self._stacked(node, dtype)
         if seen and all(one.kind in (TENSOR, ARRAY) and one.dtype == dtype for one in seen):
             return self.write(node)  # TensorFlow takes arrays of NumPy's too
@@ -115,6 +117,8 @@ class TypedCode(Code):
         return seen.kind in (TENSOR, ARRAY) and seen.dtype == dtype
 
     def _stacked(self, node: ast.expr, dtype: str) -> str:
+        if self.is_grown(node):
+            return self.of_grown(node, dtype)
         one = self.one(node)
         if isinstance(node, ast.List | ast.Tuple) and not any(isinstance(item, ast.Starred) for item in node.elts):
             items = [self.tensor(item, dtype) for item in node.elts]
@@ -124,6 +128,14 @@ class TypedCode(Code):
         if one.dtype:
             return f"tf.cast(tf.stack({self.write(node)}), tf.{dtype})"
         return f"tf.stack([tf.cast(item, tf.{dtype}) for item in {self.write(node)}])"
+
+    def is_grown(self, node: ast.AST) -> bool:
+        """Is it a list that is no list in the port?"""
+        return False
+
+    def of_grown(self, node: ast.expr, dtype: str) -> str:
+        """Return such a list as a tensor."""
+        raise NotImplementedError
 
     def items(self, node: ast.expr, dtype: str) -> str:
         """Return the text of a list of tensors of one dtype."""

@@ -469,6 +469,8 @@ def _unknown_of_result(
     """
     if is_dependent and (name in OF_UNKNOWN_SIZE or (name == "where" and len(given) == 1)) and found.ndim:
         return frozenset({0})
+    if found.ndim and any(isinstance(one, list) and one in GROWN for one in given):
+        return frozenset({0})
     if name in ("arange", "repeat", "linspace") and found.ndim:
         counted = given[1:] if name == "repeat" else given[2:] if name == "linspace" else given
         if any(map(depends, [*counted, *(one for key, one in options.items() if key in ("repeats", "num", "stop"))])):
@@ -586,9 +588,18 @@ def _taken(function: Any) -> Any:
     def call(*arguments: Any, **options: Any) -> Any:
         given = [list(one) if not isinstance(one, list | tuple | np.ndarray) and hasattr(one, "__iter__") else one for one in arguments]
         found = function(*given, **options)
+        if function in (min, max):
+            found = _of_their_dtype(found, given)
         return depending(found) if depends(given) else found
 
     return call
+
+
+def _of_their_dtype(found: Any, given: list[Any]) -> Any:
+    """Return the largest or smallest of numbers, of the dtype of those that are NumPy's: values decide which it is."""
+    dtypes = {one.dtype for one in _flat(given) if isinstance(one, WatchedArray | np.generic)}
+    is_number = isinstance(found, WatchedNumber) or type(found) in NUMBERS
+    return dtypes.pop().type(plain(found)) if is_number and len(dtypes) == 1 else found
 
 
 def _listed(function: Any) -> Any:
