@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.ports.porting import algebra, choosing, elementwise, grown_lists, reducing, shaping
+from pyopbench.ports.porting import algebra, choosing, elementwise, grown_lists, reducing, shaping, writing_functions
 from pyopbench.ports.porting.arguments import given
 from pyopbench.ports.porting.assigning import assign, assign_in_place
 from pyopbench.ports.porting.attributes import write_attribute, write_size
@@ -45,12 +45,26 @@ class TensorCode(TypedCode):
         self.made: set[str] = set()
 
     def write(self, node: ast.AST) -> str:
-        """Return the text of a node; of a statement with what a loop around it does at the begin of a round."""
-        text = super().write(node)
-        ahead = self.ahead.pop(id(node), []) if isinstance(node, ast.stmt) else []
-        if isinstance(node, ast.stmt) and (ahead or "\n" in text) and self._is_behind_another(node):
+        """Return the text of a node; of a statement with those that have to be before it."""
+        if node in self.replacing:
+            return self.replacing[node]
+        if not isinstance(node, ast.stmt):
+            return super().write(node)
+        ahead = self.ahead.pop(id(node), [])
+        calls, are_all = writing_functions.calls_before(self, node)
+        if are_all:
+            *calls, text = calls
+        else:
+            text = super().write(node)
+        ahead = [*ahead, *calls]
+        if ahead and self._is_behind_another(node):
             raise self.refusal(node, "several statements in one line", "write one to a line")
         return ("\n" + " " * node.col_offset).join([*ahead, text]) if ahead else text  # type: ignore[attr-defined]
+
+    def write_call(self, node: ast.Call) -> str:
+        """Return a call of a function of the user's."""
+        found = self._rewritten(node)
+        return self.as_it_stands(node) if found is None else found
 
     def _is_behind_another(self, node: ast.stmt) -> bool:
         begin, _ = self.source.span(node)
@@ -161,7 +175,9 @@ class TensorCode(TypedCode):
         if isinstance(node, ast.While):
             return write_while(self, node)
         if isinstance(node, ast.Return):
-            return write_return(self, node)
+            return writing_functions.with_written(self, node, write_return(self, node))
+        if isinstance(node, ast.FunctionDef):
+            return writing_functions.write_function(self, node)
         if isinstance(node, ast.Assign):
             return assign(self, node)
         if isinstance(node, ast.AugAssign):
