@@ -10,7 +10,7 @@ from pyopbench.ports.porting.distinct_places import is_distinct
 from pyopbench.ports.porting.grown_lists import refuse_lost, write_list
 from pyopbench.ports.porting.indexing import IndexEntry, Picked, entries_of, pick
 from pyopbench.ports.porting.observe import names_written
-from pyopbench.ports.porting.operators import BINARY
+from pyopbench.ports.porting.operators import BINARY, SHIFTS, write_between
 from pyopbench.ports.porting.typed import TypedCode
 
 
@@ -209,6 +209,8 @@ def assign_in_place(code: TypedCode, node: ast.AugAssign) -> str | None:
     """Return `x += y` and `x[key] += y` of tensors."""
     target, value = node.target, node.value
     refuse_lost(code, node)
+    if type(node.op) in SHIFTS and isinstance(target, ast.Name) and code.is_tensor(target):
+        return f"{target.id} = {write_between(code, node, node.op, target, value)}"
     if type(node.op) not in BINARY:
         return None
     sign = operator_of(code, node)

@@ -164,21 +164,25 @@ def decided_around(code: TypedCode, node: ast.stmt) -> list[ast.stmt]:
 # What stands before a statement.
 
 
-def starts(code: TypedCode, node: ast.stmt, names: Sequence[str]) -> list[str]:
-    """Return statements that bind names for AutoGraph, of those that are not bound before, or are numbers."""
+def starts(code: TypedCode, node: ast.stmt, name: str, seen: set[Seen], *, is_on_all: bool = False) -> list[str]:
+    """Return the statement that binds a name for AutoGraph, if it is not bound before, or is a number.
+
+    Args:
+        code: what writes it.
+        node: the statement that binds the name where values decide.
+        name: the name.
+        seen: what it is behind the statement.
+        is_on_all: do all ways bind it?
+    """
     assert code.unit is not None
-    function, found = code.unit.node, []
-    left = code.observed.leaves(code.source, node)
-    for name in names:
-        seen = left.get(name, set())
-        _refuse_none(code, node, name, seen)
-        if is_bound_before(function, node, name):
-            if _is_number_of_argument(code, name):
-                found.append(f"{name} = tf.cast({name}, tf.{dtype_of_name(code, name)})")
-            continue
-        if is_live_behind(function, node, name):
-            found.append(f"{name} = {start_of(code, node, name, seen)}")
-    return found
+    function = code.unit.node
+    _refuse_none(code, node, name, seen)
+    if is_bound_before(function, node, name):
+        is_number = _is_number_of_argument(code, name)
+        return [f"{name} = tf.cast({name}, tf.{dtype_of_name(code, name)})"] if is_number else []
+    if is_on_all or not is_live_behind(function, node, name):
+        return []
+    return [f"{name} = {start_of(code, node, name, seen)}"]
 
 
 def start_of(code: TypedCode, node: ast.AST, name: str, seen: set[Seen]) -> str:
@@ -254,22 +258,27 @@ def invariants(code: TypedCode, node: ast.stmt, names: Sequence[str], started: S
 
 def write_if(code: Any, node: ast.If) -> str | None:
     """Return an `if` on values; None for one that Python decides while the graph is built."""
-    if not code.observed.decides(code.source, node):
-        return None
-    before: list[str] = []
+    if is_elif(code, node):
+        return None  # what has to be before it is before the first
     chain: list[ast.If] = [node]
-    while len(chain[-1].orelse) == 1 and isinstance(chain[-1].orelse[0], ast.If) and _is_elif(code, chain[-1].orelse[0]):
+    while len(chain[-1].orelse) == 1 and isinstance(chain[-1].orelse[0], ast.If) and is_elif(code, chain[-1].orelse[0]):
         chain.append(chain[-1].orelse[0])
-    for name in sorted(names_bound([node])):
-        ways = [one.body for one in chain] + [chain[-1].orelse]
-        if all(names_bound(way) & {name} for way in ways) and not _is_number_of_argument(code, name):
-            _refuse_none(code, node, name, code.observed.leaves(code.source, node).get(name, set()))
-            continue
-        before += starts(code, node, [name])
+    decided = [one for one in chain if code.observed.decides(code.source, one)]
+    if not decided:
+        return None
+    ways = [names_bound(one.body) for one in chain] + [names_bound(chain[-1].orelse)]
+    before = []
+    for name in sorted(set().union(*ways)):
+        seen = set().union(*(code.observed.leaves(code.source, one).get(name, set()) for one in decided))
+        is_on_all = all(name in way for way in ways)
+        before += starts(code, node, name, seen, is_on_all=is_on_all)
     return with_lines(node, before, code.as_it_stands(node))
 
 
-def _is_elif(code: TypedCode, node: ast.If) -> bool:
+def is_elif(code: TypedCode, node: ast.AST) -> bool:
+    """Is it the `elif` of another `if`?"""
+    if not isinstance(node, ast.If):
+        return False
     begin, _ = code.source.span(node)
     return code.source.text(begin, begin + 4) == "elif"
 
@@ -299,7 +308,8 @@ def _loop_lines(code: Any, node: ast.For | ast.While, first: Sequence[str]) -> t
     """Return the statements before a loop, and those at the begin of its rounds."""
     bound = names_bound([node]) if isinstance(node, ast.For) else names_bound(node.body)
     names = sorted(bound)
-    before = starts(code, node, names)
+    left = code.observed.leaves(code.source, node)
+    before = [line for name in names for line in starts(code, node, name, left.get(name, set()))]
     results = _results(code, node)
     if not decided_around(code, node):
         before += [f"{name} = {value}" for name, value in results.items()]
@@ -378,7 +388,7 @@ def write_for(code: Any, node: ast.For) -> str | None:
     if not code.observed.decides(code.source, node):
         return None
     _refuse_else(code, node)
-    iterable, target, first = _over(code, node)
+    iterable, target, first = over(code, node)
     before, first = _loop_lines(code, node, first)
     code.replacing[node.iter] = iterable
     if target:
@@ -386,7 +396,7 @@ def write_for(code: Any, node: ast.For) -> str | None:
     return _loop_text(code, node, before, first)
 
 
-def _over(code: Any, node: ast.For) -> tuple[str, str, list[str]]:
+def over(code: Any, node: ast.For) -> tuple[str, str, list[str]]:
     """Return what a loop of the graph goes over, its target if that is another one, and what binds the user's."""
     iterable, target = node.iter, code.source.text(*code.source.span(node.target))
     name = name_of(code.value_of(iterable.func)) if isinstance(iterable, ast.Call) else ""
@@ -462,3 +472,27 @@ def _together(code: Any, node: ast.For, name: str) -> tuple[str, str, list[str]]
 def with_lines(node: ast.stmt, before: Sequence[str], text: str, behind: Sequence[str] = ()) -> str:
     """Return a statement with others before it and behind it."""
     return ("\n" + " " * node.col_offset).join([*before, text, *behind])
+
+
+def write_rare(code: Any, node: ast.stmt) -> str | None:
+    """Return `raise` as what a graph has for it, and refuse what it has nothing for."""
+    if isinstance(node, ast.Global | ast.Nonlocal):
+        names = ", ".join(node.names)
+        raise code.refusal(node, f"binds {names} outside of the function", "return what the next call needs")
+    if isinstance(node, ast.Try):
+        inside = [one for part in node.body for one in ast.walk(part) if isinstance(one, ast.expr)]
+        if node.handlers and any(map(code.holds_tensors, inside)):
+            raise code.refusal(node, "an error that the body catches is none in a graph", "test for it with `if`")
+        return None
+    assert isinstance(node, ast.Raise)
+    around = [owner for owner, _ in blocks_around(code.unit.node, node)]
+    if not any(isinstance(one, ast.stmt) and code.observed.decides(code.source, one) for one in around):
+        return None
+    said = ast.unparse(node.exc) if node.exc is not None else "raise"
+    lines = [f"tf.debugging.Assert(False, [{said!r}])"]
+    left = code.observed.leaves(code.source, code.unit.node)
+    returned = sorted(one for one in left if one.startswith("return"))
+    rest = [one for _, several in blocks_around(code.unit.node, node) for one in several]
+    if returned and not rest:
+        lines.append(f"return {', '.join(start_of(code, node, one, left[one]) for one in returned)}")
+    return ("\n" + " " * node.col_offset).join(lines)

@@ -25,8 +25,21 @@ def grown_names(code: TypedCode) -> set[str]:
     function = code.unit.node
     if id(function) not in known:
         known[id(function)] = set()  # which is asked for while it is made
-        known[id(function)] = {name for name in _appended(function, {}) if _grows(code, function, name)}
+        names = {name for name in _appended(function, {}) if _grows(code, function, name)}
+        known[id(function)] = names | {name for name, _ in _comprehended(code, function)}
     return known[id(function)]
+
+
+def _comprehended(code: TypedCode, function: ast.AST) -> list[tuple[str, ast.ListComp]]:
+    """Return the names that are bound to a comprehension of which values decide the length."""
+    return [
+        (one.targets[0].id, one.value)
+        for one in ast.walk(function)
+        if isinstance(one, ast.Assign)
+        and isinstance(one.targets[0], ast.Name)
+        and isinstance(one.value, ast.ListComp)
+        and code.observed.decides(code.source, one.value)
+    ]
 
 
 def _appended(function: ast.AST, found: dict[str, None]) -> list[str]:
@@ -59,7 +72,12 @@ def _element(code: TypedCode, name: str) -> tuple[str, list[int | None]]:
     """Return the dtype and the shape of what is appended to a list."""
     assert code.unit is not None
     values = [one.args[0] for one in ast.walk(code.unit.node) if isinstance(one, ast.Call) and _appended_to(one) == name]
-    values = [one for one in values if code.seen(one)]
+    values += [one.elt for other, one in _comprehended(code, code.unit.node) if other == name]
+    return _of_values(code, name, [one for one in values if code.seen(one)])
+
+
+def _of_values(code: TypedCode, name: str, values: list[ast.expr]) -> tuple[str, list[int | None]]:
+    assert code.unit is not None
     if not values:
         raise code.refusal(code.unit.node, f"nothing is appended to `{name}` on any example", "give one that does so")
     dtype = code.loop_dtype(*values) if len(values) > 1 else code.dtype(values[0])
@@ -74,11 +92,13 @@ def _element(code: TypedCode, name: str) -> tuple[str, list[int | None]]:
     return dtype, sizes
 
 
-def write_list(code: TypedCode, target: ast.expr, value: ast.expr) -> str | None:
+def write_list(code: Any, target: ast.expr, value: ast.expr) -> str | None:
     """Return `name = [...]` of a list that grows."""
     if not is_grown(code, target):
         return None
     assert isinstance(target, ast.Name)
+    if isinstance(value, ast.ListComp) and code.observed.decides(code.source, value):
+        return _loop_of(code, value, target.id, value)
     if not isinstance(value, ast.List):
         raise code.refusal(value, f"`{target.id}` grows where values decide, and is bound to something else", "begin with []")
     dtype, shape = _element(code, target.id)
@@ -87,6 +107,63 @@ def write_list(code: TypedCode, target: ast.expr, value: ast.expr) -> str | None
     if value.elts:
         text += f".unstack({code.tensor(value, dtype)})"
     return f"{target.id} = {text}"
+
+
+def write_comprehension(code: Any, node: ast.ListComp) -> str:
+    """Return the tensor of a comprehension of which values decide the length, of a loop before the statement."""
+    name = code.fresh("items")
+    code.hoisted.append(_loop_of(code, node, name, node))
+    return f"{name}.stack()"
+
+
+def _loop_of(code: Any, node: ast.ListComp, name: str, place: ast.expr) -> str:
+    """Return the loop that a comprehension is."""
+    (one, *others) = node.generators
+    statement = next(each for each in ast.walk(code.unit.node) if isinstance(each, ast.stmt) and _holds(each, place))
+    if others or isinstance(statement, ast.While) or _names_of(one.target) & _bound_outside(code, node):
+        raise code.refusal(node, "a comprehension of which values decide the length", "write it as a loop")
+    loop = ast.copy_location(ast.For(one.target, one.iter, [], []), node)
+    dtype, shape = _of_values(code, name, [node.elt] if code.seen(node.elt) else [])
+    options = f"size=0, dynamic_size=True, clear_after_read=False, element_shape={shape}"
+    lines = [f"{name} = tf.TensorArray(tf.{dtype}, {options}{', infer_shape=False' if None in shape else ''})"]
+    is_of_graph = any(one.kind == TENSOR for one in code.seen(one.iter)) or any(
+        each.kind == TENSOR for part in ast.walk(one.target) for each in code.seen(part)
+    )
+    depth = 1
+    target = code.source.text(*code.source.span(one.target))
+    if is_of_graph or _is_of_values(code, one.iter):
+        iterable, other, first = code.over(loop)
+        lines.append(f"for {other or target} in {iterable}:")
+        lines += [f"    {each}" for each in first]
+    else:
+        lines.append(f"for {target} in {code.write(one.iter)}:")
+    for condition in one.ifs:
+        lines.append(f"{'    ' * depth}if {code.truth(condition)}:")
+        depth += 1
+    lines.append(f"{'    ' * depth}{name} = {name}.write({name}.size(), {code.tensor(node.elt, dtype)})")
+    return ("\n" + " " * statement.col_offset).join(lines)
+
+
+def _is_of_values(code: Any, iterable: ast.expr) -> bool:
+    return isinstance(iterable, ast.Call) and any(map(code.holds_tensors, iterable.args))
+
+
+def _holds(statement: ast.stmt, node: ast.expr) -> bool:
+    """Is an expression in a statement, and in none inside of it?"""
+    parts = [one for one in ast.iter_child_nodes(statement) if isinstance(one, ast.expr)]
+    return any(node is one for part in parts for one in ast.walk(part))
+
+
+def _names_of(node: ast.expr) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+
+
+def _bound_outside(code: Any, comprehension: ast.ListComp) -> set[str]:
+    """Return the names of a function that its comprehension hides, which a loop would bind."""
+    inside = {id(one) for one in ast.walk(comprehension)}
+    function = code.unit.node
+    others = {one.id for one in ast.walk(function) if isinstance(one, ast.Name) and id(one) not in inside}
+    return others | {one.arg for one in ast.walk(function) if isinstance(one, ast.arg)}
 
 
 def write_append(code: TypedCode, call: ast.Call) -> str | None:

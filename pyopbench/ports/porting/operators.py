@@ -15,6 +15,7 @@ BINARY = {
     ast.Mod: np.remainder, ast.Pow: np.power, ast.BitAnd: np.bitwise_and, ast.BitOr: np.bitwise_or,
     ast.BitXor: np.bitwise_xor,
 }  # fmt: skip
+SHIFTS = {ast.LShift: (np.left_shift, "left_shift"), ast.RShift: (np.right_shift, "right_shift")}
 COMPARISONS = {
     ast.Lt: np.less, ast.LtE: np.less_equal, ast.Gt: np.greater, ast.GtE: np.greater_equal, ast.Eq: np.equal,
     ast.NotEq: np.not_equal,
@@ -34,6 +35,10 @@ def write_binary(code: TypedCode, node: ast.BinOp) -> str | None:
 
 def write_between(code: TypedCode, node: ast.AST, operator: ast.operator, left: ast.expr, right: ast.expr) -> str:
     """Return the text of an operation, which stays as it stands where no side needs a cast."""
+    if type(operator) in SHIFTS:
+        ufunc, name = SHIFTS[type(operator)]
+        (first, second), _ = code.loop(ufunc, [left, right])
+        return f"tf.bitwise.{name}({code.tensor(left, first)}, {code.tensor(right, second)})"
     if type(operator) not in BINARY:
         raise code.refusal(node, f"`{ast.unparse(node)}` has no counterpart in TensorFlow")
     (first, second), _ = code.loop(BINARY[type(operator)], [left, right])

@@ -11,14 +11,14 @@ from pyopbench.ports.porting import algebra, choosing, elementwise, grown_lists,
 from pyopbench.ports.porting.arguments import given
 from pyopbench.ports.porting.assigning import assign, assign_in_place
 from pyopbench.ports.porting.attributes import write_attribute, write_size
-from pyopbench.ports.porting.control_flow import write_for, write_if, write_return, write_while
+from pyopbench.ports.porting.control_flow import is_elif, over, write_for, write_if, write_rare, write_return, write_while
 from pyopbench.ports.porting.in_place import write_statement
 from pyopbench.ports.porting.indexing import write_subscript
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.operators import write_binary, write_both, write_choice, write_comparison, write_truth, write_unary
 from pyopbench.ports.porting.source import parts_of
 from pyopbench.ports.porting.table import TABLE
-from pyopbench.ports.porting.typed import TypedCode, joined
+from pyopbench.ports.porting.typed import TypedCode, is_number, joined
 from pyopbench.ports.porting.units import Unit
 
 FILLED = (algebra, choosing, elementwise, reducing, shaping)
@@ -43,6 +43,7 @@ class TensorCode(TypedCode):
         self.replacing: dict[ast.AST, str] = {}
         self.ahead: dict[int, list[str]] = {}
         self.made: set[str] = set()
+        self.hoisted: list[str] = []
 
     def write(self, node: ast.AST) -> str:
         """Return the text of a node; of a statement with those that have to be before it."""
@@ -55,11 +56,21 @@ class TensorCode(TypedCode):
         if are_all:
             *calls, text = calls
         else:
+            around, self.hoisted = self.hoisted, []
             text = super().write(node)
+            calls, self.hoisted = [*calls, *self.hoisted], around
         ahead = [*ahead, *calls]
-        if ahead and self._is_behind_another(node):
-            raise self.refusal(node, "several statements in one line", "write one to a line")
+        if ahead and (self._is_behind_another(node) or is_elif(self, node)):
+            raise self.refusal(node, "needs another statement before it, for which there is no place", "write one to a line")
         return ("\n" + " " * node.col_offset).join([*ahead, text]) if ahead else text  # type: ignore[attr-defined]
+
+    def over(self, loop: ast.For) -> tuple[str, str, list[str]]:
+        """Return what a loop of the graph goes over, its target, and what binds the user's."""
+        return over(self, loop)
+
+    def truth(self, node: ast.expr) -> str:
+        """Return a condition."""
+        return write_truth(self, node)
 
     def write_call(self, node: ast.Call) -> str:
         """Return a call of a function of the user's."""
@@ -115,6 +126,10 @@ class TensorCode(TypedCode):
             return write_binary(self, node)
         if isinstance(node, ast.Compare):
             return write_comparison(self, node)
+        if isinstance(node, ast.NamedExpr) and self.holds_tensors(node.value):
+            raise self.refusal(node, f"`{ast.unparse(node)}` binds a tensor in an expression", "bind it in a line before")
+        if isinstance(node, ast.ListComp) and self.observed.decides(self.source, node):
+            return grown_lists.write_comprehension(self, node)
         if isinstance(node, ast.BoolOp):
             return write_both(self, node)
         if isinstance(node, ast.UnaryOp):
@@ -178,6 +193,8 @@ class TensorCode(TypedCode):
             return writing_functions.with_written(self, node, write_return(self, node))
         if isinstance(node, ast.FunctionDef):
             return writing_functions.write_function(self, node)
+        if isinstance(node, ast.Raise | ast.Try | ast.Global | ast.Nonlocal):
+            return write_rare(self, node)
         if isinstance(node, ast.Assign):
             return assign(self, node)
         if isinstance(node, ast.AugAssign):
@@ -192,6 +209,8 @@ class TensorCode(TypedCode):
             return False
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             return False  # a docstring
+        if is_number(getattr(node, "value", None)):
+            return False
         return getattr(node, "value", None) is not None and not any(self.observed.of(self.source, one) for one in ast.walk(node))
 
     def _is_traced(self) -> bool:

@@ -34,8 +34,7 @@ class TypedCode(Code):
     def seen(self, node: ast.AST) -> set[Seen]:
         """Return what an expression was; a number is one where it was not evaluated, too."""
         found = self.observed.of(self.source, node)
-        is_number = isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float | complex)
-        return found or ({seen_as(node.value)} if is_number else found)  # type: ignore[attr-defined]
+        return found or ({seen_as(ast.literal_eval(node))} if is_number(node) else found)  # type: ignore[arg-type]
 
     def is_tensor(self, node: ast.AST | None) -> bool:
         """Was it a tensor, in any call?"""
@@ -173,6 +172,12 @@ class TypedCode(Code):
         """Return the name of a function that is written beside the code, and have it written."""
         self.snippets.add(snippet)
         return snippet
+
+
+def is_number(node: ast.AST | None) -> bool:
+    """Is it a number that is written down?"""
+    inner = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else node
+    return isinstance(inner, ast.Constant) and isinstance(inner.value, bool | int | float | complex)
 
 
 def _is_call(text: str) -> bool:
