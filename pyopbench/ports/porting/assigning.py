@@ -69,6 +69,9 @@ def root_of(code: TypedCode, target: ast.expr) -> tuple[ast.Name, list[ast.expr]
 def assign(code: TypedCode, node: ast.Assign) -> str | None:
     """Return an assignment that is not written as it stands."""
     _refuse_aliases(code, node)
+    _refuse_view(code, node)
+    for one in node.targets:
+        _refuse_container(code, one)
     target, value = node.targets[0], node.value
     if len(node.targets) > 1 or isinstance(target, ast.Tuple | ast.List):
         if any(_is_changed(code, one, value) for one in node.targets):
@@ -105,6 +108,58 @@ def _refuse_aliases(code: TypedCode, node: ast.Assign) -> None:
         )
 
 
+def _refuse_view(code: TypedCode, node: ast.Assign) -> None:
+    """Refuse a view that is written to, or read behind a write to its array: in a port it is another tensor."""
+    value = node.value
+    if len(node.targets) > 1 or not isinstance(node.targets[0], ast.Name) or not isinstance(value, ast.Subscript):
+        return
+    if not isinstance(value.value, ast.Name) or not code.is_tensor(value) or not code.rank(value):
+        return
+    if any(entry.kind in ("places", "mask") for entry in entries_of(code, value.slice)):
+        return
+    view, array = node.targets[0].id, value.value.id
+    assert code.unit is not None
+    names = [one for one in ast.walk(code.unit.node) if isinstance(one, ast.Name)]
+    bound = [one.lineno for one in names if one.id == view and isinstance(one.ctx, ast.Store)]
+    writes = _lines_written(code)
+    for name, other in ((view, array), (array, view)):
+        for line in writes.get(name, ()):
+            again = [one for one in bound if node.lineno < one < line or (name == array and line < one)]
+            reads = [one for one in names if one.id == other and isinstance(one.ctx, ast.Load) and one.lineno > line]
+            if line > node.lineno and reads and not again and view != array:
+                raise code.refusal(
+                    node, f"`{view}` is a view of `{array}`, of which one is written to and the other read", "use .copy()"
+                )
+
+
+def _lines_written(code: TypedCode) -> dict[str, list[int]]:
+    """Return the lines that write to elements of arrays, by their names."""
+    assert code.unit is not None
+    found: dict[str, list[int]] = {}
+    for one in ast.walk(code.unit.node):
+        if isinstance(one, ast.Assign | ast.AugAssign):
+            for name in names_written([one]):
+                found.setdefault(name, []).append(one.lineno)
+        if isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name) and any(s.rank for s in code.seen(one.target)):
+            found.setdefault(one.target.id, []).append(one.lineno)
+    return found
+
+
+def _refuse_container(code: TypedCode, target: ast.expr) -> None:
+    """Refuse to write to a list or a dict where values decide: AutoGraph carries names, and not what is in them."""
+    root = target
+    while isinstance(root, ast.Subscript):
+        root = root.value
+    kinds = {one.kind for one in code.seen(root)}
+    assert code.unit is not None
+    around = [one for one in ast.walk(code.unit.node) if isinstance(one, ast.If | ast.For | ast.While)]
+    inside = any(one is target for each in around if code.observed.decides(code.source, each) for one in ast.walk(each))
+    if inside and isinstance(target, ast.Subscript) and kinds and not kinds & {"tensor", "array"}:
+        raise code.refusal(
+            target, f"`{ast.unparse(target)}` is written to in a list or dict, where values decide", "use an array"
+        )
+
+
 def _is_changed(code: TypedCode, target: ast.expr, value: ast.expr) -> bool:
     """Is a target written otherwise than it stands?"""
     if isinstance(target, ast.Tuple | ast.List):
@@ -113,6 +168,8 @@ def _is_changed(code: TypedCode, target: ast.expr, value: ast.expr) -> bool:
         return any(_is_changed(code, one, part) for one, part in zip(target.elts, values, strict=True))
     if isinstance(target, ast.Subscript):
         return _writes(code, target, value)
+    if code.is_grown(target):
+        return True
     return isinstance(target, ast.Name) and (assign_name(code, target, value) or "").startswith(f"{target.id} = tf.con")
 
 
@@ -143,7 +200,7 @@ def _one_by_one(code: Any, node: ast.Assign) -> str:
         texts, made, lines = [], [], []
         for one, part in zip(target.elts, value.elts, strict=True):
             if isinstance(one, ast.Name):
-                as_number = assign_name(code, one, part)
+                as_number = write_list(code, one, part) or assign_name(code, one, part)
                 texts.append(as_number.partition(" = ")[2] if as_number else code.write(part))
                 made.append(one.id)
                 continue
@@ -209,6 +266,7 @@ def assign_in_place(code: TypedCode, node: ast.AugAssign) -> str | None:
     """Return `x += y` and `x[key] += y` of tensors."""
     target, value = node.target, node.value
     refuse_lost(code, node)
+    _refuse_container(code, target)
     if type(node.op) in SHIFTS and isinstance(target, ast.Name) and code.is_tensor(target):
         return f"{target.id} = {write_between(code, node, node.op, target, value)}"
     if type(node.op) not in BINARY:

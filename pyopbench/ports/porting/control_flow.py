@@ -11,18 +11,12 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from pyopbench.ports.porting.names import name_of
-from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR, Seen, _own, names_bound
+from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR, Seen, dtype_of, names_bound, of_function
 from pyopbench.ports.porting.operators import write_truth
 from pyopbench.ports.porting.typed import TypedCode
 
 DECIDING = (ast.If, ast.For, ast.While)
-
-BY_WIDTH = (complex, float, int, bool)
-"""Types of Python's numbers; what is one or another becomes the first."""
-
 
 # What names are.
 
@@ -32,19 +26,9 @@ def carried(code: TypedCode, name: str) -> set[Seen]:
     assert code.unit is not None
     found: set[Seen] = set()
     for node in ast.walk(code.unit.node):
-        if isinstance(node, DECIDING) and code.observed.decides(code.source, node):
+        if isinstance(node, DECIDING) and code.observed.joins(code.source, node):
             found |= code.observed.leaves(code.source, node).get(name, set())
     return found
-
-
-def dtype_of(seen: set[Seen]) -> str:
-    """Return the dtype of what is one thing or another; empty for what is no tensor, or of several dtypes."""
-    strong = {one.dtype for one in seen if one.weak is None and one.kind in (TENSOR, ARRAY)}
-    weak = {one.weak for one in seen if one.kind in (TENSOR, NUMBER_KIND) and one.weak is not None}
-    if len(strong) == 1:
-        return strong.pop()
-    kind = next((one for one in BY_WIDTH if one in weak), None)
-    return np.dtype(kind).name if kind and not strong else ""
 
 
 def dtype_of_name(code: TypedCode, name: str) -> str:
@@ -327,7 +311,7 @@ DONE, RESULT = "is_done", "result"
 
 
 def _returns(node: ast.AST) -> list[ast.Return]:
-    return [one for one in _own([node]) if isinstance(one, ast.Return)]
+    return [one for one in of_function([node]) if isinstance(one, ast.Return)]
 
 
 def _results(code: Any, node: ast.stmt) -> dict[str, str]:
@@ -353,7 +337,11 @@ def _behind_loop(code: Any, node: ast.stmt) -> list[str]:
         return []
     done, *names = results
     indent = " " * (node.col_offset + 4)
-    way = "break" if decided_around(code, node) else f"return {', '.join(names)}"
+    if decided_around(code, node):
+        return [f"if {done}:\n{indent}break"]
+    way = f"return {', '.join(names)}"
+    if not any(rest for _, rest in blocks_around(code.unit.node, node)):
+        return [way]
     return [f"if {done}:\n{indent}{way}"]
 
 
@@ -484,6 +472,11 @@ def write_rare(code: Any, node: ast.stmt) -> str | None:
         if node.handlers and any(map(code.holds_tensors, inside)):
             raise code.refusal(node, "an error that the body catches is none in a graph", "test for it with `if`")
         return None
+    if isinstance(node, ast.Assert):
+        if not code.holds_tensors(node.test):
+            return None
+        said = "assert" if node.msg is None else code.write(node.msg)
+        return f"tf.debugging.Assert({write_truth(code, node.test)}, [{said if node.msg is not None else repr(ast.unparse(node))}])"
     assert isinstance(node, ast.Raise)
     around = [owner for owner, _ in blocks_around(code.unit.node, node)]
     if not any(isinstance(one, ast.stmt) and code.observed.decides(code.source, one) for one in around):

@@ -120,7 +120,7 @@ def _loop_of(code: Any, node: ast.ListComp, name: str, place: ast.expr) -> str:
     """Return the loop that a comprehension is."""
     (one, *others) = node.generators
     statement = next(each for each in ast.walk(code.unit.node) if isinstance(each, ast.stmt) and _holds(each, place))
-    if others or isinstance(statement, ast.While) or _names_of(one.target) & _bound_outside(code, node):
+    if others or isinstance(statement, ast.While) or _names_of(one.target) & _bound_outside(code):
         raise code.refusal(node, "a comprehension of which values decide the length", "write it as a loop")
     loop = ast.copy_location(ast.For(one.target, one.iter, [], []), node)
     dtype, shape = _of_values(code, name, [node.elt] if code.seen(node.elt) else [])
@@ -158,11 +158,11 @@ def _names_of(node: ast.expr) -> set[str]:
     return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
-def _bound_outside(code: Any, comprehension: ast.ListComp) -> set[str]:
+def _bound_outside(code: Any) -> set[str]:
     """Return the names of a function that its comprehension hides, which a loop would bind."""
-    inside = {id(one) for one in ast.walk(comprehension)}
     function = code.unit.node
-    others = {one.id for one in ast.walk(function) if isinstance(one, ast.Name) and id(one) not in inside}
+    hidden = {id(one) for each in ast.walk(function) if isinstance(each, ast.ListComp | ast.GeneratorExp) for one in ast.walk(each)}
+    others = {one.id for one in ast.walk(function) if isinstance(one, ast.Name) and id(one) not in hidden}
     return others | {one.arg for one in ast.walk(function) if isinstance(one, ast.arg)}
 
 

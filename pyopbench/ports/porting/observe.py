@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import operator
 import types
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +30,7 @@ from pyopbench.ports.porting.watched_values import (
     call,
     depending,
     depends,
+    derived,
     elements_of,
     length_depends,
     plain,
@@ -93,6 +95,7 @@ class Observed:
         seen: what each was, once for each kind of thing.
         functions: the definitions that were called, with their files.
         decided: statements and expressions whose course values decide, and loops that are too long to be unrolled.
+        joining: loops of which the rounds go on in one way only, as behind `continue`.
         left: by such a statement what its names are behind it, and at the ends of its rounds; by a function `return`.
         growing: axes of such names whose size changes from round to round.
     """
@@ -100,6 +103,7 @@ class Observed:
     seen: dict[Place, set[Seen]] = field(default_factory=dict)
     functions: dict[Place, tuple[Source, Function]] = field(default_factory=dict)
     decided: set[Place] = field(default_factory=set)
+    joining: set[Place] = field(default_factory=set)
     left: dict[Place, dict[str, set[Seen]]] = field(default_factory=dict)
     growing: dict[tuple[Place, str], frozenset[int]] = field(default_factory=dict)
 
@@ -110,6 +114,11 @@ class Observed:
     def decides(self, source: Source, node: ast.AST) -> bool:
         """Do values decide the course of a statement or of an expression?"""
         return (source.path, number_of(node)) in self.decided
+
+    def joins(self, source: Source, node: ast.AST) -> bool:
+        """Are there tensors behind a statement, or behind a round, because values decide what it did?"""
+        place = (source.path, number_of(node))
+        return place in self.decided or place in self.joining
 
     def leaves(self, source: Source, node: ast.AST) -> dict[str, set[Seen]]:
         """Return what the names are that a statement leaves."""
@@ -185,6 +194,7 @@ class _Runs:
         self.example = 0
         self.forced: dict[Place, bool] = {}
         self.is_off_course = False
+        self.names: dict[Place, dict[str, str]] = {}
         watch = copy_functions(body, lambda one: _watched(one, self))
         self.copy = arrange(body, watch)
 
@@ -197,7 +207,23 @@ class _Runs:
             for place, names in left.items()
             for name, several in names.items()
         }
-        return frozenset(observed.decided), dtypes, dict(observed.growing)
+        return frozenset(observed.decided), frozenset(observed.joining), dtypes, dict(observed.growing)
+
+    def joined_names(self, path: str, function: int) -> dict[str, str]:
+        """Return the names of a function that are tensors where ways meet, with their dtypes if they are known."""
+        if (path, function) not in self.names:
+            source, node = self.observed.functions.get((path, function), (None, None))
+            if source is None or node is None:
+                return {}
+            found: dict[str, set[Seen]] = {}
+            for one in ast.walk(node):
+                if isinstance(one, ast.If | ast.For | ast.While) and self.observed.joins(source, one):
+                    for name, seen in self.observed.leaves(source, one).items():
+                        found.setdefault(name, set()).update(seen)
+            self.names[path, function] = {
+                name: dtype_of({one for one in seen if one.weak is None}) for name, seen in found.items()
+            }
+        return self.names[path, function]
 
     def not_taken(self) -> tuple[Place, bool] | None:
         """Return a decision of which only one answer was seen, with the other one."""
@@ -214,6 +240,7 @@ class _Runs:
             CannotPort: it raises an error, and goes the way that the examples have it go.
         """
         self.forced = forced
+        self.names.clear()
         for self.example, example in enumerate(self.examples):
             for self.most_steps in (MOST_STEPS, 10 * MOST_STEPS):
                 error = self._run(example)
@@ -369,6 +396,21 @@ class _Watcher:
 
     slice = staticmethod(slice)
 
+    def derive(self, number: int, name: str, left: Any, right: Any) -> Any:
+        """Return what an operator makes of two values."""
+        return self.see(number, derived(OPERATORS[name](left, right), left, right))
+
+    def augment(self, name: str, left: Any, right: Any) -> Any:
+        """Return what an operator like `+=` makes of two values."""
+        return derived(IN_PLACE[name](left, right), left, right)
+
+    def bound(self, function: int, name: str, value: Any) -> Any:
+        """Return a number that is bound to a name that is a tensor where ways meet."""
+        if type(value) not in (bool, int, float, complex):
+            return value
+        joined = self.runs.joined_names(self.path, function).get(name)
+        return settled(value, joined or None) if joined is not None else value
+
     def negate(self, number: int, value: Any) -> Any:
         """Return `not value`."""
         return self.see(number, WatchedBool(not value) if depends(value) else not value)
@@ -445,8 +487,8 @@ class _Watcher:
         """Return how many conditions are around."""
         return CONTROL.depth
 
-    def decide(self, number: int, value: Any, loops: Sequence[int] = ()) -> bool:
-        """Return the truth of a condition; `loops` are those that end where it goes one of the ways."""
+    def decide(self, number: int, value: Any, loops: Sequence[int] = (), loop: int = -1) -> bool:
+        """Return the truth of a condition; `loops` are those that end, or a round of `loop`, on one of the ways."""
         runs, place = self.runs, (self.path, number)
         answer = bool(value)
         if depends(value):
@@ -454,6 +496,8 @@ class _Watcher:
             runs.observed.decided.update((self.path, one) for one in loops)
         if place in runs.observed.decided:
             CONTROL.depth += 1
+            if loop >= 0:
+                runs.observed.joining.add((self.path, loop))
             runs.answers.setdefault(place, set()).add(answer)
             if place in runs.forced:
                 runs.is_off_course = runs.is_off_course or runs.forced[place] != answer
@@ -461,7 +505,7 @@ class _Watcher:
         return answer
 
     def behind(self, number: int, level: int, *, leaves: bool) -> None:
-        """End an `if`; with `leaves`, what follows is run on one of its ways only."""
+        """End an `if`; with `leaves`, what follows in the round of a loop is run on one of its ways only."""
         is_decided = (self.path, number) in self.runs.observed.decided
         CONTROL.depth = level + (1 if is_decided and leaves else 0)
 
@@ -511,11 +555,12 @@ class _Watcher:
 
     def carried(self, loop: _Loop, name: str, value: Any, *, is_written: bool = False) -> Any:
         """Return the value of a name at the begin of a round."""
-        if loop.place not in self.runs.observed.decided:
+        is_decided = loop.place in self.runs.observed.decided
+        if not is_decided and (is_written or loop.place not in self.runs.observed.joining):
             return value
         if is_written:
             if isinstance(value, WatchedArray) and not value.is_scalar:
-                value.origin.depends = True
+                value.origin.mark()
             return value
         return self._joined(loop.place, name, value, loop)
 
@@ -588,6 +633,21 @@ class _Watcher:
 # The copy of a function.
 
 
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "Div": operator.truediv,
+    "FloorDiv": operator.floordiv, "Mod": operator.mod, "Pow": operator.pow, "LShift": operator.lshift,
+    "RShift": operator.rshift, "BitAnd": operator.and_, "BitOr": operator.or_, "BitXor": operator.xor,
+    "MatMult": operator.matmul, "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt, "GtE": operator.ge,
+    "Eq": operator.eq, "NotEq": operator.ne,
+}  # fmt: skip
+IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
+    "Add": operator.iadd, "Sub": operator.isub, "Mult": operator.imul, "Div": operator.itruediv,
+    "FloorDiv": operator.ifloordiv, "Mod": operator.imod, "Pow": operator.ipow, "LShift": operator.ilshift,
+    "RShift": operator.irshift, "BitAnd": operator.iand, "BitOr": operator.ior, "BitXor": operator.ixor,
+    "MatMult": operator.imatmul,
+}  # fmt: skip
+
+
 def _named(*path: str) -> ast.expr:
     found: ast.expr = ast.Name(path[0], ast.Load())
     for one in path[1:]:
@@ -621,8 +681,8 @@ class _Watching(ast.NodeTransformer):
         self.loops, self.function = [], getattr(node, NUMBER)
         self.returning = [
             getattr(one, NUMBER)
-            for one in _own(node.body)
-            if isinstance(one, ast.If | ast.For | ast.While) and any(isinstance(a, ast.Return) for a in _own([one]))
+            for one in of_function(node.body)
+            if isinstance(one, ast.If | ast.For | ast.While) and any(isinstance(a, ast.Return) for a in of_function([one]))
         ]
         node.decorator_list, node.returns = [], None
         for one in ast.walk(node.args):
@@ -644,7 +704,7 @@ class _Watching(ast.NodeTransformer):
 
     def visit_If(self, node: ast.If) -> Any:
         number = getattr(node, NUMBER)
-        inside = list(_own(node.body)) + list(_own(node.orelse))
+        inside = list(of_function(node.body)) + list(of_function(node.orelse))
         ends: set[int] = set()
         if any(isinstance(one, ast.Return) for one in inside):
             ends |= set(self.loops)
@@ -655,7 +715,7 @@ class _Watching(ast.NodeTransformer):
         )
         names = sorted(names_bound([node]))
         loops: list[ast.expr] = [ast.Constant(one) for one in sorted(ends)]
-        node.test = _call("decide", ast.Constant(number), self.visit(node.test), ast.Tuple(loops, ast.Load()))
+        node.test = _call("decide", ast.Constant(number), self.visit(node.test), ast.Tuple(loops, ast.Load()), ast.Constant(self._loop() if leaves else -1))
         node.body, node.orelse = self._block(node.body), self._block(node.orelse)
         level = _local(LEVEL, number)
         before = ast.Assign([ast.Name(level, ast.Store())], _call("level"))
@@ -664,6 +724,9 @@ class _Watching(ast.NodeTransformer):
         )
         after = [_rebound(name, _call("after", ast.Constant(number), ast.Constant(name), _named(name))) for name in names]
         return [_at(one, node) for one in (before, node, behind, *after)]
+
+    def _loop(self) -> int:
+        return self.loops[-1] if self.loops else -1
 
     def visit_For(self, node: ast.For) -> Any:
         number = getattr(node, NUMBER)
@@ -709,6 +772,16 @@ class _Watching(ast.NodeTransformer):
             for name in written
         ]
 
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        self.generic_visit(node)
+        bound = [
+            _rebound(one.id, _call("bound", ast.Constant(self.function), ast.Constant(one.id), _named(one.id)))
+            for target in node.targets
+            for one in ast.walk(target)
+            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+        ]
+        return [node, *(_at(one, node) for one in bound)]
+
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
         if node.value is not None:
             node.value = self.visit(node.value)
@@ -719,7 +792,10 @@ class _Watching(ast.NodeTransformer):
         if isinstance(node.target, ast.Name):
             number = getattr(node.target, NUMBER)
             look = ast.Expr(_seeing(number, ast.Name(node.target.id, ast.Load()), node.target))
-            return [look, self.generic_visit(node)]
+            name = ast.Constant(type(node.op).__name__)
+            made = _call("augment", name, _named(node.target.id), self.visit(node.value))
+            bind = ast.Assign([ast.Name(node.target.id, ast.Store())], made)
+            return [ast.copy_location(one, node) for one in (look, bind)]
         return self.generic_visit(node)
 
     def visit_Assert(self, node: ast.Assert) -> Any:
@@ -761,11 +837,20 @@ class _Watching(ast.NodeTransformer):
     def visit_Compare(self, node: ast.Compare) -> Any:
         self.generic_visit(node)
         number = getattr(node, NUMBER)
+        name = type(node.ops[0]).__name__
+        if len(node.ops) == 1 and name in OPERATORS:
+            found = _call("derive", ast.Constant(number), ast.Constant(name), node.left, node.comparators[0])
+            return ast.copy_location(found, node)
         if len(node.ops) == 1 and isinstance(node.ops[0], ast.In | ast.NotIn):
             is_not = ast.Constant(isinstance(node.ops[0], ast.NotIn))
             found = _call("contains", ast.Constant(number), node.left, node.comparators[0], is_not=is_not)
             return ast.copy_location(found, node)
         return _seeing(number, node, node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> Any:
+        self.generic_visit(node)
+        name = ast.Constant(type(node.op).__name__)
+        return ast.copy_location(_call("derive", ast.Constant(getattr(node, NUMBER)), name, node.left, node.right), node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
         numbers = [getattr(one, NUMBER) for one in node.values]
@@ -798,7 +883,7 @@ class _Watching(ast.NodeTransformer):
             return node
         return _seeing(number, node, node)
 
-    visit_BinOp = visit_List = visit_Name = visit_Tuple = visit_Constant = _shown
+    visit_List = visit_Name = visit_Tuple = visit_Constant = _shown
 
 
 def _key(node: ast.expr) -> ast.expr:
@@ -830,12 +915,12 @@ def _at(made: ast.stmt, node: ast.stmt) -> ast.stmt:
     return ast.copy_location(made, node)
 
 
-def _own(statements: Sequence[ast.AST]) -> Iterator[ast.AST]:
+def of_function(statements: Sequence[ast.AST]) -> Iterator[ast.AST]:
     """Yield the nodes of statements that are of the function itself, and of none inside of it."""
     for one in statements:
         yield one
         if not isinstance(one, ast.FunctionDef | ast.Lambda | ast.ClassDef | ast.AsyncFunctionDef):
-            yield from _own(list(ast.iter_child_nodes(one)))
+            yield from of_function(list(ast.iter_child_nodes(one)))
 
 
 def _of_loop(statements: Sequence[ast.AST]) -> Iterator[ast.AST]:
@@ -851,9 +936,9 @@ def _of_loop(statements: Sequence[ast.AST]) -> Iterator[ast.AST]:
 def names_bound(statements: Sequence[ast.AST]) -> set[str]:
     """Return the names that statements bind, other than in comprehensions and in functions inside of them."""
     found = set()
-    comprehensions = [one for one in _own(statements) if isinstance(one, ast.comprehension)]
+    comprehensions = [one for one in of_function(statements) if isinstance(one, ast.comprehension)]
     inner = {id(node) for one in comprehensions for node in ast.walk(one.target)}
-    for one in _own(statements):
+    for one in of_function(statements):
         if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store) and id(one) not in inner:
             found.add(one.id)
     return found
@@ -862,7 +947,7 @@ def names_bound(statements: Sequence[ast.AST]) -> set[str]:
 def names_written(statements: Sequence[ast.AST]) -> set[str]:
     """Return the names of arrays that statements write to elements of."""
     found = set()
-    for one in _own(statements):
+    for one in of_function(statements):
         if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store):
             root: ast.AST = one
             while isinstance(root, ast.Subscript):
@@ -870,6 +955,21 @@ def names_written(statements: Sequence[ast.AST]) -> set[str]:
             if isinstance(root, ast.Name):
                 found.add(root.id)
     return found
+
+
+BY_WIDTH = (complex, float, int, bool)
+"""Types of Python's numbers; what is one or another becomes the first."""
+
+
+def dtype_of(seen: set[Seen]) -> str:
+    """Return the dtype of what is one thing or another; empty for what is no tensor, or of several dtypes."""
+    strong = {one.dtype for one in seen if one.weak is None and one.kind in (TENSOR, ARRAY)}
+    weak = {one.weak for one in seen if one.kind in (TENSOR, NUMBER_KIND) and one.weak is not None}
+    if len(strong) == 1:
+        (found,) = strong
+        return "" if float in weak and np.dtype(found).kind in "iub" else found
+    kind = next((one for one in BY_WIDTH if one in weak), None)
+    return np.dtype(kind).name if kind and not strong else ""
 
 
 # Values.

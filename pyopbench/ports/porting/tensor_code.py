@@ -193,7 +193,7 @@ class TensorCode(TypedCode):
             return writing_functions.with_written(self, node, write_return(self, node))
         if isinstance(node, ast.FunctionDef):
             return writing_functions.write_function(self, node)
-        if isinstance(node, ast.Raise | ast.Try | ast.Global | ast.Nonlocal):
+        if isinstance(node, ast.Raise | ast.Assert | ast.Try | ast.Global | ast.Nonlocal):
             return write_rare(self, node)
         if isinstance(node, ast.Assign):
             return assign(self, node)

@@ -17,12 +17,22 @@ import numpy as np
 
 
 class Origin:
-    """Does what is in some memory depend on an input? One for all views of the memory."""
+    """Does what is in some memory depend on an input? One for all views of the memory.
 
-    __slots__ = ("depends",)
+    A view at a place that depends on one does so too, and what it is a view of only when it is written to: that is `of`.
+    """
 
-    def __init__(self, *, depends: bool) -> None:
+    __slots__ = ("depends", "of")
+
+    def __init__(self, *, depends: bool, of: Origin | None = None) -> None:
         self.depends = depends
+        self.of = of
+
+    def mark(self) -> None:
+        """Note that something that depends on an input was written there."""
+        self.depends = True
+        if self.of is not None:
+            self.of.mark()
 
 
 class WatchedArray(np.ndarray[Any, Any]):
@@ -76,8 +86,8 @@ class WatchedArray(np.ndarray[Any, Any]):
             return depending(found) if self.depends or depends(key) else found
         is_view = found.base is not None and _root(found) is _root(array)
         result = _watched(found, depends=self.depends or depends(key))
-        if is_view and not depends(key):
-            result.origin = self.origin
+        if is_view:
+            result.origin = Origin(depends=True, of=self.origin) if depends(key) else self.origin
         result.unknown = _unknown_of_key(self, key, found)
         return result
 
@@ -86,7 +96,7 @@ class WatchedArray(np.ndarray[Any, Any]):
             raise TypeError(f"'{self.dtype.type.__name__}' object does not support item assignment")
         self.view(np.ndarray)[plain(key)] = plain(value)
         if depends(key) or depends(value) or CONTROL.depth:
-            self.origin.depends = True
+            self.origin.mark()
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         return _call_ufunc(ufunc, method, inputs, options)
@@ -413,15 +423,16 @@ def apply(function: Any, arguments: Any, options: Any) -> Any:
     is_dependent = any(map(depends, everything))
     if (is_method and name in WRITING_METHODS) or name in WRITING:
         if isinstance(given[0], WatchedArray) and (is_dependent or CONTROL.depth):
-            given[0].origin.depends = True
+            given[0].origin.mark()
         return found
     if name == "at" and isinstance(receiver, np.ufunc):
         if isinstance(given[0], WatchedArray) and (is_dependent or CONTROL.depth):
-            given[0].origin.depends = True
+            given[0].origin.mark()
         return found
     out = options.get("out")
     if isinstance(out, WatchedArray):
-        out.origin.depends = out.origin.depends or is_dependent or bool(CONTROL.depth)
+        if is_dependent or CONTROL.depth:
+            out.origin.mark()
         return out
     if name in OF_SHAPES:
         values = everything[1:] if name == "full_like" else []
@@ -502,7 +513,7 @@ def _call_ufunc(ufunc: Any, method: str, inputs: Any, options: Any) -> Any:
         ufunc(*plain(list(inputs)), out=tuple(plain(one) for one in out), **plain(options))
         for one in out:
             if isinstance(one, WatchedArray) and (is_dependent or CONTROL.depth):
-                one.origin.depends = True
+                one.origin.mark()
         return out[0] if len(out) == 1 else out
     found = ufunc(*plain(list(inputs)), **plain(options))
     several = found if isinstance(found, tuple) else (found,)
@@ -704,6 +715,13 @@ def attribute(value: Any, name: str) -> Any:
     return getattr(value, name) if callable(found) else found
 
 
+def derived(found: Any, *given: Any) -> Any:
+    """Return what an operator made of values: Python's floats take what is watched for an integer of Python's."""
+    if type(found) in NUMBERS and any(isinstance(one, WatchedNumber) or depends(one) for one in given):
+        return depending(found)
+    return found
+
+
 def settled(value: Any, like: Any = None) -> Any:
     """Return a value as it is behind a condition, or in a loop, that values decide.
 
@@ -711,7 +729,8 @@ def settled(value: Any, like: Any = None) -> Any:
         value: of a name that is bound there.
         like: a dtype that the name has in other rounds or on the other way; None for its own.
     """
-    if like is not None and (isinstance(value, WatchedNumber) or type(value) in NUMBERS):
+    is_number = isinstance(value, WatchedNumber) or type(value) in NUMBERS
+    if like is not None and is_number and np.can_cast(np.min_scalar_type(plain(value)), like, "same_kind"):
         return depending(np.dtype(like).type(plain(value)))
     if isinstance(value, list):
         value[:] = [settled(one) for one in value]
