@@ -8,6 +8,7 @@ from pyopbench.ports.porting.control_flow import carried, dtype_of_name
 from pyopbench.ports.porting.observe import NUMBER_KIND, SEQUENCE
 from pyopbench.ports.porting.typed import TypedCode, is_number
 
+
 def assign_name(code: TypedCode, target: ast.Name, value: ast.expr) -> str | None:
     """Return `x = value` where it is not written as it stands.
 

@@ -9,9 +9,9 @@ from pyopbench.ports.porting.assigned_names import assign_name
 from pyopbench.ports.porting.distinct_places import is_distinct
 from pyopbench.ports.porting.grown_lists import refuse_lost, write_list
 from pyopbench.ports.porting.indexing import IndexEntry, Picked, entries_of, pick
-from pyopbench.ports.porting.observe import names_written
 from pyopbench.ports.porting.operators import BINARY, SHIFTS, write_between
 from pyopbench.ports.porting.typed import TypedCode
+from pyopbench.ports.porting.watching import names_written
 
 
 def write_item(code: TypedCode, target: ast.Subscript, value: str, rank: int, node: ast.stmt) -> str:
@@ -128,7 +128,9 @@ def _refuse_view(code: TypedCode, node: ast.Assign) -> None:
             reads = [one for one in names if one.id == other and isinstance(one.ctx, ast.Load) and one.lineno > line]
             if line > node.lineno and reads and not again and view != array:
                 raise code.refusal(
-                    node, f"`{view}` is a view of `{array}`, of which one is written to and the other read", "use .copy()"
+                    node,
+                    f"`{view}` is a view of `{array}`, of which one is written to and the other read",
+                    "use .copy()",
                 )
 
 
@@ -140,7 +142,11 @@ def _lines_written(code: TypedCode) -> dict[str, list[int]]:
         if isinstance(one, ast.Assign | ast.AugAssign):
             for name in names_written([one]):
                 found.setdefault(name, []).append(one.lineno)
-        if isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name) and any(s.rank for s in code.seen(one.target)):
+        if (
+            isinstance(one, ast.AugAssign)
+            and isinstance(one.target, ast.Name)
+            and any(s.rank for s in code.seen(one.target))
+        ):
             found.setdefault(one.target.id, []).append(one.lineno)
     return found
 
@@ -190,7 +196,7 @@ def _one_by_one(code: Any, node: ast.Assign) -> str:
         lines = [f"{name} = {code.write(value)}"]
         for one in node.targets:
             if not isinstance(one, ast.Name):
-                lines += _to(code, one, name, value, node)
+                lines += _to(code, one, name, code.one(value).rank, node)
             elif one.id != name:
                 lines.append(f"{one.id} = {name}")
         return _in_lines(node, lines)
@@ -206,7 +212,7 @@ def _one_by_one(code: Any, node: ast.Assign) -> str:
                 continue
             made.append(code.fresh("item"))
             texts.append(code.write(part))
-            lines += _to(code, one, made[-1], part, node)
+            lines += _to(code, one, made[-1], code.one(part).rank, node)
         return _in_lines(node, [f"{', '.join(made)} = {', '.join(texts)}", *lines])
     made, lines = [], []
     for one in target.elts:
@@ -214,19 +220,18 @@ def _one_by_one(code: Any, node: ast.Assign) -> str:
             made.append(one.id)
             continue
         made.append(code.fresh("item"))
-        lines += _to(code, one, made[-1], value, node, taken_off=1)
+        lines += _to(code, one, made[-1], max(code.one(value).rank - 1, 0), node)
     text = f"tf.unstack({code.write(value)})" if code.is_tensor(value) else code.write(value)
     return _in_lines(node, [f"{', '.join(made)} = {text}", *lines])
 
 
-def _to(code: TypedCode, target: ast.expr, text: str, value: ast.expr, node: ast.stmt, taken_off: int = 0) -> list[str]:
-    """Return the statements that assign a name's value to a target."""
+def _to(code: TypedCode, target: ast.expr, text: str, rank: int, node: ast.Assign) -> list[str]:
+    """Return the statements that assign a name's value, of some number of axes, to a target."""
     if not isinstance(target, ast.Subscript):
         raise code.refusal(node, "several targets within one another", "write one to a line")
     root, _ = root_of(code, target)
-    if not _writes(code, target, value):
+    if not _writes(code, target, node.value):
         return [f"{code.source.text(*code.source.span(target))} = {text}"]
-    rank = max(code.one(value).rank - taken_off, 0)
     return [write_item(code, target, f"tf.cast({text}, tf.{code.dtype(root)})", rank, node)]
 
 

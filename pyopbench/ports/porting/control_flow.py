@@ -12,9 +12,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pyopbench.ports.porting.names import name_of
-from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR, Seen, dtype_of, names_bound, of_function
+from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR, Seen, dtype_of
 from pyopbench.ports.porting.operators import write_truth
 from pyopbench.ports.porting.typed import TypedCode
+from pyopbench.ports.porting.watching import names_bound, of_function
 
 DECIDING = (ast.If, ast.For, ast.While)
 
@@ -46,7 +47,9 @@ def _reads(node: ast.AST | None, name: str) -> bool:
 
 
 def _binds(node: ast.AST, name: str) -> bool:
-    return any(isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store) for one in ast.walk(node))
+    return any(
+        isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store) for one in ast.walk(node)
+    )
 
 
 def is_read_first(statements: Sequence[ast.stmt], name: str) -> bool | None:
@@ -118,9 +121,9 @@ def is_live_behind(function: ast.AST, node: ast.stmt, name: str) -> bool:
             return found
         if isinstance(owner, ast.While) and _reads(owner.test, name):
             return True
-        if isinstance(owner, ast.For | ast.While) and not (isinstance(owner, ast.For) and _binds(owner.target, name)):
-            if is_read_first(owner.body, name):
-                return True
+        is_bound = isinstance(owner, ast.For) and _binds(owner.target, name)
+        if isinstance(owner, ast.For | ast.While) and not is_bound and is_read_first(owner.body, name):
+            return True
     return False
 
 
@@ -140,9 +143,7 @@ def decided_around(code: TypedCode, node: ast.stmt) -> list[ast.stmt]:
     """Return the loops of the graph that a statement is in, the innermost first."""
     assert code.unit is not None
     owners = [owner for owner, _ in blocks_around(code.unit.node, node)]
-    return [
-        one for one in owners if isinstance(one, ast.For | ast.While) and code.observed.decides(code.source, one)
-    ]
+    return [one for one in owners if isinstance(one, ast.For | ast.While) and code.observed.decides(code.source, one)]
 
 
 # What stands before a statement.
@@ -192,10 +193,12 @@ def _refuse_none(code: TypedCode, node: ast.stmt, name: str, seen: set[Seen]) ->
             node, f"`{name}` is None or the like on one way, and a number or an array on another", "begin with a number"
         )
     weak = {one.weak for one in seen}
-    if isinstance(node, ast.If) and {int, float} <= weak and not any(one.kind == TENSOR and not one.weak for one in seen):
-        raise code.refusal(
-            node, f"`{name}` is an integer on one way and a float on another", "write 2.0 in place of 2"
-        )
+    if (
+        isinstance(node, ast.If)
+        and {int, float} <= weak
+        and not any(one.kind == TENSOR and not one.weak for one in seen)
+    ):
+        raise code.refusal(node, f"`{name}` is an integer on one way and a float on another", "write 2.0 in place of 2")
 
 
 def _is_number_of_argument(code: TypedCode, name: str) -> bool:
@@ -205,12 +208,8 @@ def _is_number_of_argument(code: TypedCode, name: str) -> bool:
     assert isinstance(function, ast.FunctionDef)
     arguments = function.args
     is_argument = any(one.arg == name for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
-    reads = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == name]
-    return (
-        is_argument
-        and bool(dtype_of_name(code, name))
-        and any(one.kind == NUMBER_KIND for read in reads for one in code.seen(read))
-    )
+    is_number = any(one.kind == NUMBER_KIND for one in carried(code, name))
+    return is_argument and is_number and bool(dtype_of_name(code, name))
 
 
 def invariants(code: TypedCode, node: ast.stmt, names: Sequence[str], started: Sequence[str]) -> list[str]:
@@ -298,7 +297,11 @@ def _loop_lines(code: Any, node: ast.For | ast.While, first: Sequence[str]) -> t
     if not decided_around(code, node):
         before += [f"{name} = {value}" for name, value in results.items()]
     options = invariants(code, node, names, before)
-    arrays = [f"({name}, tf.TensorShape({[None] * value.count('0, ') + [None]}))" for name, value in results.items() if "zeros" in value]
+    arrays = [
+        f"({name}, tf.TensorShape({[None] * value.count('0, ') + [None]}))"
+        for name, value in results.items()
+        if "zeros" in value
+    ]
     if arrays and options:
         options = [options[0][:-2] + ", " + ", ".join(arrays) + "])"]
     elif arrays:
@@ -394,7 +397,7 @@ def over(code: Any, node: ast.For) -> tuple[str, str, list[str]]:
         raise code.refusal(node, "the target of a loop over `range` is no name")
     if name in ("enumerate", "zip"):
         return _together(code, node, name)
-    if name == "reversed":
+    if name == "reversed" and isinstance(iterable, ast.Call):
         (of,) = iterable.args  # type: ignore[attr-defined]
         inner = name_of(code.value_of(of.func)) if isinstance(of, ast.Call) else ""
         text = _range(code, of) if inner == "range" else _tensor(code, of)
@@ -406,7 +409,8 @@ def over(code: Any, node: ast.For) -> tuple[str, str, list[str]]:
     return text, row, [f"{target} = tf.unstack({row})"]
 
 
-def _range(code: Any, call: ast.Call) -> str:
+def _range(code: Any, call: ast.expr) -> str:
+    assert isinstance(call, ast.Call)
     return f"tf.range({', '.join(code.operand(one, 'int64') for one in call.args)}, dtype=tf.int64)"
 
 
@@ -425,9 +429,7 @@ def _together(code: Any, node: ast.For, name: str) -> tuple[str, str, list[str]]
     call = node.iter
     assert isinstance(call, ast.Call)
     parts = list(call.args[:1] if name == "enumerate" else call.args)
-    ranges = [
-        isinstance(one, ast.Call) and name_of(code.value_of(one.func)) == "range" for one in parts
-    ]
+    ranges = [isinstance(one, ast.Call) and name_of(code.value_of(one.func)) == "range" for one in parts]
     texts = [_range(code, one) if is_range else _tensor(code, one) for one, is_range in zip(parts, ranges, strict=True)]
     sizes = [f"tf.shape({one}, tf.int64)[0]" for one in texts]
     size = sizes[0]
@@ -437,7 +439,7 @@ def _together(code: Any, node: ast.For, name: str) -> tuple[str, str, list[str]]
     targets = node.target.elts if isinstance(node.target, ast.Tuple | ast.List) else []
     if len(targets) != len(parts) + (name == "enumerate"):
         raise code.refusal(node, f"the target of a loop over `{name}` does not take it apart", "write a name for each")
-    first = []
+    first: list[str] = []
     if name == "enumerate":
         start = [*call.args[1:], *(one.value for one in call.keywords)]
         index = targets[0]
@@ -448,12 +450,11 @@ def _together(code: Any, node: ast.For, name: str) -> tuple[str, str, list[str]]
         else:
             place = index.id
         targets = targets[1:]
-    for one, text, is_range in zip(targets, texts, ranges, strict=True):
-        del is_range
+    for one, text in zip(targets, texts, strict=True):
         begin = text if text.isidentifier() else f"({text})" if not text.endswith((")", "]")) else text
         picked = f"{begin}[{place}]"
-        written = code.source.text(*code.source.span(one))
-        first.append(f"{written} = {picked if isinstance(one, ast.Name) else f'tf.unstack({picked})'}")
+        name = code.source.text(*code.source.span(one))
+        first.append(f"{name} = {picked if isinstance(one, ast.Name) else f'tf.unstack({picked})'}")
     return f"tf.range({size}, dtype=tf.int64)", place, first
 
 
@@ -475,8 +476,8 @@ def write_rare(code: Any, node: ast.stmt) -> str | None:
     if isinstance(node, ast.Assert):
         if not code.holds_tensors(node.test):
             return None
-        said = "assert" if node.msg is None else code.write(node.msg)
-        return f"tf.debugging.Assert({write_truth(code, node.test)}, [{said if node.msg is not None else repr(ast.unparse(node))}])"
+        said = repr(ast.unparse(node)) if node.msg is None else code.write(node.msg)
+        return f"tf.debugging.Assert({write_truth(code, node.test)}, [{said}])"
     assert isinstance(node, ast.Raise)
     around = [owner for owner, _ in blocks_around(code.unit.node, node)]
     if not any(isinstance(one, ast.stmt) and code.observed.decides(code.source, one) for one in around):

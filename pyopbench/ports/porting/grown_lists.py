@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
+
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import TENSOR
 from pyopbench.ports.porting.typed import TypedCode
 
 DECIDING = (ast.If, ast.For, ast.While)
 CHANGING = ("extend", "insert", "pop", "remove", "clear", "sort", "reverse")
-REDUCED = {"sum": "tf.reduce_sum", "max": "tf.reduce_max", "min": "tf.reduce_min", "any": "tf.reduce_any", "all": "tf.reduce_all"}
+REDUCED = {
+    "sum": "tf.reduce_sum",
+    "max": "tf.reduce_max",
+    "min": "tf.reduce_min",
+    "any": "tf.reduce_any",
+    "all": "tf.reduce_all",
+}
 STACKING = ("np.array", "np.asarray", "np.stack")
 
 
@@ -71,7 +79,9 @@ def _grows(code: TypedCode, function: ast.AST, name: str) -> bool:
 def _element(code: TypedCode, name: str) -> tuple[str, list[int | None]]:
     """Return the dtype and the shape of what is appended to a list."""
     assert code.unit is not None
-    values = [one.args[0] for one in ast.walk(code.unit.node) if isinstance(one, ast.Call) and _appended_to(one) == name]
+    values = [
+        one.args[0] for one in ast.walk(code.unit.node) if isinstance(one, ast.Call) and _appended_to(one) == name
+    ]
     values += [one.elt for other, one in _comprehended(code, code.unit.node) if other == name]
     return _of_values(code, name, [one for one in values if code.seen(one)])
 
@@ -100,7 +110,9 @@ def write_list(code: Any, target: ast.expr, value: ast.expr) -> str | None:
     if isinstance(value, ast.ListComp) and code.observed.decides(code.source, value):
         return _loop_of(code, value, target.id, value)
     if not isinstance(value, ast.List):
-        raise code.refusal(value, f"`{target.id}` grows where values decide, and is bound to something else", "begin with []")
+        raise code.refusal(
+            value, f"`{target.id}` grows where values decide, and is bound to something else", "begin with []"
+        )
     dtype, shape = _element(code, target.id)
     options = f"size={len(value.elts)}, dynamic_size=True, clear_after_read=False, element_shape={shape}"
     text = f"tf.TensorArray(tf.{dtype}, {options}{', infer_shape=False' if None in shape else ''})"
@@ -161,7 +173,12 @@ def _names_of(node: ast.expr) -> set[str]:
 def _bound_outside(code: Any) -> set[str]:
     """Return the names of a function that its comprehension hides, which a loop would bind."""
     function = code.unit.node
-    hidden = {id(one) for each in ast.walk(function) if isinstance(each, ast.ListComp | ast.GeneratorExp) for one in ast.walk(each)}
+    hidden = {
+        id(one)
+        for each in ast.walk(function)
+        if isinstance(each, ast.ListComp | ast.GeneratorExp)
+        for one in ast.walk(each)
+    }
     others = {one.id for one in ast.walk(function) if isinstance(one, ast.Name) and id(one) not in hidden}
     return others | {one.arg for one in ast.walk(function) if isinstance(one, ast.arg)}
 

@@ -11,11 +11,26 @@ from pyopbench.ports.porting import algebra, choosing, elementwise, grown_lists,
 from pyopbench.ports.porting.arguments import given
 from pyopbench.ports.porting.assigning import assign, assign_in_place
 from pyopbench.ports.porting.attributes import write_attribute, write_size
-from pyopbench.ports.porting.control_flow import is_elif, over, write_for, write_if, write_rare, write_return, write_while
+from pyopbench.ports.porting.control_flow import (
+    is_elif,
+    over,
+    write_for,
+    write_if,
+    write_rare,
+    write_return,
+    write_while,
+)
 from pyopbench.ports.porting.in_place import write_statement
 from pyopbench.ports.porting.indexing import write_subscript
 from pyopbench.ports.porting.names import name_of
-from pyopbench.ports.porting.operators import write_binary, write_both, write_choice, write_comparison, write_truth, write_unary
+from pyopbench.ports.porting.operators import (
+    write_binary,
+    write_both,
+    write_choice,
+    write_comparison,
+    write_truth,
+    write_unary,
+)
 from pyopbench.ports.porting.source import parts_of
 from pyopbench.ports.porting.table import TABLE
 from pyopbench.ports.porting.typed import TypedCode, is_number, joined
@@ -61,7 +76,9 @@ class TensorCode(TypedCode):
             calls, self.hoisted = [*calls, *self.hoisted], around
         ahead = [*ahead, *calls]
         if ahead and (self._is_behind_another(node) or is_elif(self, node)):
-            raise self.refusal(node, "needs another statement before it, for which there is no place", "write one to a line")
+            raise self.refusal(
+                node, "needs another statement before it, for which there is no place", "write one to a line"
+            )
         return ("\n" + " " * node.col_offset).join([*ahead, text]) if ahead else text  # type: ignore[attr-defined]
 
     def over(self, loop: ast.For) -> tuple[str, str, list[str]]:
@@ -127,7 +144,9 @@ class TensorCode(TypedCode):
         if isinstance(node, ast.Compare):
             return write_comparison(self, node)
         if isinstance(node, ast.NamedExpr) and self.holds_tensors(node.value):
-            raise self.refusal(node, f"`{ast.unparse(node)}` binds a tensor in an expression", "bind it in a line before")
+            raise self.refusal(
+                node, f"`{ast.unparse(node)}` binds a tensor in an expression", "bind it in a line before"
+            )
         if isinstance(node, ast.ListComp) and self.observed.decides(self.source, node):
             return grown_lists.write_comprehension(self, node)
         if isinstance(node, ast.BoolOp):
@@ -137,11 +156,7 @@ class TensorCode(TypedCode):
         if isinstance(node, ast.IfExp):
             return write_choice(self, node)
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
-            return (
-                grown_lists.write_item_of_list(self, node)
-                or write_size(self, node)
-                or write_subscript(self, node)
-            )
+            return grown_lists.write_item_of_list(self, node) or write_size(self, node) or write_subscript(self, node)
         if isinstance(node, ast.Attribute) and self.is_tensor(node.value):
             return write_attribute(self, node)
         return None
@@ -211,7 +226,9 @@ class TensorCode(TypedCode):
             return False  # a docstring
         if is_number(getattr(node, "value", None)):
             return False
-        return getattr(node, "value", None) is not None and not any(self.observed.of(self.source, one) for one in ast.walk(node))
+        return getattr(node, "value", None) is not None and not any(
+            self.observed.of(self.source, one) for one in ast.walk(node)
+        )
 
     def _is_traced(self) -> bool:
         return self.unit is not None and any(

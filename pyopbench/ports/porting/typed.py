@@ -34,7 +34,7 @@ class TypedCode(Code):
     def seen(self, node: ast.AST) -> set[Seen]:
         """Return what an expression was; a number is one where it was not evaluated, too."""
         found = self.observed.of(self.source, node)
-        return found or ({seen_as(ast.literal_eval(node))} if is_number(node) else found)  # type: ignore[arg-type]
+        return found or ({seen_as(ast.literal_eval(node))} if is_number(node) else found)
 
     def is_tensor(self, node: ast.AST | None) -> bool:
         """Was it a tensor, in any call?"""

@@ -19,7 +19,7 @@ import numpy as np
 class Origin:
     """Does what is in some memory depend on an input? One for all views of the memory.
 
-    A view at a place that depends on one does so too, and what it is a view of only when it is written to: that is `of`.
+    A view at a place that depends on one does so too. What it is a view of, `of`, does when it is written to.
     """
 
     __slots__ = ("depends", "of")
@@ -57,14 +57,14 @@ class WatchedArray(np.ndarray[Any, Any]):
         """Does it depend on an input?"""
         return self.origin.depends
 
-    @property
-    def shape(self) -> Any:  # type: ignore[override]
+    @property  # type: ignore[misc]
+    def shape(self) -> Any:
         """The sizes of the axes; those that values decide depend on the input."""
         sizes = super().shape
         return tuple(WatchedInt(size) if axis in self.unknown else size for axis, size in enumerate(sizes))
 
     @property
-    def size(self) -> Any:  # type: ignore[override]
+    def size(self) -> Any:
         """The number of elements."""
         found = super().size
         return WatchedInt(found) if self.unknown else found
@@ -129,7 +129,21 @@ def _in_place(name: str) -> Any:
     return method
 
 
-for _name in ("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and", "xor", "or"):
+for _name in (
+    "add",
+    "sub",
+    "mul",
+    "matmul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "lshift",
+    "rshift",
+    "and",
+    "xor",
+    "or",
+):
     setattr(WatchedArray, f"__i{_name}__", _in_place(_name))
 
 
@@ -210,7 +224,7 @@ def _enter_operators(kind: type, number: type) -> None:
             setattr(kind, f"__{name}__", unary(name))
     for name in COMPARED:
         setattr(kind, f"__{name}__", compared(name))
-    kind.__hash__ = number.__hash__  # type: ignore[method-assign,assignment]
+    kind.__hash__ = number.__hash__  # type: ignore[method-assign]
 
 
 NUMBERS: dict[type, type] = {bool: WatchedBool, int: WatchedInt, float: WatchedFloat, complex: WatchedComplex}
@@ -295,7 +309,7 @@ def elements_of(value: Any) -> int | None:
         sizes = [elements_of(one) for one in value.parts]
         return None if None in sizes or not sizes else min(sizes)  # type: ignore[type-var]
     try:
-        return int(len(value))
+        return len(value)
     except TypeError:
         return None
 
@@ -488,7 +502,9 @@ def _unknown_of_result(
             return frozenset({0})
     values = list(_flat((given, list(options.values()))))
     known = {int(size) for one in values if isinstance(one, WatchedArray) for size in one.shape if type(size) is int}
-    sizes = {int(size) for one in values if isinstance(one, WatchedArray) for size in one.shape if type(size) is not int}
+    sizes = {
+        int(size) for one in values if isinstance(one, WatchedArray) for size in one.shape if type(size) is not int
+    }
     numbers = {int(one) for one in values if isinstance(one, WatchedInt)}
     unknown = {axis for axis, size in enumerate(found.shape) if size in sizes or size in numbers}
     if not sizes and not numbers:
@@ -571,7 +587,13 @@ def _unknown_of_key(array: WatchedArray, key: Any, found: Any) -> frozenset[int]
 
 def _unknown_of_arrays(array: WatchedArray, entries: list[Any], found: Any) -> frozenset[int]:
     by_values = any(isinstance(one, np.ndarray) and one.dtype == bool and depends(one) for one in entries)
-    sizes = {int(size) for one in (array, *entries) if isinstance(one, WatchedArray) for size in one.shape if type(size) is not int}
+    sizes = {
+        int(size)
+        for one in (array, *entries)
+        if isinstance(one, WatchedArray)
+        for size in one.shape
+        if type(size) is not int
+    }
     unknown = {axis for axis, size in enumerate(found.shape) if size in sizes}
     if any(isinstance(one, slice) and depends(one) for one in entries):
         unknown |= {axis for axis in range(found.ndim) if axis}
@@ -597,7 +619,10 @@ def _range(*bounds: Any) -> Any:
 
 def _taken(function: Any) -> Any:
     def call(*arguments: Any, **options: Any) -> Any:
-        given = [list(one) if not isinstance(one, list | tuple | np.ndarray) and hasattr(one, "__iter__") else one for one in arguments]
+        given = [
+            list(one) if not isinstance(one, list | tuple | np.ndarray) and hasattr(one, "__iter__") else one
+            for one in arguments
+        ]
         found = function(*given, **options)
         if function in (min, max):
             found = _of_their_dtype(found, given)
@@ -677,7 +702,11 @@ def call(function: Any, arguments: Any, options: Any) -> Any:
         return _convert(function, arguments, options)
     receiver = getattr(function, "__self__", None)
     found = function(*map(_as_callable, arguments), **{key: _as_callable(one) for key, one in options.items()})
-    if isinstance(receiver, list) and CONTROL.depth and function.__name__ in ("append", "extend", "insert", "pop", "remove", "clear"):
+    if (
+        isinstance(receiver, list)
+        and CONTROL.depth
+        and function.__name__ in ("append", "extend", "insert", "pop", "remove", "clear")
+    ):
         GROWN.add(receiver)
     return watched(found)
 
@@ -685,7 +714,12 @@ def call(function: Any, arguments: Any, options: Any) -> Any:
 def _as_callable(value: Any) -> Any:
     """Return a function that is given to another one as one that is called with what is watched."""
     is_function = isinstance(value, type | types.BuiltinFunctionType | np.ufunc | types.FunctionType)
-    if is_function and not isinstance(value, type(None)) and is_numeric(value) and not (isinstance(value, type) and issubclass(value, np.generic)):
+    if (
+        is_function
+        and not isinstance(value, type(None))
+        and is_numeric(value)
+        and not (isinstance(value, type) and issubclass(value, np.generic))
+    ):
         return lambda *arguments, **options: call(value, arguments, options)
     return value
 
@@ -736,4 +770,3 @@ def settled(value: Any, like: Any = None) -> Any:
         value[:] = [settled(one) for one in value]
         return value
     return depending(value)
-

@@ -9,8 +9,9 @@ from typing import Any
 from pyopbench.ports.porting.assigning import root_of, write_item
 from pyopbench.ports.porting.control_flow import decided_around
 from pyopbench.ports.porting.names import name_of
-from pyopbench.ports.porting.observe import TENSOR, names_written
+from pyopbench.ports.porting.observe import TENSOR
 from pyopbench.ports.porting.units import Unit
+from pyopbench.ports.porting.watching import names_written
 
 METHODS = ("sort", "fill")
 FUNCTIONS = ("np.fill_diagonal", "np.copyto", "np.put", "np.putmask", "np.place")
@@ -34,7 +35,7 @@ def _parameters(function: ast.FunctionDef) -> list[str]:
 
 
 def _written(code: Any, unit: Unit, function: ast.FunctionDef) -> Iterator[str]:
-    writes = {name: line for name, line in _writes(code, unit, function)}
+    writes = dict(_writes(code, unit, function))
     for name in _parameters(function):
         if name not in writes:
             continue
@@ -58,9 +59,9 @@ def _writes(code: Any, unit: Unit, function: ast.FunctionDef) -> Iterator[tuple[
     for node in ast.walk(function):
         if isinstance(node, ast.Assign | ast.AugAssign | ast.For):
             found += [(name, node.lineno) for name in names_written([node])]
-        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            if any(one.rank for one in code.observed.of(unit.source, node.target)):
-                found.append((node.target.id, node.lineno))
+        target = node.target if isinstance(node, ast.AugAssign) else None
+        if isinstance(target, ast.Name) and any(one.rank for one in code.observed.of(unit.source, target)):
+            found.append((target.id, node.lineno))
         if isinstance(node, ast.Call):
             found += [(name, node.lineno) for name in _written_by_call(code, unit, node)]
     yield from sorted(found, key=lambda one: -one[1])
@@ -263,4 +264,6 @@ def _refuse_order(code: Any, node: ast.stmt, call: ast.Call, called: Unit) -> No
     for one in ast.walk(node):
         is_read = isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one.id in written
         if is_read and (one.lineno, one.col_offset) < begin:  # type: ignore[attr-defined]
-            raise code.refusal(node, f"`{ast.unparse(call)}` writes to what the same statement reads before", "split it")
+            raise code.refusal(
+                node, f"`{ast.unparse(call)}` writes to what the same statement reads before", "split it"
+            )
