@@ -398,7 +398,7 @@ def over(code: Any, node: ast.For) -> tuple[str, str, list[str]]:
     if name in ("enumerate", "zip"):
         return _together(code, node, name)
     if name == "reversed" and isinstance(iterable, ast.Call):
-        (of,) = iterable.args  # type: ignore[attr-defined]
+        (of,) = iterable.args
         inner = name_of(code.value_of(of.func)) if isinstance(of, ast.Call) else ""
         text = _range(code, of) if inner == "range" else _tensor(code, of)
         return f"tf.reverse({text}, [0])", "", []
@@ -450,11 +450,11 @@ def _together(code: Any, node: ast.For, name: str) -> tuple[str, str, list[str]]
         else:
             place = index.id
         targets = targets[1:]
-    for one, text in zip(targets, texts, strict=True):
+    for target, text in zip(targets, texts, strict=True):
         begin = text if text.isidentifier() else f"({text})" if not text.endswith((")", "]")) else text
         picked = f"{begin}[{place}]"
-        name = code.source.text(*code.source.span(one))
-        first.append(f"{name} = {picked if isinstance(one, ast.Name) else f'tf.unstack({picked})'}")
+        name = code.source.text(*code.source.span(target))
+        first.append(f"{name} = {picked if isinstance(target, ast.Name) else f'tf.unstack({picked})'}")
     return f"tf.range({size}, dtype=tf.int64)", place, first
 
 

@@ -318,6 +318,7 @@ def _watched(function: Any, runs: _Runs) -> Any:
     """Return a copy of a function, with the same globals, that shows what each of its expressions is."""
     source, node = definition_of(function)
     runs.observed.functions[source.path, number_of(node)] = source, node
+    assert isinstance(node, ast.FunctionDef)  # as `definition_of` has it
     tree = ast.fix_missing_locations(ast.Module([watching(copy.deepcopy(node))], []))
     scope, name = function.__globals__, f"{SEE}_{len(runs.observed.functions)}"
     for inner in ast.walk(tree):

@@ -79,7 +79,7 @@ class TensorCode(TypedCode):
             raise self.refusal(
                 node, "needs another statement before it, for which there is no place", "write one to a line"
             )
-        return ("\n" + " " * node.col_offset).join([*ahead, text]) if ahead else text  # type: ignore[attr-defined]
+        return ("\n" + " " * node.col_offset).join([*ahead, text]) if ahead else text
 
     def over(self, loop: ast.For) -> tuple[str, str, list[str]]:
         """Return what a loop of the graph goes over, its target, and what binds the user's."""

@@ -265,7 +265,8 @@ class Several:
     def __iter__(self) -> Iterator[Any]:
         if self.numbered and length_depends(self):
             return ((WatchedInt(place), one) for place, one in self.iterator)
-        return self.iterator
+        found: Iterator[Any] = self.iterator
+        return found
 
     def __next__(self) -> Any:
         return next(self.iterator)

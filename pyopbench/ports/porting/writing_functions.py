@@ -61,7 +61,7 @@ def _writes(code: Any, unit: Unit, function: ast.FunctionDef) -> Iterator[tuple[
             found += [(name, node.lineno) for name in names_written([node])]
         target = node.target if isinstance(node, ast.AugAssign) else None
         if isinstance(target, ast.Name) and any(one.rank for one in code.observed.of(unit.source, target)):
-            found.append((target.id, node.lineno))
+            found.append((target.id, target.lineno))
         if isinstance(node, ast.Call):
             found += [(name, node.lineno) for name in _written_by_call(code, unit, node)]
     yield from sorted(found, key=lambda one: -one[1])
