@@ -345,7 +345,7 @@ def _path(code: TextCode, node: ast.Call, function: Any) -> str:
     if name == "dirname":
         return f"{code.use('_directory')}({texts[0]})"
     if name == "split":
-        text = texts[0] if texts[0].isidentifier() else code.hoisted("path", texts[0])
+        text = texts[0] if texts[0].isidentifier() else code.named_before("path", texts[0])
         return f'({code.use("_directory")}({text}), tf.strings.regex_replace({text}, r"(?s)\\A.*/", ""))'
     if name == "splitext":
         return f"{code.use('_split_extension')}({texts[0]})"
@@ -411,7 +411,7 @@ def _of_list(code: TextCode, node: ast.Call, receiver: ast.expr, name: str) -> s
             raise code.refusal(node, f"`{ast.unparse(node)}` is not written", "use a list of text of the file's")
         text = code.write(node.args[0])
         if not text.isidentifier():
-            text = code.hoisted("word", text)
+            text = code.named_before("word", text)
         return f"{code.use('_present')}({methods.places_table(code, receiver)}.lookup({text}), {text})"
     if name == "count" and code.is_dynamic(receiver):
         text, item = code.write(receiver), code.item(node.args[0], code.leaf_dtype(receiver))

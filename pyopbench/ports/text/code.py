@@ -277,7 +277,7 @@ class TextCode(TensorCode):
         if not items.isidentifier() and (len(uses) > 1 or over.ifs):
             if self.vectors:
                 return None
-            items = self.hoisted(f"{name}s", items)
+            items = self.named_before(f"{name}s", items)
         before, self.vectors = self.vectors, {**self.vectors, name: items}
         try:
             if over.ifs:
@@ -288,7 +288,7 @@ class TextCode(TensorCode):
                     return f"tf.boolean_mask(tf.fill(tf.shape({items}), {value}), {test})"
                 items = f"tf.boolean_mask({items}, {test})"
                 if not isinstance(node.elt, ast.Name):
-                    items = self.hoisted(f"chosen_{name}s", items)
+                    items = self.named_before(f"chosen_{name}s", items)
                 self.vectors[name] = items
             if not self.depends_on(node.elt, name):
                 return f"tf.fill(tf.shape({items}), {self.item(node.elt, self.leaf_dtype(node.elt))})"
@@ -417,9 +417,9 @@ class TextCode(TensorCode):
     def _simple(self, node: ast.expr) -> str:
         """Return the name of a tensor of items; what is no name is given one before the statement."""
         text = self.items_of(node)
-        return text if text.isidentifier() else self.hoisted("items", text)
+        return text if text.isidentifier() else self.named_before("items", text)
 
-    def hoisted(self, name: str, text: str) -> str:
+    def named_before(self, name: str, text: str) -> str:
         """Return a new name that a line before the statement binds to a text.
 
         Raises:

@@ -16,8 +16,9 @@ import tensorflow as tf
 from pyopbench.model.op import Op
 from pyopbench.model.source_text import NUMBER, Function, Source, number_of
 from pyopbench.ports.arrays import STRING, as_given, dtype_of
-from pyopbench.ports.porting.observe import SEE, definition_of
+from pyopbench.ports.porting.observe import definition_of
 from pyopbench.ports.porting.refusal import CannotPort
+from pyopbench.ports.porting.watching import SEE
 from pyopbench.ports.rebinding import BODY, copy_functions, written
 
 LONGEST_SEEN = 1_000

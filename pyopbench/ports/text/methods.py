@@ -276,7 +276,7 @@ def _partition(code: TextCode, node: ast.Call, receiver: ast.expr, arguments: li
     separator = literal(_required(code, node, arguments[0], "the separator"))
     text = code.write(receiver)
     if not text.isidentifier():
-        text = code.hoisted("text", text)
+        text = code.named_before("text", text)
     code.use("_part")
     return f"({', '.join(f'_part({text}, {separator}, {place})' for place in range(3))})"
 
@@ -461,7 +461,7 @@ def looked_up(code: TextCode, node: ast.expr, table: ast.expr, key: ast.expr, de
         places = places_table(code, table)
         found = code.write(key)
         if not found.isidentifier():
-            found = code.hoisted("key", found) if not code.vectors and code.before is not None else found
+            found = code.named_before("key", found) if not code.vectors and code.before is not None else found
         what = f"tf.constant(list({text}.values()), tf.{dtype})"
         return f"tf.gather({what}, _present({places}.lookup({found}), {found}))"
     fallback = code.constant(default)
@@ -488,7 +488,7 @@ def looked_up(code: TextCode, node: ast.expr, table: ast.expr, key: ast.expr, de
         raise code.refusal(
             node, f"the default of `{ast.unparse(node)}` is not known while this is written", "write it as a number"
         )
-    name = code.hoisted("place", f"{places}.lookup({found})")
+    name = code.named_before("place", f"{places}.lookup({found})")
     what = f"tf.gather(tf.constant(list({text}.values()), tf.{dtype}), tf.maximum({name}, 0))"
     return f"tf.where({name} < 0, {code.item(default, dtype)}, {what})"
 
