@@ -119,15 +119,28 @@ def _begun(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def examine(
-    path: Path, *, timed: bool = False, batch: int = 0, form_seconds: float = FORM_SECONDS, script: Path = EXAMINE
+    path: Path,
+    *,
+    timed: bool = False,
+    batch: int = 0,
+    form_seconds: float = FORM_SECONDS,
+    script: Sequence[str] = (str(EXAMINE),),
 ) -> dict[str, Any]:
-    """Return what became of a body; a process that ends early or hangs is started again for the forms that are left."""
+    """Return what became of a body; a process that ends early or hangs is started again for the forms that are left.
+
+    Args:
+        path: the file of its op.
+        timed: also how fast right forms are.
+        batch: examples of a batch of batched forms; 0 for none.
+        form_seconds: how long a form may take.
+        script: what examines it, with options of its own.
+    """
     body: dict[str, Any] = {"body": path.stem, "family": path.parent.name, "forms": []}
     while True:
         begun = None
         without = ",".join(form["form"] for form in body["forms"])
         options = ["--without", without, "--batch", str(batch), *(["--time"] if timed else [])]
-        for line in _lines([str(script), str(path)], options, form_seconds):
+        for line in _lines([*script, str(path)], options, form_seconds):
             if "ended" in line:
                 break
             begun = line if "begun" in line else None

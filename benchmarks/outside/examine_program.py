@@ -24,7 +24,7 @@ import numpy as np
 import tensorflow as tf
 
 from bodies import examine
-from outside.npbench import FORMS, WRITTEN
+from outside.npbench import ALL, FORMS, WRITTEN
 from outside.peer_times import seconds_of
 from pyopbench.engine.port import TOOLS, write_port
 from pyopbench.model.case import NO_GRADIENT, Case
@@ -45,6 +45,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("path", type=Path)
     parser.add_argument("--lines", type=Path)
     parser.add_argument("--without", default="")
+    parser.add_argument("--forms", default=",".join(ALL))
     parser.add_argument("--batch", default="0", help="ignored")
     parser.add_argument("--seconds", help="forms to time")
     options = parser.parse_args(arguments)
@@ -54,7 +55,8 @@ def main(arguments: Sequence[str]) -> int:
         sys.stdout.write(json.dumps(times(options.path, [one for one in options.seconds.split(",") if one])) + "\n")
         return 0
     with options.lines.open("a", encoding="utf-8", buffering=1) as lines:
-        for line in examined(options.path, options.without.split(",")):
+        left_out = [one for one in ALL if one not in options.forms.split(",")]
+        for line in examined(options.path, [*options.without.split(","), *left_out]):
             lines.write(json.dumps(line, allow_nan=False) + "\n")
     return 0
 

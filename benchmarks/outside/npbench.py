@@ -62,6 +62,8 @@ SCALE = 0.1
 FORMS = ("traced", "njit", "traced_xla")
 WRITTEN = ("traced", "njit")
 
+ALL = (*FORMS, *(f"{one} written" for one in WRITTEN))
+
 CORE = "0"
 
 OP_FILE = '''"""{title}, of NPBench."""
@@ -156,6 +158,7 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--json", type=Path, help="write what became of each here; results/outside/npbench.json for all"
     )
+    parser.add_argument("--forms", default=",".join(ALL), help=f"what is tried ({','.join(ALL)})")
     parser.add_argument("--resume", action="store_true", help="keep what that file holds already")
     parser.add_argument("--work", type=Path, help="keep the op files here")
     parser.add_argument("--time", action="store_true", help="also how long a call takes, on one core")
@@ -174,7 +177,7 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace:
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
     limits = {"preset": PRESET, "most_seconds": MOST_SECONDS, "most_bytes": MOST_BYTES, "step_seconds": options.seconds}
-    return {**limits, "draws": DRAWS, "timed": options.time, "peers": options.peers is not None}
+    return {**limits, "forms": options.forms, "draws": DRAWS, "timed": options.time, "peers": options.peers is not None}
 
 
 def _infos(folder: Path, names: Sequence[str]) -> list[dict[str, Any]]:
@@ -194,7 +197,8 @@ def _became(info: Mapping[str, Any], options: argparse.Namespace, work: Path) ->
         path = write_op(program, folder)
     except Exception as error:  # noqa: BLE001 - code of others may raise anything
         return begun | {"failed": f"{type(error).__name__}: {error}"[:300], "forms": []}
-    found = examine(path, form_seconds=options.seconds, script=HERE / "examine_program.py")
+    script = [str(HERE / "examine_program.py"), "--forms", options.forms]
+    found = examine(path, form_seconds=options.seconds, script=script)
     kept = begun | {"sizes": program.parameters, **{key: found[key] for key in ("failed", "forms") if key in found}}
     if options.time and "failed" not in found:
         right = [one["form"] for one in found["forms"] if one["became"] == "right" and one["form"] in FORMS]
@@ -295,9 +299,7 @@ def write_op(program: Program, folder: Path) -> Path:
         name=program.name,
         inputs=", ".join(program.inputs),
         copies="".join(f"    {one} = {one}.copy()\n" for one in written),
-        call=f"{', '.join(found)}{',' if isinstance(returned, tuple) and several == 1 else ''} = {call}"
-        if found
-        else call,
+        call=f"{targets} = {call}" if found else call,
         returned=", ".join(results),
         stored=str(folder / "inputs.npz"),
         names=program.inputs,
@@ -371,11 +373,10 @@ def counts(found: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 def tables(document: Mapping[str, Any]) -> str:
     """Return the counts, and a row for each benchmark, as Markdown."""
-    names = [*FORMS, *(f"{one} written" for one in WRITTEN)]
-    rows = [(_of(one), *_marks(one, names), cell(obstacle(one))) for one in document["benchmarks"]]
+    rows = [(_of(one), *_marks(one, ALL), cell(obstacle(one))) for one in document["benchmarks"]]
     parts = [
         table(("of the benchmarks", "number"), [(what, str(number)) for what, number in document["counts"].items()]),
-        table(("benchmark", *names, "first obstacle"), rows),
+        table(("benchmark", *ALL, "first obstacle"), rows),
     ]
     if document["settings"]["timed"]:
         parts.append(_times_table(document["benchmarks"]))
