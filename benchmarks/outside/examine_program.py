@@ -36,8 +36,6 @@ from pyopbench.ports.arrays import as_given
 from pyopbench.worker.prepare.segments import constants, wrap
 from pyopbench.worker.requests import write_port as answer
 
-TEST_SECONDS = 60.0
-
 
 def main(arguments: Sequence[str]) -> int:
     """Examine a program and write its lines, or time it; returns the exit code."""
@@ -46,6 +44,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--lines", type=Path)
     parser.add_argument("--without", default="")
     parser.add_argument("--forms", default=",".join(ALL))
+    parser.add_argument("--test-seconds", type=float, default=60.0)
     parser.add_argument("--batch", default="0", help="ignored")
     parser.add_argument("--seconds", help="forms to time")
     options = parser.parse_args(arguments)
@@ -56,12 +55,13 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     with options.lines.open("a", encoding="utf-8", buffering=1) as lines:
         left_out = [one for one in ALL if one not in options.forms.split(",")]
-        for line in examined(options.path, [*options.without.split(","), *left_out]):
+        without = [*options.without.split(","), *left_out]
+        for line in examined(options.path, without, options.test_seconds):
             lines.write(json.dumps(line, allow_nan=False) + "\n")
     return 0
 
 
-def examined(path: Path, without: Sequence[str]) -> Iterator[dict[str, Any]]:
+def examined(path: Path, without: Sequence[str], test_seconds: float) -> Iterator[dict[str, Any]]:
     """Yield the facts of a program, and for each form and file of it its name and then what became of it."""
     others = [name for name in load_variants() if name not in FORMS]
     yield from examine.examined(str(path), without=[*without, *others])
@@ -69,17 +69,17 @@ def examined(path: Path, without: Sequence[str]) -> Iterator[dict[str, Any]]:
         name = f"{variant} written"
         if name not in without:
             yield {"begun": name, "kind": "file"}
-            yield {"form": name, "kind": "file", **_written(path, variant)}
+            yield {"form": name, "kind": "file", **_written(path, variant, test_seconds)}
 
 
-def _written(path: Path, variant: str) -> dict[str, str]:
+def _written(path: Path, variant: str, test_seconds: float) -> dict[str, str]:
     target = read_target(str(path), (), ())
     bring([target])
     out = path.with_name(f"{path.stem}_{variant}.py")
     for old in (out, out.with_name(f"test_{out.name}")):
         old.unlink(missing_ok=True)
     try:
-        write_port(target, variant, out, TEST_SECONDS, replace(TOOLS, ask=lambda request: answer(request, print)))
+        write_port(target, variant, out, test_seconds, replace(TOOLS, ask=lambda request: answer(request, print)))
     except WrongResult as error:
         return {"became": "failed", "reason": f"{error.message}: {error.received}"[:300]}
     except PyopbenchError as error:

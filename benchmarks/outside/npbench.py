@@ -9,8 +9,8 @@ Of each benchmark an op file is made in a temporary folder, with the file of its
 The body calls that function and returns what it returns and what it writes, of copies. Numbers of Python's among the
 arguments are constants; a benchmark that has no arrays gets its floats as inputs. Sizes are those of the preset S,
 with every integer of at least 16 halved until NumPy takes less than 0.2 s and the inputs less than 8 MB. There are
-three sets of inputs: other draws, or the first one scaled by 0.9 and 0.8 where nothing is drawn. Gradients are not
-asked for, because these programs have none.
+three sets of inputs: other draws, or the first one scaled by 0.9 and 0.8 where nothing is drawn. A tolerance that
+NPBench names is that of the op. Gradients are not asked for, because these programs have none.
 
 For `traced`, `njit` and `traced_xla` it is said whether the form is right on these inputs, and for `traced` and `njit`
 whether `pyopbench port` writes a file that passes its test. With `--time`, calls of the right forms are timed on one
@@ -85,7 +85,7 @@ def inputs(size, rng):
     return tuple(stored[f"{{name}}_{{draw}}"] for name in {names})
 
 
-OP = OwnOp(inputs=inputs, sizes=({size},), numpy={name}, differentiable=())
+OP = OwnOp(inputs=inputs, sizes=({size},), numpy={name}, differentiable=(){tolerance})
 '''
 
 
@@ -197,7 +197,7 @@ def _became(info: Mapping[str, Any], options: argparse.Namespace, work: Path) ->
         path = write_op(program, folder)
     except Exception as error:  # noqa: BLE001 - code of others may raise anything
         return begun | {"failed": f"{type(error).__name__}: {error}"[:300], "forms": []}
-    script = [str(HERE / "examine_program.py"), "--forms", options.forms]
+    script = [str(HERE / "examine_program.py"), "--forms", options.forms, "--test-seconds", str(options.seconds)]
     found = examine(path, form_seconds=options.seconds, script=script)
     kept = begun | {"sizes": program.parameters, **{key: found[key] for key in ("failed", "forms") if key in found}}
     if options.time and "failed" not in found:
@@ -304,6 +304,7 @@ def write_op(program: Program, folder: Path) -> Path:
         stored=str(folder / "inputs.npz"),
         names=program.inputs,
         draws=DRAWS,
+        tolerance=f", tolerance={program.info['rtol']}" if "rtol" in program.info else "",
         range=_range_that_tells_seeds(program.name, size),
         size=size,
     )

@@ -188,7 +188,7 @@ def _lists_of(node: ast.AST) -> frozenset[str]:
 
 
 def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.Name, ast.expr]]:
-    """Return names and what each is bound to: of a shape, its sizes; of a call, the call; else the target itself."""
+    """Return names and what each is bound to: of a shape, its sizes; of what is not seen, the target itself."""
     if isinstance(target, ast.Name):
         return [(target, value)]
     if not isinstance(target, ast.Tuple | ast.List):
@@ -197,5 +197,5 @@ def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.Name, ast.expr]]
         return [pair for one, its in zip(target.elts, value.elts, strict=True) for pair in _pairs(one, its)]
     of_shape = value.value if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice) else value
     sizes = isinstance(of_shape, ast.Attribute) and of_shape.attr == "shape"
-    each = ast.Subscript(of_shape, ast.Constant(value=0)) if sizes else value if isinstance(value, ast.Call) else target
+    each = ast.Subscript(of_shape, ast.Constant(value=0)) if sizes else target
     return [pair for one in target.elts for pair in _pairs(one, each)]

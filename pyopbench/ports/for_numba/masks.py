@@ -1,16 +1,14 @@
-"""Masks of several axes, and several arrays of indices in one subscript, which Numba does not take as an index."""
+"""Masks of several axes, which Numba does not take as an index."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from pyopbench.ports.for_numba.dtypes import OPERATORS
 from pyopbench.ports.for_numba.instead import Instead, Names, is_python_number
-from pyopbench.ports.for_numba.reducing import is_method
 
 OF_MASKS = {
     *(np.isnan, np.isinf, np.isfinite, np.isclose, np.isin, np.signbit),
@@ -19,12 +17,9 @@ OF_MASKS = {
 }
 """Functions that return masks of arrays."""
 
-OF_INDICES = {np.arange, np.argsort, np.flatnonzero, np.nonzero, np.searchsorted, np.digitize}
-"""Functions that return arrays of indices; of `np.nonzero`, one for each axis."""
-
 
 def picked(node: ast.Subscript, names: Names) -> Instead | None:
-    """Return what stands for the elements of an array where a mask is true, or at several arrays of indices."""
+    """Return what stands for the elements of an array where a mask is true."""
     if not isinstance(node.ctx, ast.Load):
         return None
     made = Instead()
@@ -71,17 +66,7 @@ def _index(node: ast.expr, made: Instead, names: Names) -> tuple[str, str] | Non
     is_number = isinstance(items[1], ast.Constant) and type(items[1].value) is int
     if len(items) == 2 and is_mask(items[0], names) and is_number:
         return "_of_last", f"{made.part(items[0])}, {made.part(items[1])}"
-    are_plain = not any(isinstance(one, ast.Slice | ast.List | ast.Starred) or _is_axis(one) for one in items)
-    are_masks = any(is_mask(one, names) for one in items)
-    if are_plain and not are_masks and len(items) <= 3 and any(is_indices(one, names) for one in items):
-        return "_at", f"({', '.join(map(made.part, items))})"
     return None
-
-
-def _is_axis(node: ast.expr) -> bool:
-    """Is it `None`, `...` or `np.newaxis` in a subscript?"""
-    is_constant = isinstance(node, ast.Constant) and (node.value is None or node.value is ...)
-    return is_constant or (isinstance(node, ast.Attribute) and node.attr == "newaxis")
 
 
 def is_mask(node: ast.expr, names: Names) -> bool:
@@ -95,37 +80,17 @@ def is_mask(node: ast.expr, names: Names) -> bool:
         is_joined = isinstance(node.op, ast.BitAnd | ast.BitOr | ast.BitXor)
         return is_joined and is_mask(node.left, names) and is_mask(node.right, names)
     if isinstance(node, ast.Name):
-        return _are_all(node, names, is_mask)
-    return isinstance(node, ast.Call) and _is_among(node, OF_MASKS, names)
+        return _are_masks(node, names)
+    return isinstance(node, ast.Call) and any(names.value_of(node.func) is one for one in OF_MASKS)
 
 
 NOT_OF_ARRAYS = (ast.In, ast.NotIn, ast.Is, ast.IsNot)
 
 
-def is_indices(node: ast.expr, names: Names) -> bool:
-    """Is it certainly an array of indices?"""
-    if isinstance(node, ast.Name):
-        return _are_all(node, names, is_indices)
-    if isinstance(node, ast.Subscript):
-        return is_mask(node.slice, names) or is_indices(node.value, names)
-    if not isinstance(node, ast.Call):
-        return False
-    if isinstance(node.func, ast.Attribute) and is_method(node, names):
-        if node.func.attr in ("astype", "ravel", "flatten", "copy"):
-            return is_indices(node.func.value, names)
-        return node.func.attr in ("argsort", "nonzero")
-    return _is_among(node, OF_INDICES, names) or (names.value_of(node.func) is np.where and len(node.args) == 1)
-
-
-def _are_all(node: ast.Name, names: Names, question: Callable[[ast.expr, Names], bool]) -> bool:
-    """Is all that a local name is bound to of a kind?"""
+def _are_masks(node: ast.Name, names: Names) -> bool:
+    """Is all that a local name is bound to a mask?"""
     values = names.bindings.get(node.id)
     if not values:
         return False
     known = replace(names, bindings={name: one for name, one in names.bindings.items() if name != node.id})
-    return all(value is not None and question(value, known) for value in values)
-
-
-def _is_among(node: ast.Call, functions: set[object], names: Names) -> bool:
-    function = names.value_of(node.func)
-    return any(function is one for one in functions)
+    return all(value is not None and is_mask(value, known) for value in values)
