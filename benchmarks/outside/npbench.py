@@ -277,9 +277,9 @@ def write_op(program: Program, folder: Path) -> Path:
     with np.errstate(all="ignore"):
         returned = program.function(*given)
     pairs = list(zip(program.arguments, before, given, strict=True))
-    written = [
-        name for name, old, new in pairs if isinstance(new, np.ndarray) and old.tobytes() != new.tobytes()
-    ]  # by bytes, so that NaN is NaN
+    changed = {name for name, old, new in pairs if isinstance(new, np.ndarray) and old.tobytes() != new.tobytes()}
+    # What is an output may be written without a change, as zeros are by zeros.
+    written = [name for name in program.arguments if name in changed | set(program.info["output_args"])]
     same = {name for name, _, new in pairs if new is returned}
     outputs = [one for one in program.info["output_args"] if one not in same]
     several = len(returned) if isinstance(returned, tuple) else int(returned is not None)
