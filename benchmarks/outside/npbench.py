@@ -9,8 +9,9 @@ Of each benchmark an op file is made in a temporary folder, with the file of its
 The body calls that function and returns what it returns and what it writes, of copies. Numbers of Python's among the
 arguments are constants; a benchmark that has no arrays gets its floats as inputs. Sizes are those of the preset S,
 with every integer of at least 16 halved until NumPy takes less than 0.2 s and the inputs less than 8 MB. There are
-three sets of inputs: other draws, or the first one scaled by 0.9 and 0.8 where nothing is drawn. A tolerance that
-NPBench names is that of the op. Gradients are not asked for, because these programs have none.
+three sets of inputs: other draws, or the first one scaled by 0.9 and 0.8 where nothing is drawn. Where NPBench
+allows more than usual, the tolerance is what it usually allows. Gradients are not asked for: these
+programs have none.
 
 For `traced`, `njit` and `traced_xla` it is said whether the form is right on these inputs, and for `traced` and `njit`
 whether `pyopbench port` writes a file that passes its test. With `--time`, calls of the right forms are timed on one
@@ -63,6 +64,9 @@ FORMS = ("traced", "njit", "traced_xla")
 WRITTEN = ("traced", "njit")
 
 ALL = (*FORMS, *(f"{one} written" for one in WRITTEN))
+
+USUAL_ERROR = 1e-5
+"""What NPBench allows of all programs but those for which it names more: these are ill-conditioned."""
 
 CORE = "0"
 
@@ -304,7 +308,7 @@ def write_op(program: Program, folder: Path) -> Path:
         stored=str(folder / "inputs.npz"),
         names=program.inputs,
         draws=DRAWS,
-        tolerance=f", tolerance={program.info['rtol']}" if "rtol" in program.info else "",
+        tolerance=f", tolerance={USUAL_ERROR}" if program.info.keys() & {"rtol", "norm_error"} else "",
         range=_range_that_tells_seeds(program.name, size),
         size=size,
     )

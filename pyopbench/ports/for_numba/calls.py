@@ -298,6 +298,24 @@ REDUCING = {np.maximum: "max", np.minimum: "min", np.add: "sum", np.multiply: "p
 """Functions of two arrays, and what reduces by them."""
 
 
+def summed_products(node: ast.Call, names: Names) -> Instead | None:
+    """Return what stands for `np.einsum` of one or two arrays, whose subscripts are written as text without dots."""
+    if names.value_of(node.func) is not np.einsum or len(node.args) not in (2, 3):
+        return None
+    if any(one.arg != "optimize" for one in node.keywords) or not isinstance(node.args[0], ast.Constant):
+        return None
+    text = str(node.args[0].value).replace(" ", "")
+    given, arrow, out = text.partition("->")
+    letters = given.replace(",", "")
+    if not arrow:
+        out = "".join(sorted(one for one in set(letters) if letters.count(one) == 1))
+    operands = given.split(",")
+    if not (letters + out).isalpha() or len(operands) != len(node.args) - 1 or not set(out) <= set(letters):
+        return None
+    arrays = {f"x{place}": one for place, one in enumerate(node.args[1:])}
+    return _filled(f"_einsum('{given}->{out}', {', '.join(f'{{{name}}}' for name in arrays)})", arrays)
+
+
 def magnitude(node: ast.Call, names: Names) -> Instead | None:
     """Return what stands for Python's `abs` of what may be an array."""
     if names.value_of(node.func) is not abs or len(node.args) != 1 or is_python_number(node.args[0], names):

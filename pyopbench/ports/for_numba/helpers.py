@@ -480,6 +480,51 @@ def _joined(arrays: Any) -> Any:
     return found
 
 
+def _hstack(arrays: Any) -> Any:
+    """Return the arrays of a list beside one another: vectors one behind another."""
+
+
+@numba.extending.overload(_hstack)  # type: ignore[untyped-decorator]
+def _hstack_typed(arrays: Any) -> Any:
+    def of_vectors(arrays: Any) -> Any:
+        return _joined(arrays)
+
+    def of_more(arrays: Any) -> Any:
+        return _moved(_joined([_moved(one, 1, 0) for one in arrays]), 0, 1)
+
+    return of_vectors if arrays.dtype.ndim == 1 else of_more
+
+
+def _vstack(arrays: Any) -> Any:
+    """Return the arrays of a list below one another: vectors as rows."""
+
+
+@numba.extending.overload(_vstack)  # type: ignore[untyped-decorator]
+def _vstack_typed(arrays: Any) -> Any:
+    def of_vectors(arrays: Any) -> Any:
+        return _array_of(arrays)
+
+    def of_more(arrays: Any) -> Any:
+        return _joined(arrays)
+
+    return of_vectors if arrays.dtype.ndim == 1 else of_more
+
+
+def _column_stack(arrays: Any) -> Any:
+    """Return the arrays of a list beside one another: vectors as columns."""
+
+
+@numba.extending.overload(_column_stack)  # type: ignore[untyped-decorator]
+def _column_stack_typed(arrays: Any) -> Any:
+    def of_vectors(arrays: Any) -> Any:
+        return _array_of(arrays).T
+
+    def of_more(arrays: Any) -> Any:
+        return _hstack(arrays)
+
+    return of_vectors if arrays.dtype.ndim == 1 else of_more
+
+
 def _array_of(items: Any) -> Any:
     """Return a list of numbers, or of arrays of one shape, as an array."""
 
@@ -496,6 +541,54 @@ def _array_of_typed(items: Any) -> Any:
         return found
 
     return of_arrays if isinstance(items.dtype, numba.types.Array) else of_numbers
+
+
+def _einsum(subscripts: Any, *arrays: Any) -> Any:
+    """Return `np.einsum` of one or two arrays."""
+
+
+@numba.extending.overload(_einsum, prefer_literal=True)  # type: ignore[untyped-decorator]
+def _einsum_typed(subscripts: Any, *arrays: Any) -> Any:
+    if len(arrays) == 1 and isinstance(arrays[0], numba.types.BaseTuple):
+        arrays = tuple(arrays[0])  # as Numba may pass them
+    if not isinstance(subscripts, numba.types.StringLiteral):
+        return None
+    given, out = subscripts.literal_value.split("->")
+    operands = given.split(",")
+    if any(one.ndim != len(letters) for one, letters in zip(arrays, operands, strict=True)):
+        return None
+    dtypes = [numba.np.numpy_support.as_dtype(one.dtype) for one in arrays]
+    dtype = numba.np.numpy_support.from_dtype(np.result_type(*dtypes))
+    sized: dict[str, str] = {}
+    lines = ["def summed(arrays):"]
+    for number, letters in enumerate(operands):
+        for axis, letter in enumerate(letters):
+            size = f"arrays[{number}].shape[{axis}]"
+            if letter in sized:
+                lines += [f"    if {size} != size_{letter}:", "        raise ValueError('sizes of operands differ')"]
+            else:
+                lines.append(f"    size_{letter} = {size}")
+                sized[letter] = size
+    shape = "".join(f"size_{letter}, " for letter in out)
+    lines.append(f"    found = np.zeros(({shape}), dtype)")
+    indent = "    "
+    for letter in [*out, *(one for one in sized if one not in out)]:
+        lines.append(f"{indent}for {letter}_ in range(size_{letter}):")
+        indent += "    "
+    read = " * ".join(
+        f"dtype(arrays[{number}][{', '.join(f'{letter}_' for letter in letters)}])"
+        for number, letters in enumerate(operands)
+    )
+    at = ", ".join(f"{letter}_" for letter in out) or "()"
+    lines += [f"{indent}found[{at}] += {read}", f"    return found{'' if out else '[()]'}"]
+    scope = {"np": np, "dtype": dtype}
+    exec("\n".join(lines), scope)
+    summed = numba.njit(scope["summed"])
+
+    def by_loops(subscripts: Any, *arrays: Any) -> Any:
+        return summed(arrays)
+
+    return by_loops
 
 
 def _product(a: Any, b: Any) -> Any:

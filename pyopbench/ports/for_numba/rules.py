@@ -80,6 +80,7 @@ RULES: dict[type[ast.AST], tuple[Callable[[Any, Names], Instead | None], ...]] =
         calls.as_list,
         calls.reshaped,
         calls.magnitude,
+        calls.summed_products,
         calls.squeezed,
         calls.clipped,
         calls.added_at,

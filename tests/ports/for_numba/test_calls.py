@@ -138,6 +138,14 @@ def of_stacks(x: Any) -> Any:
     return stack @ np.ones((4, 2)), np.matmul(stack, x.T), stack @ np.ones(4)
 
 
+def of_subscripts(x: Any) -> Any:
+    return (
+        *(np.einsum("ij,kj->ik", x, x), np.einsum("ij,j->i", x, x[0]), np.einsum("ij->j", x), np.einsum("ij->ji", x)),
+        *(np.einsum("ij,ij->i", x, x + 1), np.einsum("ii->i", x[:, :3]), np.einsum("ij , jk", x, x.T, optimize=True)),
+        np.array([np.einsum("ij,ij->", x, x)]),
+    )
+
+
 def test_a_row_of_pixels_is_weighted() -> None:
     def grey(x: Any) -> Any:
         return np.dot(x[..., :2], [0.5, 0.25]), x
@@ -164,6 +172,7 @@ def test_a_row_of_pixels_is_weighted() -> None:
         (on_a_grid, "int64"),
         (clipped, "int64"),
         (of_stacks, "float64"),
+        (of_subscripts, "float32"),
     ],
 )
 def test_values_shapes_and_dtypes_are_those_of_numpy(body: Any, dtype: str) -> None:
