@@ -273,11 +273,12 @@ def outer(node: ast.Call, names: Names) -> Instead | None:
     if not isinstance(node.func, ast.Attribute) or node.func.attr != "outer" or len(node.args) != 2 or node.keywords:
         return None
     function = names.value_of(node.func.value)
-    if not isinstance(function, np.ufunc) or getattr(np, function.__name__, None) is not function:
+    name = str(getattr(function, "__name__", ""))
+    if not isinstance(function, np.ufunc) or getattr(np, name, None) is not function:
         return None
     made = Instead()
     a, b = map(made.part, node.args)
-    made.text = f"np.{function.__name__}(_before_axes({a}, {b}), {b})"
+    made.text = f"np.{name}(_before_axes({a}, {b}), {b})"
     return made
 
 

@@ -74,6 +74,7 @@ RULES: dict[type[ast.AST], tuple[Callable[[Any, Names], Instead | None], ...]] =
         joining.shape_of_list,
         dtypes.cast,
         dtypes.made_with_dtype,
+        dtypes.number_in_call,  # before what stands for `np.clip` of any numbers
         calls.called,
         calls.outer,
         calls.reduced_by,
@@ -87,7 +88,6 @@ RULES: dict[type[ast.AST], tuple[Callable[[Any, Names], Instead | None], ...]] =
         calls.backwards,
         calls.number_of_array,
         calls.as_array,
-        dtypes.number_in_call,
     ),
     ast.Subscript: (constants.item_of_dict, calls.grid, masks.picked, joining.index_of_list),
     ast.Attribute: (constants.attribute_of_settings,),
