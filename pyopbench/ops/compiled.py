@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import types
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from pyopbench.ops.own.explain import explain, place_of
 from pyopbench.ops.port_file import port_call
 from pyopbench.ports.arrays import as_array
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.ports.rebinding import why_not_rebound, written
+from pyopbench.ports.rebinding import written
 
 
 def check_compiled(op: Op, variant: str) -> None:
@@ -49,7 +50,8 @@ def why_not_compiled(op: Op, case: Case) -> str | None:
 
 def why_no_function(op: Op) -> str | None:
     """Return why there is no Numba here, or no function that it could be asked to compile; None if there is both."""
-    return why_no_numba() or why_not_rebound(op.numpy) or _why_no_type(written(op.numpy))
+    function = written(op.numpy)
+    return why_no_numba() or (_why_no_type(function) if isinstance(function, types.FunctionType) else None)
 
 
 def _why_no_type(function: Any) -> str | None:

@@ -173,10 +173,3 @@ def globals_read(code: types.CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from globals_read(constant)
-
-
-def why_not_rebound(function: Body) -> str | None:
-    """Return why there is nothing to rebind, None if there is."""
-    if isinstance(written(function), types.FunctionType):
-        return None
-    return "the body is not written in Python, so its NumPy cannot be replaced"

@@ -21,7 +21,6 @@ from pyopbench.ports.rebinding import (
     is_module_of_user,
     is_of_user,
     rebind_helpers,
-    why_not_rebound,
 )
 from small_ops import case_of, square
 
@@ -125,11 +124,6 @@ def over_elements(x: Any) -> Any:
 def test_what_is_vectorized_has_a_counterpart_in_numba() -> None:
     x = np.array([0.25, 0.75])
     np.testing.assert_array_equal(port_of(over_elements, "njit")(x), over_elements(x))
-
-
-@pytest.mark.parametrize(("body", "has_one"), [(np.tanh, True), (even, False), (len, True)])
-def test_what_is_no_python_function_has_a_reason(body: Any, has_one: bool) -> None:
-    assert (why_not_rebound(body) is not None) is has_one
 
 
 def scaled_by_name(x: Any, *, factor: float = 2.0) -> Any:

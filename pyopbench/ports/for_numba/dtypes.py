@@ -156,7 +156,8 @@ def number_in_call(node: ast.Call, names: Names) -> Instead | None:
         return None
     by_place = dict(zip(places, texts, strict=True))
     args = [by_place.get(place) or made.part(one) for place, one in enumerate(node.args)]
-    made.text = f"{made.part(node.func)}({', '.join(args)})"
+    called = "_clipped" if function is np.clip else made.part(node.func)
+    made.text = f"{called}({', '.join(args)})"
     return made
 
 

@@ -138,17 +138,50 @@ def _norm(array: Any, axis: Any) -> Any:
 
 @numba.njit  # type: ignore[untyped-decorator]
 def _unique(array: Any) -> Any:
-    """Return the elements in order, which of them each element is, and how often each is there."""
+    """Return the elements in order, where each is first, which of them each element is, and how often each is there."""
     values = np.unique(array)
     size = len(values)
     while size > 1 and values[size - 2] != values[size - 2]:  # of several NaN NumPy keeps one
         size -= 1
     values = values[:size]
     inverse = np.searchsorted(values, array.ravel())
-    counts = np.zeros(size, np.int64)
-    for place in inverse:
-        counts[place] += 1
-    return values, inverse.reshape(array.shape), counts
+    index, counts = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    for place in range(len(inverse) - 1, -1, -1):
+        index[inverse[place]] = place
+        counts[inverse[place]] += 1
+    return values, index, inverse.reshape(array.shape), counts
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def _unique_rows(array: Any) -> Any:
+    """Return the same of the rows of a matrix."""
+    if np.any(np.isnan(array)):
+        raise ValueError("rows with NaN are not compared here")
+    order = np.arange(len(array))
+    for column in range(array.shape[1] - 1, -1, -1):
+        order = order[np.argsort(array[:, column][order], kind="mergesort")]
+    inverse, begins = np.zeros(len(array), np.int64), np.zeros(len(array), np.bool_)
+    number = -1
+    for place in range(len(order)):
+        begins[place] = place == 0 or np.any(array[order[place]] != array[order[place - 1]])
+        number += begins[place]
+        inverse[order[place]] = number
+    index, counts = order[begins], np.zeros(number + 1, np.int64)
+    for one in inverse:
+        counts[one] += 1
+    return array[index], index, inverse, counts
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def _without_index(found: Any) -> Any:
+    """Return what `_unique` does, but for where each element is first."""
+    return found[0], found[2], found[3]
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def _without_inverse(found: Any) -> Any:
+    """Return what `_unique` does, but for which of the elements each is."""
+    return found[0], found[1], found[3]
 
 
 @numba.njit  # type: ignore[untyped-decorator]
@@ -161,6 +194,261 @@ def _tiled(array: Any, rows: Any, columns: Any) -> Any:
         for column in range(columns):
             found[row * height : (row + 1) * height, column * width : (column + 1) * width] = block
     return found
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def _tiled_once(array: Any, times: Any) -> Any:
+    """Return an array repeated so many times along its last axis."""
+    found = np.empty((*array.shape[:-1], times * array.shape[-1]), array.dtype)
+    for place in range(times):
+        found[..., place * array.shape[-1] : (place + 1) * array.shape[-1]] = array
+    return found
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def _repeated(array: Any, times: Any, axis: Any) -> Any:
+    """Return an array with each of its parts along an axis repeated, all as often or each as often as is said of it."""
+    rows = _moved(array, axis, 0)
+    return _moved(rows[np.repeat(np.arange(len(rows)), times)], 0, axis)
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def _squeezed(array: Any, axis: Any) -> Any:
+    """Return an array without an axis of size 1."""
+    rows = _moved(array, axis, 0)
+    if len(rows) != 1:
+        raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
+    return rows[0]
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def _evenly_spaced(start: Any, stop: Any, num: Any, ends_with_stop: Any) -> Any:
+    """Return `np.linspace` in 64 bits, rounded in the same places."""
+    steps = num - 1 if ends_with_stop else num
+    found = np.arange(num) * 1.0
+    if steps > 0:
+        step = (stop - start) / steps
+        found = found / steps * (stop - start) if step == 0 else found * step
+    found = found + start
+    if ends_with_stop and num > 1:
+        found[-1] = stop
+    return found
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def _grid(begin: Any, end: Any, other_begin: Any, other_end: Any) -> Any:
+    """Return the row and the column of each place of a grid."""
+    rows, columns = np.arange(begin, end), np.arange(other_begin, other_end)
+    shape = (len(rows), len(columns))
+    return np.broadcast_to(rows, (shape[1], shape[0])).T.copy(), np.broadcast_to(columns, shape).copy()
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def _percentile_along(function: Any, array: Any, q: Any, axis: Any) -> Any:
+    """Return percentiles of each vector along an axis; those of several `q` along a new first axis."""
+    vectors, several = _moved(array, axis, -1), np.asarray(q).ravel()
+    found = np.empty((len(several), *vectors.shape[:-1]), (np.ones(1, array.dtype) / 2).dtype)
+    for place in range(len(several)):
+        for at in np.ndindex(vectors.shape[:-1]):
+            found[(place, *at)] = function(vectors[at], several[place])
+    return _first_if_number(found, q)
+
+
+def _first_if_number(array: Any, number: Any) -> Any:
+    """Return the first part of an array where one number was given, and all of it where several were."""
+
+
+@numba.extending.overload(_first_if_number)  # type: ignore[untyped-decorator]
+def _first_if_number_typed(array: Any, number: Any) -> Any:
+    def the_first(array: Any, number: Any) -> Any:
+        return array[0]
+
+    def all_of_it(array: Any, number: Any) -> Any:
+        return array
+
+    return the_first if isinstance(number, numba.types.Number) else all_of_it
+
+
+def _before_axes(array: Any, other: Any) -> Any:
+    """Return an array with as many axes of size 1 behind its own as another one has."""
+
+
+@numba.extending.overload(_before_axes)  # type: ignore[untyped-decorator]
+def _before_axes_typed(array: Any, other: Any) -> Any:
+    if not isinstance(array, numba.types.Array) or not isinstance(other, numba.types.Array):
+        return None
+    ones = (1,) * other.ndim
+
+    def of_arrays(array: Any, other: Any) -> Any:
+        return np.ascontiguousarray(array).reshape(array.shape + ones)
+
+    return of_arrays
+
+
+def _in_order(array: Any) -> Any:
+    """Return an array whose elements lie one after another, a copy where they do not."""
+
+
+@numba.extending.overload(_in_order)  # type: ignore[untyped-decorator]
+def _in_order_typed(array: Any) -> Any:
+    if not isinstance(array, numba.types.Array):
+        return None
+
+    def as_it_is(array: Any) -> Any:
+        return array
+
+    def copied(array: Any) -> Any:
+        return np.ascontiguousarray(array)
+
+    return as_it_is if array.layout == "C" else copied
+
+
+def _clipped(array: Any, low: Any, high: Any) -> Any:
+    """Return `np.clip`, also of a number."""
+
+
+@numba.extending.overload(_clipped)  # type: ignore[untyped-decorator]
+def _clipped_typed(array: Any, low: Any, high: Any) -> Any:
+    def of_arrays(array: Any, low: Any, high: Any) -> Any:
+        return np.clip(array, low, high)
+
+    def of_numbers(array: Any, low: Any, high: Any) -> Any:
+        return np.minimum(np.maximum(array, low), high)
+
+    are_numbers = all(isinstance(one, numba.types.Number) for one in (array, low, high))
+    return of_numbers if are_numbers else of_arrays
+
+
+def _as_list(array: Any) -> Any:
+    """Return the numbers of a vector as a list."""
+
+
+@numba.extending.overload(_as_list)  # type: ignore[untyped-decorator]
+def _as_list_typed(array: Any) -> Any:
+    def of_vector(array: Any) -> Any:
+        return [one for one in array]  # noqa: C416 - Numba has no `list` of some arrays
+
+    return of_vector if isinstance(array, numba.types.Array) and array.ndim == 1 else None
+
+
+def _histogram(array: Any, bins: Any, low: Any, high: Any, weights: Any) -> Any:
+    """Return `np.histogram`, whose bins are what its edges say, of so many bins of one width or between edges."""
+
+
+@numba.extending.overload(_histogram)  # type: ignore[untyped-decorator]
+def _histogram_typed(array: Any, bins: Any, low: Any, high: Any, weights: Any) -> Any:
+    if not isinstance(array, numba.types.Array):
+        return None
+    kind = numba.np.numpy_support.as_dtype(array.dtype)
+    has_weights = isinstance(weights, numba.types.Array)
+    counted = weights.dtype if has_weights else numba.types.int64
+    edged = numba.types.float32 if kind == np.float32 else numba.types.float64
+    has_range = not isinstance(low, numba.types.NoneType)
+    if kind.name not in ("float32", "float64", "int32", "int64", "uint8"):
+        return None
+
+    def edges_of(array: Any, bins: Any, low: Any, high: Any) -> Any:
+        first, last = edged(0), edged(1)
+        if has_range:
+            first, last = edged(low), edged(high)
+        elif array.size > 0:
+            first, last = edged(array.min()), edged(array.max())
+        if not (np.isfinite(first) and np.isfinite(last)) or first > last:
+            raise ValueError("the range is not finite, or not ascending")
+        if first == last:
+            first, last = edged(first - edged(0.5)), edged(last + edged(0.5))
+        steps = np.arange(bins + 1).astype(edged)
+        found = steps * edged(edged(last - first) / edged(bins)) + first
+        found[-1] = last
+        return found
+
+    def between(array: Any, bins: Any, low: Any, high: Any) -> Any:
+        return np.asarray(bins)
+
+    edges = numba.njit(edges_of if isinstance(bins, numba.types.Integer) else between)
+
+    def counts(array: Any, bins: Any, low: Any, high: Any, weights: Any) -> Any:
+        limits = edges(array, bins, low, high)
+        found = np.zeros(len(limits) - 1, counted)
+        for place in np.ndindex(array.shape):
+            one = array[place]
+            if one >= limits[0] and one <= limits[-1]:
+                where = min(np.searchsorted(limits, one, side="right") - 1, len(found) - 1)
+                found[where] += weights[place] if has_weights else 1
+        return found, limits
+
+    return counts
+
+
+def _picked(array: Any, mask: Any) -> Any:
+    """Return the elements of an array where a mask is true."""
+
+
+@numba.extending.overload(_picked)  # type: ignore[untyped-decorator]
+def _picked_typed(array: Any, mask: Any) -> Any:
+    def by_numba(array: Any, mask: Any) -> Any:
+        return array[mask]
+
+    def of_elements(array: Any, mask: Any) -> Any:
+        if array.shape[: mask.ndim] != mask.shape:
+            raise IndexError("boolean index did not match indexed array")
+        found = np.empty((np.sum(mask), *array.shape[mask.ndim :]), array.dtype)
+        place = 0
+        for at in np.ndindex(mask.shape):
+            if mask[at]:
+                found[place] = array[at]
+                place += 1
+        return found
+
+    is_mask = isinstance(mask, numba.types.Array) and mask.dtype == numba.types.boolean
+    return of_elements if is_mask and mask.ndim > 1 and isinstance(array, numba.types.Array) else by_numba
+
+
+def _put(array: Any, mask: Any, values: Any) -> None:
+    """Write a value, or one for each, to the elements of an array where a mask is true."""
+
+
+@numba.extending.overload(_put)  # type: ignore[untyped-decorator]
+def _put_typed(array: Any, mask: Any, values: Any) -> Any:
+    def by_numba(array: Any, mask: Any, values: Any) -> None:
+        array[mask] = values
+
+    def of_one(array: Any, mask: Any, values: Any) -> None:
+        if array.shape[: mask.ndim] != mask.shape:
+            raise IndexError("boolean index did not match indexed array")
+        for at in np.ndindex(mask.shape):
+            if mask[at]:
+                array[at] = values
+
+    def of_each(array: Any, mask: Any, values: Any) -> None:
+        count = np.sum(mask)
+        if array.shape[: mask.ndim] != mask.shape:
+            raise IndexError("boolean index did not match indexed array")
+        if len(values) not in (1, count):
+            raise ValueError("cannot assign so many values where the mask is true")
+        place = 0
+        for at in np.ndindex(mask.shape):
+            if mask[at]:
+                array[at] = values[place if len(values) == count else 0]
+                place += 1
+
+    is_mask = isinstance(mask, numba.types.Array) and mask.dtype == numba.types.boolean
+    if not is_mask or mask.ndim < 2 or not isinstance(array, numba.types.Array):
+        return by_numba
+    axes = values.ndim if isinstance(values, numba.types.Array) else 0
+    return of_each if axes > array.ndim - mask.ndim else of_one
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def _picked_of_last(array: Any, mask: Any, place: Any) -> Any:
+    """Return `array[mask, place]`, where the place is along the last axis."""
+    return _picked(array[..., place], mask)
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def _put_of_last(array: Any, mask: Any, place: Any, values: Any) -> None:
+    """Write to `array[mask, place]`."""
+    _put(array[..., place], mask, values)
 
 
 @numba.njit  # type: ignore[untyped-decorator]
@@ -192,6 +480,51 @@ def _joined(arrays: Any) -> Any:
     return found
 
 
+def _hstack(arrays: Any) -> Any:
+    """Return the arrays of a list beside one another: vectors one behind another."""
+
+
+@numba.extending.overload(_hstack)  # type: ignore[untyped-decorator]
+def _hstack_typed(arrays: Any) -> Any:
+    def of_vectors(arrays: Any) -> Any:
+        return _joined(arrays)
+
+    def of_more(arrays: Any) -> Any:
+        return _moved(_joined([_moved(one, 1, 0) for one in arrays]), 0, 1)
+
+    return of_vectors if arrays.dtype.ndim == 1 else of_more
+
+
+def _vstack(arrays: Any) -> Any:
+    """Return the arrays of a list below one another: vectors as rows."""
+
+
+@numba.extending.overload(_vstack)  # type: ignore[untyped-decorator]
+def _vstack_typed(arrays: Any) -> Any:
+    def of_vectors(arrays: Any) -> Any:
+        return _array_of(arrays)
+
+    def of_more(arrays: Any) -> Any:
+        return _joined(arrays)
+
+    return of_vectors if arrays.dtype.ndim == 1 else of_more
+
+
+def _column_stack(arrays: Any) -> Any:
+    """Return the arrays of a list beside one another: vectors as columns."""
+
+
+@numba.extending.overload(_column_stack)  # type: ignore[untyped-decorator]
+def _column_stack_typed(arrays: Any) -> Any:
+    def of_vectors(arrays: Any) -> Any:
+        return _array_of(arrays).T
+
+    def of_more(arrays: Any) -> Any:
+        return _hstack(arrays)
+
+    return of_vectors if arrays.dtype.ndim == 1 else of_more
+
+
 def _array_of(items: Any) -> Any:
     """Return a list of numbers, or of arrays of one shape, as an array."""
 
@@ -210,6 +543,54 @@ def _array_of_typed(items: Any) -> Any:
     return of_arrays if isinstance(items.dtype, numba.types.Array) else of_numbers
 
 
+def _einsum(subscripts: Any, *arrays: Any) -> Any:
+    """Return `np.einsum` of one or two arrays."""
+
+
+@numba.extending.overload(_einsum, prefer_literal=True)  # type: ignore[untyped-decorator]
+def _einsum_typed(subscripts: Any, *arrays: Any) -> Any:
+    if len(arrays) == 1 and isinstance(arrays[0], numba.types.BaseTuple):
+        arrays = tuple(arrays[0])  # as Numba may pass them
+    if not isinstance(subscripts, numba.types.StringLiteral):
+        return None
+    given, out = subscripts.literal_value.split("->")
+    operands = given.split(",")
+    if any(one.ndim != len(letters) for one, letters in zip(arrays, operands, strict=True)):
+        return None
+    dtypes = [numba.np.numpy_support.as_dtype(one.dtype) for one in arrays]
+    dtype = numba.np.numpy_support.from_dtype(np.result_type(*dtypes))
+    sized: dict[str, str] = {}
+    lines = ["def summed(arrays):"]
+    for number, letters in enumerate(operands):
+        for axis, letter in enumerate(letters):
+            size = f"arrays[{number}].shape[{axis}]"
+            if letter in sized:
+                lines += [f"    if {size} != size_{letter}:", "        raise ValueError('sizes of operands differ')"]
+            else:
+                lines.append(f"    size_{letter} = {size}")
+                sized[letter] = size
+    shape = "".join(f"size_{letter}, " for letter in out)
+    lines.append(f"    found = np.zeros(({shape}), dtype)")
+    indent = "    "
+    for letter in [*out, *(one for one in sized if one not in out)]:
+        lines.append(f"{indent}for {letter}_ in range(size_{letter}):")
+        indent += "    "
+    read = " * ".join(
+        f"dtype(arrays[{number}][{', '.join(f'{letter}_' for letter in letters)}])"
+        for number, letters in enumerate(operands)
+    )
+    at = ", ".join(f"{letter}_" for letter in out) or "()"
+    lines += [f"{indent}found[{at}] += {read}", f"    return found{'' if out else '[()]'}"]
+    scope = {"np": np, "dtype": dtype}
+    exec("\n".join(lines), scope)
+    summed = numba.njit(scope["summed"])
+
+    def by_loops(subscripts: Any, *arrays: Any) -> Any:
+        return summed(arrays)
+
+    return by_loops
+
+
 def _product(a: Any, b: Any) -> Any:
     """Return `a @ b`, also of different dtypes."""
 
@@ -222,10 +603,18 @@ def _product_typed(a: Any, b: Any) -> Any:
     def of_rows(a: Any, b: Any) -> Any:
         return _product(a.copy().reshape(-1, a.shape[-1]), b).reshape(a.shape[:-1])
 
+    def of_matrices(a: Any, b: Any) -> Any:
+        rows = np.ascontiguousarray(a).reshape(-1, a.shape[-1])
+        return _product(rows, b).reshape((*a.shape[:-1], b.shape[1]))
+
     if not all(isinstance(one, numba.types.Array) for one in (a, b)):
         return of_one_dtype
     if a.ndim > 2 and b.ndim == 1:
         return of_rows
+    if a.ndim > 2 and b.ndim == 2:
+        return of_matrices
+    if a.ndim > 2 or b.ndim > 2:
+        return None
     dtypes = [numba.np.numpy_support.as_dtype(one.dtype) for one in (a, b)]
     if dtypes[0] == dtypes[1] and dtypes[0].kind in "fc":
         return of_one_dtype

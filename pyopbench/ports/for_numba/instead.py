@@ -60,6 +60,7 @@ class Names:
         parameters: of the function.
         numbers: local names that are bound to numbers of Python's and to nothing else.
         bindings: what each local name is bound to, in each place; None where that is not seen.
+        written: local names of which an element is assigned to.
         is_wide: is nothing of a dtype that a number of Python's could widen?
     """
 
@@ -68,6 +69,7 @@ class Names:
     parameters: frozenset[str]
     numbers: frozenset[str] = frozenset()
     bindings: Mapping[str, Sequence[ast.expr | None]] = field(default_factory=dict)
+    written: frozenset[str] = frozenset()
     is_wide: bool = False
 
 
@@ -75,7 +77,8 @@ def names_in(function: ast.AST, value_of: Callable[[ast.AST], Any], *, is_wide: 
     """Return what names mean in a function, of which `value_of` knows those that are global."""
     parameters = frozenset(one.arg for one in ast.walk(function) if isinstance(one, ast.arg))
     bindings = _bindings_of(function)
-    found = Names(value_of, _lists_of(function), parameters, bindings=bindings, is_wide=is_wide)
+    written = _written_in(function)
+    found = Names(value_of, _lists_of(function), parameters, bindings=bindings, written=written, is_wide=is_wide)
     while True:  # until no name is bound to one that is a number by what was found
         numbers = frozenset(
             name
@@ -102,6 +105,10 @@ def is_python_number(node: ast.expr, names: Names) -> bool:
         return True
     if isinstance(node, ast.Name | ast.Attribute) and type(names.value_of(node)) in (int, float, complex):
         return True
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        given = names.value_of(node.value)
+        if type(given) is dict:
+            return type(given.get(node.slice.value)) in (int, float, complex)
     if isinstance(node, ast.Attribute):
         return node.attr in ("size", "ndim") and names.value_of(node.value) is None
     if isinstance(node, ast.Subscript):
@@ -150,6 +157,20 @@ def _bindings_of(function: ast.AST) -> dict[str, list[ast.expr | None]]:
         if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store) and id(one) not in seen:
             found.setdefault(one.id, []).append(None)
     return found
+
+
+def _written_in(function: ast.AST) -> frozenset[str]:
+    """Return the names of which an element is assigned to, or which are changed in place."""
+    found = set()
+    for one in ast.walk(function):
+        target = one.target if isinstance(one, ast.AugAssign) else one
+        if target is one and not (isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store)):
+            continue
+        while isinstance(target, ast.Subscript | ast.Attribute):
+            target = target.value
+        if isinstance(target, ast.Name):
+            found.add(target.id)
+    return frozenset(found)
 
 
 def _lists_of(node: ast.AST) -> frozenset[str]:

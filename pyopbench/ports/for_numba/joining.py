@@ -18,7 +18,7 @@ def joined(node: ast.Call, names: Names) -> Instead | None:
     if name is None or not node.args:
         return None
     given, made = node.args[0], Instead()
-    if isinstance(given, ast.Name) and given.id in names.lists:
+    if _is_list(given, names):
         return _of_list(name, node, made)
     if not isinstance(given, ast.List | ast.Tuple) or any(isinstance(one, ast.Starred) for one in given.elts):
         return None
@@ -33,14 +33,17 @@ def joined(node: ast.Call, names: Names) -> Instead | None:
 
 def _of_list(name: str, node: ast.Call, made: Instead) -> Instead | None:
     given, axis = node.args[0], _axis(node)
-    if axis is None or name not in ("concatenate", "stack", "vstack"):
+    if axis is None or name == "dstack" or (name == "concatenate" and axis != "0"):
         return None
-    helper = "_array_of" if name == "stack" else "_joined"
-    if name == "vstack" or (name == "concatenate" and axis != "0"):
-        return None
+    helper = {"stack": "_array_of", "concatenate": "_joined"}.get(name, f"_{name}")
     moved = f"{helper}({made.part(given)})"
     made.text = moved if axis == "0" else f"_moved({moved}, 0, {axis})"
     return made
+
+
+def _is_list(node: ast.expr, names: Names) -> bool:
+    """Is it a list that is filled where it is written, or one that has been filled?"""
+    return isinstance(node, ast.ListComp) or (isinstance(node, ast.Name) and node.id in names.lists)
 
 
 def _axis(node: ast.Call) -> str | None:
@@ -56,7 +59,7 @@ def array_of_list(node: ast.Call, names: Names) -> Instead | None:
     if names.value_of(node.func) not in (np.array, np.asarray) or len(node.args) != 1:
         return None
     given, options = node.args[0], {one.arg: one.value for one in node.keywords}
-    if not isinstance(given, ast.Name) or given.id not in names.lists or not options.keys() <= {"dtype"}:
+    if not _is_list(given, names) or not options.keys() <= {"dtype"}:
         return None
     made = Instead()
     made.text = f"_array_of({made.part(given)})"

@@ -96,13 +96,22 @@ class _Rewriting(ast.NodeTransformer):
         self.used |= {"np", *helper_names(found.text)}
         parts = [self.visit(one) for one in found.parts]
         (statement,) = ast.parse(PLACE.sub(rf"{PART}\1", found.text)).body
-        new = _Filling(parts).visit(statement.value if isinstance(statement, ast.Expr) else statement)
+        new = _Filling(parts).visit(statement.value if isinstance(node, ast.expr) else statement)  # type: ignore[attr-defined]
         if isinstance(node, ast.Subscript):
             new.ctx = node.ctx
+        for target in getattr(new, "targets", []):
+            _store(target)
         for one in ast.walk(new):
             if not hasattr(one, "pyopbench_kept") and isinstance(one, ast.expr | ast.stmt | ast.keyword):
                 ast.copy_location(one, node)
         return new  # type: ignore[no-any-return]
+
+
+def _store(target: ast.expr) -> None:
+    """Make an expression, whose parts may have been read elsewhere, one that is assigned to."""
+    target.ctx = ast.Store()  # type: ignore[attr-defined]
+    for one in getattr(target, "elts", []):
+        _store(one)
 
 
 class _Filling(ast.NodeTransformer):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.ports.for_numba import calls, dtypes, joining, reducing
+from pyopbench.ports.for_numba import calls, constants, dtypes, joining, masks, reducing
 from pyopbench.ports.for_numba.instead import BODY, Instead, Names
 
 
@@ -74,19 +74,27 @@ RULES: dict[type[ast.AST], tuple[Callable[[Any, Names], Instead | None], ...]] =
         joining.shape_of_list,
         dtypes.cast,
         dtypes.made_with_dtype,
+        dtypes.number_in_call,  # before what stands for `np.clip` of any numbers
         calls.called,
+        calls.outer,
+        calls.reduced_by,
+        calls.as_list,
+        calls.reshaped,
+        calls.magnitude,
+        calls.summed_products,
+        calls.squeezed,
         calls.clipped,
         calls.added_at,
         calls.backwards,
         calls.number_of_array,
         calls.as_array,
-        dtypes.number_in_call,
     ),
-    ast.Subscript: (joining.index_of_list,),
+    ast.Subscript: (constants.item_of_dict, calls.grid, masks.picked, joining.index_of_list),
+    ast.Attribute: (constants.attribute_of_settings,),
     ast.BinOp: (product, dtypes.number_in_operation),
-    ast.AugAssign: (dtypes.number_in_place,),
+    ast.AugAssign: (masks.put_in_place, dtypes.number_in_place),
     ast.Compare: (dtypes.number_compared,),
     ast.With: (without_errstate,),
-    ast.Assign: (unpacked,),
+    ast.Assign: (masks.put, calls.grid_unpacked, calls.reshaped_in_place, unpacked),
 }
 """The rules of each kind of node, in the order in which they are asked."""

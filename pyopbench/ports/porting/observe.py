@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import copy
 import operator
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -259,7 +260,8 @@ class _Runs:
         given = [np.array(one) for one in example]
         inputs = [depending(one) for one in given]
         try:
-            with np.errstate(all="ignore"):
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
                 self.copy(*inputs)
         except Exception as error:  # noqa: BLE001 - the user's function may raise anything
             return error

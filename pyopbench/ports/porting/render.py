@@ -52,8 +52,15 @@ class Code:
         return self.source.replaced(*self.source.span(node), parts)
 
     def filled(self, instead: Instead) -> str:
-        """Return what stands for a node, its parts written."""
-        return PLACE.sub(lambda found: self.write(instead.parts[int(found[1])]), instead.text)
+        """Return what stands for a node, its parts written, in parentheses where something else could bind them."""
+
+        def part(found: re.Match[str]) -> str:
+            node = instead.parts[int(found[1])]
+            text = self.write(node)
+            is_whole = WHOLE.match(found.string[: found.start()][::-1]) and WHOLE_END.match(found.string, found.end())
+            return text if is_whole or not isinstance(node, LOOSE) or _is_enclosed(text) else f"({text})"
+
+        return PLACE.sub(part, instead.text)
 
     def is_global(self, name: ast.Name) -> bool:
         """Is it a name of the top level of the file, and none of the function?"""
@@ -79,6 +86,18 @@ class Code:
         lost = [one for one in comments_in(self.source.text(*self.source.span(node))) if one not in text]
         indent = " " * node.col_offset
         return "".join(f"{one}\n{indent}" for one in lost) + text
+
+
+LOOSE = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lambda, ast.NamedExpr)
+"""Expressions that an operator next to them may take apart."""
+
+WHOLE, WHOLE_END = re.compile(r"\s*([(\[,]|=(?![=!<>]))"), re.compile(r"\s*([)\],]|$)")
+"""What is in front of a whole argument or value, read backwards, and behind it."""
+
+
+def _is_enclosed(text: str) -> bool:
+    """Is the text of an expression in parentheses of its own?"""
+    return text.startswith("(") and ast.parse(f"({text}\n)", mode="eval").body.col_offset > 1
 
 
 def with_head(text: str, name: str, head: str) -> str:

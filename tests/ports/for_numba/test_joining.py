@@ -31,6 +31,18 @@ def of_grown_lists(x: Any, y: Any) -> Any:
     return np.array(rows), stacked, np.array(numbers, dtype=np.float64), np.concatenate(parts), np.concatenate(parts, 0)
 
 
+def of_comprehensions(x: Any, y: Any) -> Any:
+    rows, parts = [], []
+    for row in x:
+        rows.append(row + 1)
+        parts.append(y * 2)
+    return (
+        *(np.stack([row * 2 for row in x]), np.array([row - 1 for row in y]), np.concatenate([row[1:] for row in x])),
+        *(np.vstack(rows), np.hstack(rows), np.column_stack(rows)),
+        *(np.vstack(parts), np.hstack(parts), np.column_stack(parts), np.vstack([row[:1] for row in x])),
+    )
+
+
 def indexed(x: Any, y: Any) -> Any:
     i, j = 0, 2
     x = x.copy()
@@ -45,7 +57,10 @@ def pair(dtype: str) -> tuple[Any, Any]:
 
 
 # Compiling takes seconds for each dtype, so that every body has one of them.
-@pytest.mark.parametrize(("body", "dtype"), [(joined, "float32"), (of_grown_lists, "int64"), (indexed, "float32")])
+@pytest.mark.parametrize(
+    ("body", "dtype"),
+    [(joined, "float32"), (of_grown_lists, "int64"), (of_comprehensions, "int64"), (indexed, "float32")],
+)
 def test_values_shapes_and_dtypes_are_those_of_numpy(body: Any, dtype: str) -> None:
     require_equal_to_numpy(body, *pair(dtype))
 

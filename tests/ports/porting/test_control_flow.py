@@ -11,17 +11,11 @@ import numpy as np
 import pytest
 
 from loop_bodies import KERNELS
-from pyopbench.model import own_target
 from pyopbench.ports.porting.observe import MOST_STEPS, TENSOR, observe
 from pyopbench.ports.porting.refusal import CannotPort
 from written_ports import lines_of, run_its_test, write_source
 
 VECTOR, MATRIX = "rng.random(6)", "rng.random((5, 4))"
-
-
-@pytest.fixture(autouse=True)
-def nothing_brought(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(own_target.VARIABLE, "")
 
 
 @pytest.mark.parametrize("name", KERNELS)

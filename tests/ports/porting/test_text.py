@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench.model import own_target
 from pyopbench.ports.arrays import as_array
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.text.patterns import NotInRE2, pattern_of
@@ -34,11 +33,6 @@ TEXTS = [
 BYTES = [*(one.encode() for one in TEXTS), b"\xff\xfea", b"\x80", b"a\xe2\x28\xa1", b"a\x00b"]
 LINE = "'The cat, sat é 1.'.encode()"
 HEAD = "import os, re\n\nPATTERN = re.compile(r'[aeiou]', re.I)\nSTOP = {'a', 'cat', 'The'}\nIDS = {'a': 7, 'cat': 9}\n"
-
-
-@pytest.fixture(autouse=True)
-def nothing_brought(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(own_target.VARIABLE, "")
 
 
 def loaded(text: str, folder: Path, name: str) -> ModuleType:

@@ -1,0 +1,426 @@
+"""Try ports of the benchmarks of NPBench, programs that nobody here wrote, and keep what became of each.
+
+    git clone https://github.com/spcl/npbench ~/npbench
+    python benchmarks/outside/npbench.py ~/npbench                        # all: results/outside/npbench.json
+    python benchmarks/outside/npbench.py ~/npbench gemm nbody --json x.json
+    python benchmarks/outside/npbench.py ~/npbench --time --peers ~/jaxenv/bin/python
+
+Of each benchmark an op file is made in a temporary folder, with the file of its NumPy function next to it, as it is.
+The body calls that function and returns what it returns and what it writes, of copies. Numbers of Python's among the
+arguments are constants; a benchmark that has no arrays gets its floats as inputs. Sizes are those of the preset S,
+with every integer of at least 16 halved until NumPy takes less than 0.2 s and the inputs less than 8 MB. There are
+three sets of inputs: other draws, or the first one scaled by 0.9 and 0.8 where nothing is drawn. Where NPBench
+allows more than usual, the tolerance is what it usually allows. Gradients are not asked for: these
+programs have none.
+
+For `traced`, `njit` and `traced_xla` it is said whether the form is right on these inputs, and for `traced` and `njit`
+whether `pyopbench port` writes a file that passes its test. With `--time`, calls of the right forms are timed on one
+core, one benchmark after another, and so are NPBench's own versions for JAX and Numba by the Python that `--peers`
+names, which has `jax`, `numba` and `scipy`. Exit codes: 0 done, 1 a benchmark could not be examined, 2 bad usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import stored_document
+from corpus import PACKAGES, examine
+from markdown_table import cell, table
+
+HERE = Path(__file__).resolve().parent
+STORED = HERE.parents[1] / "results" / "outside" / "npbench.json"
+VERSION = 1
+
+PRESET = "S"
+MOST_SECONDS = 0.2
+MOST_BYTES = 8e6
+LEAST_HALVED = 16
+"""The smallest integer that is halved: smaller ones are often the sizes of kernels, counts of channels, or powers."""
+
+DRAWS = 3
+SCALE = 0.1
+"""By how much less the floats of each further set of inputs are, where nothing is drawn."""
+
+FORMS = ("traced", "njit", "traced_xla")
+WRITTEN = ("traced", "njit")
+
+ALL = (*FORMS, *(f"{one} written" for one in WRITTEN))
+
+USUAL_ERROR = 1e-5
+"""What NPBench allows of all programs but those for which it names more: these are ill-conditioned."""
+
+CORE = "0"
+
+OP_FILE = '''"""{title}, of NPBench."""
+
+import numpy as np
+from pyopbench import OwnOp
+
+from {module} import {function}
+
+
+def {name}({inputs}):
+{copies}    {call}
+    return {returned}
+
+
+def inputs(size, rng):
+    """Return one of {draws} sets of inputs: another one by each of the first {draws} seeds."""
+    stored, draw = np.load({stored!r}), rng.integers({range}) % {draws}
+    return tuple(stored[f"{{name}}_{{draw}}"] for name in {names})
+
+
+OP = OwnOp(inputs=inputs, sizes=({size},), numpy={name}, differentiable=(){tolerance})
+'''
+
+
+@dataclass
+class Program:
+    """A benchmark of NPBench, with arguments.
+
+    Attributes:
+        info: its entry in `bench_info`.
+        folder: of its files.
+        function: that computes it in NumPy.
+        parameters: its sizes.
+        draws: the values of its arguments by name, for each set of inputs.
+    """
+
+    info: Mapping[str, Any]
+    folder: Path
+    function: Any
+    parameters: dict[str, Any]
+    draws: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """A name that a module can have."""
+        return f"npbench_{self.info['short_name']}"
+
+    @property
+    def arguments(self) -> list[str]:
+        """The names of its arguments, in order."""
+        return list(self.info["input_args"])
+
+    @property
+    def inputs(self) -> list[str]:
+        """The arguments that are inputs of the op: arrays, or the floats of a benchmark without arrays."""
+        floats = [one for one in self.arguments if isinstance(self.draws[0][one], float)]
+        return list(self.info["array_args"]) or floats
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run what was asked for; returns the exit code."""
+    options = _read(arguments)
+    infos = _infos(options.folder, options.names)
+    if not infos:
+        print(f"no benchmark of that name in {options.folder / 'bench_info'}", file=sys.stderr)
+        return 2
+    document = {**stored_document.begin(VERSION, PACKAGES, _settings(options)), "counts": {}, "benchmarks": []}
+    if options.resume and options.json and options.json.exists():
+        document = stored_document.read_to_go_on(options.json, document)
+    done = {one["benchmark"] for one in document["benchmarks"]}
+    infos = [one for one in infos if one["short_name"] not in done]
+    with tempfile.TemporaryDirectory() as scratch:
+        work = options.work or Path(scratch)
+        with ThreadPoolExecutor(1 if options.time else options.processes) as pool:
+            look = partial(_became, options=options, work=work)
+            for found in pool.map(look, infos):
+                document["benchmarks"].append(found)
+                document["counts"] = counts(document["benchmarks"])
+                print(_line(found), file=sys.stderr, flush=True)
+                if options.json:
+                    options.json.parent.mkdir(parents=True, exist_ok=True)
+                    stored_document.write(options.json, document)
+    print(tables(document))
+    return 1 if any("failed" in one for one in document["benchmarks"]) else 0
+
+
+def _read(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="a checkout of NPBench")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="short names of benchmarks; all if none is named")
+    parser.add_argument(
+        "--json", type=Path, help="write what became of each here; results/outside/npbench.json for all"
+    )
+    parser.add_argument("--forms", default=",".join(ALL), help=f"what is tried ({','.join(ALL)})")
+    parser.add_argument("--resume", action="store_true", help="keep what that file holds already")
+    parser.add_argument("--work", type=Path, help="keep the op files here")
+    parser.add_argument("--time", action="store_true", help="also how long a call takes, on one core")
+    parser.add_argument(
+        "--peers", type=Path, help="the Python that has jax, numba and scipy, for NPBench's own versions"
+    )
+    parser.add_argument("--seconds", type=float, default=60.0, help="how long one step may take (60)")
+    parser.add_argument("--processes", type=int, default=2, help="benchmarks at a time, without --time (2)")
+    options = parser.parse_args(arguments)
+    if not (options.folder / "bench_info").is_dir():
+        parser.error(f"{options.folder} is no checkout of NPBench: it has no folder bench_info")
+    if not options.names and not options.json:
+        options.json = STORED
+    return options
+
+
+def _settings(options: argparse.Namespace) -> dict[str, Any]:
+    limits = {"preset": PRESET, "most_seconds": MOST_SECONDS, "most_bytes": MOST_BYTES, "step_seconds": options.seconds}
+    return {**limits, "forms": options.forms, "draws": DRAWS, "timed": options.time, "peers": options.peers is not None}
+
+
+def _infos(folder: Path, names: Sequence[str]) -> list[dict[str, Any]]:
+    files = sorted((folder / "bench_info").glob("*.json"))
+    found = [json.loads(one.read_text(encoding="utf-8"))["benchmark"] for one in files]
+    return [one for one in found if not names or one["short_name"] in names]
+
+
+def _became(info: Mapping[str, Any], options: argparse.Namespace, work: Path) -> dict[str, Any]:
+    """Return what became of a benchmark."""
+    begun = {"benchmark": info["short_name"], "path": info["relative_path"]}
+    folder = work / info["short_name"]
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    try:
+        program = prepare(info, options.folder / "npbench" / "benchmarks" / info["relative_path"])
+        path = write_op(program, folder)
+    except Exception as error:  # noqa: BLE001 - code of others may raise anything
+        return begun | {"failed": f"{type(error).__name__}: {error}"[:300], "forms": []}
+    script = [str(HERE / "examine_program.py"), "--forms", options.forms, "--test-seconds", str(options.seconds)]
+    found = examine(path, form_seconds=options.seconds, script=script)
+    kept = begun | {"sizes": program.parameters, **{key: found[key] for key in ("failed", "forms") if key in found}}
+    if options.time and "failed" not in found:
+        right = [one["form"] for one in found["forms"] if one["became"] == "right" and one["form"] in FORMS]
+        kept["seconds"] = _times(path, right, options)
+    return kept
+
+
+def prepare(info: Mapping[str, Any], folder: Path) -> Program:
+    """Return a benchmark with its arguments, at sizes at which NumPy takes a moment."""
+    module = _load(folder / f"{info['module_name']}_numpy.py")
+    program = Program(info, folder, getattr(module, info["func_name"]), dict(info["parameters"][PRESET]))
+    while True:
+        program.draws = [_draw(program, 0)]
+        seconds = min(_seconds(program) for _ in range(2))
+        of_inputs = sum(np.asarray(program.draws[0][one]).nbytes for one in program.inputs)
+        if seconds < MOST_SECONDS and of_inputs < MOST_BYTES:
+            break
+        smaller = {name: _halved(value) for name, value in program.parameters.items()}
+        if smaller == program.parameters:
+            break
+        program.parameters = smaller
+    program.draws += [_draw(program, draw) for draw in range(1, DRAWS)]
+    first, *others = program.draws
+    for draw, values in enumerate(others, start=1):
+        for name in program.inputs:
+            array = np.asarray(values[name])
+            if np.array_equal(array, first[name]) and array.dtype.kind in "fc":
+                values[name] = (array * (1 - SCALE * draw)).astype(array.dtype)
+    return program
+
+
+def _halved(value: Any) -> Any:
+    return value // 2 if type(value) is int and value >= LEAST_HALVED else value
+
+
+def _load(path: Path) -> Any:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _draw(program: Program, draw: int) -> dict[str, Any]:
+    """Return the arguments; those of the first draw are NPBench's own."""
+    values, init = dict(program.parameters), program.info.get("init")
+    if not init:
+        return values
+    function = getattr(_load(program.folder / f"{program.info['module_name']}.py"), init["func_name"])
+    generator = np.random.default_rng
+    reseeded = generator if draw == 0 else lambda seed=0: generator((seed, draw))
+    with mock.patch("numpy.random.default_rng", reseeded):
+        made = function(*(values[one] for one in init["input_args"]))
+    several = made if len(init["output_args"]) > 1 else (made,)
+    return {**values, **dict(zip(init["output_args"], several, strict=True))}
+
+
+def _seconds(program: Program) -> float:
+    given = _copies(program)
+    began = time.perf_counter()
+    with np.errstate(all="ignore"):
+        program.function(*given)
+    return time.perf_counter() - began
+
+
+def _copies(program: Program) -> list[Any]:
+    values = program.draws[0]
+    return [np.copy(values[one]) if one in program.info["array_args"] else values[one] for one in program.arguments]
+
+
+def write_op(program: Program, folder: Path) -> Path:
+    """Write the files of an op into a folder; return the one that ends with it."""
+    given = _copies(program)
+    before = [np.copy(one) if isinstance(one, np.ndarray) else one for one in given]
+    with np.errstate(all="ignore"):
+        returned = program.function(*given)
+    pairs = list(zip(program.arguments, before, given, strict=True))
+    changed = {name for name, old, new in pairs if isinstance(new, np.ndarray) and old.tobytes() != new.tobytes()}
+    # What is an output may be written without a change, as zeros are by zeros.
+    written = [name for name in program.arguments if name in changed | set(program.info["output_args"])]
+    same = {name for name, _, new in pairs if new is returned}
+    outputs = [one for one in program.info["output_args"] if one not in same]
+    several = len(returned) if isinstance(returned, tuple) else int(returned is not None)
+    found = [f"found_{place}" for place in range(several)]
+    call = f"{program.info['func_name']}({', '.join(_argument(one, program) for one in program.arguments)})"
+    targets = ", ".join(found) + ("," if isinstance(returned, tuple) and several == 1 else "")
+    results = [*found, *(outputs or ([] if found else written))]
+    module = f"{program.info['module_name']}_numpy"
+    shutil.copy(program.folder / f"{module}.py", folder)
+    arrays = {f"{name}_{draw}": values[name] for draw, values in enumerate(program.draws) for name in program.inputs}
+    np.savez(folder / "inputs.npz", **arrays)
+    size = max(np.size(program.draws[0][one]) for one in program.inputs)
+    text = OP_FILE.format(
+        title=program.info["name"],
+        module=module,
+        function=program.info["func_name"],
+        name=program.name,
+        inputs=", ".join(program.inputs),
+        copies="".join(f"    {one} = {one}.copy()\n" for one in written),
+        call=f"{targets} = {call}" if found else call,
+        returned=", ".join(results),
+        stored=str(folder / "inputs.npz"),
+        names=program.inputs,
+        draws=DRAWS,
+        tolerance=f", tolerance={USUAL_ERROR}" if program.info.keys() & {"rtol", "norm_error"} else "",
+        range=_range_that_tells_seeds(program.name, size),
+        size=size,
+    )
+    path = folder / f"{program.name}.py"
+    path.write_text(text, encoding="utf-8")
+    constants = {one: _literal(program.draws[0][one]) for one in program.arguments if one not in program.inputs}
+    call_of = {"arguments": program.arguments, "inputs": program.inputs, "constants": constants, "written": written}
+    where = {"folder": str(program.folder), "module": program.info["module_name"]}
+    described = {**where, "function": program.info["func_name"], "outputs": outputs, **call_of}
+    (folder / "call.json").write_text(json.dumps(described), encoding="utf-8")
+    return path
+
+
+def _range_that_tells_seeds(name: str, size: int) -> int:
+    """Return a range of integers of which generators with the first seeds draw numbers of different remainders.
+
+    With the seeds that the test of a port has, and with those of `pyopbench.ops.load.make_inputs`.
+    """
+    of_test = range(DRAWS)
+    of_plan = [[seed, size, *name.encode()] for seed in range(DRAWS)]
+    return next(end for end in range(DRAWS, 10_000) if all(_differ(seeds, end) for seeds in (of_test, of_plan)))
+
+
+def _differ(seeds: Sequence[Any], end: int) -> bool:
+    return len({int(np.random.default_rng(seed).integers(end)) % DRAWS for seed in seeds}) == DRAWS
+
+
+def _argument(name: str, program: Program) -> str:
+    return name if name in program.inputs else _literal(program.draws[0][name])
+
+
+def _literal(value: Any) -> str:
+    return f"np.{type(value).__name__}({value.item()!r})" if isinstance(value, np.generic) else repr(value)
+
+
+def _times(path: Path, right: Sequence[str], options: argparse.Namespace) -> dict[str, float | str]:
+    """Return how long a call of each takes on one core, in seconds; what is no number says why."""
+    programs = [(sys.executable, [HERE / "examine_program.py", path, "--seconds", ",".join(right)])]
+    if options.peers:
+        programs += [(str(options.peers), [HERE / "peer_times.py", path.parent, one]) for one in ("jax", "numba")]
+    return dict(pair for python, rest in programs for pair in _timed(python, rest, options.seconds))
+
+
+def _timed(python: str, rest: Sequence[Any], limit: float) -> Iterator[tuple[str, float | str]]:
+    command = ["taskset", "-c", CORE, python, *map(str, rest)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=3 * limit, check=False)
+    except subprocess.TimeoutExpired:
+        yield str(rest[-1]), f"took longer than {3 * limit:g} s"
+        return
+    lines = done.stdout.strip().splitlines()
+    if done.returncode or not lines:
+        yield str(rest[-1]), (done.stderr.strip().splitlines() or ["it ended"])[-1][:200]
+        return
+    yield from json.loads(lines[-1]).items()
+
+
+def counts(found: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Return for how many benchmarks each form is right, wrong or not there, and each file is written."""
+    each = Counter(f"{form['form']}: {form['became']}" for one in found for form in one["forms"])
+    return {
+        "benchmarks": len(found),
+        "not examined": sum("failed" in one for one in found),
+        **dict(sorted(each.items())),
+    }
+
+
+def tables(document: Mapping[str, Any]) -> str:
+    """Return the counts, and a row for each benchmark, as Markdown."""
+    rows = [(_of(one), *_marks(one, ALL), cell(obstacle(one))) for one in document["benchmarks"]]
+    parts = [
+        table(("of the benchmarks", "number"), [(what, str(number)) for what, number in document["counts"].items()]),
+        table(("benchmark", *ALL, "first obstacle"), rows),
+    ]
+    if document["settings"]["timed"]:
+        parts.append(_times_table(document["benchmarks"]))
+    return "\n".join(parts)
+
+
+def _of(one: Mapping[str, Any]) -> str:
+    return f"`{one['benchmark']}`"
+
+
+def _marks(one: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+    became = {form["form"]: form["became"] for form in one["forms"]}
+    return [became.get(name, "") for name in names]
+
+
+def obstacle(one: Mapping[str, Any]) -> str:
+    """Return what stopped the first form, or file, that is not right; empty if all are."""
+    if "failed" in one:
+        return str(one["failed"])
+    for form in one["forms"]:
+        if form["became"] not in ("right", "passed"):
+            return f"{form['form']}: {form['reason']}"
+    return ""
+
+
+def _times_table(found: Sequence[Mapping[str, Any]]) -> str:
+    names = list(dict.fromkeys(name for one in found for name in one.get("seconds", {})))
+    rows = [(_of(one), *(_in_ms(one.get("seconds", {}).get(name)) for name in names)) for one in found]
+    return table(("milliseconds of a call", *names), rows)
+
+
+def _in_ms(seconds: float | str | None) -> str:
+    return "" if not isinstance(seconds, float) else f"{seconds * 1e3:.3g}"
+
+
+def _line(one: Mapping[str, Any]) -> str:
+    forms = ", ".join(f"{form['form']} {form['became']}" for form in one["forms"])
+    return f"{one['benchmark']}: {one.get('failed') or forms}"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
