@@ -17,6 +17,9 @@ from pyopbench.ports.for_numba.rewrite import rewritten
 BODY = "pyopbench_body"
 """The attribute of what stands around a user's body under which that is found."""
 
+CALLED = "pyopbench_called"
+"""The attribute of what stands around a copy of a user's body under which what it calls is found."""
+
 ARRANGE = "pyopbench_arrange"
 """The attribute of what stands around a user's body, of what gives a port of that body its arguments by name."""
 
@@ -70,6 +73,7 @@ def with_body(function: Body, body: Body) -> Body:
 
     setattr(around, BODY, body)
     setattr(around, ARRANGE, lambda port: arrange(function, port))
+    setattr(around, CALLED, function)
     return around
 
 

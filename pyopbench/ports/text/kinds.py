@@ -19,7 +19,7 @@ from pyopbench.ports.arrays import STRING, as_given, dtype_of
 from pyopbench.ports.porting.observe import definition_of
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.watching import SEE
-from pyopbench.ports.rebinding import BODY, copy_functions, written
+from pyopbench.ports.rebinding import BODY, CALLED, copy_functions, written
 
 LONGEST_SEEN = 1_000
 """Items of a list that are looked at."""
@@ -220,6 +220,7 @@ def watch(op: Op, examples: Sequence[Sequence[Any]]) -> tuple[Kinds, list[Kind]]
 
 def _around(body: Callable[..., Any], inside: Callable[..., Any]) -> Callable[..., Any]:
     """Return what stands around a body, such as what decodes its arguments, around another function."""
+    body = getattr(body, CALLED, body)
     if not hasattr(body, BODY):
         return inside
     inner = getattr(body, BODY)
