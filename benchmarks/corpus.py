@@ -118,14 +118,16 @@ def _begun(options: argparse.Namespace) -> dict[str, Any]:
     return {**stored_document.begin(VERSION, PACKAGES, settings), "bodies": []}
 
 
-def examine(path: Path, *, timed: bool = False, batch: int = 0, form_seconds: float = FORM_SECONDS) -> dict[str, Any]:
+def examine(
+    path: Path, *, timed: bool = False, batch: int = 0, form_seconds: float = FORM_SECONDS, script: Path = EXAMINE
+) -> dict[str, Any]:
     """Return what became of a body; a process that ends early or hangs is started again for the forms that are left."""
     body: dict[str, Any] = {"body": path.stem, "family": path.parent.name, "forms": []}
     while True:
         begun = None
         without = ",".join(form["form"] for form in body["forms"])
         options = ["--without", without, "--batch", str(batch), *(["--time"] if timed else [])]
-        for line in _lines(path, options, form_seconds):
+        for line in _lines([str(script), str(path)], options, form_seconds):
             if "ended" in line:
                 break
             begun = line if "begun" in line else None
@@ -141,11 +143,11 @@ def examine(path: Path, *, timed: bool = False, batch: int = 0, form_seconds: fl
         body["forms"].append(lost | {"reason": line["ended"], "cause": "a crash, or no end in time"})
 
 
-def _lines(path: Path, options: Sequence[str], form_seconds: float) -> Iterator[dict[str, Any]]:
+def _lines(script: Sequence[str], options: Sequence[str], form_seconds: float) -> Iterator[dict[str, Any]]:
     """Yield the lines of a process, and a last one with what ended it where it did not end by itself."""
     with tempfile.TemporaryDirectory() as folder, (Path(folder) / "log").open("w+", encoding="utf-8") as log:
         written = Path(folder) / "lines"
-        command = [sys.executable, str(EXAMINE), str(path), "--lines", str(written), *options]
+        command = [sys.executable, *script, "--lines", str(written), *options]
         found_in = os.pathsep.join([str(EXAMINE.parents[1]), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
         process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, "PYTHONPATH": found_in})
         seen, since = 0, time.monotonic()
