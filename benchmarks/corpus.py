@@ -119,7 +119,7 @@ def _begun(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def examine(
-    path: Path, *, timed: bool = False, batch: int = 0, form_seconds: float = FORM_SECONDS, script: Path = EXAMINE
+    path: Path, *, timed: bool = False, batch: int = 0, form_seconds: float = FORM_SECONDS, script: Path | None = None
 ) -> dict[str, Any]:
     """Return what became of a body; a process that ends early or hangs is started again for the forms that are left."""
     body: dict[str, Any] = {"body": path.stem, "family": path.parent.name, "forms": []}
@@ -127,7 +127,7 @@ def examine(
         begun = None
         without = ",".join(form["form"] for form in body["forms"])
         options = ["--without", without, "--batch", str(batch), *(["--time"] if timed else [])]
-        for line in _lines([str(script), str(path)], options, form_seconds):
+        for line in _lines([str(script or EXAMINE), str(path)], options, form_seconds):
             if "ended" in line:
                 break
             begun = line if "begun" in line else None

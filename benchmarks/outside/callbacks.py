@@ -34,7 +34,7 @@ HERE = Path(__file__).resolve().parent
 STORED = tallies.RESULTS / "callbacks.json"
 VERSION = 1
 FORM_SECONDS = 150.0
-FIRST_TRIED = ("file: traced", "traced", "autograph", "native", "njit")
+FIRST_TRIED = ("traced_file", "traced", "autograph", "native", "njit")
 """Whose obstacle is the one that a table shows, the first that there is."""
 
 
@@ -80,12 +80,12 @@ def _sources(folder: Path) -> dict[str, dict[str, str]]:
 def counts(examined: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return how many callbacks have a port, a file, a form of Numba's, and which forms are silently wrong."""
     of_numpy = [one for one in examined if not one.get("is_on_tensors")]
-    files = [one for one in of_numpy if _is_right(one, "file: traced")]
+    files = [one for one in of_numpy if _is_right(one, "traced_file")]
     found = {
         "a right form that is no callback": (len([one for one in examined if _ports(one)]), len(examined)),
         "the same, of bodies that compute with NumPy": (len([one for one in of_numpy if _ports(one)]), len(of_numpy)),
         "a file to traced that passes its own test and further draws": (len(files), len(of_numpy)),
-        "right as a traced graph, with or without a file": (_count(of_numpy, "traced alone"), len(of_numpy)),
+        "right as a traced graph, with or without a file": (_count(of_numpy, "graph_alone"), len(of_numpy)),
         "right in Numba": (_count(of_numpy, "njit"), len(of_numpy)),
         "a right form of any kind": (
             len([one for one in examined if _ports(one) or _is_right(one, "njit")]),
@@ -110,7 +110,7 @@ def silently_wrong(examined: Sequence[Mapping[str, Any]]) -> list[dict[str, str]
     """Return the forms that were right on the first inputs and wrong later: first the files that passed their test."""
     found = [dict(one) for one in examined]
     for one in found:
-        passed = _is_right(one, "file: traced")
+        passed = _is_right(one, "traced_file")
         one["forms"] = [
             {**form, "is_silent": form.get("is_silent") or _is_late(one, form), "form": _named(form, passed=passed)}
             for form in one["forms"]
@@ -125,7 +125,7 @@ def _is_late(one: Mapping[str, Any], form: Mapping[str, Any]) -> bool:
 
 def _named(form: Mapping[str, Any], *, passed: bool) -> str:
     """Return the name of a form; what is wrong as `traced` while its file passed its test is a file that is wrong."""
-    return f"file: {form['form']}" if passed and form["form"] == "traced" else form["form"]
+    return f"{form['form']}_file" if passed and form["form"] == "traced" else form["form"]
 
 
 def _ports(one: Mapping[str, Any]) -> list[str]:
@@ -161,13 +161,13 @@ def callbacks(document: Mapping[str, Any]) -> str:
 
 def _row(one: Mapping[str, Any], source: Mapping[str, str]) -> tuple[str, ...]:
     by_name = {form["form"]: form for form in one["forms"]}
-    became = {name: by_name[name]["became"] if name in by_name else "" for name in ("file: traced", "njit")}
+    became = {name: by_name[name]["became"] if name in by_name else "" for name in ("traced_file", "njit")}
     return (
         cell(one["body"]),
         cell(source.get("what", "")),
         cell(source.get("source", one.get("found_in", ""))),
         ", ".join(f"`{name}`" for name in _ports(one)),
-        became["file: traced"],
+        became["traced_file"],
         became["njit"],
         cell(obstacle(one)),
     )
@@ -179,7 +179,7 @@ def obstacle(one: Mapping[str, Any]) -> str:
         return str(one["failed"])
     by_name = {form["form"]: form for form in one["forms"]}
     names = ("autograph", "native") if one.get("is_on_tensors") else FIRST_TRIED
-    if _is_right(one, "file: traced") or (one.get("is_on_tensors") and _ports(one)):
+    if _is_right(one, "traced_file") or (one.get("is_on_tensors") and _ports(one)):
         return ""
     return next((by_name[name]["reason"] for name in names if name in by_name and "reason" in by_name[name]), "")
 

@@ -28,7 +28,7 @@ from bodies.find import SEEDS
 from outside.judging import judge, judge_file, load, traced_alone, trials_of
 
 FILES = ("traced", "njit")
-GRAPH = "traced alone"
+GRAPH = "graph_alone"
 """The body traced into a graph, of which no source is written: it shows what is lost on the way to the file."""
 
 
@@ -70,7 +70,7 @@ def examined(path: Path, without: Sequence[str]) -> Iterator[dict[str, Any]]:
         became = judge(op, lambda: traced_alone(op), trials_of(op, range(SEEDS), op.sizes))
         yield {"form": GRAPH, "kind": "graph", **became}
     for variant in FILES:
-        name = f"file: {variant}"
+        name = f"{variant}_file"
         if name not in without:
             yield {"begun": name, "kind": "file"}
             with tempfile.TemporaryDirectory() as folder:

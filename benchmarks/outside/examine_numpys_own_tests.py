@@ -152,6 +152,9 @@ def became_of(error: BaseException | None) -> tuple[str, str]:
     """Return what an exception says of a test, in one word, and why."""
     if error is None:
         return "right", ""
+    while isinstance(error, AssertionError) and (error.__cause__ or error.__context__):
+        error = error.__cause__ or error.__context__
+        assert error is not None
     reason = " ".join(f"{type(error).__name__}: {error}".split())[:LONGEST_REASON]
     if isinstance(error, Refused | Fork):  # a Fork is an `if` outside of what is traced
         return "refused", reason

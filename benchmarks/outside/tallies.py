@@ -104,7 +104,7 @@ def silent(examined: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
         for form in body["forms"]
         if form.get("is_silent")
     ]
-    return sorted(found, key=lambda one: not one["form"].startswith("file:"))
+    return sorted(found, key=lambda one: "file" not in one["form"])
 
 
 def silent_table(document: Mapping[str, Any]) -> str:
