@@ -82,14 +82,16 @@ def measure_launch(launch: int, pairs: int, share: float, warm: int | None) -> d
     import tensorflow as tf
 
     from pyopbench.model.case import BASELINE
-    from pyopbench.model.discover import bring_own
+    from pyopbench.model.own_target import OwnOps, read_target
+    from pyopbench.ops.own.load import register_own_ops
     from pyopbench.worker.pipeline.elements import make_elements
     from pyopbench.worker.pipeline.form import PipelineContext, PipelineSettings
     from pyopbench.worker.pipeline.measure import BLOCK_SECONDS, RunningPipeline
 
     tf.config.set_visible_devices([], "GPU")
-    (op,) = bring_own([str(BODY)], [])
-    elements = make_elements(op, BASELINE, SIZE, "float32")
+    target = read_target(str(BODY), [], [])
+    register_own_ops(OwnOps((target,)))
+    elements = make_elements(target.name, BASELINE, SIZE, "float32")
     context = PipelineContext(elements, PipelineSettings((1,), (1,), deterministic=True, processes=1))
     rng = random.Random(launch)
     keys = [(pair, role) for pair in range(pairs) for role in ROLES]
@@ -109,7 +111,7 @@ def measure_launch(launch: int, pairs: int, share: float, warm: int | None) -> d
             running[key].rest()
             where = {"key": arrangement(*key).key, "launch": launch, "round": turn, "order": order}
             blocks.append({**where, "elements": count, "seconds": seconds})
-    return {"blocks": blocks, "op": op, "size": SIZE, "warm": max(drawn)}
+    return {"blocks": blocks, "op": target.name, "size": SIZE, "warm": max(drawn)}
 
 
 def callback(context: PipelineContext, every: int) -> tf.data.Dataset:

@@ -23,7 +23,7 @@ from typing import Any
 from bodies import find
 from pyopbench.engine.port import TOOLS, write_port
 from pyopbench.model.errors import BadInput, PyopbenchError, WrongResult
-from pyopbench.model.own_target import bring, read_target
+from pyopbench.model.own_target import read_target
 from pyopbench.model.portable import PORTABLE, which_ruff
 
 TEST_SECONDS = 300.0
@@ -70,7 +70,6 @@ def _tried(path: Path, variants: Sequence[str], folder: Path, *, every: bool) ->
 
 def _port(path: Path, variant: str, out: Path) -> tuple[str, str]:
     target = read_target(str(path), (), ())
-    bring([target])
     for old in (out, out.with_name(f"test_{out.name}")):
         old.unlink(missing_ok=True)
     try:

@@ -27,10 +27,11 @@ import tensorflow as tf
 from bodies import find
 from bodies.random_inputs import Tally, draw_and_compare
 from pyopbench.model.case import NO_GRADIENT, Case
-from pyopbench.model.discover import bring_own
 from pyopbench.model.errors import BadInput
-from pyopbench.ops.load import load_op, load_variants
+from pyopbench.model.own_target import read_target
+from pyopbench.ops.load import load_variants
 from pyopbench.ops.own.explain import explain
+from pyopbench.ops.own.load import load_own
 
 SHOWN = 3
 """How many inputs are printed for each body."""
@@ -53,8 +54,8 @@ def main(arguments: Sequence[str]) -> int:
     is_wrong = False
     for path in paths:
         began = time.monotonic()
-        (name,) = bring_own([str(path)], [])
-        found = _held(load_op(name), load_variants()[options.variant], options.examples)
+        op = load_own(read_target(str(path), [], []))
+        found = _held(op, load_variants()[options.variant], options.examples)
         print(f"{path.parent.name}/{path.stem}: {_told(found)} ({time.monotonic() - began:.0f} s)", flush=True)
         is_wrong |= isinstance(found, Tally) and bool(found.wrong)
     return 1 if is_wrong else 0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pyopbench.ports.traced import functions, methods, special_functions, ufuncs
+from pyopbench.ports.tensor_functions.sources import FUNCTIONS
+from pyopbench.ports.traced import functions, methods, ufuncs
 from pyopbench.ports.traced.creation import CREATION
-from pyopbench.ports.traced.scipy_functions import SCIPY
 
 PAGE = Path(__file__).parents[1] / "docs" / "tracing.md"
 MARK = "<!-- written by scripts/traced_functions.py -->\n"
@@ -23,7 +23,7 @@ def table() -> str:
         "`np.fft`": [name for name in names if name.startswith("fft.")],
         "methods and attributes": [f".{name}" for name in sorted(of_arrays) if name[0] != "_"],
         "made of nothing": [f"np.{name}" for name in sorted(CREATION)],
-        "SciPy": [*(f"scipy.special.{name}" for name in sorted(special_functions.SPECIAL)), *sorted(SCIPY)],
+        "SciPy": sorted(name for name in FUNCTIONS if name.startswith("scipy.")),
     }
     lines = [f"| {kind} | {', '.join(f'`{name}`' for name in several)} |" for kind, several in rows.items()]
     return "\n".join(["| kind | what |", "|---|---|", *lines, ""])

@@ -6,8 +6,7 @@ import re
 
 from pyopbench.model.op import Op
 from pyopbench.ops.own.explain import NOT_IN_TNP, SAID, explain
-from pyopbench.ports.keras_ops.lacking import Lacking
-from pyopbench.ports.traced.refusal import Refused
+from pyopbench.ports.porting.refusal import CannotPort
 
 IN_WORDS = {
     "method": "a method of arrays, `.{}`",
@@ -38,8 +37,8 @@ OTHERS = {
 
 def cause_of(error: BaseException, op: Op) -> str:
     """Return what stopped a form, the same for all bodies that it stopped."""
-    if isinstance(error, Refused | Lacking):
-        return f"`{error.missing}`"
+    if isinstance(error, CannotPort):
+        return error.why
     text = str(error)
     of_tnp = NOT_IN_TNP.search(text)
     if of_tnp:

@@ -27,12 +27,13 @@ from bodies.causes import cause_of
 from bodies.find import SEEDS
 from bodies.in_batches import in_batches
 from pyopbench.model.case import NO_GRADIENT, Case
-from pyopbench.model.discover import bring_own
 from pyopbench.model.errors import WrongResult
 from pyopbench.model.op import Op
+from pyopbench.model.own_target import OwnOps, read_target
 from pyopbench.model.variant import Variant
-from pyopbench.ops.load import load_op, load_variants, make_inputs
+from pyopbench.ops.load import load_variants, make_inputs
 from pyopbench.ops.own.explain import change_for, explain, place_of
+from pyopbench.ops.own.load import load_own, register_own_ops
 from pyopbench.ports.arrays import as_array, as_tuple
 from pyopbench.worker.plan import why_not
 from pyopbench.worker.prepare.checks import Reference, check_gradients, check_unchanged, check_values, make_reference
@@ -86,8 +87,9 @@ def examined(
         timed: say how fast right forms are, too.
         batch: examples of a batch that batched forms are tried with; 0 for none.
     """
-    (name,) = bring_own([path], [])
-    op = load_op(name)
+    target = read_target(path, [], [])
+    register_own_ops(OwnOps((target,)))
+    op, name = load_own(target), target.name
     edges = edges_of(name)
     trials = list(_trials(op, edges))
     yield {

@@ -10,10 +10,9 @@ from typing import Any
 
 from pyopbench.api.judging import Mix, effect_of, judging_of
 from pyopbench.api.listeners import alone_on_this_machine, listener_here
-from pyopbench.api.own_function import Inputs, Op, brought_op, forget_shipped
+from pyopbench.api.own_function import Inputs, Op, forget_shipped, home_of, read_op
 from pyopbench.api.results import PipelineResult
 from pyopbench.api.several_results import AnyResult, result_of
-from pyopbench.api.shipped_source import home_of
 from pyopbench.engine import measure, memory, plan, sides, stored_run
 from pyopbench.engine import pipeline as pipelines
 from pyopbench.engine.settings import settings_for
@@ -24,7 +23,7 @@ from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, Axes, Until
 from pyopbench.model.command_line import PIPELINE, RESUME, RUN, describe_arguments, read_settings
 from pyopbench.model.errors import BadInput, Interrupted
 from pyopbench.model.option_text import asked_from_python
-from pyopbench.model.own_target import usual_baseline
+from pyopbench.model.own_target import NO_OWN_OPS, usual_baseline
 from pyopbench.model.ownership import require_own
 from pyopbench.model.process_guard import TemporaryFolder
 from pyopbench.model.side import combine_environments
@@ -122,12 +121,8 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
     run_folder.require_new(folder)
     require_own(folder)
     listener = listener_here(progress=progress)
-    with (
-        alone_on_this_machine(),
-        _resumable(folder, op, inputs),
-        _without_leftovers(folder),
-        brought_op(op, inputs, folder, seed_with) as name,
-    ):
+    with alone_on_this_machine(), _resumable(folder, op, inputs), _without_leftovers(folder):
+        name, own = read_op(op, inputs, folder, seed_with)
         axes = Axes(
             ops=(name,),
             variants=tuple(variants),
@@ -152,8 +147,8 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
             seed=rare.get("seed", 0),
             compares=not asked.are_just_here,
         )
-        judging = replace(judging, baseline=baseline or usual_baseline(axes.ops, axes.variants))
-        request = plan.Request(axes, planned, judging.baseline, ("pyopbench.run", name))
+        judging = replace(judging, baseline=baseline or usual_baseline(axes.ops, own, axes.variants))
+        request = plan.Request(axes, planned, judging.baseline, ("pyopbench.run", name), own=own)
         begun = measure.begin(folder, request, listener, asked)
         return _measured(begun, judging, listener, probes=bool(requires) or (probes and not rev), fail_on=fail_on)
 
@@ -203,8 +198,10 @@ def resume(  # noqa: PLR0913 - all but the folder have a default
     run = run_sides.open_run(place)
     baseline = run.measured[0].content.settings.baseline
     judging = judging_of(baseline, effect, mix, requires, calls_per_step, step_seconds)
-    with _resumable(place, op, inputs), alone_on_this_machine(), _brought_again(op, inputs, place, seed_with):
-        stored_run.require_resumable(run.measured[0])
+    with _resumable(place, op, inputs), alone_on_this_machine():
+        own = NO_OWN_OPS if op is None else read_op(op, inputs, place, seed_with)[1]
+        stored_run.require_resumable(run.measured[0], own)
+        run = replace(run, own=own)
         return _measured(run, judging, listener_here(progress=progress), probes=bool(requires))
 
 
@@ -216,15 +213,6 @@ def _measured(
     measure.measure(run, judging, listener)
     with listener.busy("judging"):
         return result_of(run, judging, fail_on)
-
-
-@contextmanager
-def _brought_again(op: Op | None, inputs: Inputs, folder: Path, seed_with: str) -> Iterator[None]:
-    if op is None:
-        yield
-        return
-    with brought_op(op, inputs, folder, seed_with):
-        yield
 
 
 @contextmanager
@@ -255,7 +243,7 @@ def _is_begun(folder: Path) -> bool:
 
 def _how_to_resume(folder: Path, op: Op | None, inputs: Inputs) -> str:
     if run_sides.is_here(folder):
-        command = stored_run.stored_resume_command(run_sides.open_run(folder))
+        command = stored_run.resume_command(run_sides.open_run(folder))
         return f"{command} continues; pyopbench.read({str(folder)!r}) judges what there is"
     words = [repr(str(folder))]
     if callable(op):
@@ -310,7 +298,8 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
         step_seconds=step_seconds,
     )
     training = TrainingStep(step_elements, step_seconds)
-    with TemporaryFolder() as scratch, brought_op(op, inputs, scratch, seed_with) as name:
+    with TemporaryFolder() as scratch:
+        name, own = read_op(op, inputs, scratch, seed_with)
         request = pipelines.PipelineRequest(
             name,
             size,
@@ -319,7 +308,7 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
             batch=tuple(batch),
             deterministic=deterministic,
             private_threads=private_threads,
-            baseline=baseline or usual_baseline([name]),
+            baseline=baseline or usual_baseline([name], own),
             launches=launches,
             budget_seconds=pipelines.BUDGET_SECONDS if budget_seconds is None else budget_seconds,
             timeout_seconds=rare.get("case_timeout", pipelines.TIMEOUT_SECONDS),
@@ -327,6 +316,7 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
             step_seconds=training.seconds_per_element,
             step_elements=step_elements,
             minimum_effect=minimum_effect,
+            own=own,
         )
         judging = replace(judging, baseline=request.baseline)
         listener = listener_here(progress=progress)

@@ -9,18 +9,19 @@ from __future__ import annotations
 import hashlib
 import inspect
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from pyopbench.api.shipped_source import definition_name, home_of, name_of, source_of
-from pyopbench.model.discover import bring_own
+from pyopbench.model.definitions import CannotExtract
+from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import BadInput
-from pyopbench.model.own_target import restore_own_ops
+from pyopbench.model.extract import Extraction
+from pyopbench.model.own_target import OwnOps
 from pyopbench.model.paths import real_path
 from pyopbench.model.write_file import write_atomically
 
@@ -32,13 +33,13 @@ Inputs: TypeAlias = Sequence[Any] | Mapping[str, Any] | npt.NDArray[Any] | None
 FOLDER = "op"
 """Of the run's folder: what is shipped with the op."""
 LONGEST_VALUE = 10_000
-"""Characters of an argument that is no array; longer ones would not fit the environment of a worker."""
+"""Characters of an argument that is no array; longer ones would not fit the command that resumes the run."""
+WAY_OUT = "put the function and what it uses into a .py file, import it from there, and measure that"
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
-@contextmanager
-def brought_op(op: Op, inputs: Inputs, folder: Path, seed_with: str = "") -> Iterator[str]:
-    """Have an op found in this process and in workers until the end, and give its name.
+def read_op(op: Op, inputs: Inputs, folder: Path, seed_with: str = "") -> tuple[str, OwnOps]:
+    """Return the name of an op, and the op itself where it is an own one.
 
     Args:
         op: a function, or what names one on the command line: a built-in name, `my_op.py`, `my_module.py:function`.
@@ -49,10 +50,9 @@ def brought_op(op: Op, inputs: Inputs, folder: Path, seed_with: str = "") -> Ite
     Raises:
         BadInput: it cannot be found by other processes, and cannot be shipped; or an argument cannot.
     """
-    with restore_own_ops():
-        words = _inputs_in_words(inputs, folder / FOLDER)
-        (name,) = bring_own([_op_in_words(op, folder / FOLDER)], words, seed_with)
-        yield name
+    words = _inputs_in_words(inputs, folder / FOLDER)
+    (name,), own = read_ops([_op_in_words(op, folder / FOLDER, len(words))], words, seed_with)
+    return name, own
 
 
 def forget_shipped(folder: Path) -> None:
@@ -65,7 +65,7 @@ def forget_shipped(folder: Path) -> None:
             one.rmdir()
 
 
-def _op_in_words(op: Any, folder: Path) -> str:
+def _op_in_words(op: Any, folder: Path, arguments: int) -> str:
     if isinstance(op, (str, Path)):
         return str(op)
     if not callable(op):
@@ -75,14 +75,49 @@ def _op_in_words(op: Any, folder: Path) -> str:
             legal="a function, or a text: a built-in name, my_op.py, my_module.py:function or package.module:function",
             hint="for example pyopbench.run(my_function, [example_of_each_argument])",
         )
-    name, module = name_of(op), home_of(op)
+    name, module = _name_of(op), home_of(op)
     if not module:
-        source, defined_as = source_of(op).encode(), definition_name(op)
+        source, defined_as = _source_of(op, arguments)
         path = folder / f"{defined_as}_{_digest(source)}.py"
         _write(path, source)
         return f"{real_path(path)}:{defined_as}"
     file = inspect.getsourcefile(op) if inspect.isfunction(op) else None
     return f"{file}:{name}" if file and Path(file).suffix == ".py" else f"{module}:{name}"
+
+
+def home_of(value: object) -> str:
+    """Return the module in which other processes find a function or class under its name; "" if there is none."""
+    for module in (str(getattr(value, "__module__", "")), "numpy"):  # ufuncs do not know theirs
+        found = sys.modules.get(module)
+        if found is not None and module != "__main__" and vars(found).get(_name_of(value)) is value:
+            return module
+    return ""
+
+
+def _name_of(value: object) -> str:
+    """Return the name that a function or class was defined under; "" for anything else."""
+    return str(getattr(value, "__qualname__", None) or getattr(value, "__name__", ""))
+
+
+def _source_of(op: Callable[..., Any], arguments: int) -> tuple[bytes, str]:
+    """Return a module that holds a function and all that it uses, and its name there.
+
+    Raises:
+        BadInput: its source is not to be had, or it uses what cannot be written down; with its name.
+    """
+    extraction = Extraction()
+    try:
+        extraction.add(op, arguments=arguments)
+        (name,) = extraction.module().names
+        source = extraction.module(f"{name}, as it was when it was measured.").text
+    except CannotExtract as error:
+        where = "" if error.place is None else f", {error.place[0]} line {error.place[1]}"
+        raise BadInput(
+            f"the function cannot be sent to another process: {error.why}",
+            received=f"{_name_of(op) or repr(op)}{where}",
+            hint=f"{error.fix}; or {WAY_OUT}" if error.fix else WAY_OUT,
+        ) from error
+    return source.encode(), name
 
 
 def _inputs_in_words(inputs: Inputs, folder: Path) -> list[str]:

@@ -347,10 +347,6 @@ def _run(command: Command, context: typer.Context, given: Mapping[str, Any]) -> 
         if command.keeps_what_it_reads:
             stack.enter_context(_few_collections())
         handler = getattr(import_module(f"pyopbench.cli.{module}"), function)
-        if "inputs" in values or command.needs_context:
-            from pyopbench.model.own_target import restore_own_ops  # which `version` does not need
-
-            stack.enter_context(restore_own_ops())
         if values.get("quiet"):
             stack.enter_context(_quiet())
         return int(handler(**own, **({"context": context} if command.needs_context else {})) or 0)

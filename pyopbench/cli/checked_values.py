@@ -12,8 +12,9 @@ from pyopbench.engine import plan
 from pyopbench.engine.shards import ShardChoice
 from pyopbench.judge import judge, requirements
 from pyopbench.model.case import Axes
-from pyopbench.model.discover import bring_own
+from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import BadInput
+from pyopbench.model.own_target import OwnOps
 from pyopbench.model.parse import parse_shard
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 
 def read_axes(
     default: Axes, ops: Sequence[str], inputs: Sequence[str], seed_with: str, axis: Any, **fields: Sequence[str]
-) -> Axes:
-    """Return `default` with what is given on the command line in place of it, checked; own ops are registered.
+) -> tuple[Axes, OwnOps]:
+    """Return `default` with what is given on the command line in place of it, checked, and the own ops among the ops.
 
     Args:
         default: what is covered where nothing is given.
@@ -33,10 +34,11 @@ def read_axes(
         axis: as from `parse_axes`.
         fields: of `Axes`; empty ones are not given.
     """
-    given = {"ops": tuple(bring_own(ops, inputs, seed_with)), **fields, **dict(axis)}
+    names, own = read_ops(ops, inputs, seed_with)
+    given = {"ops": tuple(names), **fields, **dict(axis)}
     axes = replace(default, **{name: values for name, values in given.items() if values})
-    plan.check_axes(axes)
-    return axes
+    plan.check_axes(axes, own)
+    return axes, own
 
 
 def read_shard(shard: str | None, replicates: int, revisions: Sequence[str] | None) -> ShardChoice | None:

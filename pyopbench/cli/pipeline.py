@@ -16,7 +16,7 @@ from pyopbench.cli.report import write_report
 from pyopbench.cli.run import measure_and_report
 from pyopbench.engine import stored_run
 from pyopbench.model.case import BASELINE
-from pyopbench.model.discover import bring_own
+from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import usual_baseline
 from pyopbench.model.ownership import require_own
@@ -61,18 +61,19 @@ def pipeline(
         return write_report(sources, out_path or results, options, as_json=as_json)
     if out_path is not None:
         require_own(out_path)
-    (name,) = bring_own([op], inputs, seed_with)
+    (name,), own = read_ops([op], inputs, seed_with)
     request = pipelines.PipelineRequest(
         name,
         parallel=parallel or pipelines.usual_parallel(),
         batch=batch,
-        baseline=baseline or usual_baseline([name]),
+        baseline=baseline or usual_baseline([name], own),
         timeout_seconds=rare.get("case_timeout", pipelines.TIMEOUT_SECONDS),
         seed=rare.get("seed", 0),
         step_seconds=step.seconds_per_element,
         step_elements=step_elements,
         minimum_effect=minimum_effect,
         budget_seconds=pipelines.BUDGET_SECONDS if budget_seconds is None else budget_seconds,
+        own=own,
         **wanted,
     )
     begun = pipelines.begin(out_path, request, ("pyopbench", *sys.argv[1:]), ConsoleListener(err))

@@ -47,13 +47,13 @@ def placement(
 ) -> int:
     """Count copies between host and device per call, by variant, pinning and place of the data."""
     require_known("device", [device], engine.DEVICES)
-    axes = read_axes(engine.EVERYTHING, ops, inputs, seed_with, axis, **fields)
+    axes, own = read_axes(engine.EVERYTHING, ops, inputs, seed_with, axis, **fields)
     if out_path is not None:
         require_own(out_path.parent)
     announce([Environment(tf)])
     with err.status("counting") as status:
         document = engine.count(
-            engine.CountRequest(axes, device, dict(settings).get("case_timeout", TIMEOUT_SECONDS), tf),
+            engine.CountRequest(axes, device, dict(settings).get("case_timeout", TIMEOUT_SECONDS), tf, own),
             lambda done, total: status.update(f"counting {done:,} of {total:,}"),
         )
     if out_path is not None:

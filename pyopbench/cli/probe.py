@@ -16,7 +16,7 @@ from pyopbench.cli.installing import announce
 from pyopbench.cli.output import err, out
 from pyopbench.engine import probe as probing
 from pyopbench.model import formatting
-from pyopbench.model.discover import bring_own
+from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import is_target
 from pyopbench.model.ownership import require_own
@@ -47,8 +47,8 @@ def probe(
     if files:
         _show_files(files, as_json=as_json)
         return
-    names = bring_own(_ops(ops), inputs, seed_with)
-    options = probing.ProbeOptions(Environment(tf), timeout_seconds or probing.TIMEOUT_SECONDS)
+    names, own = read_ops(_ops(ops), inputs, seed_with)
+    options = probing.ProbeOptions(Environment(tf), timeout_seconds or probing.TIMEOUT_SECONDS, own)
     if out_path is not None:
         require_own(out_path.parent)
     announce([Environment(tf)])
@@ -57,7 +57,7 @@ def probe(
         document = probing.try_all(
             attempts, options, lambda done, total: status.update(f"probing {done:,} of {total:,}")
         )
-    probing.keep(document)
+    probing.keep(document, own)
     if out_path is not None:
         probing.add_to(out_path, document)
     _show(document, as_json=as_json)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -16,7 +17,7 @@ from pyopbench.cli.run import measure_and_report
 from pyopbench.engine import environments, git, sides, stored_run
 from pyopbench.engine.sides import usual_effect
 from pyopbench.model import formatting
-from pyopbench.model.discover import bring_own
+from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import is_target
 from pyopbench.model.ownership import require_own
@@ -41,16 +42,16 @@ def resume(
 ) -> int:
     """Continue an interrupted run as it was planned, write the decision report, and return the exit code."""
     _require_own(folder, ops)
-    bring_own(ops, inputs, seed_with)
+    _, own = read_ops(ops, inputs, seed_with)
     require_own(folder)
-    run = run_sides.open_run(folder)
+    run = replace(run_sides.open_run(folder), own=own)
     for side in run.measured:
         require_own(side.folder)
     if run.has_revisions:
         _ask_for_revisions(run, yes=yes)
     checkouts = sides.checkouts_of(run)
     for side in run.measured:
-        stored_run.require_resumable(side, checkouts[side.folder].own() if run.has_revisions else None)
+        stored_run.require_resumable(side, checkouts[side.folder].moved_ops(own) if run.has_revisions else own)
     baseline = run.measured[0].content.settings.baseline
     given = minimum_effect or stored_run.planned_effect([run]) or usual_effect(fail_on)
     options = read_judging(baseline, mix, given, requires, calls_per_step, step_seconds)

@@ -81,7 +81,7 @@ def run(
     sides.check_sides(asked, fail_on, options.minimum_effect)
     if memory_limit_bytes is not None:
         memory.require_limitable(memory_limit_bytes)
-    axes = read_axes(
+    axes, own = read_axes(
         Axes(quick=quick, parts=not rev if parts is None else parts, threads=read_threads(threads)),
         ops,
         inputs,
@@ -93,7 +93,7 @@ def run(
         modes=modes,
         placements=device,
     )
-    options = replace(options, baseline=baseline or usual_baseline(axes.ops, axes.variants))
+    options = replace(options, baseline=baseline or usual_baseline(axes.ops, own, axes.variants))
     planned = settings_for(
         axes,
         memory_limit_bytes=memory_limit_bytes,
@@ -105,7 +105,7 @@ def run(
         **length,
     )
     part = read_shard(shard, rare.get("replicates", 1), rev)
-    request = plan.Request(axes, planned, options.baseline, ("pyopbench", *sys.argv[1:]), shard=part)
+    request = plan.Request(axes, planned, options.baseline, ("pyopbench", *sys.argv[1:]), shard=part, own=own)
     begun = measure.begin(out_path, request, ConsoleListener(err), asked)
     is_probed = bool(requires) or (probes and not rev)
     return measure_and_report(begun, options, probe=is_probed, as_json=as_json, fail_on=fail_on)
@@ -127,7 +127,7 @@ def measure_and_report(
     """
     listener = ConsoleListener(err)
     with ExitStack() as until_reported:
-        with telling_how_to_resume(run.folder):
+        with telling_how_to_resume(run):
             until_reported.enter_context(alone_on_this_machine())  # who is waiting can be interrupted, too
             if probe:
                 measure.probe_beside(run, options, listener)
@@ -141,15 +141,15 @@ def measure_and_report(
 
 
 @contextmanager
-def telling_how_to_resume(folder: Path) -> Iterator[None]:
+def telling_how_to_resume(run: OpenRun) -> Iterator[None]:
     """Where an interrupt ends what is done within, print the command that resumes the run, and exit."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends the run finds it as after Ctrl-C
     try:
         yield
     except KeyboardInterrupt:
-        name = shlex.quote(str(folder))
-        err.print(f"interrupted; finished measurements are in {escape(str(folder))}", soft_wrap=True)
-        err.print(f"  resume: {escape(stored_run.resume_command(folder))}", soft_wrap=True)
+        name = shlex.quote(str(run.folder))
+        err.print(f"interrupted; finished measurements are in {escape(str(run.folder))}", soft_wrap=True)
+        err.print(f"  resume: {escape(stored_run.resume_command(run))}", soft_wrap=True)
         err.print(f"  report: {escape(f'pyopbench report {name}')}", soft_wrap=True)
         raise typer.Exit(EXIT_INTERRUPTED) from None
 

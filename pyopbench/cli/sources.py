@@ -18,9 +18,8 @@ from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.engine.port import write_port
 from pyopbench.engine.worker_process import ask_once
 from pyopbench.judge.ports import commands_text, notes_text
-from pyopbench.model.discover import bring_own, find, require_known
+from pyopbench.model.discover import find, read_ops, require_known
 from pyopbench.model.errors import BadInput
-from pyopbench.model.own_target import brought
 from pyopbench.model.write_file import write_new
 
 
@@ -89,8 +88,8 @@ def port(
     *, op: str, to: str, out_path: Path, inputs: Sequence[str], seed_with: str, test_timeout_seconds: float
 ) -> None:
     """Write a port of your op as source code, with a test against the old function."""
-    names = bring_own([op], inputs, seed_with)
-    if names[0] not in brought():
+    _, own = read_ops([op], inputs, seed_with)
+    if not own:
         raise BadInput(
             "only your own ops can be ported",
             received=op,
@@ -98,7 +97,7 @@ def port(
             "the sources of built-in ops are in pyopbench/ops/builtin/",
         )
     with err.status("writing and testing the port"):
-        written = write_port(brought()[names[0]], to, out_path, test_timeout_seconds)
+        written = write_port(own.targets[0], to, out_path, test_timeout_seconds)
     for path in (written.port, written.test, *([written.kernel] if written.kernel else [])):
         out.print(f"written: {escape(str(path))}", soft_wrap=True)
     if written.passed:
@@ -124,10 +123,10 @@ EXIT_REFUSED = 1
 
 def build(ops: Sequence[str], *, as_json: bool) -> int:
     """Compile the C++ kernels ahead of a run, for the installed TensorFlow."""
-    names = bring_own(ops, ())
-    require_known("op", names, find("ops"))
+    names, own = read_ops(ops, ())
+    require_known("op", names, {*find("ops"), *own})
     with err.status("compiling"):
-        answer = ask_once({"do": "build", "ops": names})
+        answer = ask_once({"do": "build", "ops": names}, own=own)
     if as_json:
         out.print_json(json.dumps(answer))
     else:

@@ -19,7 +19,7 @@ from pyopbench.judge.ports import WritablePort, how_to_write_one
 from pyopbench.model import formatting
 from pyopbench.model.case import MODE_SUMMARIES, Axes, Case
 from pyopbench.model.errors import BadInput
-from pyopbench.model.own_target import brought
+from pyopbench.model.own_target import OwnOps
 from pyopbench.model.portable import BATCHED, port_words
 from pyopbench.model.side import Environment
 
@@ -40,9 +40,9 @@ def list_(
     **fields: Sequence[str],
 ) -> None:
     """List ops, variants and cases, and why a case is not supported."""
-    axes = read_axes(Axes(quick=quick), ops, inputs, seed_with, axis, **fields)
+    axes, own = read_axes(Axes(quick=quick), ops, inputs, seed_with, axis, **fields)
     with err.status("asking TensorFlow"):
-        plan = planning.ask_for_plan(axes, compiles=False)
+        plan = planning.ask_for_plan(axes, own, compiles=False)
     if as_json:
         out.print_json(json.dumps(plan))
         return
@@ -94,14 +94,14 @@ def verify(
     """Check values against NumPy, and gradients against a reference and finite differences."""
     timeout_seconds = dict(settings).get("case_timeout", TIMEOUT_SECONDS)
     fields = {"variants": variants, "gradients": gradients, "modes": modes}
-    axes = read_axes(EVERYTHING, ops, inputs, seed_with, axis, **fields)
+    axes, own = read_axes(EVERYTHING, ops, inputs, seed_with, axis, **fields)
     announce([Environment(tf)])
     if batch is not None:
         refuse_unbatched(gradients, modes)
-        return check_batched(axes, batch, timeout_seconds, tf, as_json=as_json)
+        return check_batched(axes, own, batch, timeout_seconds, tf, as_json=as_json)
     with err.status("verifying") as status:
         findings = verify_cases(
-            axes, timeout_seconds, lambda done, total: status.update(f"verifying {done} of {total}"), tf
+            axes, timeout_seconds, lambda done, total: status.update(f"verifying {done} of {total}"), tf, own
         )
     wrong = [finding for finding in findings if finding.failure is not None and finding.failure.status != "unsupported"]
     if as_json:
@@ -147,7 +147,7 @@ def refuse_unbatched(gradients: Sequence[str], modes: Sequence[str]) -> None:
         )
 
 
-def check_batched(axes: Axes, batch: int, timeout_seconds: float, tf: str | None, *, as_json: bool) -> int:
+def check_batched(axes: Axes, own: OwnOps, batch: int, timeout_seconds: float, tf: str | None, *, as_json: bool) -> int:
     """Check the batched forms of ops, print what came of each, and return the exit code."""
     with err.status("checking batched forms") as status:
         findings = verify_batched(
@@ -156,15 +156,16 @@ def check_batched(axes: Axes, batch: int, timeout_seconds: float, tf: str | None
             timeout_seconds,
             lambda done, total: status.update(f"checking batched form {done} of {total}"),
             tf,
+            own,
         )
     if as_json:
         out.print_json(json.dumps([finding.as_dict() for finding in findings]))
     else:
-        _print_forms(findings)
+        _print_forms(findings, own)
     return EXIT_WRONG if any(finding.is_broken for finding in findings) else 0
 
 
-def _print_forms(findings: Sequence[BatchedFinding]) -> None:
+def _print_forms(findings: Sequence[BatchedFinding], own: OwnOps) -> None:
     for (op, dtype, size, batch), group in itertools.groupby(
         findings, lambda one: (one.op, one.dtype, one.size, one.batch)
     ):
@@ -172,16 +173,16 @@ def _print_forms(findings: Sequence[BatchedFinding]) -> None:
         print_table(title, ("form", "agrees", "largest error", "why not"), [_form_row(finding) for finding in group])
     right = [finding for finding in findings if finding.outcome == "right"]
     out.print(f"{len(right):,} of {formatting.count(len(findings), 'batched form')} right")
-    for ports in _writable(right).values():
+    for ports in _writable(right, own).values():
         say(escape(how_to_write_one(ports)), mark="- ")
 
 
-def _writable(right: Sequence[BatchedFinding]) -> dict[str, list[WritablePort]]:
+def _writable(right: Sequence[BatchedFinding], own: OwnOps) -> dict[str, list[WritablePort]]:
     """Return the forms of own ops that can be written as source, by op."""
     found: dict[str, list[WritablePort]] = {}
     for one in right:
-        if one.op in brought() and one.form in BATCHED:
-            words = port_words(brought()[one.op].words, one.form, f"{one.op}_{one.form}.py")
+        if one.op in own and one.form in BATCHED:
+            words = port_words(own[one.op].words, one.form, f"{one.op}_{one.form}.py")
             found.setdefault(one.op, []).append(WritablePort(one.op, one.form, tuple(words)))
     return found
 

@@ -16,7 +16,7 @@ from pyopbench.engine.worker_process import CaseLost, Worker, WorkerLoop, ask_on
 from pyopbench.model.case import GPU, SIMULATED, Axes, Case
 from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import NothingMeasured, WorkerLost
-from pyopbench.model.own_target import brought
+from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
 from pyopbench.model.places import PINS
 from pyopbench.model.side import Environment
 from pyopbench.store import copy_costs, counted_copies
@@ -42,13 +42,14 @@ EVERYTHING = Axes(directions=("forward", "forward_backward"), modes=("eager", "c
 class CountRequest:
     """What is to be counted: axes, a key of `DEVICES`, and how long a case may be silent, in seconds.
 
-    `tf` is the version of TensorFlow to count on, as in `plan.Request`.
+    `tf` is the version of TensorFlow to count on, and `own` are the own ops among the ops, as in `plan.Request`.
     """
 
     axes: Axes
     device: str
     timeout_seconds: float
     tf: str | None = None
+    own: OwnOps = NO_OWN_OPS
 
 
 @dataclass(frozen=True)
@@ -73,8 +74,8 @@ def count(request: CountRequest, tell: Tell) -> dict[str, Any]:
     require_known("mode to count in", request.axes.modes, EVERYTHING.modes)
     require_known("direction to count", request.axes.directions, EVERYTHING.directions)
     require_known("device axis, which --device is for", request.axes.placements, EVERYTHING.placements)
-    axes = with_own_sizes(_with_remedies(request.axes))
-    plan = _one_size_each(ask_for_plan(axes, compiles=False, environment=Environment(request.tf)))
+    axes = with_own_sizes(_with_remedies(request.axes, request.own), request.own)
+    plan = _one_size_each(ask_for_plan(axes, request.own, compiles=False, environment=Environment(request.tf)))
     require_cases(plan, axes)
     placement = DEVICES[request.device]
     cases = [replace(Case.from_id(key), placement=placement) for key in plan["cases"]]
@@ -95,21 +96,22 @@ def count(request: CountRequest, tell: Tell) -> dict[str, Any]:
     return document
 
 
-def _with_remedies(axes: Axes) -> Axes:
+def _with_remedies(axes: Axes, own: OwnOps) -> Axes:
     """Name the variants, those that are measured by name only too, and the remedy of each that has one.
 
     What is tried by itself for ops of one's own alone is named for those alone.
     """
-    own = {name for name, one in declared("variants").items() if one.get("role") in ("own_attempt", "named_attempt")}
-    names = axes.variants or tuple(name for name in find("variants") if brought() or name not in own)
+    roles = {name: one.get("role") for name, one in declared("variants").items()}
+    for_own = {name for name, role in roles.items() if role in ("own_attempt", "named_attempt")}
+    names = axes.variants or tuple(name for name in find("variants") if own or name not in for_own)
     wanted = {*names, *(REMEDIES[name] for name in names if name in REMEDIES)}
     return replace(axes, variants=tuple(sorted(wanted)))
 
 
-def with_own_sizes(axes: Axes) -> Axes:
+def with_own_sizes(axes: Axes, own: OwnOps) -> Axes:
     """Name no sizes where all ops are a user's own and none were asked for: such an op may have those of its inputs."""
     is_default = axes.sizes == EVERYTHING.sizes
-    if is_default and axes.ops and set(axes.ops) <= set(brought()):
+    if is_default and axes.ops and set(axes.ops) <= set(own):
         return replace(axes, sizes=(), quick=True)
     return axes
 
@@ -157,7 +159,7 @@ class _Counting(WorkerLoop[PinnedCase]):
         self._tell = tell
 
     def start(self) -> Worker:
-        return Worker(self._request.timeout_seconds, python_for(self._request.tf))
+        return Worker(self._request.timeout_seconds, python_for(self._request.tf), own=self._request.own)
 
     def prepare(self, worker: Worker) -> bool:
         """Open the device; where it is not there, nothing is counted.

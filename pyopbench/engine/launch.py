@@ -102,10 +102,14 @@ class WarmLaunch:
         self.is_lost = not self.todo
         if self.is_lost:
             return
-        settings = self.work.settings
-        timeout_seconds, limit_bytes = settings.case_timeout_seconds, settings.memory_limit_bytes
+        work, settings = self.work, self.work.settings
         self.worker = Worker(
-            timeout_seconds, self.work.python, limit_bytes, heard=self.heard, checkout=self.work.checkout
+            settings.case_timeout_seconds,
+            work.python,
+            settings.memory_limit_bytes,
+            heard=self.heard,
+            checkout=work.checkout,
+            own=work.own,
         )
 
     def _goes_here(self, group: str) -> bool:
@@ -163,8 +167,9 @@ class WarmLaunch:
         group = self.todo.pop(0)
         seconds, cases = time.monotonic() - self._asked, len(self.work.cases(group))
         self.work.case_seconds[group] = seconds / max(cases, 1)
-        self.work.keep_ports([convert({**one, "launch": self.launch}, PortLine, "worker") for one in answer["ports"]])
-        answer = {key: value for key, value in answer.items() if key != "ports"}
+        answer = dict(answer)
+        ports = [convert({**one, "launch": self.launch}, PortLine, "worker") for one in answer.pop("ports", ())]
+        self.work.keep_ports(ports)
         line = line_of_answer(PreparedLine, answer, launch=self.launch, group=group, seconds=seconds)
         self.work.append(line)
         if line.checked is not None:
@@ -183,7 +188,7 @@ class WarmLaunch:
             self._asked = time.monotonic()
             settings, checks = self.work.settings, self.work.is_to_check(self.todo[0], self.launch)
             graphs = {"linearity": settings.linearity, "further": settings.further}
-            more = {**graphs, **self.work.pipeline_request(), "ports": self.work.ports_of(self.todo[0])}
+            more = {**graphs, **self.work.pipeline_request(), **self.work.ports_request(self.todo[0])}
             self.worker.send(self._request("prepare", self.todo[0], finite_differences=checks, **more))
 
     # Sampling: waited for, because nobody else does anything meanwhile.

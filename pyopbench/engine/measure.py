@@ -30,6 +30,7 @@ from pyopbench.judge.comparison import diff
 from pyopbench.model.case import UNLIMITED
 from pyopbench.model.checkout import Checkout
 from pyopbench.model.errors import PyopbenchError, WorkerLost
+from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
 from pyopbench.store import run_folder
 from pyopbench.store.line_types import EndedLine
 from pyopbench.store.run_folder import OpenSide
@@ -110,13 +111,13 @@ def _say_planned_together(run: OpenRun, listener: Listener) -> None:
 def probe_beside(run: OpenRun, options: judge.Judging, listener: Listener) -> None:
     """Try what the ports can do, and store it with each side. If that fails, the run goes on without it."""
     for side in run.measured:
-        _probe(side, options, listener)
+        _probe(side, run.own, options, listener)
 
 
-def _probe(side: OpenSide, options: judge.Judging, listener: Listener) -> None:
+def _probe(side: OpenSide, own: OwnOps, options: judge.Judging, listener: Listener) -> None:
     try:
         with listener.busy("probing") as show:
-            probe.keep_beside(side, options.requires, lambda done, total: show(f"probing {done:,} of {total:,}"))
+            probe.keep_beside(side, options.requires, lambda done, total: show(f"probing {done:,} of {total:,}"), own)
     except PyopbenchError as error:
         listener.problem(error, "probing failed")
 
@@ -140,7 +141,7 @@ def measure(run: OpenRun, options: judge.Judging, listener: Listener) -> RunEnd 
         git.give_back(found.values())  # what is interrupted before keeps them, to be continued
     except WorkerLost as lost:  # what was measured before is worth its report
         listener.problem(lost)
-        listener.say(f"  resume: {stored_run.resume_command(run.folder)}", whole=True)
+        listener.say(f"  resume: {stored_run.resume_command(run)}", whole=True)
         return None
     if ended.by == "budget":
         settings = tasks[0].settings
@@ -152,7 +153,7 @@ def measure(run: OpenRun, options: judge.Judging, listener: Listener) -> RunEnd 
 def _task(run: OpenRun, side: OpenSide, options: judge.Judging, checkout: Checkout | None, listener: Listener) -> Task:
     settings = stored_run.settings_of(side)
     look = partial(_analyse, run.alone(side.folder), options, listener, settings.launches)
-    return Task(side, settings, look, environments.python_of(side.content.settings.environment), checkout)
+    return Task(side, settings, look, environments.python_of(side.content.settings.environment), checkout, run.own)
 
 
 def _analyse_together(
@@ -207,6 +208,7 @@ class Task:
         look: says what is left open, after so many launches that have samples.
         python: the interpreter of its workers; this one if None.
         checkout: the files of the revision that it is of; None for the working tree.
+        own: the own ops of the run, as in the working tree.
     """
 
     side: OpenSide
@@ -214,6 +216,7 @@ class Task:
     look: Analyse
     python: Path | None = None
     checkout: Checkout | None = None
+    own: OwnOps = NO_OWN_OPS
 
 
 def measure_run(side: OpenSide, settings: Settings, tell: Tell, look: Analyse) -> RunEnd:
@@ -250,7 +253,7 @@ def measure_runs(tasks: Sequence[Task], tell: Tell, look: AnalyseTogether | None
         for task in tasks:
             stack.enter_context(run_folder.locked(task.side.folder))
         stack.enter_context(keep_in_use(task.checkout for task in tasks if task.checkout is not None))
-        works = [remaining_work(task.side, task.settings, task.python, task.checkout) for task in tasks]
+        works = [remaining_work(task.side, task.settings, task.python, task.checkout, task.own) for task in tasks]
         limits = [task.settings.budget_seconds for task in tasks if task.settings.budget_seconds is not None]
         budget = Budget(min(limits, default=None), time.monotonic())
         looks = InterimAnalyses(works, {task.side.folder: task.look for task in tasks}, look, budget)

@@ -15,6 +15,7 @@ from pyopbench.model.case import BASELINE, DTYPES, MINIMUM_EFFECT, Axes
 from pyopbench.model.cores import usable_cores
 from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import BadInput, NothingMeasured
+from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
 from pyopbench.store import run_folder
 from pyopbench.store.catalogue_facts import declared
 from pyopbench.store.line_types import FAILING, GroupLine
@@ -59,6 +60,7 @@ class PipelineRequest:
             that keeps up with it is of interest, however much quicker others are.
         step_elements: of a training step.
         minimum_effect: the smallest share of the current time that is worth acting on.
+        own: the op, where it is an own one.
     """
 
     op: str
@@ -76,6 +78,7 @@ class PipelineRequest:
     step_seconds: float = 0.0
     step_elements: int = STEP_ELEMENTS
     minimum_effect: float = MINIMUM_EFFECT
+    own: OwnOps = NO_OWN_OPS
 
     @property
     def settings(self) -> Settings:
@@ -100,7 +103,7 @@ class PipelineRequest:
         Raises:
             BadInput: an unknown op, variant or dtype, or a number out of range.
         """
-        require_known("op", [self.op], find("ops"))
+        require_known("op", [self.op], {*find("ops"), *self.own})
         callbacks = [name for name, one in declared("variants").items() if one.get("kind") == "callback"]
         require_known("callback", [self.baseline], callbacks)
         require_known("dtype", [self.dtype] if self.dtype else [], DTYPES)
@@ -143,20 +146,21 @@ def begin(folder: Path | None, request: PipelineRequest, command: tuple[str, ...
     run_folder.require_new(folder)
     with listener.busy("planning"):
         answer = _ask_for_plan(request)
-    asked = plan.Request(Axes(ops=(request.op,)), request.settings, request.baseline, command)
+    asked = plan.Request(Axes(ops=(request.op,)), request.settings, request.baseline, command, own=request.own)
     content = plan.content_of(asked, answer)
     step = {"step_seconds": request.step_seconds, "step_elements": request.step_elements}
     found = {**request.planned, **step, "minimum_effect": request.minimum_effect, **answer["plan"]}
     pipeline = convert(found, PipelinePlan, "the worker's plan")
     side = plan.create(folder, content.with_changes(pipeline=pipeline))
     say_planned(side, listener)
-    return OpenRun(folder, (side,))
+    return OpenRun(folder, (side,), own=request.own)
 
 
 def _ask_for_plan(request: PipelineRequest) -> dict[str, Any]:
     what = {"op": request.op, "variant": request.baseline, "size": request.size, "dtype": request.dtype}
     try:
-        answer = ask_once({"do": "pipeline", **what, **request.planned, "elements": None}, request.timeout_seconds)
+        asked = {"do": "pipeline", **what, **request.planned, "elements": None}
+        answer = ask_once(asked, request.timeout_seconds, own=request.own)
     except CaseLost as lost:
         raise _body_fails(lost.reason) from lost
     plan.require_loaded(answer)

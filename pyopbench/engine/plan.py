@@ -29,7 +29,7 @@ from pyopbench.model.checkout import Checkout
 from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import BadInput
 from pyopbench.model.option_text import option_text
-from pyopbench.model.own_target import brought
+from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
 from pyopbench.model.paths import real_path
 from pyopbench.model.side import HERE, Environment
 from pyopbench.store import certificate, run_folder, run_sides
@@ -38,13 +38,13 @@ from pyopbench.store.run_json import Catalogue, OwnOp, RunContent, RunSettings
 from pyopbench.store.strict_json import convert
 
 
-def check_axes(axes: Axes) -> None:
-    """Check every name and size before a worker is started.
+def check_axes(axes: Axes, own: OwnOps = NO_OWN_OPS) -> None:
+    """Check every name and size before a worker is started; the own ops are among those that there are.
 
     Raises:
         BadInput: an unknown op (with the nearest names), variant, direction, mode, dtype or placement, or a bad size.
     """
-    require_known("op", axes.ops, find("ops"))
+    require_known("op", axes.ops, {*find("ops"), *own})
     require_known("variant", axes.variants, find("variants"))
     require_known("direction", axes.directions, DIRECTIONS)
     require_known("mode", axes.modes, MODES)
@@ -87,24 +87,33 @@ def _check_placements(placements: Sequence[str]) -> None:
 
 
 def ask_for_plan(
-    axes: Axes, *, compiles: bool = True, environment: Environment = HERE, worker: Worker | None = None
+    axes: Axes,
+    own: OwnOps = NO_OWN_OPS,
+    *,
+    compiles: bool = True,
+    environment: Environment = HERE,
+    worker: Worker | None = None,
 ) -> dict[str, Any]:
     """Return cases, skips, catalogue and environment for `axes`, from a worker.
 
     Args:
         axes: what to cover.
+        own: the own ops among the ops.
         compiles: compile the kernels that cases need and are not there yet; else it is taken that they can be.
         environment: to plan for.
-        worker: that is asked; one of its own if None.
+        worker: that is asked, started with the same own ops; one of its own if None.
 
     Raises:
         BadInput: a bad name or size, or a file of an op or a variant that cannot be loaded.
     """
-    check_axes(axes)
+    check_axes(axes, own)
     if GPU in axes.placements:
         require_gpu(environments.python_of(environment))
     request = {"do": "plan", "axes": asdict(axes), "compile": compiles}
-    plan = worker.ask(request) if worker is not None else ask_once(request, python=environments.python_of(environment))
+    if worker is not None:
+        plan = worker.ask(request)
+    else:
+        plan = ask_once(request, python=environments.python_of(environment), own=own)
     require_loaded(plan)
     _require_versions(plan.get("environment", {}), environment)
     return plan
@@ -203,6 +212,7 @@ class Request:
     `pairs` compares variants in pairs of their own, as in `latencies.baseline_of`. `environment` is what
     workers import and are run by. `checkout` has the files of
     the revision to measure; None is the working tree. `shard` is the part of the plan to measure; None is all of it.
+    `own` are the own ops among the ops, as in the working tree.
     """
 
     axes: Axes
@@ -213,6 +223,7 @@ class Request:
     environment: Environment = HERE
     checkout: Checkout | None = None
     shard: ShardChoice | None = None
+    own: OwnOps = NO_OWN_OPS
 
 
 def begin(folder: Path | None, request: Request) -> OpenSide:
@@ -243,7 +254,7 @@ def create(folder: Path, content: RunContent) -> OpenSide:
 
 
 def _planned(request: Request) -> RunContent:
-    plan = ask_for_plan(request.axes, environment=request.environment)
+    plan = ask_for_plan(request.axes, request.own, environment=request.environment)
     require_cases(plan, request.axes)
     return content_of(request, plan)
 
@@ -259,7 +270,7 @@ def check_request(request: Request) -> None:
     Raises:
         BadInput: a bad name or size, or a baseline that is left out.
     """
-    check_axes(request.axes)
+    check_axes(request.axes, request.own)
     require_known("baseline", [request.baseline], find("variants"))
     variants = request.axes.variants
     if variants and request.baseline not in variants:
@@ -273,7 +284,7 @@ def check_request(request: Request) -> None:
 
 def content_of(request: Request, plan: Mapping[str, Any]) -> RunContent:
     """Return the content of the `run.json` of what is asked for, but for its name and when it was made."""
-    own = brought() if request.checkout is None else request.checkout.own()
+    measured = request.own if request.checkout is None else request.checkout.moved_ops(request.own)
     settings = RunSettings(
         **asdict(request.settings),
         quick=request.axes.quick,
@@ -294,7 +305,7 @@ def content_of(request: Request, plan: Mapping[str, Any]) -> RunContent:
         catalogue=convert(plan["catalogue"], Catalogue, "the worker's plan"),
         cases=plan["cases"],
         skips=convert(plan["skips"], list[Failure], "the worker's plan"),
-        own={name: OwnOp(words=list(brought()[name].words), fingerprint=one.fingerprint) for name, one in own.items()},
+        own={name: OwnOp(words=one.words, fingerprint=measured[name].fingerprint) for name, one in request.own.items()},
     )
 
 

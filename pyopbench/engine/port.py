@@ -12,7 +12,7 @@ import sys
 import sysconfig
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +77,7 @@ def write_port(
     """Write a port of an own op, and its test beside it, if that passes.
 
     Args:
-        target: the op, which workers know.
+        target: the op.
         variant: of which kind it is; one of `WRITABLE`.
         out: the new file; its test is `test_` and its name, and its C++, if it has some, ends on `.cc`.
         timeout_seconds: how long the test may take.
@@ -90,7 +90,7 @@ def write_port(
     tools = tools or TOOLS
     test, kernel = out.with_name(f"test_{out.name}"), out.with_suffix(".cc")
     _check(variant, out, test, *([kernel] if variant == SKELETON else []))
-    answer = tools.ask({"do": "port", "op": target.name, "variant": variant, "module": out.stem})
+    answer = tools.ask({"do": "port", "op": asdict(target), "variant": variant, "module": out.stem})
     _require_written(answer, target, variant)
     files = {out: answer["port"], test: answer["test"]}
     result: dict[str, Any] = (

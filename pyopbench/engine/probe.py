@@ -26,7 +26,7 @@ from pyopbench.model.case import Case
 from pyopbench.model.discover import BUILTIN, KERNELS, OPS, PACKAGE, WORKER, find, find_probes, require_known
 from pyopbench.model.errors import BadInput
 from pyopbench.model.label import Label
-from pyopbench.model.own_target import brought
+from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
 from pyopbench.model.side import HERE, Environment
 from pyopbench.store import probes
 from pyopbench.store.probes import SCHEMA, SOFTWARE, Key, ProbeRow
@@ -56,10 +56,11 @@ class Attempt:
 
 @dataclass(frozen=True)
 class ProbeOptions:
-    """Where to try: in which environment, and with how much patience."""
+    """Where to try: in which environment, with how much patience, and with which own ops among the ops."""
 
     environment: Environment = HERE
     timeout_seconds: float = TIMEOUT_SECONDS
+    own: OwnOps = NO_OWN_OPS
 
 
 def all_attempts(
@@ -74,11 +75,11 @@ def all_attempts(
     """
     with_ops = sorted(PROBES.values())
     require_known("probe", probes, find_probes())
-    require_known("op", ops, find("ops"))
+    require_known("op", ops, {*find("ops"), *options.own})
     if ops:
         require_known("probe of an op", probes, with_ops)
     require_known("variant", [Label.parse(label).variant for label in variants], find("variants"))
-    labels = variants or _usual_variants(options, is_own=any(op in brought() for op in ops))
+    labels = variants or _usual_variants(options, is_own=any(op in options.own for op in ops))
     asked = probes or (with_ops if ops else find_probes())
     return [Attempt(probe, label, op) for op in ops or (None,) for label in labels for probe in asked]
 
@@ -117,7 +118,7 @@ def try_all(
 @cache
 def _describe(options: ProbeOptions) -> dict[str, Any]:
     """Return what there is to probe, by a worker: asked once, because that takes an import of TensorFlow."""
-    found = ask_once({"do": "probes"}, python=environments.python_of(options.environment))
+    found = ask_once({"do": "probes"}, python=environments.python_of(options.environment), own=options.own)
     require_loaded(found)
     return found
 
@@ -145,7 +146,8 @@ class _Probing(WorkerLoop[Attempt]):
         self._known = {*known, *(attempt.key for attempt in attempts)}
 
     def start(self) -> Worker:
-        return Worker(self._options.timeout_seconds, environments.python_of(self._options.environment))
+        options = self._options
+        return Worker(options.timeout_seconds, environments.python_of(options.environment), own=options.own)
 
     def prepare(self, worker: Worker) -> bool:
         """Ask the first worker what there is, which another one would import TensorFlow for once more."""
@@ -188,14 +190,14 @@ def _of_software(path: Path, software: Mapping[str, Any]) -> dict[str, Any] | No
     return before if before and all(before[key] == software.get(key) for key in SOFTWARE) else None
 
 
-def keep_beside(side: OpenSide, requires: Iterable[str], tell: Tell) -> None:
+def keep_beside(side: OpenSide, requires: Iterable[str], tell: Tell, own: OwnOps = NO_OWN_OPS) -> None:
     """Put beside a run what its report needs: what the current callback blocks, and what candidates can of `requires`.
 
     What the current callback blocks is seen with the cube, once for each software, and what is required with each op of
-    the run; only what is not known yet is tried.
+    the run, of which `own` are own ones; only what is not known yet is tried.
     """
     path, run = side.folder / probes.FILE, side.content
-    before = _known(path, run)
+    before = _known(path, run, own)
     known = {row.key for row in probes.rows_of(before)} if before else set()
     missing = [one for one in _needed(run, requires) if one.key not in known]
     # What could not be tried with an op before is seen with the cube.
@@ -203,15 +205,15 @@ def keep_beside(side: OpenSide, requires: Iterable[str], tell: Tell) -> None:
     if not missing and before is not None:
         probes.write(path, before)
         return
-    found = try_all(list(dict.fromkeys(missing)), ProbeOptions(run.settings.environment), tell, known)
-    keep(found)
+    found = try_all(list(dict.fromkeys(missing)), ProbeOptions(run.settings.environment, own=own), tell, known)
+    keep(found, own)
     probes.write(path, probes.merged(before, found))
 
 
-def _known(path: Path, run: RunContent) -> dict[str, Any] | None:
+def _known(path: Path, run: RunContent, own: OwnOps) -> dict[str, Any] | None:
     """Return what is known of the software of a run and its ops: what is kept, and what lies beside the run."""
     ops = dict.fromkeys(case.op for case in _candidates(run))
-    there = [read_kept(run.environment, ops), _of_software(path, run.environment)]
+    there = [read_kept(run.environment, ops, own), _of_software(path, run.environment)]
     found = [document for document in there if document is not None]
     return reduce(probes.merged, found) if found else None
 
@@ -254,11 +256,11 @@ DIGITS = 12
 """Of a digest in the name of a file."""
 
 
-def keep(document: Mapping[str, Any]) -> None:
+def keep(document: Mapping[str, Any], own: OwnOps = NO_OWN_OPS) -> None:
     """Keep what was found, beside what was found before on the same software with the same ops."""
     rows = probes.rows_of(document)
     for op in dict.fromkeys(row.op for row in rows):
-        path = path_for(document, op)
+        path = path_for(document, op, own)
         if path is None:
             continue
         part = {**document, "rows": [row for row in document["rows"] if row.get("op") == op]}
@@ -268,26 +270,27 @@ def keep(document: Mapping[str, Any]) -> None:
             return  # a home that cannot be written to only costs the time of trying again
 
 
-def read_kept(software: Mapping[str, Any], ops: Iterable[str] = ()) -> dict[str, Any] | None:
+def read_kept(software: Mapping[str, Any], ops: Iterable[str] = (), own: OwnOps = NO_OWN_OPS) -> dict[str, Any] | None:
     """Return what was found before with the same software and the same probes and variants; None if nothing was.
 
     Args:
         software: the keys of `SOFTWARE`.
         ops: what was found with these ops as well, as they are now.
+        own: the own ops among them.
     """
-    paths = [path_for(software, op) for op in (None, *ops)]
+    paths = [path_for(software, op, own) for op in (None, *ops)]
     found = [document for path in paths if path is not None and (document := _read(path)) is not None]
     return reduce(probes.merged, found) if found else None
 
 
-def path_for(software: Mapping[str, Any], op: str | None = None) -> Path | None:
+def path_for(software: Mapping[str, Any], op: str | None = None, own: OwnOps = NO_OWN_OPS) -> Path | None:
     """Return where what was found with some software (the keys of `SOFTWARE`) is kept, with the cube or with an op.
 
     None for an op that is named as a module: where its source is, only an import would tell.
     """
     digests = [_digest(_sources())]
     if op is not None:
-        of_op = _digest_of(op)
+        of_op = _digest_of(op, own)
         if of_op is None:
             return None
         digests += [op, of_op]
@@ -309,9 +312,9 @@ def _sources() -> list[Path]:
     return sorted({*(WORKER / "probes").glob("*.py"), *parts, *find("variants").values()})
 
 
-def _digest_of(op: str) -> str | None:
+def _digest_of(op: str, own: OwnOps) -> str | None:
     """Return a digest of all that an op may be made of; None where it is not there, or only an import would tell."""
-    target = brought().get(op)
+    target = own.get(op)
     path = find("ops").get(op) if target is None else Path(target.place) if target.is_file else None
     if path is None:
         return None

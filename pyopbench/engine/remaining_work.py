@@ -26,6 +26,7 @@ from pyopbench.model.case import (
 )
 from pyopbench.model.checkout import Checkout
 from pyopbench.model.errors import BadInput
+from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
 from pyopbench.store.line_types import (
     FAILING,
     AnyLine,
@@ -62,6 +63,7 @@ class RemainingWork:
         ended: by what the measuring has ended, where it has.
         python: the interpreter of its workers; this one if None.
         checkout: the files of the revision that it is of; None for the working tree.
+        own: the own ops of the run, as in the working tree.
         retried: groups that have cost a worker without a case to blame.
         apart: groups that do not go with others in one process: they leave something running, or want much memory.
         losses: workers that variants of ops have cost since the run was begun or resumed.
@@ -83,6 +85,7 @@ class RemainingWork:
     ended: str | None
     python: Path | None
     checkout: Checkout | None = None
+    own: OwnOps = NO_OWN_OPS
     retried: set[str] = field(default_factory=set)
     apart: set[str] = field(default_factory=set)
     checking: dict[str, int] = field(default_factory=dict)
@@ -164,13 +167,14 @@ class RemainingWork:
                 self.groups = {}  # there is nothing left to compare with
         self.side.append(line)
 
-    def keep_ports(self, written: Iterable[PortLine]) -> None:
+    def keep_ports(self, written: Sequence[PortLine]) -> None:
         """Store ports that a worker has written, each once.
 
         Raises:
             BadInput: one is not the same as it was before, so that what is measured of it could not be put together.
         """
-        stored = {_port_key(line): line for line in self.side.lines if isinstance(line, PortLine)}
+        lines = self.side.lines if written else []
+        stored = {_port_key(line): line for line in lines if isinstance(line, PortLine)}
         for line in written:
             before = stored.get(_port_key(line))
             if before is None:
@@ -183,14 +187,15 @@ class RemainingWork:
                 )
             self.ports.setdefault(_port_key(line), line)
 
-    def ports_of(self, group: str) -> list[dict[str, Any]]:
+    def ports_request(self, group: str) -> dict[str, Any]:
         """Return what a worker is told of the ports of the op of a group.
 
         Only what workers of this process have written: what lies in a folder of results is never run.
         """
         op = Case.from_id(self.planned[group][0]).op
         told = [to_builtins(line) for line in self.ports.values() if line.op == op]
-        return [{key: value for key, value in one.items() if key not in ("kind", "launch")} for one in told]
+        ports = [{key: value for key, value in one.items() if key not in ("kind", "launch")} for one in told]
+        return {"ports": ports} if ports else {}
 
     def pipeline_request(self) -> dict[str, Any]:
         """Return what a worker prepares pipelines by; nothing in a run without."""
@@ -266,7 +271,11 @@ def _runner_of(key: str) -> tuple[str, str]:
 
 
 def remaining_work(
-    side: OpenSide, settings: Settings, python: Path | None, checkout: Checkout | None = None
+    side: OpenSide,
+    settings: Settings,
+    python: Path | None,
+    checkout: Checkout | None = None,
+    own: OwnOps = NO_OWN_OPS,
 ) -> RemainingWork:
     """Return what is planned of a side and is not yet in its samples; an unfinished last line is dropped.
 
@@ -275,6 +284,7 @@ def remaining_work(
         settings: how to measure.
         python: the interpreter of its workers; this one if None.
         checkout: the files of the revision that it is of; None for the working tree.
+        own: the own ops of the run, as in the working tree.
     """
     side.prepare_to_append()
     run, lines = side.content, side.lines
@@ -301,6 +311,7 @@ def remaining_work(
         ended=None if ended is None else ended.by,
         python=python,
         checkout=checkout,
+        own=own,
     )
 
 

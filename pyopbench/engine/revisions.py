@@ -16,7 +16,7 @@ from pyopbench.model import formatting
 from pyopbench.model.discover import PACKAGE, find
 from pyopbench.model.errors import BadInput
 from pyopbench.model.option_text import option_text
-from pyopbench.model.own_target import Target, brought
+from pyopbench.model.own_target import OwnOps, Target
 from pyopbench.model.process_guard import TemporaryFolder
 from pyopbench.store.run_sides import Revision, short_hash
 
@@ -34,29 +34,32 @@ SNAPSHOT = {
 }
 
 
-def repository_of(ops: Sequence[str]) -> Path:
+def repository_of(ops: Sequence[str], own: OwnOps) -> Path:
     """Return the top folder of the repository that ops are in.
 
     Args:
         ops: their names; none are all.
+        own: the own ops among them.
 
     Raises:
         BadInput: they are in none, or in several; pyopbench's own ops, and it is not run from a checkout.
     """
-    places = {name: _place_of(name) for name in ops or find("ops")}
-    own = {name: place for name, place in places.items() if not place.is_relative_to(PACKAGE)}
-    tops = {name: _top_of(place.parent) for name, place in own.items()}
+    places = {name: _place_of(name, own) for name in ops or {*find("ops"), *own}}
+    outside = {name: place for name, place in places.items() if not place.is_relative_to(PACKAGE)}
+    tops = {name: _top_of(place.parent) for name, place in outside.items()}
     found = {*tops.values()}
     if len(found) == 1 and None not in found:
         return next(top for top in found if top is not None)
-    if own:
-        outside = [name for name, top in tops.items() if top is None]
+    if outside:
+        without_repository = [name for name, top in tops.items() if top is None]
         several = formatting.listing(sorted(map(str, found)))
         raise BadInput(
             "the ops are not in one git repository, so there are no revisions",
-            received=f"{formatting.listing(outside)} in no repository" if outside else several,
+            received=f"{formatting.listing(without_repository)} in no repository" if without_repository else several,
             legal="ops whose files are in one git repository",
-            hint="git init, and commit what you want to compare" if outside else "make one run per repository",
+            hint="git init, and commit what you want to compare"
+            if without_repository
+            else "make one run per repository",
         )
     top = _top_of(PACKAGE)
     if top is None or git.ask(top, "ls-files", "--error-unmatch", str(PACKAGE / "__init__.py")) is None:
@@ -69,9 +72,11 @@ def repository_of(ops: Sequence[str]) -> Path:
     return top
 
 
-def _place_of(name: str) -> Path:
-    target = brought().get(name)
-    return find("ops")[name].resolve() if target is None or target.is_file else _module_file(target)
+def _place_of(name: str, own: OwnOps) -> Path:
+    target = own.get(name)
+    if target is None:
+        return find("ops")[name].resolve()
+    return Path(target.place).resolve() if target.is_file else _module_file(target)
 
 
 def _module_file(target: Target) -> Path:

@@ -21,7 +21,7 @@ from pyopbench.model.case import MINIMUM_EFFECT, Case
 from pyopbench.model.checkout import Checkout
 from pyopbench.model.errors import BadInput, NothingMeasured, PyopbenchError
 from pyopbench.model.option_text import option_text
-from pyopbench.model.own_target import brought
+from pyopbench.model.own_target import OwnOps
 from pyopbench.model.parse import parse_fail_on
 from pyopbench.model.process_guard import TemporaryFolder
 from pyopbench.model.side import HERE, Environment
@@ -144,13 +144,13 @@ def begin(folder: Path | None, request: plan.Request, asked: AskedSides) -> Open
     """
     if asked.are_just_here:
         side = plan.begin(folder, request)
-        return OpenRun(side.folder, (side,))
+        return OpenRun(side.folder, (side,), own=request.own)
     plan.check_request(request)
     environments.require_available(asked.environments)
     folder = folder or plan.new_folder()
     plan.require_new_folder(folder)
     # What is asked for becomes a list of sides, whatever they differ in.
-    repository = revisions.repository_of(request.axes.ops) if asked.revisions else None
+    repository = revisions.repository_of(request.axes.ops, request.own) if asked.revisions else None
     named = revisions.named(repository, asked.revisions, asked.every) if repository is not None else [None]
     wanted = [Side("", one.tf, one.packages, one.python, revision) for revision in named for one in asked.environments]
     seconds = request.settings.budget_seconds
@@ -169,7 +169,7 @@ def begin(folder: Path | None, request: plan.Request, asked: AskedSides) -> Open
     folders = [side.folder for side in sides if side.problem is None]
     measured = tuple(plan.create(place, content) for place, content in zip(folders, contents, strict=True))
     run_sides.write(folder, sides)
-    return OpenRun(folder, measured, tuple(sides))
+    return OpenRun(folder, measured, tuple(sides), own=request.own)
 
 
 def _require_two(planned: Sequence[tuple[Side, RunContent | None]], repository: Path) -> None:
@@ -223,7 +223,7 @@ class _Plans:
             return self._plan_on(side, None, first)
         checkout = git.checkout_of(self._repository, side.revision.commit)
         try:
-            _require_files(checkout)
+            _require_files(checkout, self._request.own)
             return self._plan_on(side, checkout, first)
         except PyopbenchError as error:
             inside = f"{checkout.folder}{os.sep}"  # files are named as in the repository, wherever the worktree is
@@ -232,8 +232,8 @@ class _Plans:
     def _plan_on(self, side: Side, checkout: Checkout | None, first: _FirstValues | None) -> tuple[Side, RunContent]:
         request = changed(self._request, environment=side.environment, checkout=checkout)
         python = environments.python_of(side.environment)
-        with Worker(START_TIMEOUT_SECONDS, python, checkout=checkout) as worker:
-            answer = plan.ask_for_plan(request.axes, environment=side.environment, worker=worker)
+        with Worker(START_TIMEOUT_SECONDS, python, checkout=checkout, own=request.own) as worker:
+            answer = plan.ask_for_plan(request.axes, request.own, environment=side.environment, worker=worker)
             plan.require_cases(answer, request.axes)
             values = first.compare(worker, answer) if first is not None else Values()
         return replace(side, values=values), plan.content_of(request, answer)
@@ -279,13 +279,13 @@ def _ask(worker: Worker, request: Mapping[str, Any]) -> Mapping[str, Any]:
         return {"kind": "unknown", "reason": lost.reason}
 
 
-def _require_files(checkout: Checkout) -> None:
+def _require_files(checkout: Checkout, own: OwnOps) -> None:
     """Check that a revision has the files of the ops.
 
     Raises:
         BadInput: one is not there.
     """
-    for target in checkout.own().values():
+    for target in checkout.moved_ops(own).targets:
         if target.is_file and not Path(target.place).is_file():
             raise BadInput(
                 "the revision does not have the op",
@@ -311,16 +311,16 @@ def checkouts_of(run: OpenRun) -> dict[Path, Checkout]:
 
 
 def repository_of(run: OpenRun) -> Path:
-    """Return the repository of a run over revisions: that of the ops which this process was given.
+    """Return the repository of a run over revisions: that of its ops, of which own ones are named again.
 
     Raises:
-        BadInput: as `revisions.repository_of`; or this process was not given one of the run's own ops.
+        BadInput: as `revisions.repository_of`; or one of the run's own ops is not named again.
     """
     content = run.measured[0].content
-    missing = {name: own for name, own in content.own.items() if name not in brought()}
+    missing = {name: own for name, own in content.own.items() if name not in run.own}
     stored_run.require_same_own(run.folder, missing, {})
     ops = {Case.from_id(key).op for key in content.cases} & set(content.catalogue.ops)
-    return revisions.repository_of(sorted(ops))
+    return revisions.repository_of(sorted(ops), run.own)
 
 
 def find_measured(run: OpenRun) -> tuple[list[Side], dict[str, str]]:

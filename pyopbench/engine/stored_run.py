@@ -14,7 +14,7 @@ from pyopbench.model import formatting
 from pyopbench.model.case import BRIDGE_BASELINE_SUFFIX, CONTROL_SUFFIX, Case, Failure
 from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import BadInput, NothingMeasured
-from pyopbench.model.own_target import Target, brought
+from pyopbench.model.own_target import OwnOps, Target
 from pyopbench.store import run_folder
 from pyopbench.store.line_types import FAILING, AnyLine, GroupLine
 from pyopbench.store.run_folder import OpenSide
@@ -22,12 +22,12 @@ from pyopbench.store.run_json import OwnOp
 from pyopbench.store.run_sides import OpenRun, Source
 
 
-def require_resumable(side: OpenSide, own: Mapping[str, Target] | None = None) -> None:
+def require_resumable(side: OpenSide, own: OwnOps) -> None:
     """Check that what a run was planned with is still there.
 
     Args:
         side: of the run.
-        own: the own ops of this process, as the revision of the run has them; None for those of the working tree.
+        own: the own ops that are named again, as the revision of the side has them.
 
     Raises:
         BadInput: an op or a variant has gone (else each of its cases would be recorded as failed), or pyopbench is at
@@ -35,10 +35,10 @@ def require_resumable(side: OpenSide, own: Mapping[str, Target] | None = None) -
     """
     run = require_unmerged(side.content, side.folder)
     run_folder.require_unchanged(side.warnings)
-    require_same_own(side.folder, run.own, brought() if own is None else own)
+    require_same_own(side.folder, run.own, own)
     cases = [Case.from_id(key) for key in run.cases]
     known = find("variants")
-    require_known("op", sorted({case.op for case in cases}), {**find("ops"), **find("floor")})
+    require_known("op", sorted({case.op for case in cases}), {*find("ops"), *find("floor"), *own})
     require_known(
         "variant",
         sorted({case.variant for case in cases}),
@@ -71,15 +71,10 @@ def require_same_own(folder: Path, then: Mapping[str, OwnOp], now: Mapping[str, 
             )
 
 
-def resume_command(folder: Path) -> str:
-    """Return the command that resumes a run of this process."""
-    return _resume_command(folder, [word for target in brought().values() for word in target.words])
-
-
-def stored_resume_command(run: OpenRun) -> str:
-    """Return the command that resumes a run, with the own ops that it was planned for."""
-    own = run.measured[0].content.own
-    return _resume_command(run.folder, [word for one in own.values() for word in one.words])
+def resume_command(run: OpenRun) -> str:
+    """Return the command that resumes a run, with its own ops as they are named here, or else as it was planned."""
+    planned = [word for side in run.measured[:1] for one in side.content.own.values() for word in one.words]
+    return _resume_command(run.folder, run.own.words or planned)
 
 
 def _resume_command(folder: Path, own_words: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from pyopbench.engine.plan import ask_for_plan, check_axes, python_for, require_
 from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, CaseLost, Worker, WorkerLoop
 from pyopbench.model.case import DTYPES, NO_GRADIENT, Axes, Case, Failure
 from pyopbench.model.errors import BadInput
+from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
 from pyopbench.model.side import Environment
 
 VERIFIED_SIZES = 2
@@ -42,7 +43,11 @@ class Finding:
 
 
 def verify_cases(
-    axes: Axes, timeout_seconds: float, tell: Callable[[int, int], None], tf: str | None = None
+    axes: Axes,
+    timeout_seconds: float,
+    tell: Callable[[int, int], None],
+    tf: str | None = None,
+    own: OwnOps = NO_OWN_OPS,
 ) -> list[Finding]:
     """Verify every case of `axes`.
 
@@ -51,6 +56,7 @@ def verify_cases(
         timeout_seconds: how long a case may be silent.
         tell: is told how many cases are done, of how many.
         tf: version of TensorFlow to verify on; None is the one beside this Python.
+        own: the own ops among the ops.
 
     Returns:
         A finding for each case, in the order of the plan.
@@ -58,13 +64,13 @@ def verify_cases(
     Raises:
         BadInput: a bad name or size, or axes that leave no case.
     """
-    check_axes(axes)
+    check_axes(axes, own)
     python = python_for(tf)
-    with Worker(START_TIMEOUT_SECONDS, python) as planner:
-        plan = ask_for_plan(axes, environment=Environment(tf), worker=planner)
+    with Worker(START_TIMEOUT_SECONDS, python, own=own) as planner:
+        plan = ask_for_plan(axes, own, environment=Environment(tf), worker=planner)
         require_cases(plan, axes)
         cases = _chosen([Case.from_id(key) for key in plan["cases"]], plan["catalogue"], axes)
-        verification = _Verification(cases, partial(Worker, timeout_seconds, python), tell)
+        verification = _Verification(cases, partial(Worker, timeout_seconds, python, own=own), tell)
         planner.timeout_seconds = timeout_seconds
         verification.run(planner)  # which has imported TensorFlow already
     return verification.findings
@@ -148,8 +154,13 @@ class BatchedFinding:
         return asdict(self)
 
 
-def verify_batched(
-    axes: Axes, batch: int, timeout_seconds: float, tell: Callable[[int, int], None], tf: str | None = None
+def verify_batched(  # noqa: PLR0913 - as `verify_cases`, and the batch
+    axes: Axes,
+    batch: int,
+    timeout_seconds: float,
+    tell: Callable[[int, int], None],
+    tf: str | None = None,
+    own: OwnOps = NO_OWN_OPS,
 ) -> list[BatchedFinding]:
     """Check every batched form of some ops.
 
@@ -159,6 +170,7 @@ def verify_batched(
         timeout_seconds: how long a form may be silent.
         tell: is told how many forms are done, of how many.
         tf: version of TensorFlow to check on; None is the one beside this Python.
+        own: the own ops among the ops.
 
     Returns:
         A finding for each form.
@@ -166,14 +178,15 @@ def verify_batched(
     Raises:
         BadInput: a bad name or size, or axes that leave no form.
     """
-    check_axes(axes)
+    check_axes(axes, own)
     python = python_for(tf)
     asked = {name: list(getattr(axes, name)) for name in ("ops", "variants", "dtypes", "sizes")}
-    with Worker(START_TIMEOUT_SECONDS, python) as first:
+    with Worker(START_TIMEOUT_SECONDS, python, own=own) as first:
         answer = first.ask({"do": "batched_forms", **asked})
         require_loaded(answer)
         _require_forms(answer["forms"], asked)
-        verification = _BatchedVerification(answer["forms"], batch, partial(Worker, timeout_seconds, python), tell)
+        start = partial(Worker, timeout_seconds, python, own=own)
+        verification = _BatchedVerification(answer["forms"], batch, start, tell)
         first.timeout_seconds = timeout_seconds
         verification.run(first)  # which has imported TensorFlow already
     return verification.findings

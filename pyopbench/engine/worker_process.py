@@ -21,6 +21,7 @@ from pyopbench.engine import environments, memory
 from pyopbench.model.checkout import Checkout
 from pyopbench.model.errors import WorkerLost
 from pyopbench.model.marker import BYTES, VARIABLE, Marker
+from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
 from pyopbench.model.process_guard import TemporaryFolder, end_group
 
 START_TIMEOUT_SECONDS = 180.0
@@ -75,7 +76,7 @@ class Worker:
 
     environment: Mapping[str, Any]
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is known where it is started
         self,
         timeout_seconds: float,
         python: Path | None = None,
@@ -83,6 +84,7 @@ class Worker:
         *,
         heard: threading.Event | None = None,
         checkout: Checkout | None = None,
+        own: OwnOps = NO_OWN_OPS,
     ) -> None:
         """Start the process and wait until it has imported TensorFlow.
 
@@ -93,11 +95,13 @@ class Worker:
             heard: is set whenever the worker has said something. Then it is not waited for: that it has come up is the
                 first of its answers.
             checkout: the files of the revision that it stands for; None for the working tree.
+            own: the own ops of the run, which its first request has with it.
 
         Raises:
             WorkerLost: it did not come up; with the end of its log.
         """
         self.timeout_seconds = timeout_seconds
+        self._unsent = own if checkout is None else checkout.moved_ops(own)
         self._python, self._limit_bytes = python, limit_bytes
         self._is_up, self._anything = False, heard
         self._case: str | None = None
@@ -179,6 +183,8 @@ class Worker:
         self._case = None
         self._marker.clear()
         self._heard = time.monotonic()
+        if self._unsent:  # not when it is started: then it reads nothing yet, and a pipe takes no more than 64 KiB
+            request, self._unsent = {**request, "own": self._unsent.plain}, NO_OWN_OPS
         try:
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
             self._process.stdin.flush()
@@ -296,10 +302,13 @@ def _close_quietly(stream: Any) -> None:
 
 
 def ask_once(
-    request: Mapping[str, Any], timeout_seconds: float = START_TIMEOUT_SECONDS, python: Path | None = None
+    request: Mapping[str, Any],
+    timeout_seconds: float = START_TIMEOUT_SECONDS,
+    python: Path | None = None,
+    own: OwnOps = NO_OWN_OPS,
 ) -> dict[str, Any]:
     """Answer one request by a worker of its own, with the arguments of `Worker`."""
-    with Worker(timeout_seconds, python) as worker:
+    with Worker(timeout_seconds, python, own=own) as worker:
         return worker.ask(request)
 
 

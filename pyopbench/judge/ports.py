@@ -16,6 +16,7 @@ from pyopbench.model.portable import PORTABLE, port_words
 
 if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement
+    from pyopbench.store.line_types import PortLine
     from pyopbench.store.run_json import VariantFacts
 
 
@@ -189,6 +190,15 @@ def writable_ports(judgement: Judgement) -> tuple[WritablePort, ...]:
         for op, variant in dict.fromkeys(chosen)
         if variant in PORTABLE
     )
+
+
+LONGEST_NAME = 150
+"""Characters of the name of an op in that of a file, which has 255 bytes at most."""
+
+
+def port_path(port: PortLine) -> str:
+    """Return where the source of a port lies beside the results."""
+    return f"ports/{port.op[:LONGEST_NAME]}_{port.variant}_{port.dtype}.py"
 
 
 def change_text(change: SourceChange) -> str:

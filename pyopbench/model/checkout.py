@@ -10,12 +10,11 @@ import json
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pyopbench.model import own_target
 from pyopbench.model.errors import BadInput
-from pyopbench.model.own_target import Target
+from pyopbench.model.own_target import OwnOps, Target, split_input
 
 VARIABLE = "PYOPBENCH_CHECKOUT"
 PYTHON_PATH, OPS_PATH = "PYTHONPATH", "PYOPBENCH_PATH"
@@ -60,9 +59,9 @@ class Checkout:
             return here
         return next(folder for folder in (here, *here.parents) if folder.is_dir())
 
-    def own(self) -> dict[str, Target]:
-        """Return the own ops of the command line as the revision has them."""
-        return {name: self._moved_target(target) for name, target in own_target.brought().items()}
+    def moved_ops(self, own: OwnOps) -> OwnOps:
+        """Return own ops as the revision has them."""
+        return OwnOps(tuple(map(self._moved_target, own.targets)))
 
     def variables(self) -> dict[str, str]:
         """Return the environment variables of a worker that takes everything from the checkout."""
@@ -73,7 +72,6 @@ class Checkout:
             VARIABLE: json.dumps({"repository": str(self.repository), "folder": str(self.folder)}),
             PYTHON_PATH: os.pathsep.join(dict.fromkeys(map(str, paths))),
             OPS_PATH: os.pathsep.join(str(self.moved(folder)) for folder in _folders(OPS_PATH)),
-            own_target.VARIABLE: json.dumps([asdict(target) for target in self.own().values()]),
         }
 
     def _moved_target(self, target: Target) -> Target:
@@ -89,7 +87,7 @@ def _folders(variable: str) -> list[Path]:
 
 
 def _absolute(text: str) -> str:
-    name, expression = own_target.split_input(text)
+    name, expression = split_input(text)
     if not expression.endswith(".npy"):
         return text
     return f"{name}={Path(expression).resolve()}" if name else str(Path(expression).resolve())

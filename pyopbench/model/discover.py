@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 
 from pyopbench.model.errors import BadInput
-from pyopbench.model.own_target import LEGAL, Target, bring, brought, is_target, read_target
+from pyopbench.model.own_target import LEGAL, OwnOps, Target, is_target, read_target
 
 PACKAGE = Path(__file__).parent.parent
 OPS = PACKAGE / "ops"
@@ -84,8 +84,6 @@ def find(kind: str) -> dict[str, Path]:
                         hint=f"rename one of them, or take its folder out of {PATH_VARIABLE}",
                     )
                 path_of[name] = path
-    if kind == "ops":
-        path_of.update((target.name, Path(target.place)) for target in brought().values())
     return dict(sorted((name, path) for name, path in path_of.items() if name not in reserved))
 
 
@@ -115,8 +113,8 @@ def find_probes() -> list[str]:
     return sorted(names_in(PROBES, "probes"))
 
 
-def bring_own(texts: Iterable[str], inputs: Sequence[str], seed_with: str = "") -> list[str]:
-    """Return the names of ops, and have own ops among them found by theirs from here on.
+def read_ops(texts: Iterable[str], inputs: Sequence[str], seed_with: str = "") -> tuple[list[str], OwnOps]:
+    """Return the names of ops, and the own ops among them.
 
     Args:
         texts: names, or what names an own op, as typed.
@@ -126,7 +124,6 @@ def bring_own(texts: Iterable[str], inputs: Sequence[str], seed_with: str = "") 
     Raises:
         BadInput: an own op cannot be what is measured, or inputs are given for none.
     """
-    bring([])
     targets: list[Target] = []
     names = []
     for text in texts:
@@ -155,8 +152,7 @@ def bring_own(texts: Iterable[str], inputs: Sequence[str], seed_with: str = "") 
             received=f"--seed-with with {', '.join(target.text for target in targets) or 'no such op'}",
             hint="name one op: my_op.py, or my_module.py:function --input EXPR",
         )
-    bring(targets)
-    return names
+    return names, OwnOps(tuple(targets))
 
 
 def python_files(place: Path) -> list[Path]:

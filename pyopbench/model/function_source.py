@@ -12,7 +12,7 @@ import dis
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from types import CodeType
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 T = TypeVar("T", bound=Hashable)
 
@@ -55,6 +55,84 @@ def globals_read(statement: ast.stmt) -> set[str]:
 class _Unbound(ast.NodeTransformer):
     def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.Global:
         return ast.copy_location(ast.Global(node.names), node)
+
+
+def free_names(node: ast.AST) -> list[ast.Name]:
+    """Return the places where a statement or a lambda reads names that no function inside of it binds.
+
+    What a statement of the top level binds itself counts as free: it is a name of the module.
+    """
+    found: list[ast.Name] = []
+    _find_free(node, (), found)
+    return found
+
+
+Scope: TypeAlias = tuple[bool, frozenset[str]]
+"""Is it the body of a class, whose names the functions in it do not see, and the names that it binds."""
+
+
+def _find_free(node: ast.AST, scopes: tuple[Scope, ...], found: list[ast.Name]) -> None:
+    if isinstance(node, ast.Name):
+        if isinstance(node.ctx, ast.Load) and not any(node.id in names for _, names in scopes):
+            found.append(node)
+        return
+    if not isinstance(node, (*DEFINITIONS, ast.Lambda, *COMPREHENSIONS)):
+        is_local = isinstance(node, ast.AnnAssign) and bool(scopes) and not scopes[-1][0]
+        for child in ast.iter_child_nodes(node):
+            if not (is_local and child is node.annotation):  # type: ignore[attr-defined] # which is never evaluated
+                _find_free(child, scopes, found)
+        return
+    outside, inside = _parts_of_scope(node)
+    for part in outside:
+        _find_free(part, scopes, found)
+    seen = tuple(one for one in scopes if not one[0])
+    own = (isinstance(node, ast.ClassDef), frozenset(local_names(node)))
+    for part in inside:
+        _find_free(part, (*seen, own), found)
+
+
+def _parts_of_scope(node: ast.AST) -> tuple[list[ast.AST], list[ast.AST]]:
+    """Return what of a function, class or comprehension is evaluated outside of it, and what inside."""
+    if isinstance(node, COMPREHENSIONS):
+        first, *others = node.generators
+        values = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+        return [first.iter], [*values, first.target, *first.ifs, *others]
+    if isinstance(node, ast.ClassDef):
+        return [*node.decorator_list, *node.bases, *node.keywords], list(node.body)
+    assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+    outside: list[ast.AST] = [*getattr(node, "decorator_list", ()), node.args]
+    outside += [node.returns] if getattr(node, "returns", None) is not None else []  # type: ignore[union-attr, list-item]
+    return outside, list(node.body) if isinstance(node.body, list) else [node.body]
+
+
+def local_names(scope: ast.AST) -> set[str]:
+    """Return the names that a function, class or comprehension binds in its own scope."""
+    if isinstance(scope, COMPREHENSIONS):
+        targets = [one.target for one in scope.generators]
+        return {one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)}
+    arguments = getattr(scope, "args", None)
+    names = {one.arg for one in ast.walk(arguments) if isinstance(one, ast.arg)} if arguments else set[str]()
+    waiting = deque(scope.body if isinstance(scope.body, list) else [scope.body])  # type: ignore[attr-defined]
+    outside: set[str] = set()
+    while waiting:
+        node = waiting.popleft()
+        if isinstance(node, DEFINITIONS):
+            names.add(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            names |= {name_of(alias) for alias in node.names}
+        elif isinstance(node, ast.Global | ast.Nonlocal):
+            outside |= {*node.names}
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            names.add(node.id)
+        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+            names.add(node.name)
+        elif isinstance(node, ast.MatchMapping) and node.rest:
+            names.add(node.rest)
+        if isinstance(node, COMPREHENSIONS):  # of whose names only those of `:=` are the function's
+            names |= {one.target.id for one in ast.walk(node) if isinstance(one, ast.NamedExpr)}
+        elif not isinstance(node, (*DEFINITIONS, ast.Lambda)):
+            waiting.extend(ast.iter_child_nodes(node))
+    return names - outside
 
 
 def names_bound(statement: ast.stmt) -> list[str]:

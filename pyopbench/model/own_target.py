@@ -1,7 +1,7 @@
 """A team's own ops as they are named on a command line: `my_op.py`, `my_module.py:function`, `package.module:function`.
 
-Ops are found by name in every process. What a command line names goes to the workers in an environment variable, as
-the folders of PYOPBENCH_PATH do, and never into a folder of results: nothing that is stored there is run later.
+What a command line or Python names is read once, into `OwnOps`, which is passed on from call to call and sent to each
+worker. It never goes into a folder of results: nothing that is stored there is run later.
 """
 
 from __future__ import annotations
@@ -9,21 +9,18 @@ from __future__ import annotations
 import ast
 import hashlib
 import io
-import json
-import os
 import re
 import tokenize
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from pyopbench.model.case import BASELINE, OWN_BASELINE
 from pyopbench.model.errors import BadInput
 from pyopbench.model.paths import real_path
 
-VARIABLE = "PYOPBENCH_OWN"
 LEGAL = "an op's name, my_op.py, my_module.py:function or package.module:function"
 KEYWORD = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)\s*(.*)", re.ASCII | re.DOTALL)
 """An input that is given by name: `axis=np.int32(1)`."""
@@ -86,6 +83,52 @@ class Target:
     def text(self) -> str:
         """What names it on a command line."""
         return f"{self.place}:{self.function}" if self.function else self.place
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Target:
+        """Return what `asdict` made plain, after JSON too."""
+        return cls(**{**plain, "inputs": tuple(plain["inputs"])})
+
+
+@dataclass(frozen=True)
+class OwnOps(Mapping[str, Target]):
+    """The own ops of a run, by name.
+
+    Attributes:
+        targets: in the order in which they were named.
+    """
+
+    targets: tuple[Target, ...] = ()
+
+    def __getitem__(self, name: str) -> Target:
+        for target in self.targets:
+            if target.name == name:
+                return target
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return (target.name for target in self.targets)
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    @property
+    def words(self) -> list[str]:
+        """What a command line is given to name them again."""
+        return [word for target in self.targets for word in target.words]
+
+    @property
+    def plain(self) -> list[dict[str, Any]]:
+        """What a parent sends to a worker, as JSON."""
+        return [asdict(target) for target in self.targets]
+
+    @classmethod
+    def from_plain(cls, plain: Iterable[Mapping[str, Any]]) -> OwnOps:
+        """Return what `plain` was made of."""
+        return cls(tuple(map(Target.from_plain, plain)))
+
+
+NO_OWN_OPS = OwnOps()
 
 
 def split_input(text: str) -> tuple[str, str]:
@@ -159,7 +202,7 @@ def _baseline_in(tree: ast.Module) -> str:
     return ""
 
 
-def usual_baseline(ops: Sequence[str], variants: Sequence[str] = ()) -> str:
+def usual_baseline(ops: Sequence[str], own: OwnOps, variants: Sequence[str] = ()) -> str:
     """Return the current callback of a run for which none is named.
 
     That of a user's own ops is what their files say, which drafts fill in, and else numpy_function. Built-in ops have
@@ -167,10 +210,10 @@ def usual_baseline(ops: Sequence[str], variants: Sequence[str] = ()) -> str:
 
     Args:
         ops: names of the ops of the run; none for all built-in ones.
+        own: the own ops among them.
         variants: that are measured; none for the usual ones.
     """
-    own = [brought().get(name) for name in ops]
-    said = {BASELINE if one is None else one.baseline or OWN_BASELINE for one in own}
+    said = {own[name].baseline or OWN_BASELINE if name in own else BASELINE for name in ops}
     usual = said.pop() if len(said) == 1 else BASELINE
     return BASELINE if usual not in variants and BASELINE in variants else usual
 
@@ -261,27 +304,3 @@ def _name(text: str) -> str:
     """Return a name that is safe as a part of ids, paths and tables."""
     name = re.sub(r"\W", "_", text, flags=re.ASCII).strip("_").lower() or "op"
     return name if not name[0].isdigit() else f"op_{name}"
-
-
-def bring(targets: Sequence[Target]) -> None:
-    """Have these own ops found in this process and in the workers that it starts."""
-    os.environ[VARIABLE] = json.dumps([asdict(target) for target in targets])
-
-
-@contextmanager
-def restore_own_ops() -> Iterator[None]:
-    """Have the same own ops found afterwards as before, whatever is registered within."""
-    before = os.environ.get(VARIABLE)
-    try:
-        yield
-    finally:
-        if before is None:
-            os.environ.pop(VARIABLE, None)
-        else:
-            os.environ[VARIABLE] = before
-
-
-def brought() -> Mapping[str, Target]:
-    """Return the own ops by name."""
-    found = json.loads(os.environ.get(VARIABLE) or "[]")
-    return {one["name"]: Target(**{**one, "inputs": tuple(one["inputs"])}) for one in found}

@@ -19,19 +19,18 @@ from pyopbench.model.discover import CONTROLS, OBJECTS, PACKAGE, PATH_VARIABLE, 
 from pyopbench.model.errors import BadInput, PyopbenchError
 from pyopbench.model.failures import describe_error
 from pyopbench.model.op import Op
-from pyopbench.model.own_target import brought
 from pyopbench.model.variant import Variant
 from pyopbench.ops.cost_components import baseline_of, twin_of
 from pyopbench.ops.gradients import GRADIENTS
-from pyopbench.ops.own.load import load_own
+from pyopbench.ops.own.load import OWN_OPS, load_own
 from pyopbench.ops.own.modules import load_file
 from pyopbench.ports.arrays import as_array
 
 
 def load_op(name: str) -> Op:
     """Return the op or the bridge baseline of a name, or the own op of that name."""
-    if name in brought():
-        return load_own(name)
+    if name in OWN_OPS:
+        return load_own(OWN_OPS[name])
     op: Op = _load_object("floor" if name in find("floor") else "ops", name)
     return op
 
@@ -47,7 +46,7 @@ def load_variant(name: str) -> Variant:
 
 def load_ops() -> dict[str, Op]:
     """Return every op by name, in alphabetical order."""
-    return {name: load_op(name) for name in find("ops")}
+    return {name: load_op(name) for name in sorted({*find("ops"), *OWN_OPS})}
 
 
 def load_variants() -> dict[str, Variant]:

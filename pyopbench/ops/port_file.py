@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import importlib.util
-import linecache
 import sys
 import tempfile
 from collections.abc import Iterable
@@ -18,13 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from pyopbench.model.case import Case
+from pyopbench.model.extracted_module import place_of_user
 from pyopbench.model.op import Body, Op
 from pyopbench.model.portable import BATCHED
+from pyopbench.model.source_text import read_source
 from pyopbench.ports.porting.numba_code import body_name
-from pyopbench.ports.porting.port import write_port
+from pyopbench.ports.porting.port import extracted_op, write_port
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.ports.rebinding import arrange, codes_reached
-from pyopbench.ports.traced.user_code import functions_at
+from pyopbench.ports.rebinding import arrange, written
 
 
 @dataclass(frozen=True)
@@ -155,18 +155,23 @@ def lines_of_user(text: str, op: Op) -> dict[int, tuple[str, int]]:
 
     Functions of a port have the statements of the user's, or, where that cannot be, are left out.
     """
-    defined = {node.name: node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)}
+    yours, _ = extracted_op(op)
+    source = read_source(written(yours.numpy).__code__.co_filename)
+    port = _functions(ast.parse(text))
     found: dict[int, tuple[str, int]] = {}
-    for code in codes_reached(op.numpy):
-        port = defined.get(body_name(code.co_name), defined.get(code.co_name))
-        source = "".join(linecache.getlines(code.co_filename))
-        for user in functions_at(source, code.co_firstlineno, code.co_name)[:1]:
-            if port is None or len(_statements(port)) != len(_statements(user)):
-                continue
-            for mine, theirs in zip(_statements(port), _statements(user), strict=True):
-                for line in range(mine.lineno, (mine.end_lineno or mine.lineno) + 1):
-                    found[line] = code.co_filename, theirs.lineno
+    for name, theirs in _functions(source.tree).items():
+        mine = port.get(body_name(name), port.get(name))
+        if mine is None or len(_statements(mine)) != len(_statements(theirs)):
+            continue
+        for one, other in zip(_statements(mine), _statements(theirs), strict=True):
+            place = place_of_user((source.path, other.lineno))
+            if place is not None:
+                found |= dict.fromkeys(range(one.lineno, (one.end_lineno or one.lineno) + 1), place)
     return found
+
+
+def _functions(tree: ast.Module) -> dict[str, ast.FunctionDef]:
+    return {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
 
 
 def _statements(function: ast.FunctionDef) -> list[ast.stmt]:

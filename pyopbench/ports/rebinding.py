@@ -1,18 +1,16 @@
-"""Copies of a Python function in which what it finds by name is something else: its NumPy, or its helpers."""
+"""Copies of a Python function in which its helpers are something else."""
 
 from __future__ import annotations
 
 import dis
 import inspect
-import os
-import sysconfig
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import tensorflow.experimental.numpy as tnp
 
+from pyopbench.model.definitions import is_file_of_user, is_module_of_user
 from pyopbench.model.op import Body
 from pyopbench.ports.for_numba.rewrite import rewritten
 
@@ -21,29 +19,6 @@ BODY = "pyopbench_body"
 
 ARRANGE = "pyopbench_arrange"
 """The attribute of what stands around a user's body, of what gives a port of that body its arguments by name."""
-
-
-def rebind(function: Body) -> Body:
-    """Return a copy of a Python function in which everything that is NumPy's is `tf.experimental.numpy`'s.
-
-    Functions of the user's that it calls, of whatever module, or that a decorator has wrapped, are rebound too, so that
-    a helper does not fall back to NumPy.
-
-    Raises:
-        AttributeError: `tf.experimental.numpy` has not got something that is imported from NumPy by name.
-    """
-    return arrange(function, rebind_names(written(function), _as_tensorflow))
-
-
-def rebind_names(function: Any, replace: Callable[[Any], Any]) -> Any:
-    """Return a copy of a Python function, and of the user's functions that it calls, in which names mean other things.
-
-    Args:
-        function: the one that the user wrote.
-        replace: what each value that they find by name is replaced by; functions and modules of the user's it is not
-            asked about.
-    """
-    return _Rebinding(replace, lambda copy: copy).of(function)
 
 
 def rebind_helpers(function: Body, finish: Callable[[Any], Any]) -> Body:
@@ -85,6 +60,17 @@ def arrange(function: Body, port: Body) -> Body:
         port = getattr(function, ARRANGE, lambda same: same)(port)
         function = getattr(function, BODY)
     return port
+
+
+def with_body(function: Body, body: Body) -> Body:
+    """Return what stands around a body with another one in it, that its ports are made of; called, it is as it was."""
+
+    def around(*arrays: Any) -> Any:
+        return function(*arrays)
+
+    setattr(around, BODY, body)
+    setattr(around, ARRANGE, lambda port: arrange(function, port))
+    return around
 
 
 def written(function: Body) -> Any:
@@ -134,30 +120,10 @@ class _Rebinding:
         return self.done[module]
 
 
-LIBRARIES = tuple(
-    f"{path}{os.sep}"
-    for path in {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-    if path
-)
-"""Where what is no user's lies: Python's own modules, and what is installed."""
-
-
 def is_of_user(value: Any, function: Any) -> bool:
     """Is a function written by the user: outside of what is installed, or in the package of their own function?"""
     same = str(value.__module__).split(".")[0] == str(function.__module__).split(".")[0]
-    return same or _is_file_of_user(value.__code__.co_filename)
-
-
-def is_module_of_user(module: types.ModuleType) -> bool:
-    """Is a module outside of what is installed?"""
-    file = getattr(module, "__file__", None)
-    return file is not None and file.endswith(".py") and _is_file_of_user(file)
-
-
-def _is_file_of_user(file: str) -> bool:
-    return os.path.isfile(file) and not file.startswith(
-        (*LIBRARIES, os.path.dirname(os.path.dirname(__file__)) + os.sep)
-    )
+    return same or is_file_of_user(value.__code__.co_filename)
 
 
 def files_reached(function: Any) -> set[str]:
@@ -200,24 +166,6 @@ def _as_constant(value: Any) -> Any:
     return tuple(map(_as_constant, value)) if isinstance(value, list) else value
 
 
-def refuse_vectorize(value: Any) -> None:
-    """Refuse an object of `np.vectorize`, whose module is said to be NumPy's, though the function is the user's.
-
-    Raises:
-        TypeError: it is one; with what to write in its place.
-    """
-    if isinstance(value, np.vectorize):
-        name = getattr(value.pyfunc, "__name__", "a function")
-        raise TypeError(f"np.vectorize({name}) calls Python for each element; write {name} with operations on arrays")
-
-
-def _as_tensorflow(value: Any) -> Any:
-    refuse_vectorize(value)
-    if not is_of_numpy(value):
-        return value
-    return tnp if value is np else getattr(tnp, value.__name__)
-
-
 def globals_read(code: types.CodeType) -> Iterator[str]:
     """Yield the globals that a function reads; those of a function or comprehension inside are in a code of its own."""
     # Not co_names, which are attributes as well: np.linalg is no use of a global linalg.
@@ -225,14 +173,6 @@ def globals_read(code: types.CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from globals_read(constant)
-
-
-def is_of_numpy(value: Any) -> bool:
-    """Is it a module, a function or a type of NumPy's?"""
-    if isinstance(value, np.ufunc):  # which say their module only in newer NumPy
-        return True
-    home = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
-    return hasattr(value, "__name__") and str(home).split(".")[0] == "numpy"
 
 
 def why_not_rebound(function: Body) -> str | None:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 from pyopbench.judge.comparison.versions import VersionComparison, judge_versions
 from pyopbench.judge.judge import judge
+from pyopbench.judge.ports import port_path
+from pyopbench.model.errors import BadInput
 from pyopbench.model.printable import printable
 from pyopbench.model.write_file import write_atomically
 from pyopbench.report import comparison, page, write_pipeline
@@ -106,8 +108,18 @@ def render(judgement: Judgement, across: VersionComparison | None = None) -> dic
 
 
 def write(judgement: Judgement, directory: Path, across: VersionComparison | None = None) -> tuple[Path, ...]:
-    """Write the files of `render` into a directory, each of them whole or not at all; return their paths."""
+    """Write the report into a directory, and the ports that were measured; each file whole or not at all.
+
+    Returns:
+        The paths of the files of the report.
+    """
     directory.mkdir(parents=True, exist_ok=True)
+    for port in judgement.run.ports:
+        path = directory / port_path(port)
+        path.parent.mkdir(exist_ok=True)
+        if path.parent.is_symlink():
+            raise BadInput("the folder of ports is a link", received=path.parent, hint="remove the link")
+        write_atomically(path, port.text.encode())
     contents = render(judgement, across)
     if judgement.pipeline is not None:
         contents |= write_pipeline.render(judgement.pipeline)

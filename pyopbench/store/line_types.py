@@ -6,6 +6,7 @@ samples is `[round, order, calls, seconds]`, and in mode node how many copies of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeAlias, get_args
 
@@ -27,6 +28,9 @@ from pyopbench.store.strict_json import REFUSALS, convert, corrupt, parse_at
 # What `check` says of these two names the case and what each number is, so that only the schema has their lengths.
 Sample: TypeAlias = Annotated[list[int | float], Meta(extra_json_schema={"minItems": 4, "maxItems": 5})]
 Crossing: TypeAlias = Annotated[list[int], Meta(extra_json_schema={"minItems": 2, "maxItems": 2})]
+
+
+PLAIN_NAME = re.compile(r"\w+", re.ASCII)
 
 
 class Line(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="kind"):
@@ -153,6 +157,12 @@ class PortLine(Line, frozen=True, kw_only=True, tag="port"):
     function: str
     not_run: list[tuple[str, int]] = []
     notes: list[str] = []
+
+    def check(self, place: str) -> None:
+        """Check names, which are parts of the name of a file, as `Line.check`."""
+        for name in (self.op, self.variant, self.dtype):
+            if not PLAIN_NAME.fullmatch(name):
+                raise corrupt(place, f"{name!r} is no name of letters, digits and underscores")
 
 
 class WorkersLine(Line, frozen=True, kw_only=True, tag="workers"):

@@ -13,7 +13,7 @@ from pyopbench.model.arrangement import CURRENT
 from pyopbench.model.case import Case, Failure
 from pyopbench.store.certificate import Certificate
 from pyopbench.store.limitations import Limitation
-from pyopbench.store.line_types import EndedLine, LaunchLine, LimitsLine, LookLine, WarmUp, WorkersLine
+from pyopbench.store.line_types import EndedLine, LaunchLine, LimitsLine, LookLine, PortLine, WarmUp, WorkersLine
 from pyopbench.store.run_json import Catalogue, PipelinePlan, Settings
 from pyopbench.store.warnings import RunWarning
 
@@ -121,6 +121,7 @@ class Run:
         own: name of an op of the user's own -> the words that name it on a command line, with its inputs.
         hosts: number of a launch -> name of the machine that it was on; none where all were on one.
         machines: environment of each machine, by name; none where all launches were on one.
+        ports: what was written of own ops and measured, each once.
     """
 
     name: str
@@ -153,3 +154,4 @@ class Run:
     own: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     hosts: Mapping[int, str] = field(default_factory=dict)
     machines: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    ports: tuple[PortLine, ...] = ()

@@ -30,6 +30,7 @@ from pyopbench.store.line_types import (
     LimitsLine,
     Line,
     LookLine,
+    PortLine,
     PreparedLine,
     WarmUp,
     WorkersLine,
@@ -97,6 +98,7 @@ def run_of(side: OpenSide) -> Run:
         own={name: tuple(own.words) for name, own in content.own.items()},
         hosts=_hosts(content, launches),
         machines=content.merged.hosts if content.merged else {},
+        ports=_once(_of_kind(lines, PortLine)),
     )
     for name, path, read in (
         ("counted_copies", folder / counted_copies.FILE, counted_copies.read),
@@ -110,6 +112,11 @@ def run_of(side: OpenSide) -> Run:
 
 def _of_kind(lines: Sequence[AnyLine], kind: type[L]) -> tuple[L, ...]:
     return tuple(line for line in lines if isinstance(line, kind))
+
+
+def _once(ports: Sequence[PortLine]) -> tuple[PortLine, ...]:
+    """Return the first port of each op, variant and dtype: shards write the same ones."""
+    return tuple({(one.op, one.variant, one.dtype): one for one in reversed(ports)}.values())[::-1]
 
 
 def _hosts(content: RunContent, launches: Sequence[LaunchLine]) -> dict[int, str]:
@@ -278,6 +285,7 @@ def _pool(runs: Sequence[Run]) -> Run:
         own={name: words for run in reversed(runs) for name, words in run.own.items()},
         hosts=hosts,
         machines={name: one for run in reversed(runs) for name, one in run.machines.items()},
+        ports=_once([port for run in runs for port in run.ports]),
     )
 
 

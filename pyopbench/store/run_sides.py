@@ -19,6 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from pyopbench.model.errors import BadInput
+from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
 from pyopbench.model.paths import real_path
 from pyopbench.model.side import Environment, read_packages
 from pyopbench.model.write_file import write_atomically
@@ -130,12 +131,14 @@ class OpenRun:
         sides: what they differ in, those too of which nothing could be planned; none where the run has one side, whose
             folder is that of the run.
         warnings: what is to be said of the file that names the sides.
+        own: the own ops of the run as they are named to this process, for its workers; never what the folder names.
     """
 
     folder: Path
     measured: tuple[OpenSide, ...]
     sides: tuple[Side, ...] = ()
     warnings: tuple[Changed, ...] = ()
+    own: OwnOps = NO_OWN_OPS
 
     @property
     def has_several_sides(self) -> bool:
@@ -154,7 +157,7 @@ class OpenRun:
 
     def alone(self, folder: Path) -> OpenRun:
         """Return the run on one side, by the folder of that, as if there were no others."""
-        return OpenRun(folder, tuple(side for side in self.measured if side.folder == folder))
+        return OpenRun(folder, tuple(side for side in self.measured if side.folder == folder), own=self.own)
 
 
 Source: TypeAlias = Path | OpenRun

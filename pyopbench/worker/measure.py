@@ -290,7 +290,7 @@ class WarmGroups:
         failures = [failure_of(case, errors[case.runner], launch) for case in failed]
         return {
             "failures": [dataclasses.asdict(failure) for failure in failures],
-            "ports": list(map(dataclasses.asdict, PORTS.news())),
+            **({"ports": list(map(dataclasses.asdict, news))} if (news := PORTS.news()) else {}),
             **({"checked": _errors(runners.values())} if differences else {}),
             **_crossings(one for several in runners.values() for one in several),
             **(_warm_ups(runners.values()) if is_pipeline else {}),

@@ -1,5 +1,7 @@
 """The requests of a parent: one JSON object a line is read, and answered with events, one JSON object a line.
 
+The first request has the own ops of the run with it, under `own`, where there are some.
+
 | `do` | what is answered |
 |---|---|
 | `plan` | what can be measured |
@@ -45,7 +47,7 @@ from pyopbench.model.errors import BadInput
 from pyopbench.model.failures import describe_error, failure_of
 from pyopbench.model.marker import Marker
 from pyopbench.model.op import Op
-from pyopbench.model.own_target import brought
+from pyopbench.model.own_target import OwnOps, Target
 from pyopbench.model.variant import Variant
 from pyopbench.ops.batched.forms import LOOP, forms_of
 from pyopbench.ops.compiled import check_compiled
@@ -63,7 +65,7 @@ from pyopbench.ops.load import (
     why_unloadable,
 )
 from pyopbench.ops.own.explain import explain
-from pyopbench.ops.own.load import load_own
+from pyopbench.ops.own.load import load_own, register_own_ops
 from pyopbench.ports.porting import port
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.worker import environment, gpu_copies, host_copies, machine_limits, probe
@@ -117,13 +119,13 @@ def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     Under `refused` are what cannot be written, what works in its place, and file and line; under `error` is what is
     wrong with the op.
     """
-    name, variant, module = (str(request[key]) for key in ("op", "variant", "module"))
-    op = load_own(name)
+    target, variant, module = Target.from_plain(request["op"]), str(request["variant"]), str(request["module"])
+    op = load_own(target)
     try:
         if variant.startswith("njit"):
             check_compiled(op, variant)
         made = port.write_port(op, variant, module)
-        test = port.write_test(op, brought()[name], variant, module, made)
+        test = port.write_test(op, target, variant, module, made)
     except CannotPort as refusal:
         return {"refused": {"why": refusal.why, "fix": refusal.fix, "place": refusal.place}}
     except BadInput as error:
@@ -328,6 +330,8 @@ def serve(requests: IO[str], parent: ParentPipe) -> None:
     versions = {"tensorflow": tf.__version__, "numpy": np.__version__}
     emit({"event": "ready", "environment": {**environment.of_launch(), **versions}})
     for request in map(json.loads, requests):
+        if "own" in request:
+            register_own_ops(OwnOps.from_plain(request["own"]))
         emit(_answer(request, emit))
 
 

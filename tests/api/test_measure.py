@@ -19,7 +19,6 @@ from places import DATA, FAKE_WORKER_COMMAND
 from pyopbench.engine import measure as measuring
 from pyopbench.engine import worker_process
 from pyopbench.model.errors import BadInput, Interrupted, NothingMeasured
-from pyopbench.model.own_target import brought
 from refusals import refused
 from repositories import commit, repository
 
@@ -49,8 +48,24 @@ def test_a_function_is_measured_and_judged(planned: Callable[..., None], tmp_pat
     content = stored.read_run(folder)
     assert content["own"]["body"]["words"][0] == f"{Path(__file__)}:body"
     assert content["settings"]["launches"] == 2
-    assert brought() == {}
     assert not (folder / "report.html").exists()
+
+
+def test_every_worker_of_a_run_is_sent_its_own_op(
+    planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever a worker is started for: an op is loaded there by the name that cases have."""
+    planned("native")
+    for variable in ("FAKE_WORKER_LOG", "FAKE_WORKER_TIMES"):
+        monkeypatch.setenv(variable, str(tmp_path / variable))
+    monkeypatch.setattr("platformdirs.user_data_dir", lambda name, appauthor: str(tmp_path / "data"))
+    pyopbench.run(body, [X], out=tmp_path / "run", **{**QUIET, "probes": True})
+    pyopbench.resume(tmp_path / "run", body, [X], progress=False)
+    asked = [json.loads(line) for line in (tmp_path / "FAKE_WORKER_LOG").read_text(encoding="utf-8").splitlines()]
+    times = [json.loads(line) for line in (tmp_path / "FAKE_WORKER_TIMES").read_text(encoding="utf-8").splitlines()]
+    with_op = [request for request in asked if [one["function"] for one in request.get("own", ())] == ["body"]]
+    assert len(with_op) == len({process for process, *_ in times})
+    assert {"plan", "probes", "prepare"} == {request["do"] for request in with_op}
 
 
 def test_what_is_run_is_the_command_line_s_own(planned: Callable[..., None], tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
-"""A function with its examples becomes what a command line would name, and is forgotten afterwards."""
+"""A function with its examples becomes what a command line would name."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,17 +12,17 @@ import numpy as np
 import pytest
 
 import places
-from pyopbench.api.own_function import brought_op, forget_shipped
+from pyopbench.api.own_function import forget_shipped, home_of, read_op
 from pyopbench.model.errors import BadInput
-from pyopbench.model.own_target import Target, brought
+from pyopbench.model.own_target import NO_OWN_OPS, Target
 from refusals import refused
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
 
 def targets(op: Any, inputs: Any, folder: Path) -> Mapping[str, Target]:
-    with brought_op(op, inputs, folder):
-        return brought()
+    _, own = read_op(op, inputs, folder)
+    return own
 
 
 def test_a_function_of_a_module_is_named_by_its_file(tmp_path: Path) -> None:
@@ -30,7 +31,6 @@ def test_a_function_of_a_module_is_named_by_its_file(tmp_path: Path) -> None:
     array, text = target.inputs
     np.testing.assert_array_equal(np.load(array), X)
     assert text == "'text'"
-    assert brought() == {}
 
 
 def test_a_function_without_a_file_is_named_by_its_module(tmp_path: Path) -> None:
@@ -48,6 +48,62 @@ def test_the_source_of_another_function_is_shipped(tmp_path: Path) -> None:
     scope: dict[str, Any] = {}
     exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), scope)
     assert scope["body"](1) == 2
+
+
+def shipped(op: Any, folder: Path) -> Any:
+    """Return the function that other processes get."""
+    (target,) = targets(op, X, folder).values()
+    scope: dict[str, Any] = {}
+    exec(compile(Path(target.place).read_text(encoding="utf-8"), target.place, "exec"), scope)
+    return scope[target.function]
+
+
+def test_what_a_function_captures_is_shipped_with_it(tmp_path: Path) -> None:
+    factor, weights = 3, np.array([1.0, 2.0, 3.0], np.float32)
+
+    def body(x: Any) -> Any:
+        return x * factor + weights
+
+    np.testing.assert_array_equal(shipped(body, tmp_path)(X), body(X))
+    np.testing.assert_array_equal(shipped(lambda x: x - factor, tmp_path)(X), X - factor)
+    np.testing.assert_array_equal(shipped(partial(np.add, weights), tmp_path)(X), X + weights)
+
+
+def test_a_function_of_the_program_itself_brings_values_and_functions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the program computed is written down: its statements are not run again."""
+    source = "import math\n\nSCALE = sum(range(3)) + math.pi\n\n\ndef half(x):\n    return x / 2\n\n\n"
+    source += "def body(x):\n    return half(x) * SCALE\n"
+    path = tmp_path / "program.py"
+    path.write_text(source, encoding="utf-8")
+    scope: dict[str, Any] = {"__name__": "__main__", "__file__": str(path)}
+    exec(compile(source, str(path), "exec"), scope)
+    (target,) = targets(scope["body"], X, tmp_path).values()
+    text = Path(target.place).read_text(encoding="utf-8")
+    assert f"SCALE = {scope['SCALE']!r}" in text
+    np.testing.assert_array_equal(shipped(scope["body"], tmp_path)(X), scope["body"](X))
+
+
+def test_what_cannot_be_sent_is_refused_by_name_with_the_line(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+
+    def body(x: Any) -> Any:
+        return x + rng.random()
+
+    with pytest.raises(BadInput) as caught:
+        targets(body, X, tmp_path)
+    assert "`rng`" in caught.value.message
+    assert f"{__file__} line {body.__code__.co_firstlineno + 1}" in str(caught.value.received)
+    assert ".py file" in caught.value.hint
+
+
+def test_functions_of_modules_have_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert home_of(places.line_of) == "places"
+    assert home_of(np.sinh) == "numpy"
+    assert home_of(lambda x: x) == ""
+    monkeypatch.setattr(places.line_of, "__module__", "__main__")
+    assert home_of(places.line_of) == ""
 
 
 def test_the_same_function_and_examples_are_the_same_op(tmp_path: Path) -> None:
@@ -97,19 +153,11 @@ def test_an_example_that_cannot_be_stored_is_refused(tmp_path: Path, value: Any)
 
 
 def test_an_op_is_named_as_on_the_command_line(tmp_path: Path) -> None:
-    with brought_op("sinh", None, tmp_path) as name:
-        assert name == "sinh"
+    assert read_op("sinh", None, tmp_path) == ("sinh", NO_OWN_OPS)
     with refused("not an op"):
         targets(3, None, tmp_path)
     with refused("a function needs an example of each of its arguments"):
         targets(places.line_of, None, tmp_path)
-
-
-def test_what_is_in_the_environment_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYOPBENCH_OWN", "[]")
-    with pytest.raises(BadInput), brought_op("no.such", None, tmp_path):
-        pass
-    assert brought() == {}
 
 
 def test_nothing_is_left_of_a_run_that_was_not_begun(tmp_path: Path) -> None:

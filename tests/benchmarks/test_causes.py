@@ -6,8 +6,7 @@ import pytest
 
 from bodies.causes import cause_of
 from pyopbench.ops.load import load_op
-from pyopbench.ports.keras_ops.lacking import Lacking
-from pyopbench.ports.traced.refusal import Refused
+from pyopbench.ports.porting.refusal import CannotPort
 
 SAID = {
     "AttributeError: SymbolicTensor object has no attribute 'T'.": "a method of arrays, `.T`",
@@ -30,8 +29,7 @@ def test_a_message_is_an_obstacle(said: str) -> None:
 
 def test_refusals_name_what_is_missing() -> None:
     op = load_op("sinh")
-    assert cause_of(Refused("np.histogram", why="is not traced"), op) == "`np.histogram`"
-    assert cause_of(Lacking("x[mask]"), op) == "`x[mask]`"
+    assert cause_of(CannotPort("`np.bincount` has no counterpart"), op) == "`np.bincount` has no counterpart"
 
 
 def test_anything_else_is_told_by_its_type() -> None:

@@ -5,20 +5,15 @@ from __future__ import annotations
 import pytest
 
 from bodies import blocks, find, in_batches
-from pyopbench.model import own_target
-from pyopbench.model.discover import bring_own
-from pyopbench.ops.load import load_op
+from pyopbench.model.own_target import read_target
+from pyopbench.ops.own.load import OWN_OPS, load_own
 
 
-@pytest.fixture(autouse=True)
-def _own_ops_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(own_target.VARIABLE, "[]")
-
-
-def test_forms_of_a_batch_are_begun_and_then_told() -> None:
+def test_forms_of_a_batch_are_begun_and_then_told(monkeypatch: pytest.MonkeyPatch) -> None:
     (path,) = find.paths(["haversine"])
-    (name,) = bring_own([str(path)], [])
-    lines = list(in_batches.in_batches(load_op(name), 4, ["njit_loop"], timed=False))
+    target = read_target(str(path), [], [])
+    monkeypatch.setitem(OWN_OPS, target.name, target)
+    lines = list(in_batches.in_batches(load_own(target), 4, ["njit_loop"], timed=False))
     assert [line["begun"] for line in lines[::2]] == ["numpy_whole", "traced_whole", "traced_map"]
     told = {line["form"]: line["became"] for line in lines[1::2]}
     assert told["traced_map"] == "right"

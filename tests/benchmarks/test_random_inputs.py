@@ -11,21 +11,15 @@ import tensorflow as tf
 
 from bodies import find
 from bodies.random_inputs import CHANGES, changed, draw_and_compare
-from pyopbench.model import own_target
 from pyopbench.model.case import NO_GRADIENT, Case
-from pyopbench.model.discover import bring_own
-from pyopbench.ops.load import load_op, load_variants
-
-
-@pytest.fixture(autouse=True)
-def _own_ops_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(own_target.VARIABLE, "[]")
+from pyopbench.model.own_target import read_target
+from pyopbench.ops.load import load_variants
+from pyopbench.ops.own.load import load_own
 
 
 def op_and_case(name: str) -> tuple[Any, Any, Case]:
     (path,) = find.paths([name])
-    (brought,) = bring_own([str(path)], [])
-    op, variant = load_op(brought), load_variants()["traced"]
+    op, variant = load_own(read_target(str(path), [], [])), load_variants()["traced"]
     return op, variant, Case(op.name, "traced", NO_GRADIENT, "forward", "call", op.dtypes[0], op.sizes[0])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +12,6 @@ from commands import CRASHED, Call, told
 from places import FAKE_WORKER_COMMAND
 from pyopbench.cli import verify
 from pyopbench.engine import worker_process
-from pyopbench.model.own_target import Target
 from pyopbench.model.portable import BATCHED
 
 
@@ -56,11 +56,12 @@ def test_what_batched_forms_have_no_choice_of_is_refused(call: Call) -> None:
 
 
 def test_a_right_form_of_an_own_op_comes_with_the_command_that_writes_it(
-    call: Call, monkeypatch: pytest.MonkeyPatch
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    target = Target("double", "mine.py", "double", ("np.ones(3)",))
-    monkeypatch.setattr(verify, "brought", lambda: {"double": target})
+    (tmp_path / "mine.py").write_text("def triple(x):\n    return 3 * x\n", encoding="utf-8")
+    monkeypatch.setenv("FAKE_WORKER_FORMS", json.dumps([["triple", "numpy_loop"], ["triple", "wrong"]]))
     monkeypatch.setattr(verify, "BATCHED", {"numpy_loop": BATCHED["njit_loop"], "wrong": BATCHED["njit_loop"]})
-    words = shlex.split(call("verify", "double", "--batch", 8).out)
+    named = [f"{tmp_path / 'mine.py'}:triple", "--input", "np.ones(3)"]
+    words = shlex.split(call("verify", *named, "--batch", 8).out)
     said = words[words.index("pyopbench") + 1 :]
-    assert said == ["port", *target.words, "--to", "numpy_loop", "--out", "double_numpy_loop.py"]
+    assert said == ["port", *named, "--to", "numpy_loop", "--out", "triple_numpy_loop.py"]

@@ -12,7 +12,7 @@ from placement_files import document
 from pyopbench.cli.app import make_app
 from pyopbench.engine import copies as copies_module
 from pyopbench.model.errors import BadInput
-from pyopbench.model.own_target import Target, brought
+from pyopbench.model.own_target import Target
 from pyopbench.report.counted_copies_text import place_text
 from pyopbench.store import counted_copies
 from pyopbench.store.counted_copies import rows_of
@@ -49,7 +49,7 @@ def test_it_prints_a_table_that_fits_and_says_simulated() -> None:
 
 def test_a_function_has_inputs_and_a_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[Target] = []
-    monkeypatch.setattr(copies_module, "count", lambda wanted, tell: found.append(brought()["gauss"]) or document())
+    monkeypatch.setattr(copies_module, "count", lambda wanted, tell: found.append(wanted.own["gauss"]) or document())
     words = ["random:gauss", "--input", "np.float64(0)", "--seed-with", "random.seed({seed})"]
     assert CliRunner().invoke(make_app(), ["placement", *words]).exit_code == 0
     assert [(target.inputs, target.seed_with) for target in found] == [((words[2],), words[-1])]

@@ -13,7 +13,6 @@ from probe_files import document, row
 from pyopbench.cli.app import make_app
 from pyopbench.engine import probe
 from pyopbench.model.errors import BadInput
-from pyopbench.model.own_target import brought
 from pyopbench.model.side import Environment
 from pyopbench.store import probes
 
@@ -57,7 +56,9 @@ def test_an_op_is_named_as_for_a_run(asked: list[Any], tmp_path: Path) -> None:
 
 def test_a_function_has_inputs_and_a_seed(asked: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     seeds: list[str] = []
-    monkeypatch.setattr(probe, "try_all", lambda *_: seeds.append(brought()["gauss"].seed_with) or NEW)
+    monkeypatch.setattr(
+        probe, "try_all", lambda attempts, options, tell: seeds.append(options.own["gauss"].seed_with) or NEW
+    )
     words = ["--op", "random:gauss", "--input", "np.float64(0)", "--seed-with", "random.seed({seed})"]
     assert CliRunner().invoke(make_app(), ["probe", *words]).exit_code == 0
     ((*_, ops),) = asked

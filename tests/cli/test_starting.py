@@ -8,25 +8,17 @@ from pathlib import Path
 import pytest
 
 from pyopbench.cli.sources import start_op
-from pyopbench.model import own_target
-from pyopbench.model.discover import bring_own
 from pyopbench.model.errors import BadInput
+from pyopbench.model.own_target import read_target
 from pyopbench.ops.kernels.compiler import CannotCompile, compiler
-from pyopbench.ops.load import load_op
-from pyopbench.ops.own import load
+from pyopbench.ops.own.load import load_own
 from pyopbench.worker.prepare.prepare import prepare
 from small_ops import case_of, put_in_place
 
 
-@pytest.fixture(autouse=True)
-def nothing_brought(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(own_target.VARIABLE, "")
-    load.load_own.cache_clear()
-
-
 def test_the_file_is_an_op_whose_gradient_is_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (path,) = start_op(tmp_path / "my_start.py")
-    op = load_op(*bring_own([str(path)], []))
+    op = load_own(read_target(str(path), [], []))
     put_in_place(monkeypatch, op)
     case = replace(case_of("numpy_function", "custom_gradient"), dtype="float32", size=op.sizes[0])
     checked = prepare(case, finite_differences=True).checked
@@ -42,7 +34,7 @@ def test_the_kernel_gives_what_the_body_does(tmp_path: Path, monkeypatch: pytest
         pytest.skip(error.sentence)
     path, kernel = start_op(tmp_path / "my_kernel_start.py", kernel=True)
     assert kernel.name == "my_kernel_start.cc"
-    op = load_op(*bring_own([str(path)], []))
+    op = load_own(read_target(str(path), [], []))
     put_in_place(monkeypatch, op)
     case = replace(case_of("custom_op", "autodiff"), dtype="float32", size=op.sizes[0])
     assert prepare(case).checked.gradient is not None

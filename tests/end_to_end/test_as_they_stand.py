@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from places import ROOT
-from pyopbench.model import own_target
 from pyopbench.model.case import NO_GRADIENT, Case
-from pyopbench.model.discover import bring_own
+from pyopbench.model.own_target import read_target
 from pyopbench.ops.load import load_op, load_variants
-from pyopbench.ops.own.load import load_own
+from pyopbench.ops.own.load import OWN_OPS
 from pyopbench.worker.prepare.prepare import prepare
 
 pytestmark = pytest.mark.slow
@@ -28,10 +27,9 @@ FUNCTIONS = {
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_function_of_a_script_has_a_port_that_is_no_callback(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """`pyopbench run training.py:dice --input ...` prepares it in this way, checked, before anything is timed."""
-    monkeypatch.setenv(own_target.VARIABLE, "")
-    load_own.cache_clear()
-    (name,) = bring_own([f"{SCRIPT}:{function}"], FUNCTIONS[function])
-    op, variant = load_op(name), load_variants()["traced"]
+    target = read_target(f"{SCRIPT}:{function}", FUNCTIONS[function], [])
+    monkeypatch.setitem(OWN_OPS, target.name, target)
+    op, variant = load_op(target.name), load_variants()["traced"]
     gradient, direction = ("autodiff", "forward_backward") if op.differentiable else (NO_GRADIENT, "forward")
     prepared = prepare(
         Case(op.name, variant.name, gradient, direction, "call", op.dtypes[0], op.sizes[0]), finite_differences=True

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from places import ROOT
-from pyopbench.model import own_target
 from pyopbench.model.case import Axes
-from pyopbench.model.discover import bring_own
-from pyopbench.ops.load import load_op, load_variants
-from pyopbench.ops.own import load
+from pyopbench.model.own_target import read_target
+from pyopbench.ops.load import load_variants
+from pyopbench.ops.own.load import load_own
 from pyopbench.store.mix_file import read_mix
 from pyopbench.worker.plan import make_plan
 from pyopbench.worker.prepare.prepare import prepare
@@ -23,15 +22,9 @@ EXAMPLES = ROOT / "examples"
 FILES = sorted(EXAMPLES.glob("*.py"))
 
 
-@pytest.fixture(autouse=True)
-def nothing_brought(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(own_target.VARIABLE, "")
-    load.load_own.cache_clear()
-
-
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_todays_callback_and_the_ports_that_are_written_are_right(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    op = load_op(*bring_own([str(path)], []))
+    op = load_own(read_target(str(path), [], []))
     put_in_place(monkeypatch, op)
     variants = ("py_function_numpy", "numpy_function", *(("native",) if op.tensor else ()))
     axes = Axes((op.name,), variants, directions=("forward", "backward"), modes=("call",), sizes=op.sizes[:1])
@@ -46,5 +39,5 @@ def test_there_are_three() -> None:
 
 
 def test_the_mix_of_an_example_is_of_its_sizes() -> None:
-    op = load_op(*bring_own([str(EXAMPLES / "triplet_loss.py")], []))
+    op = load_own(read_target(str(EXAMPLES / "triplet_loss.py"), [], []))
     assert set(read_mix(EXAMPLES / "triplet_loss_mix.csv")) <= set(op.sizes)

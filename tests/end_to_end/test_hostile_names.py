@@ -209,7 +209,7 @@ def _nasty_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     certificate = certificates.certificate(decisions=decisions, environment=environment, created=NASTY)
     monkeypatch.setattr(planning, "ask_for_plan", lambda *_, **__: plan)
     monkeypatch.setattr(verify, "verify_cases", lambda *_: [Finding(case, None, failure)])
-    monkeypatch.setattr(sources, "ask_once", lambda request: {**kernels, "gpu": {**kernels, "reason": NASTY}})
+    monkeypatch.setattr(sources, "ask_once", lambda request, own: {**kernels, "gpu": {**kernels, "reason": NASTY}})
     monkeypatch.setattr(copies, "count", lambda *_: placed)
     monkeypatch.setattr(copies, "measure_bridges", lambda: {**copied, "environment": {"tensorflow": NASTY}})
     monkeypatch.setattr(certify, "certify", lambda *_, **__: certificate)

@@ -13,9 +13,7 @@ import pytest
 from commands import ENVIRONMENT, Call
 from pyopbench.engine import settings
 from pyopbench.find.draft import draft
-from pyopbench.model import own_target
-from pyopbench.model.own_target import brought
-from pyopbench.ops.own import load
+from pyopbench.model.own_target import read_target
 from written_ports import run_its_test, write
 
 pytestmark = pytest.mark.slow
@@ -78,12 +76,6 @@ if __name__ == "__main__":
 '''
 
 
-@pytest.fixture(autouse=True)
-def nothing_brought(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(own_target.VARIABLE, "")
-    load.load_own.cache_clear()
-
-
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -139,5 +131,5 @@ def test_every_draft_without_a_recording_can_be_written_as_a_port(
     made = draft(place_of(program, word), out)
     out.write_text(made.code, encoding="utf-8")
     ported = write(str(out))
-    assert made.baseline == brought()[out.stem].baseline
+    assert made.baseline == read_target(str(out), [], []).baseline
     assert "test_values" in run_its_test(ported, tmp_path, monkeypatch)

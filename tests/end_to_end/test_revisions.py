@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,8 +10,7 @@ import stored
 from pyopbench.engine import plan, settings, sides
 from pyopbench.engine.sides import AskedSides
 from pyopbench.model.case import Axes
-from pyopbench.model.discover import bring_own
-from pyopbench.model.own_target import bring
+from pyopbench.model.discover import read_ops
 from pyopbench.store import run_sides
 from repositories import commit, repository
 
@@ -29,7 +27,7 @@ OP = OwnOp(inputs=(np.arange(8, dtype=np.float32),), numpy=scaled, differentiabl
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a repository whose second commit changes a helper that the op imports, and whose third breaks it."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     folder = repository(tmp_path / "project")
@@ -37,14 +35,13 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     commit(folder, {"helpers/scale.py": "def scaled(x):\n    return x * 3\n"}, "triple")
     commit(folder, {"helpers/scale.py": "import no_such_module\n"}, "broken")
     monkeypatch.chdir(folder)
-    yield folder
-    bring([])
+    return folder
 
 
 def test_each_revision_is_planned_and_computed_in_its_own_worktree(project: Path, tmp_path: Path) -> None:
-    names = bring_own(["my_op.py"], [])
+    names, own = read_ops(["my_op.py"], [])
     axes = Axes(ops=tuple(names), variants=("py_function_numpy", "numpy_function"), parts=False, quick=True)
-    request = plan.Request(axes, settings.QUICK, "py_function_numpy", ("pyopbench", "run"))
+    request = plan.Request(axes, settings.QUICK, "py_function_numpy", ("pyopbench", "run"), own=own)
     begun = sides.begin(tmp_path / "run", request, AskedSides(revisions=("HEAD~2", "HEAD~1", "HEAD")))
     first, second, broken, twin = begun.sides
     assert begun.sides == tuple(run_sides.read_all(begun.folder)), "they are held as they are read back"

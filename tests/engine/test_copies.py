@@ -16,6 +16,7 @@ from pyopbench.engine import copies, worker_process
 from pyopbench.engine.copies import EVERYTHING, CountRequest
 from pyopbench.model.case import Case
 from pyopbench.model.errors import BadInput, NothingMeasured, WorkerLost
+from pyopbench.model.own_target import NO_OWN_OPS, OwnOps, Target
 from pyopbench.store import counted_copies
 
 ARRAYS = {"inputs": 40, "outputs": 40, "output_gradients": 40, "input_gradients": 40}
@@ -64,11 +65,11 @@ def test_a_worker_that_does_not_start_again_leaves_what_was_counted(
     started = []
     not_started = "the worker process did not start: ended by signal SIGKILL"
 
-    def start(*arguments: Any) -> worker_process.Worker:
+    def start(*arguments: Any, **how: Any) -> worker_process.Worker:
         started.append(arguments)
         if len(started) > 1:
             raise WorkerLost(not_started)
-        return worker_process.Worker(*arguments)
+        return worker_process.Worker(*arguments, **how)
 
     monkeypatch.setattr(copies, "Worker", start)
     found = count("well", "crashing", "last")
@@ -133,14 +134,14 @@ def test_another_schema_is_told(count: Callable[..., dict[str, Any]], tmp_path: 
 
 
 def test_a_remedy_is_counted_beside_what_it_mends() -> None:
-    chosen = copies._with_remedies(replace(EVERYTHING, variants=("py_function_numpy",)))
+    chosen = copies._with_remedies(replace(EVERYTHING, variants=("py_function_numpy",)), NO_OWN_OPS)
     assert chosen.variants == ("py_function_numpy", "py_function_numpy_host")
-    assert "native" in copies._with_remedies(EVERYTHING).variants
+    assert "native" in copies._with_remedies(EVERYTHING, NO_OWN_OPS).variants
 
 
-def test_own_ops_are_counted_at_sizes_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(copies, "brought", lambda: {"mine": None})
+def test_own_ops_are_counted_at_sizes_of_their_own() -> None:
+    own = OwnOps((Target("mine", "mine.py"),))
     everything = replace(copies.EVERYTHING, ops=("mine",))
-    assert copies.with_own_sizes(everything) == replace(everything, sizes=(), quick=True)
+    assert copies.with_own_sizes(everything, own) == replace(everything, sizes=(), quick=True)
     for axes in (replace(everything, ops=("mine", "sinh")), replace(everything, sizes=(5,)), copies.EVERYTHING):
-        assert copies.with_own_sizes(axes) == axes
+        assert copies.with_own_sizes(axes, own) == axes

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 import pytest
@@ -555,11 +554,9 @@ def test_the_worker_is_given_its_memory_limit(folder: Path, monkeypatch: pytest.
     given: list[int | None] = []
     whole = worker_process.Worker
 
-    def worker(
-        seconds: float, python: Path | None, limit: int | None, *, heard: Event, checkout: None
-    ) -> worker_process.Worker:
+    def worker(seconds: float, python: Path | None, limit: int | None, **how: Any) -> worker_process.Worker:
         given.append(limit)
-        return whole(seconds, python, limit, heard=heard, checkout=checkout)
+        return whole(seconds, python, limit, **how)
 
     monkeypatch.setattr(launches, "Worker", worker)
     plan(folder, "well", sizes=(1,))

@@ -203,7 +203,7 @@ def test_a_plan_that_lacks_what_a_case_stands_for_is_refused(tmp_path: Path) -> 
 def test_what_cannot_be_measured_is_refused_before_a_worker_is_started(
     request_: PipelineRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(pipeline, "ask_once", lambda *_: pytest.fail("a worker was started"))
+    monkeypatch.setattr(pipeline, "ask_once", lambda *_, **__: pytest.fail("a worker was started"))
     with pytest.raises(BadInput):
         begin(tmp_path / "run", request_, (), measure.Listener())
 

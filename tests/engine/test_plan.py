@@ -24,12 +24,12 @@ from pyopbench.engine.budget import LEAST_LAUNCHES
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.sides import AskedSides
 from pyopbench.engine.stored_run import find_target
-from pyopbench.model import own_target
 from pyopbench.model.case import MECHANISMS, NO_GRADIENT, UNTIL, Axes, Until
 from pyopbench.model.errors import BadInput, NothingMeasured
-from pyopbench.model.own_target import Target
+from pyopbench.model.own_target import NO_OWN_OPS, OwnOps, Target
 from pyopbench.model.side import Environment
 from pyopbench.store import certificate, integrity, run_folder, run_sides
+from pyopbench.store.run_sides import OpenRun
 from repositories import commit, repository
 
 
@@ -297,14 +297,13 @@ def test_a_run_whose_op_has_gone_is_not_resumed(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     stored.write(folder, stored.run([stored.case("native", op="my_op")]), [])
     with pytest.raises(BadInput) as raised:
-        stored_run.require_resumable(run_folder.open_side(folder))
+        stored_run.require_resumable(run_folder.open_side(folder), NO_OWN_OPS)
     assert raised.value.received == "'my_op'"
     assert "my_op" in str(raised.value)
 
 
-def test_a_run_with_an_own_op_is_continued_by_naming_it_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_with_an_own_op_is_continued_by_naming_it_again(tmp_path: Path) -> None:
     """Nothing that the folder holds is run: the op comes from the command line, and has to be the same one."""
-    monkeypatch.setenv(own_target.VARIABLE, "")
     file = tmp_path / "mine.py"
     file.write_text("def body(x):\n    return x\n", encoding="utf-8")
     own = Target("body", str(file), "body", ("np.ones(3)",))
@@ -312,15 +311,17 @@ def test_a_run_with_an_own_op_is_continued_by_naming_it_again(tmp_path: Path, mo
     folder = tmp_path / "run"
     stored.write(folder, {**stored.run([stored.case("native", op="body")]), "own": told}, [])
     with pytest.raises(BadInput) as refused:
-        stored_run.require_resumable(run_folder.open_side(folder))
+        stored_run.require_resumable(run_folder.open_side(folder), NO_OWN_OPS)
     assert refused.value.received == f"body, from {file}:body"
     assert refused.value.hint == f"pyopbench resume {folder} {file}:body --input 'np.ones(3)'"
-    own_target.bring([own])
-    assert stored_run.resume_command(folder) == refused.value.hint
-    stored_run.require_resumable(run_folder.open_side(folder))
+    named_again = OwnOps((own,))
+    side = run_folder.open_side(folder)
+    for run in (OpenRun(folder, (side,)), OpenRun(folder, (side,), own=named_again)):
+        assert stored_run.resume_command(run) == refused.value.hint
+    stored_run.require_resumable(side, named_again)
     file.write_text("def body(x):\n    return 2 * x\n", encoding="utf-8")
     with pytest.raises(BadInput) as refused:
-        stored_run.require_resumable(run_folder.open_side(folder))
+        stored_run.require_resumable(run_folder.open_side(folder), named_again)
     assert refused.value.received == f"body, from {file}:body"
 
 
@@ -329,7 +330,7 @@ def test_a_run_of_another_commit_is_not_resumed(tmp_path: Path) -> None:
     environment = {**stored.ENVIRONMENT, "commit": "0" * 40}
     stored.write(folder, stored.run([stored.case("native")], environment=environment), [])
     with pytest.raises(BadInput) as refused:
-        stored_run.require_resumable(run_folder.open_side(folder))
+        stored_run.require_resumable(run_folder.open_side(folder), NO_OWN_OPS)
     assert refused.value.received == f"{git.commit_of_package()['commit']} now, {'0' * 40} in run.json"
 
 

@@ -16,7 +16,7 @@ from pyopbench.engine import probe as probe_module
 from pyopbench.engine import worker_process
 from pyopbench.engine.probe import Attempt, ProbeOptions
 from pyopbench.model.errors import BadInput
-from pyopbench.model.own_target import VARIABLE, Target, bring
+from pyopbench.model.own_target import OwnOps, Target
 from pyopbench.store import probes
 from pyopbench.store.run_folder import open_side
 
@@ -30,7 +30,6 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
     monkeypatch.setattr("platformdirs.user_data_dir", lambda name, appauthor: str(tmp_path / "data"))
     monkeypatch.setenv("FAKE_WORKER_LOG", str(tmp_path / "log"))
-    monkeypatch.setenv(VARIABLE, "")
     probe_module._describe.cache_clear()
     return tmp_path / "log"
 
@@ -116,33 +115,33 @@ def test_what_was_tried_with_an_op_is_not_tried_again_until_its_file_is_another(
     own = tmp_path / "own" / "mine.py"
     own.parent.mkdir()
     own.write_text("OP = 1\n", encoding="utf-8")
-    bring([Target("mine", str(own))])
+    ops = OwnOps((Target("mine", str(own)),))
     for name in ("first", "second"):
-        probe_module.keep_beside(open_side(begin(tmp_path / name, "native", op="mine")), ("xla",), tell)
+        probe_module.keep_beside(open_side(begin(tmp_path / name, "native", op="mine")), ("xla",), tell, ops)
     assert tried_with(log).count(("mine", "native")) == 1
     found = probes.rows_of(probes.read(tmp_path / "second" / probes.FILE))
     assert [row.status for row in found if row.key == ("mine", "xla", "native")] == ["works"]
     own.write_text("OP = 2\n", encoding="utf-8")
-    probe_module.keep_beside(open_side(begin(tmp_path / "third", "native", op="mine")), ("xla",), tell)
+    probe_module.keep_beside(open_side(begin(tmp_path / "third", "native", op="mine")), ("xla",), tell, ops)
     assert tried_with(log).count(("mine", "native")) == 2
 
 
 def test_what_lies_beside_the_file_of_an_op_may_be_a_part_of_it(tmp_path: Path) -> None:
     own = tmp_path / "mine.py"
     own.write_text("from helper import OP\n", encoding="utf-8")
-    bring([Target("mine", str(own))])
-    alone = probe_module.path_for(software(), "mine")
+    ops = OwnOps((Target("mine", str(own)),))
+    alone = probe_module.path_for(software(), "mine", ops)
     (tmp_path / "helper.py").write_text("OP = 1\n", encoding="utf-8")
-    assert probe_module.path_for(software(), "mine") != alone
+    assert probe_module.path_for(software(), "mine", ops) != alone
     assert probe_module.path_for(software(), "double") != probe_module.path_for(software())
 
 
 def test_an_op_of_a_module_is_tried_each_time(tmp_path: Path, log: Path) -> None:
     """Where its source is, only an import would tell, and what is kept of another source is of another op."""
-    bring([Target("mine", "package.module", "function", ("1",))])
-    assert probe_module.path_for(software(), "mine") is None
+    ops = OwnOps((Target("mine", "package.module", "function", ("1",)),))
+    assert probe_module.path_for(software(), "mine", ops) is None
     for name in ("first", "second"):
-        probe_module.keep_beside(open_side(begin(tmp_path / name, "native", op="mine")), ("xla",), tell)
+        probe_module.keep_beside(open_side(begin(tmp_path / name, "native", op="mine")), ("xla",), tell, ops)
     assert tried_with(log).count(("mine", "native")) == 2
 
 

@@ -5,10 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+from msgspec import to_builtins
+from msgspec.structs import replace
+
 import stored
 from pyopbench.engine.remaining_work import RemainingWork, remaining_work
 from pyopbench.engine.settings import Settings
+from pyopbench.model.errors import BadInput
 from pyopbench.store import run_folder
+from pyopbench.store.line_types import PortLine
 
 FIRST, SECOND = stored.case("well"), stored.case("well", size=10)
 OTHER = stored.case("other")
@@ -85,3 +91,31 @@ def test_a_look_leaves_what_is_open_with_what_is_timed_in_the_same_pass_and_is_k
     assert work.groups == {stored.group(): [OTHER]}
     again = remaining_work(run_folder.open_side(tmp_path / "run"), SETTINGS, None)
     assert (again.groups, again.looks) == (work.groups, 1)
+
+
+def port_line(text: str, launch: int = 0) -> PortLine:
+    return PortLine(launch=launch, op="well", variant="traced", dtype="float64", text=text, function="body")
+
+
+def test_a_port_is_stored_once_and_told_to_the_next_worker(tmp_path: Path) -> None:
+    work = work_of(tmp_path / "run")
+    assert work.ports_request(stored.group()) == {}
+    work.keep_ports([port_line("x = 1\n")])
+    work.keep_ports([port_line("x = 1\n", launch=1)])
+    kept = [line for line in work.side.lines if isinstance(line, PortLine)]
+    assert kept == [port_line("x = 1\n")]
+    op = stored.group().split("/")[0]
+    work.ports = {("a", "b", "c"): replace(port_line("y = 2\n"), op=op)}
+    (told,) = work.ports_request(stored.group())["ports"]
+    assert (told["text"], sorted(told)) == (
+        "y = 2\n",
+        ["dtype", "function", "op", "text", "variant"],
+    )
+
+
+def test_a_port_that_is_written_otherwise_later_is_refused(tmp_path: Path) -> None:
+    work = work_of(tmp_path / "run", {"kind": "port", **to_builtins(port_line("x = 1\n"))})
+    assert work.ports == {}, "what lies in a folder of results is never run"
+    with pytest.raises(BadInput, match="otherwise than when it was measured") as caught:
+        work.keep_ports([port_line("x = 2\n", launch=3)])
+    assert caught.value.received == "traced of well"

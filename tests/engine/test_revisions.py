@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from pyopbench.engine import memory, revisions
-from pyopbench.model import own_target
 from pyopbench.model.errors import BadInput
-from pyopbench.model.own_target import Target
+from pyopbench.model.own_target import NO_OWN_OPS, OwnOps, Target
 from repositories import commit, git, repository
 
 
@@ -19,12 +17,6 @@ def made(tmp_path: Path) -> tuple[Path, list[str]]:
     """Return a repository and its commits, five in a row."""
     folder = repository(tmp_path / "repository")
     return folder, [commit(folder, {"op.py": f"# {n}\n"}, f"change {n}", day=n) for n in range(1, 6)]
-
-
-@pytest.fixture(autouse=True)
-def _nothing_brought() -> Iterator[None]:
-    yield
-    own_target.bring([])
 
 
 def test_a_revision_is_what_git_calls_so_with_date_and_subject(made: tuple[Path, list[str]]) -> None:
@@ -126,8 +118,8 @@ def test_a_working_tree_without_changes_is_the_current_commit(made: tuple[Path, 
 
 
 def test_the_repository_is_that_of_the_file_of_the_op(made: tuple[Path, list[str]]) -> None:
-    own_target.bring([Target("op", str(made[0] / "op.py"))])
-    assert revisions.repository_of(["op"]) == made[0]
+    own = OwnOps((Target("op", str(made[0] / "op.py")),))
+    assert revisions.repository_of(["op"], own) == made[0]
 
 
 def test_the_repository_of_a_module_is_found_without_importing_it(
@@ -136,11 +128,9 @@ def test_the_repository_of_a_module_is_found_without_importing_it(
     (made[0] / "package").mkdir()
     (made[0] / "package" / "__init__.py").write_text("raise AssertionError\n", encoding="utf-8")
     monkeypatch.chdir(made[0])
-    own_target.bring([Target("op", "package.part", "body", ("1",))])
-    assert revisions.repository_of(["op"]) == made[0]
-    own_target.bring([Target("op", "nowhere_at_all.part", "body", ("1",))])
+    assert revisions.repository_of(["op"], OwnOps((Target("op", "package.part", "body", ("1",)),))) == made[0]
     with pytest.raises(BadInput) as refused:
-        revisions.repository_of(["op"])
+        revisions.repository_of(["op"], OwnOps((Target("op", "nowhere_at_all.part", "body", ("1",)),)))
     assert refused.value.received == "nowhere_at_all.part:body"
 
 
@@ -148,9 +138,9 @@ def test_ops_in_no_repository_or_in_two_are_refused(made: tuple[Path, list[str]]
     other = repository(tmp_path / "other")
     for folder, said in ((tmp_path, "outside in no repository"), (other, f"{other} and {made[0]}")):
         (folder / "outside.py").write_text("", encoding="utf-8")
-        own_target.bring([Target("op", str(made[0] / "op.py")), Target("outside", str(folder / "outside.py"))])
+        own = OwnOps((Target("op", str(made[0] / "op.py")), Target("outside", str(folder / "outside.py"))))
         with pytest.raises(BadInput) as refused:
-            revisions.repository_of(["op", "outside"])
+            revisions.repository_of(["op", "outside"], own)
         assert refused.value.received == said
 
 
@@ -165,7 +155,7 @@ def test_own_ops_of_the_package_have_its_checkout_for_a_repository(
     monkeypatch.setattr(revisions, "PACKAGE", package)
     monkeypatch.setattr(revisions, "find", lambda kind: {"sinh": package / "ops" / "builtin" / "sinh.py"})
     with pytest.raises(BadInput) as refused:
-        revisions.repository_of(["sinh"])
+        revisions.repository_of(["sinh"], NO_OWN_OPS)
     assert refused.value.received == f"pyopbench from {package}"
     git(made[0], "add", "pyopbench")
-    assert revisions.repository_of(["sinh"]) == made[0]
+    assert revisions.repository_of(["sinh"], NO_OWN_OPS) == made[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -31,8 +32,10 @@ from pyopbench.engine.worker_process import (
     tail_of,
 )
 from pyopbench.model.case import Case
+from pyopbench.model.checkout import Checkout
 from pyopbench.model.discover import PACKAGE, PATH_VARIABLE
 from pyopbench.model.errors import WorkerLost
+from pyopbench.model.own_target import OwnOps, Target
 
 pytestmark = pytest.mark.measures
 
@@ -51,6 +54,27 @@ HANGING = Case("negate", "hanging", "none", "forward", "call", "float32", 4).id
 @pytest.fixture
 def _fake(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
+
+
+@pytest.mark.usefixtures("_fake")
+@pytest.mark.parametrize("is_revision", [False, True])
+def test_a_worker_is_sent_the_own_ops_with_its_first_request_as_its_revision_has_them(
+    is_revision: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = (tmp_path.resolve() / name for name in ("here", "there"))
+    for folder in (here, there):
+        folder.mkdir()
+    monkeypatch.chdir(here)
+    monkeypatch.setenv("FAKE_WORKER_LOG", str(tmp_path / "log"))
+    own = OwnOps((Target("mine", str(here / "mine.py")),))
+    checkout = Checkout(here, there, PACKAGE.parent) if is_revision else None
+    with Worker(LONG, checkout=checkout, own=own) as worker:
+        for _ in range(2):
+            worker.ask(prepare("well"))
+    first, second = map(json.loads, (tmp_path / "log").read_text(encoding="utf-8").splitlines())
+    sent = OwnOps((Target("mine", str((there if is_revision else here) / "mine.py")),))
+    assert OwnOps.from_plain(first.pop("own")) == sent
+    assert first == second
 
 
 def prepare(*variants: str) -> dict[str, object]:

@@ -19,8 +19,7 @@ from pyopbench import OwnOp
 from pyopbench.find.call_sites import find_callbacks
 from pyopbench.find.draft import Snippet, draft, next_steps, take_body
 from pyopbench.find.source import ProgramSource
-from pyopbench.model import own_target
-from pyopbench.model.discover import bring_own
+from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import BadInput
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import usual_baseline
@@ -46,11 +45,6 @@ e = tf.py_function(lambda i, n: clip(i.numpy(), n.numpy()), [1, 2], tf.float64)
 f = tf.py_function(lambda i: np.tanh(i.numpy()), [1], tf.float64)
 g = tf.py_function(lambda i, n: clip(n.numpy(), i.numpy()), [1, 2], tf.float64)
 """
-
-
-@pytest.fixture(autouse=True)
-def nothing_brought(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(own_target.VARIABLE, "")
 
 
 @pytest.fixture
@@ -178,8 +172,8 @@ def test_a_draft_names_the_callback_that_was_seen_and_runs_are_compared_with_it(
     )
     made, file = draft(f"{source}:{line}", source.with_name("my_op.py")), source.with_name("my_op.py")
     file.write_text(made.code)
-    names = bring_own([str(file)], [])
-    assert (made.baseline, usual_baseline(names)) == (baseline, baseline)
+    names, own = read_ops([str(file)], [])
+    assert (made.baseline, usual_baseline(names, own)) == (baseline, baseline)
     assert f"--baseline {baseline}" in next_steps(made, file)[1]
 
 

@@ -19,7 +19,7 @@ from pyopbench.judge.judge import Judgement, judge_run
 from pyopbench.model.case import Case, Failure
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.report.write import render
-from pyopbench.store.line_types import LaunchLine
+from pyopbench.store.line_types import LaunchLine, PortLine
 from pyopbench.store.run_json import UNKNOWN_OP
 from pyopbench.store.warnings import UnreadableFile
 
@@ -54,6 +54,7 @@ def plain(launches: int = 4) -> Judgement:
         SimpleNamespace(
             **{
                 **vars(run),
+                "ports": (),
                 "limits": stored.limits_of(launches),
             }
         )
@@ -103,6 +104,7 @@ def hostile() -> Judgement:
         "warnings": tuple(UnreadableFile(text, text) for text in HOSTILE),
         "limits": (*run.limits, stored.typed_line(stored.limits_line(2, LINES))),
         "launches": (LaunchLine(launch=0, environment={"seed": CLOSING}), *run.launches),
+        "ports": (PortLine(launch=0, op="sinh", variant="traced", dtype="float32", text=CLOSING, function=MARKUP),),
     }
     verdicts = tuple(replace(verdict, baseline=CLOSING) for verdict in judged.verdicts)
     return replace(

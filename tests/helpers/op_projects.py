@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import stored
 from pyopbench.engine import plan, stored_run
-from pyopbench.model import own_target
 from repositories import commit, repository
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planned: Callable[..., None]) -> Iterator[Path]:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planned: Callable[..., None]) -> Path:
     """Return a repository with an op whose second commit does the same; the current folder is in it."""
     cases = [stored.case(variant, "mine") for variant in ("py_function_numpy", "well")]
     planned(cases=cases, catalogue=stored.run(cases)["catalogue"])
@@ -25,5 +24,4 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planned: Callable[.
     commit(folder, {"mine.py": "OP = None\n", "value": "1"}, "first", day=1)
     commit(folder, {"note": ""}, "second", day=2)
     monkeypatch.chdir(folder)
-    yield folder
-    own_target.bring([])
+    return folder

@@ -17,7 +17,7 @@ import numpy as np
 from pyopbench.worker.pipeline import process, process_pool
 
 
-def load(name: str) -> Any:
+def load(name: str, target: None) -> Any:
     if name == "unloadable":
         raise ImportError("no module named that")
 
@@ -44,7 +44,8 @@ def elements(name: str, n: int = 4) -> Any:
     """Return what a pool is given: elements whose first numbers are 0, 1, 2 ..."""
     inputs = tuple((np.full(3, place, np.float32),) for place in range(n))
     outputs = tuple((2 * row[0],) for row in inputs)
-    return SimpleNamespace(inputs=inputs, outputs=outputs, dtypes=("float32",), case=SimpleNamespace(op=name))
+    case = SimpleNamespace(op=name)
+    return SimpleNamespace(inputs=inputs, outputs=outputs, dtypes=("float32",), case=case, target=None)
 
 
 def be_parent() -> None:

@@ -30,7 +30,7 @@ def difference(body: Callable[..., Any], *arrays: Any) -> str:
         except Exception:  # noqa: BLE001 - what NumPy refuses is not compared
             return ""
         found = flat(rebound(body)(*(TracedArray(tf.constant(array), c_order=True) for array in arrays)))
-    return _told(found, expected)
+    return told(found, expected)
 
 
 def difference_in_graph(body: Callable[..., Any], *arrays: Any, dynamic: bool = False) -> str:
@@ -39,7 +39,7 @@ def difference_in_graph(body: Callable[..., Any], *arrays: Any, dynamic: bool = 
         warnings.simplefilter("ignore")
         expected = flat(body(*(array.copy() for array in arrays)))
     found = graph(body, *arrays, dynamic=dynamic)(*map(tf.constant, arrays))
-    return _told([one.numpy() for one in (found if isinstance(found, list | tuple) else [found])], expected)
+    return told([one.numpy() for one in (found if isinstance(found, list | tuple) else [found])], expected)
 
 
 def graph(body: Callable[..., Any], *arrays: Any, dynamic: bool = False) -> Any:
@@ -48,7 +48,7 @@ def graph(body: Callable[..., Any], *arrays: Any, dynamic: bool = False) -> Any:
     return tf.function(traced(body), input_signature=signature, autograph=False)
 
 
-def _told(found: list[Any], expected: list[Any]) -> str:
+def told(found: list[Any], expected: list[Any]) -> str:
     for one, other in zip(found, expected, strict=True):
         if one.dtype != other.dtype or one.shape != other.shape:
             return f"{one.dtype} {one.shape}, not {other.dtype} {other.shape}"

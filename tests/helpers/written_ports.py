@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from places import ROOT
-from pyopbench.model.discover import bring_own
-from pyopbench.model.own_target import brought
+from pyopbench.model.own_target import read_target
 from pyopbench.ops.compiled import check_compiled
 from pyopbench.ops.own import load as own_load
 from pyopbench.ports.porting.port import PortModule, write_port, write_test
@@ -33,6 +32,10 @@ class Ported:
         """The text of the port."""
         return self.module.text
 
+    def with_text(self, text: str) -> Ported:
+        """Return another port with the same test."""
+        return replace(self, module=replace(self.module, text=text))
+
     def __getattr__(self, name: str) -> Any:
         """Return what the port has."""
         return getattr(self.module, name)
@@ -41,12 +44,12 @@ class Ported:
 def write(text: str, *inputs: str, to: str = "traced", module: str = "ported") -> Ported:
     """Return the port of what a command line names."""
     own_load.load_own.cache_clear()
-    (name,) = bring_own([text], inputs)
-    op = own_load.load_own(name)
+    target = read_target(text, inputs, [])
+    op = own_load.load_own(target)
     if to.startswith("njit"):
         check_compiled(op, to)
     made = write_port(op, to, module)
-    return Ported(made, write_test(op, brought()[name], to, module, made))
+    return Ported(made, write_test(op, target, to, module, made))
 
 
 def write_source(folder: Path, source: str, *inputs: str, to: str = "traced") -> Ported:

@@ -5,27 +5,25 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from pyopbench.model import checkout, own_target
+from pyopbench.model import checkout
 from pyopbench.model.checkout import Checkout, require_from_checkout
 from pyopbench.model.errors import BadInput
-from pyopbench.model.own_target import Target
+from pyopbench.model.own_target import OwnOps, Target
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Iterator[Checkout]:
+def made(tmp_path: Path) -> Checkout:
     """Return a checkout of a repository that has the cache in itself, as a careless XDG_CACHE_HOME puts it."""
     repository = tmp_path.resolve() / "repository"
     folder = repository / "cache" / "revision"
     for one in (repository / "src", repository / "deep" / "er", folder / "src", folder / "deep"):
         one.mkdir(parents=True)
-    yield Checkout(repository, folder, tmp_path / "package")
-    own_target.bring([])
+    return Checkout(repository, folder, tmp_path / "package")
 
 
 def test_paths_of_the_repository_are_moved_and_no_others(made: Checkout, tmp_path: Path) -> None:
@@ -48,7 +46,6 @@ def test_a_worker_finds_ops_and_modules_in_the_checkout(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     file = made.repository / "src" / "op.py"
-    own_target.bring([Target("op", str(file), "body", ("x.npy", "y=y.npy", "z=1"))])
     monkeypatch.setenv("PYTHONPATH", f"{made.repository / 'deep'}{os.pathsep}{tmp_path / 'other'}")
     monkeypatch.setenv("PYOPBENCH_PATH", str(made.repository / "src"))
     inside = [str(made.repository / "src"), str(made.repository / "gone"), str(made.repository / "site-packages")]
@@ -61,10 +58,10 @@ def test_a_worker_finds_ops_and_modules_in_the_checkout(
         str(tmp_path.resolve() / "other"),
     ]
     assert found["PYOPBENCH_PATH"] == str(made.folder / "src")
-    (target,) = json.loads(found[own_target.VARIABLE])
-    assert target["place"] == str(made.folder / "src" / "op.py")
+    own = made.moved_ops(OwnOps((Target("op", str(file), "body", ("x.npy", "y=y.npy", "z=1")),)))
+    assert own["op"].place == str(made.folder / "src" / "op.py")
     here = tmp_path.resolve()
-    assert target["inputs"] == [str(here / "x.npy"), f"y={here / 'y.npy'}", "z=1"], "inputs are the command line's"
+    assert own["op"].inputs == (str(here / "x.npy"), f"y={here / 'y.npy'}", "z=1"), "inputs are the command line's"
     assert json.loads(found[checkout.VARIABLE])["folder"] == str(made.folder)
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 from pathlib import Path
 
 import pytest
 
-from pyopbench.model import own_target
 from pyopbench.model.errors import BadInput
-from pyopbench.model.own_target import Target, bring, is_target, read_target, usual_baseline
+from pyopbench.model.own_target import NO_OWN_OPS, OwnOps, Target, is_target, read_target, usual_baseline
 
 
 @pytest.fixture
@@ -136,24 +136,23 @@ def test_an_input_in_a_file_counts_by_what_is_in_it_and_not_by_where_it_lies(mod
     assert len({here, unnamed.fingerprint, missing.fingerprint}) == 3
 
 
-def test_what_is_brought_is_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(own_target.VARIABLE, raising=False)
-    assert own_target.brought() == {}
-    monkeypatch.setenv(own_target.VARIABLE, "")
-    one = Target("f", "module", "f", ("1", "a.npy"))
-    own_target.bring([one])
-    assert own_target.brought() == {"f": one}
+def test_own_ops_are_a_mapping_that_a_worker_gets_as_json() -> None:
+    own = OwnOps((Target("f", "module", "f", ("1", "a.npy")), Target("g", "g.py", seed_with="seed({seed})")))
+    assert OwnOps.from_plain(json.loads(json.dumps(own.plain))) == own
+    assert dict(own) == {target.name: target for target in own.targets}
+    assert own.words == ["module:f", "--input", "1", "--input", "a.npy", "g.py", "--seed-with", "seed({seed})"]
+    assert "h" not in own
+    assert not NO_OWN_OPS
 
 
-def bring_files(folder: Path, *calls: str) -> list[str]:
-    """Have op files found that end with these calls; return their names."""
+def read_files(folder: Path, *calls: str) -> OwnOps:
+    """Return op files that end with these calls."""
     targets = []
     for number, call in enumerate(calls):
         path = folder / f"op_{number}.py"
         path.write_text(f"import pyopbench\nOP = {call}\n", encoding="utf-8")
         targets.append(read_target(str(path), [], []))
-    bring(targets)
-    return [target.name for target in targets]
+    return OwnOps(tuple(targets))
 
 
 @pytest.mark.parametrize(
@@ -167,21 +166,17 @@ def bring_files(folder: Path, *calls: str) -> list[str]:
         ("make()", "numpy_function"),
     ],
 )
-def test_an_own_op_is_compared_with_the_callback_that_its_file_names(
-    call: str, baseline: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(own_target.VARIABLE, "")
-    assert usual_baseline(bring_files(tmp_path, call)) == baseline
+def test_an_own_op_is_compared_with_the_callback_that_its_file_names(call: str, baseline: str, tmp_path: Path) -> None:
+    own = read_files(tmp_path, call)
+    assert usual_baseline([*own], own) == baseline
 
 
-def test_built_in_ops_and_ops_that_disagree_are_compared_with_one_callback(
-    tmp_path: Path, module: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(own_target.VARIABLE, "")
-    first, second = bring_files(tmp_path, "pyopbench.OwnOp(numpy=f)", "pyopbench.OwnOp(numpy=f, baseline='py_func')")
-    assert usual_baseline([]) == usual_baseline(["sinh"]) == usual_baseline([first, "sinh"]) == "py_function_numpy"
-    assert usual_baseline([first, second]) == "py_function_numpy"
-    assert usual_baseline([first], ["py_function_numpy", "njit"]) == "py_function_numpy"
-    assert usual_baseline([first], ["py_function_numpy", "numpy_function"]) == "numpy_function"
-    bring([read_target(f"{module}:body", ["1"], [])])
-    assert usual_baseline(["body"]) == "numpy_function"
+def test_built_in_ops_and_ops_that_disagree_are_compared_with_one_callback(tmp_path: Path, module: Path) -> None:
+    own = read_files(tmp_path, "pyopbench.OwnOp(numpy=f)", "pyopbench.OwnOp(numpy=f, baseline='py_func')")
+    first, second = own
+    for ops in ([], ["sinh"], [first, "sinh"], [first, second]):
+        assert usual_baseline(ops, own) == "py_function_numpy"
+    assert usual_baseline([first], own, ["py_function_numpy", "njit"]) == "py_function_numpy"
+    assert usual_baseline([first], own, ["py_function_numpy", "numpy_function"]) == "numpy_function"
+    function = OwnOps((read_target(f"{module}:body", ["1"], []),))
+    assert usual_baseline(["body"], function) == "numpy_function"

@@ -5,20 +5,23 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import tensorflow as tf
-from numpy import linalg, sinh
+from numpy import sinh
 
+from pyopbench import OwnOp
 from pyopbench.model.case import Case
 from pyopbench.model.errors import Unsupported
 from pyopbench.model.op import Op
 from pyopbench.ops.gradients import CALLBACK_NODES
 from pyopbench.ops.load import load_op, load_ops, load_variant, load_variants
+from pyopbench.ops.own.complete import complete
 from pyopbench.ops.own.explain import explain
-from pyopbench.ports.rebinding import rebind
+from pyopbench.ops.port_file import PortFiles
 from pyopbench.worker.plan import why_not
 from pyopbench.worker.prepare.prepare import prepare
 from small_ops import SIZE, case_of, square
@@ -215,55 +218,37 @@ def everything(x: Any) -> Any:
     return np.array(sums)
 
 
-def test_rebinding_reaches_helpers_inner_functions_comprehensions_and_names_imported_from_numpy() -> None:
+def tnp_of(body: Any, example: Any = X) -> Callable[..., Any]:
+    """Return the port of a body to TensorFlow's NumPy."""
+    op = complete(OwnOp(inputs=(example,), numpy=body), "body", Path())
+    return PortFiles().call_of(op, "tnp", op.dtypes[0])
+
+
+def test_a_port_reaches_helpers_inner_functions_comprehensions_and_names_imported_from_numpy() -> None:
     """In a graph NumPy itself raises on a tensor, so that nothing is left of it."""
     with pytest.raises(NotImplementedError, match="numpy"):
         tf.function(body_of_everything, autograph=False)(tf.constant(X))
-    found = tf.function(rebind(body_of_everything), autograph=False)(tf.constant(X))
+    found = tf.function(tnp_of(body_of_everything), autograph=False)(tf.constant(X))
     np.testing.assert_allclose(found, everything(X), rtol=1e-12)
 
 
-def test_rebinding_leaves_the_original_untouched() -> None:
-    rebind(body_of_everything)
-    assert np is renamed
-    assert sinh is np.sinh
-    for function in (body_of_everything, helper, again):
-        assert function.__globals__ is globals()
-        assert function.__globals__["np"].__name__ == "numpy"
-    assert isinstance(body_of_everything(X), np.ndarray)
-    np.testing.assert_allclose(body_of_everything(X), everything(X), rtol=1e-12)
-
-
-def test_rebinding_keeps_defaults_and_closures() -> None:
+def test_a_port_keeps_defaults_and_closures() -> None:
     def factory(power: int) -> Callable[..., Any]:
         def body(x: Any, plus: float = 1.0, *, times: float = 2.0) -> Any:
             return times * np.power(x, power) + plus
 
         return body
 
-    np.testing.assert_array_equal(rebind(factory(3))(tf.constant(X)), 2 * X**3 + 1)
+    np.testing.assert_array_equal(tnp_of(factory(3))(tf.constant(X)), 2 * X**3 + 1)
 
 
 def det(x: Any) -> Any:
     return np.linalg.det(x)
 
 
-def det_by_name(x: Any) -> Any:
-    return linalg.det(x)
-
-
 def test_what_tensorflow_s_numpy_has_not_got_is_said() -> None:
-    with pytest.raises(AttributeError, match="linalg"):
-        rebind(det_by_name)
     with pytest.raises(AttributeError, match="has no attribute 'linalg'"):
-        rebind(det)(tf.constant(np.eye(2)))
-
-
-@pytest.mark.parametrize("body", [np.sinh, math.sinh])
-def test_a_body_that_is_no_python_function_cannot_be_rebound(body: Any) -> None:
-    reason = load_variant("tnp").unsupported(square(numpy=body), case_of("tnp"))
-    assert reason == "the body is not written in Python, so its NumPy cannot be replaced"
-    assert load_variant("tnp").unsupported(square(), case_of("tnp")) is None
+        tnp_of(det, np.eye(2))(tf.constant(np.eye(2)))
 
 
 # Every variant of every op

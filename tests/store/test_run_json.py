@@ -100,6 +100,15 @@ def test_what_the_tests_store_fits() -> None:
         stored.limits_line(0),
         {"kind": "prepared", "launch": 0, "group": stored.group(), "failures": [], "seconds": 1.5},
         {
+            "kind": "port",
+            "launch": 0,
+            "op": "a",
+            "variant": "b",
+            "dtype": "float32",
+            "text": "x = 1\n",
+            "function": "x",
+        },
+        {
             "kind": "workers",
             "launch": 0,
             "launches": [0, 1],

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyopbench.model.discover import bring_own
-from pyopbench.model.own_target import VARIABLE
+from pyopbench.model.own_target import read_target
 from pyopbench.ops.load import load_variants
+from pyopbench.ops.own.load import OWN_OPS
 from pyopbench.worker.op_subject import load_op_subject
 from pyopbench.worker.probe import Finding, find_out
 from pyopbench.worker.subject import Differs, Inapplicable
@@ -99,12 +99,11 @@ OP = OwnOp(inputs=(np.array([1, 2]), np.array([0.5, 2.0, 1.0], np.float32)), num
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], Try]:
     """Return what writes an own op of a name, and returns what tries a probe with a variant of it."""
-    monkeypatch.setenv(VARIABLE, "")
 
     def written(name: str, source: str) -> Try:
         path = tmp_path / f"{name}.py"
         path.write_text(source, encoding="utf-8")
-        bring_own([str(path)], ())
+        monkeypatch.setitem(OWN_OPS, name, read_target(str(path), [], []))
         return trying(name, tmp_path)
 
     return written

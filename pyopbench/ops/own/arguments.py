@@ -186,9 +186,15 @@ def _decoded(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Examples:
-    """Inputs by size, as `Op.make_inputs` gives them: the same arrays whatever the dtype and the generator."""
+    """Inputs by size, as `Op.make_inputs` gives them: the same arrays whatever the dtype and the generator.
+
+    Attributes:
+        by_size: the examples.
+        are_numbered: is the size the number of an example, because two have as many elements?
+    """
 
     by_size: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
+    are_numbered: bool = False
 
     def __call__(self, size: int, dtype: str, rng: np.random.Generator) -> tuple[Any, ...]:
         """Return the example of a size."""
@@ -211,12 +217,6 @@ def _examples_of(own: OwnOp) -> list[Any]:
     return own.inputs if isinstance(own.inputs, list) else [own.inputs]
 
 
-def are_scalars(own: OwnOp) -> bool:
-    """Are there several examples of one element each, which only their number tells apart?"""
-    examples = [] if callable(own.inputs) else _examples_of(own)
-    return len(examples) > 1 and all(np.size(value) == 1 for example in examples for value in example)
-
-
 def inputs_of(own: OwnOp) -> tuple[Examples | Drawn, tuple[int, ...], Arguments]:
     """Return what makes the inputs of a size, the sizes, and how the body takes them.
 
@@ -235,15 +235,10 @@ def inputs_of(own: OwnOp) -> tuple[Examples | Drawn, tuple[int, ...], Arguments]
     arguments = arguments_of(examples[0], own.keywords, as_python=own.as_python)
     arrays = [arguments.spread(example) for example in examples]
     by_size = {_size_of(example): example for example in arrays}
-    if are_scalars(own):
+    are_numbered = len(by_size) < len(arrays)
+    if are_numbered:
         by_size = dict(enumerate(arrays, 1))
-    if len(by_size) < len(arrays):
-        raise wrong(
-            "two examples have the same number of elements",
-            [_size_of(example) for example in arrays],
-            "examples of different sizes",
-        )
-    return Examples(by_size), tuple(sorted(by_size)), arguments
+    return Examples(by_size, are_numbered), tuple(sorted(by_size)), arguments
 
 
 def _size_of(example: Sequence[Any]) -> int:

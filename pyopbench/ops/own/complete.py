@@ -21,7 +21,7 @@ from pyopbench.model.case import DTYPES
 from pyopbench.model.errors import BadInput
 from pyopbench.model.op import Body, GradientBody, Op, Own
 from pyopbench.model.own_op import OwnOp
-from pyopbench.ops.own.arguments import Arguments, Examples, are_scalars, arranged, inputs_of, wrong
+from pyopbench.ops.own.arguments import Arguments, Examples, arranged, inputs_of, wrong
 from pyopbench.ports.arrays import as_array, as_given, as_outputs, as_tuple, dtype_of, in_parts, is_rounded
 from pyopbench.ports.eager_body import body_on_arrays
 from pyopbench.ports.rebinding import BODY
@@ -86,6 +86,7 @@ def complete(own: OwnOp, name: str, folder: Path) -> Op:
     """
     _check(own)
     make_inputs, sizes, arguments = inputs_of(own)
+    is_numbered = isinstance(make_inputs, Examples) and make_inputs.are_numbered
     own = _called(own, arguments)
     example = tuple(as_array(one) for one in make_inputs(sizes[0], "", np.random.default_rng(0)))
     on_arrays = body_on_arrays(own.py_function, example) if own.numpy is None and not own.seed_with else None
@@ -110,7 +111,7 @@ def complete(own: OwnOp, name: str, folder: Path) -> Op:
         quick_sizes=_quick(sizes),
         bytes_moved=None,
         flops=None,
-        size_unit="example number" if are_scalars(own) else own.size_unit,
+        size_unit="example number" if is_numbered else own.size_unit,
         dtypes=(dtype,),
         outputs=tuple(map(dtype_of, outputs)),
         differentiable=differentiable,

@@ -21,6 +21,7 @@ from typing import Any
 import tensorflow.experimental.numpy as tnp
 
 from pyopbench.model.case import SourceChange
+from pyopbench.model.extracted_module import place_of_user
 from pyopbench.model.failures import describe_error, shorten_reason, tidy
 from pyopbench.model.op import Op
 from pyopbench.ops.port_file import PORTS
@@ -106,7 +107,8 @@ def place_of(error: BaseException, op: Op) -> tuple[str, int] | None:
 
 
 def _told(place: tuple[str, int]) -> str:
-    return f"{Path(place[0]).name} line {place[1]}"
+    file, line = place_of_user(place) or place
+    return f"{Path(file).name} line {line}"
 
 
 def _behind(refusal: Refused, op: Op) -> str:

@@ -18,7 +18,7 @@ from pyopbench.model.errors import BadInput
 from pyopbench.model.failures import describe_error
 from pyopbench.model.op import Op
 from pyopbench.model.own_op import OwnOp
-from pyopbench.model.own_target import Target, brought
+from pyopbench.model.own_target import OwnOps, Target
 from pyopbench.ops.own.complete import complete
 from pyopbench.ops.own.explain import file_of, place_in
 from pyopbench.ops.own.modules import module_of
@@ -27,14 +27,32 @@ MOST_NAMES = 20
 """Functions of a module that are listed where a name is wrong, the nearest first."""
 
 
+OWN_OPS: dict[str, Target] = {}
+"""The own ops of the run of this process by name, which only a worker has.
+
+A worker is a process of one run, whose parent sends them with its first request. So they are set once, by
+`register_own_ops`, and ops can be loaded by name wherever a case names one.
+"""
+
+
+def register_own_ops(own: OwnOps) -> None:
+    """Have own ops found by name in this process, once.
+
+    Raises:
+        RuntimeError: it has some already.
+    """
+    if OWN_OPS:
+        raise RuntimeError(f"a worker is of one run, and has its own ops already: {', '.join(OWN_OPS)}")
+    OWN_OPS.update(own)
+
+
 @cache
-def load_own(name: str) -> Op:
-    """Return the own op of a name.
+def load_own(target: Target) -> Op:
+    """Return an own op.
 
     Raises:
         BadInput: it cannot be loaded; with the line of the user's file where there is one.
     """
-    target = brought()[name]
     try:
         return _load(target)
     except BadInput as error:

@@ -18,7 +18,7 @@ from pyopbench.model.variant import Variant
 from pyopbench.ops.load import make_inputs
 from pyopbench.ops.port_file import build_port
 from pyopbench.ports.arrays import as_array
-from pyopbench.ports.keras_ops.available import why_no_keras_ops
+from pyopbench.ports.porting.keras_code import why_no_keras_ops
 from pyopbench.ports.rebinding import arrange, written
 from pyopbench.ports.traced.trace import traced
 

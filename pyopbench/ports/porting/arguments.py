@@ -47,8 +47,10 @@ class Given:
         return self.code.dtype(self.node)
 
 
-def given(code: TypedCode, name: str, node: ast.Call, first: ast.expr | None, parameters: Sequence[str]) -> Given:
-    """Return the arguments of a call by the names of NumPy's parameters.
+def given(
+    code: TypedCode, name: str, node: ast.Call, first: ast.expr | None, parameters: Sequence[str]
+) -> Given | None:
+    """Return the arguments of a call by the names of NumPy's parameters; None where there are others.
 
     Args:
         code: what writes it.
@@ -56,25 +58,33 @@ def given(code: TypedCode, name: str, node: ast.Call, first: ast.expr | None, pa
         node: the call.
         first: the array of which it is a method; None for a function.
         parameters: of the function, those that can be written; `*name` takes all that is left.
-
-    Raises:
-        CannotPort: there is an argument that cannot be written.
     """
     positional = [*([] if first is None else [first]), *node.args]
     found: dict[str, ast.expr] = {}
     names = [one for one in parameters if one != "|"]
+    by_place = parameters[: parameters.index("|")] if "|" in parameters else names
     for place, argument in enumerate(positional):
-        if place >= len(names) or isinstance(argument, ast.Starred):
-            raise code.refusal(node, f"`{name}` is called with arguments that cannot be written", "give them by name")
-        if names[place].startswith("*"):
-            found[names[place][1:]] = several(positional[place:])
+        if place >= len(by_place) or isinstance(argument, ast.Starred):
+            return None
+        if by_place[place].startswith("*"):
+            found[by_place[place][1:]] = several(positional[place:])
             break
-        found[names[place]] = argument
-    for keyword in node.keywords:
-        if keyword.arg not in names:
-            raise code.refusal(node, f"`{name}(..., {keyword.arg}=...)` has no counterpart in TensorFlow")
-        found[keyword.arg] = keyword.value
+        found[by_place[place]] = argument
+    names = [one.removeprefix("*") for one in names]
+    for number, keyword in enumerate(node.keywords):
+        # An array is called `a` in one function and `x` in another.
+        is_first = number == 0 and not positional and keyword.arg not in names
+        if is_first and keyword.arg in FIRST:
+            found[names[0]] = keyword.value
+        elif keyword.arg in names:
+            found[keyword.arg] = keyword.value
+        else:
+            return None
     return Given(code, name, node, found)
+
+
+FIRST = ("a", "x", "arr", "ary", "m", "array", "v", "p")
+"""What NumPy calls the first array of a function."""
 
 
 def several(nodes: Sequence[ast.expr]) -> ast.expr:

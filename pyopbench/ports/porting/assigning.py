@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 from pyopbench.ports.porting.assigned_names import assign_name
 from pyopbench.ports.porting.distinct_places import is_distinct
+from pyopbench.ports.porting.grown_lists import refuse_lost, write_list
 from pyopbench.ports.porting.indexing import IndexEntry, Picked, entries_of, pick
-from pyopbench.ports.porting.operators import BINARY
+from pyopbench.ports.porting.operators import BINARY, SHIFTS, write_between
 from pyopbench.ports.porting.typed import TypedCode
+from pyopbench.ports.porting.watching import names_written
 
 
 def write_item(code: TypedCode, target: ast.Subscript, value: str, rank: int, node: ast.stmt) -> str:
@@ -21,7 +24,7 @@ def write_item(code: TypedCode, target: ast.Subscript, value: str, rank: int, no
         rank: how many axes that has.
         node: the statement.
     """
-    root, keys = _root_of(code, target)
+    root, keys = root_of(code, target)
     name = code.write(root)
     entries = [entries_of(code, key) for key in keys]
     if len(entries) == 1 and not rank and _is_whole_mask(entries[0], code.rank(root)):
@@ -52,7 +55,8 @@ def _refuse_repeats(code: TypedCode, entries: list[list[IndexEntry]], rank: int,
             )
 
 
-def _root_of(code: TypedCode, target: ast.expr) -> tuple[ast.Name, list[ast.expr]]:
+def root_of(code: TypedCode, target: ast.expr) -> tuple[ast.Name, list[ast.expr]]:
+    """Return the variable of `x[key][key]`, and the keys."""
     keys: list[ast.expr] = []
     while isinstance(target, ast.Subscript):
         keys.append(target.slice)
@@ -64,31 +68,191 @@ def _root_of(code: TypedCode, target: ast.expr) -> tuple[ast.Name, list[ast.expr
 
 def assign(code: TypedCode, node: ast.Assign) -> str | None:
     """Return an assignment that is not written as it stands."""
-    if len(node.targets) > 1:
-        written = [one for one in node.targets if isinstance(one, ast.Subscript) and _writes(code, one, node.value)]
-        return _one_by_one(code, node, written) if written else None
+    _refuse_aliases(code, node)
+    _refuse_view(code, node)
+    for one in node.targets:
+        _refuse_container(code, one)
     target, value = node.targets[0], node.value
+    if len(node.targets) > 1 or isinstance(target, ast.Tuple | ast.List):
+        if any(_is_changed(code, one, value) for one in node.targets):
+            return _one_by_one(code, node)
+        if len(node.targets) == 1 and code.is_tensor(value):
+            names = code.source.text(*code.source.span(target))
+            return f"{names} = tf.unstack({code.write(value)})"
+        return None
     if isinstance(target, ast.Subscript) and _writes(code, target, value):
-        root, _ = _root_of(code, target)
+        if several := _row_by_row(code, target, value):
+            return _in_lines(node, several)
+        root, _ = root_of(code, target)
         return write_item(code, target, code.tensor(value, code.dtype(root)), code.one(value).rank, node)
-    if isinstance(target, ast.Tuple | ast.List) and code.is_tensor(value):
-        names = code.source.text(*code.source.span(target))
-        return f"{names} = tf.unstack({code.write(value)})"
-    return assign_name(code, target, value) if isinstance(target, ast.Name) else None
+    if isinstance(target, ast.Name):
+        return write_list(code, target, value) or assign_name(code, target, value)
+    return None
 
 
-def _one_by_one(code: TypedCode, node: ast.Assign, written: list[ast.Subscript]) -> str:
-    """Return `x[key] = name = value` as a statement for each target."""
-    name = next((one.id for one in node.targets if isinstance(one, ast.Name)), None)
-    if name is None or len(written) + 1 < len(node.targets):
-        raise code.refusal(node, "several assignments in one statement", "write one to a line")
-    rank = code.one(node.value).rank
-    several = [f"{name} = {code.write(node.value)}"]
-    several += [
-        write_item(code, target, f"tf.cast({name}, tf.{code.dtype(_root_of(code, target)[0])})", rank, node)
-        for target in written
-    ]
+def _refuse_aliases(code: TypedCode, node: ast.Assign) -> None:
+    """Refuse `a = b = array` of which one is written to: in NumPy it is one array, and in a port two."""
+    names = {one.id for one in node.targets if isinstance(one, ast.Name)}
+    assert code.unit is not None
+    if len(names) < 2 or not any(one.kind in ("tensor", "array") and one.rank for one in code.seen(node.value)):
+        return
+    written = names_written(code.unit.node.body)  # type: ignore[attr-defined]
+    written = written | {
+        one.target.id
+        for one in ast.walk(code.unit.node)
+        if isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name)
+    }
+    if names & written:
+        raise code.refusal(
+            node, f"`{ast.unparse(node)}` gives two names to one array, which is written to", "make one with .copy()"
+        )
+
+
+def _refuse_view(code: TypedCode, node: ast.Assign) -> None:
+    """Refuse a view that is written to, or read behind a write to its array: in a port it is another tensor."""
+    value = node.value
+    if len(node.targets) > 1 or not isinstance(node.targets[0], ast.Name) or not isinstance(value, ast.Subscript):
+        return
+    if not isinstance(value.value, ast.Name) or not code.is_tensor(value) or not code.rank(value):
+        return
+    if any(entry.kind in ("places", "mask") for entry in entries_of(code, value.slice)):
+        return
+    view, array = node.targets[0].id, value.value.id
+    assert code.unit is not None
+    names = [one for one in ast.walk(code.unit.node) if isinstance(one, ast.Name)]
+    bound = [one.lineno for one in names if one.id == view and isinstance(one.ctx, ast.Store)]
+    writes = _lines_written(code)
+    for name, other in ((view, array), (array, view)):
+        for line in writes.get(name, ()):
+            again = [one for one in bound if node.lineno < one < line or (name == array and line < one)]
+            reads = [one for one in names if one.id == other and isinstance(one.ctx, ast.Load) and one.lineno > line]
+            if line > node.lineno and reads and not again and view != array:
+                raise code.refusal(
+                    node,
+                    f"`{view}` is a view of `{array}`, of which one is written to and the other read",
+                    "use .copy()",
+                )
+
+
+def _lines_written(code: TypedCode) -> dict[str, list[int]]:
+    """Return the lines that write to elements of arrays, by their names."""
+    assert code.unit is not None
+    found: dict[str, list[int]] = {}
+    for one in ast.walk(code.unit.node):
+        if isinstance(one, ast.Assign | ast.AugAssign):
+            for name in names_written([one]):
+                found.setdefault(name, []).append(one.lineno)
+        if (
+            isinstance(one, ast.AugAssign)
+            and isinstance(one.target, ast.Name)
+            and any(s.rank for s in code.seen(one.target))
+        ):
+            found.setdefault(one.target.id, []).append(one.lineno)
+    return found
+
+
+def _refuse_container(code: TypedCode, target: ast.expr) -> None:
+    """Refuse to write to a list or a dict where values decide: AutoGraph carries names, and not what is in them."""
+    root = target
+    while isinstance(root, ast.Subscript):
+        root = root.value
+    kinds = {one.kind for one in code.seen(root)}
+    assert code.unit is not None
+    around = [one for one in ast.walk(code.unit.node) if isinstance(one, ast.If | ast.For | ast.While)]
+    inside = any(one is target for each in around if code.observed.decides(code.source, each) for one in ast.walk(each))
+    if inside and isinstance(target, ast.Subscript) and kinds and not kinds & {"tensor", "array"}:
+        raise code.refusal(
+            target, f"`{ast.unparse(target)}` is written to in a list or dict, where values decide", "use an array"
+        )
+
+
+def _is_changed(code: TypedCode, target: ast.expr, value: ast.expr) -> bool:
+    """Is a target written otherwise than it stands?"""
+    if isinstance(target, ast.Tuple | ast.List):
+        is_taken_apart = isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts)
+        values = value.elts if is_taken_apart else [value] * len(target.elts)  # type: ignore[attr-defined]
+        return any(_is_changed(code, one, part) for one, part in zip(target.elts, values, strict=True))
+    if isinstance(target, ast.Subscript):
+        return _writes(code, target, value)
+    if code.is_grown(target):
+        return True
+    return isinstance(target, ast.Name) and (assign_name(code, target, value) or "").startswith(f"{target.id} = tf.con")
+
+
+def _in_lines(node: ast.stmt, several: list[str]) -> str:
     return ("\n" + " " * node.col_offset).join(several)
+
+
+def _one_by_one(code: Any, node: ast.Assign) -> str:
+    """Return an assignment to several targets as a statement for each, after all values are computed."""
+    value = node.value
+    if len(node.targets) > 1:
+        names = [one for one in node.targets if isinstance(one, ast.Name)]
+        seen = code.seen(value)
+        if len(names) == len(node.targets) and seen and all(one.kind == "number" for one in seen):
+            texts = [assign_name(code, one, value) or f"{one.id} = {code.write(value)}" for one in names]
+            return _in_lines(node, texts)
+        name = names[0].id if names else code.fresh("value")
+        lines = [f"{name} = {code.write(value)}"]
+        for one in node.targets:
+            if not isinstance(one, ast.Name):
+                lines += _to(code, one, name, code.one(value).rank, node)
+            elif one.id != name:
+                lines.append(f"{one.id} = {name}")
+        return _in_lines(node, lines)
+    (target,) = node.targets
+    assert isinstance(target, ast.Tuple | ast.List)
+    if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts):
+        texts, made, lines = [], [], []
+        for one, part in zip(target.elts, value.elts, strict=True):
+            if isinstance(one, ast.Name):
+                as_number = write_list(code, one, part) or assign_name(code, one, part)
+                texts.append(as_number.partition(" = ")[2] if as_number else code.write(part))
+                made.append(one.id)
+                continue
+            made.append(code.fresh("item"))
+            texts.append(code.write(part))
+            lines += _to(code, one, made[-1], code.one(part).rank, node)
+        return _in_lines(node, [f"{', '.join(made)} = {', '.join(texts)}", *lines])
+    made, lines = [], []
+    for one in target.elts:
+        if isinstance(one, ast.Name):
+            made.append(one.id)
+            continue
+        made.append(code.fresh("item"))
+        lines += _to(code, one, made[-1], max(code.one(value).rank - 1, 0), node)
+    text = f"tf.unstack({code.write(value)})" if code.is_tensor(value) else code.write(value)
+    return _in_lines(node, [f"{', '.join(made)} = {text}", *lines])
+
+
+def _to(code: TypedCode, target: ast.expr, text: str, rank: int, node: ast.Assign) -> list[str]:
+    """Return the statements that assign a name's value, of some number of axes, to a target."""
+    if not isinstance(target, ast.Subscript):
+        raise code.refusal(node, "several targets within one another", "write one to a line")
+    root, _ = root_of(code, target)
+    if not _writes(code, target, node.value):
+        return [f"{code.source.text(*code.source.span(target))} = {text}"]
+    return [write_item(code, target, f"tf.cast({text}, tf.{code.dtype(root)})", rank, node)]
+
+
+def _row_by_row(code: Any, target: ast.Subscript, value: ast.expr) -> list[str]:
+    """Return `x[[i, j]] = rows` as a statement for each, in their order: of equal places NumPy keeps the last."""
+    key = target.slice
+    if not isinstance(key, ast.List) or not isinstance(target.value, ast.Name):
+        return []
+    if not any(map(code.is_tensor, key.elts)) or any(code.rank(one) for one in key.elts):
+        return []
+    name = target.value.id
+    if code.one(value).rank != code.rank(target.value):
+        return []
+    rows = code.fresh("rows")
+    lines = [f"{rows} = {code.tensor(value, code.dtype(target.value))}"]
+    code.use("_replaced")
+    code.use("_places")
+    for place, one in enumerate(key.elts):
+        picked = pick(code, target, Picked(f"_places({name})", code.rank(target.value)), [IndexEntry("number", one)])
+        lines.append(f"{name} = _replaced({name}, {picked}, {rows}[{place}])")
+    return lines
 
 
 def _writes(code: TypedCode, target: ast.Subscript, value: ast.expr) -> bool:
@@ -106,11 +270,15 @@ def _writes(code: TypedCode, target: ast.Subscript, value: ast.expr) -> bool:
 def assign_in_place(code: TypedCode, node: ast.AugAssign) -> str | None:
     """Return `x += y` and `x[key] += y` of tensors."""
     target, value = node.target, node.value
+    refuse_lost(code, node)
+    _refuse_container(code, target)
+    if type(node.op) in SHIFTS and isinstance(target, ast.Name) and code.is_tensor(target):
+        return f"{target.id} = {write_between(code, node, node.op, target, value)}"
     if type(node.op) not in BINARY:
         return None
     sign = operator_of(code, node)
     if isinstance(target, ast.Subscript) and _writes(code, target, value):
-        root, keys = _root_of(code, target)
+        root, keys = root_of(code, target)
         dtype = code.dtype(root)
         name, text = code.write(root), code.base(root)
         for key in keys:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 
 from pyopbench.ports.porting.arguments import Given
-from pyopbench.ports.porting.indexing import IndexEntry, Picked, entries_of, pick
+from pyopbench.ports.porting.indexing import Picked, entries_of, pick
 from pyopbench.ports.porting.table import written
-from pyopbench.ports.porting.typed import TypedCode, joined
+from pyopbench.ports.porting.typed import TypedCode
 
 
 @written("np.where", "condition x y")
@@ -41,10 +41,10 @@ def flatnonzero(given: Given) -> str:
     return f"tf.where({flat})[:, 0]"
 
 
-@written("np.select", "conditions choices default")
+@written("np.select", "condlist choicelist default")
 def select(given: Given) -> str:
     """Return elements of the first array whose condition is true."""
-    code, conditions, choices = given.code, given["conditions"], given["choices"]
+    code, conditions, choices = given.code, given["condlist"], given["choicelist"]
     if not isinstance(conditions, ast.List | ast.Tuple) or not isinstance(choices, ast.List | ast.Tuple):
         raise code.refusal(given.node, "`np.select` of lists that are made elsewhere", "write them into the call")
     default = given.get("default")
@@ -60,58 +60,31 @@ def clip(given: Given) -> str:
     code = given.code
     low, high = given.get("a_min") or given.get("min"), given.get("a_max") or given.get("max")
     text = code.tensor(given["a"], given.dtype)
-    if low is not None and high is not None:
-        bounds = (_bound(given, low), _bound(given, high))
-        return f"tf.clip_by_value({text}, {bounds[0]}, {bounds[1]})"
+    # Not `tf.clip_by_value`, which returns the lower bound where that is the larger one.
     if low is not None:
-        return f"tf.maximum({text}, {code.operand(low, given.dtype)})"
-    if high is not None:
-        return f"tf.minimum({text}, {code.operand(high, given.dtype)})"
-    return text
-
-
-def _bound(given: Given, node: ast.expr) -> str:
-    return given.code.operand(node, given.dtype)
+        text = f"tf.maximum({text}, {code.operand(low, given.dtype)})"
+    return text if high is None else f"tf.minimum({text}, {code.operand(high, given.dtype)})"
 
 
 @written("np.take", "a indices axis")
-def take(given: Given) -> str:
-    """Return elements at places."""
+def take(given: Given) -> str | None:
+    """Return elements at places along the first axis, or among all."""
     code, axis = given.code, given.get("axis")
+    is_first = axis is None or (isinstance(axis, ast.Constant) and axis.value == 0)
+    if not is_first or any(one.is_negative for one in code.seen(given["indices"])):
+        return None
     text = code.tensor(given["a"])
-    if axis is None:
-        text = text if code.rank(given["a"]) == 1 else f"tf.reshape({text}, [-1])"
-        return pick(code, given.node, Picked(text, 1), entries_of(code, given["indices"]))
-    entries = entries_of(code, given["indices"])
-    if not isinstance(axis, ast.Constant) or not isinstance(axis.value, int) or axis.value < 0:
-        raise code.refusal(given.node, "`np.take` along an axis that is counted from the end", "count from the front")
-    full = [IndexEntry("all", ast.Slice())] * axis.value
-    return pick(code, given.node, Picked(text, 1), [*full, *entries])
+    if axis is None and code.rank(given["a"]) != 1:
+        text = f"tf.reshape({text}, [-1])"
+    return pick(code, given.node, Picked(text, 1), entries_of(code, given["indices"]))
 
 
-@written("np.take_along_axis", "a indices axis")
-def take_along_axis(given: Given) -> str:
-    """Return elements at places, of each row its own."""
-    parts = (given.code.tensor(given["a"]), given.code.write(given["indices"]), given.code.write(given["axis"]))
-    return f"tf.experimental.numpy.take_along_axis({joined(parts)})"
-
-
-@written("np.nan_to_num", "x copy nan")
-def nan_to_num(given: Given) -> str:
-    """Return an array without NaN and infinities."""
-    if given.get("nan") is not None:
-        raise given.code.refusal(given.node, "`np.nan_to_num(..., nan=...)` is not written", "use np.where")
-    given.code.use("_without_nan")
-    text = f"_without_nan({given.code.tensor(given['x'])})"
-    return f"tf.clip_by_value({text}, tf.{given.dtype}.min, tf.{given.dtype}.max)"
-
-
-@written("np.diff", "a n axis")
-def diff(given: Given) -> str:
+@written("np.diff", "a")
+def diff(given: Given) -> str | None:
     """Return differences of neighbours."""
     code = given.code
-    if given.get("n") is not None or (given.get("axis") is not None and code.rank(given["a"]) > 1):
-        raise code.refusal(given.node, "`np.diff` with these options is not written", "write the difference")
+    if given.dtype == "bool":
+        return None
     text = code.atom(given["a"])
     rest = "..., " if code.rank(given["a"]) > 1 else ""
     return f"({text}[{rest}1:] - {text}[{rest}:-1])"
@@ -123,11 +96,11 @@ def to_integer(given: Given) -> str:
     return given.code.tensor(given["x"], "int64" if given.name == "int" else given.name.removeprefix("np."))
 
 
-@written("float np.float64 np.float32 np.float16 bool np.bool complex np.complex64 np.complex128", "x")
+@written("float np.float64 np.float32 np.float16 bool np.bool np.complex64 np.complex128", "x")
 def to_number(given: Given) -> str:
     """Return a number as one of another kind."""
     name = given.name.removeprefix("np.")
-    return given.code.tensor(given["x"], {"float": "float64", "complex": "complex128"}.get(name, name))
+    return given.code.tensor(given["x"], {"float": "float64"}.get(name, name))
 
 
 @written("abs", "x")
@@ -164,21 +137,17 @@ def extreme(given: Given) -> str:
 
 
 @written("round np.round", "x decimals")
-def rounded(given: Given) -> str:
+def rounded(given: Given) -> str | None:
     """Return the nearest whole numbers, of a tie the even one."""
     code, decimals = given.code, given.get("decimals")
     text = code.tensor(given["x"])
+    if decimals is not None and given.name == "np.round":
+        return None
     if decimals is not None:
         scale = f"10.0 ** {code.write(decimals)}"
         return f"(tf.round({text} * {scale}) / {scale})"
     found = f"tf.round({text})"
     return f"tf.cast({found}, tf.int64)" if given.name == "round" else found
-
-
-@written("np.isclose np.allclose", "a b rtol atol")
-def isclose(given: Given) -> str:
-    """Refuse: TensorFlow has no counterpart of both kinds of tolerance."""
-    raise given.code.refusal(given.node, f"`{given.name}` has no counterpart in TensorFlow", "write the comparison")
 
 
 def _is_shape(code: TypedCode, node: ast.expr) -> bool:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pyopbench.ports.porting.arguments import Given
+from pyopbench.ports.porting.helper_calls import write_helper
 from pyopbench.ports.porting.table import written
+from pyopbench.ports.tensor_functions.sources import needed_by
 from pyopbench.ports.traced.untyped import np
 
 UNARY = {
@@ -16,19 +18,28 @@ UNARY = {
     "sign": "tf.sign", "floor": "tf.floor", "ceil": "tf.math.ceil", "rint": "tf.math.rint", "negative": "tf.negative",
     "reciprocal": "tf.math.reciprocal", "isnan": "tf.math.is_nan", "isinf": "tf.math.is_inf",
     "isfinite": "tf.math.is_finite", "logical_not": "tf.logical_not", "conjugate": "tf.math.conj",
+    "positive": "tf.identity", "trunc": "np_trunc", "cbrt": "np_cbrt", "signbit": "np_signbit", "modf": "np_modf",
+    "exp2": "np_exp2",
 }  # fmt: skip
 BINARY = {
     "add": "tf.add", "subtract": "tf.subtract", "multiply": "tf.multiply", "divide": "tf.divide",
-    "floor_divide": "tf.math.floordiv", "remainder": "tf.math.floormod", "power": "tf.pow",
+    "floor_divide": "np_floor_divide", "remainder": "np_remainder", "fmod": "np_fmod", "power": "tf.pow",
     "float_power": "tf.pow", "maximum": "tf.maximum", "minimum": "tf.minimum", "arctan2": "tf.atan2",
     "equal": "tf.equal", "not_equal": "tf.not_equal", "less": "tf.less", "less_equal": "tf.less_equal",
     "greater": "tf.greater", "greater_equal": "tf.greater_equal", "logical_and": "tf.logical_and",
-    "logical_or": "tf.logical_or", "logical_xor": "tf.math.logical_xor",
+    "logical_or": "tf.logical_or", "logical_xor": "tf.math.logical_xor", "hypot": "np_hypot", "fmax": "np_fmax",
+    "fmin": "np_fmin", "logaddexp": "np_logaddexp", "logaddexp2": "np_logaddexp2", "copysign": "np_copysign",
+    "heaviside": "np_heaviside", "nextafter": "tf.math.nextafter", "divmod": "np_divmod", "left_shift": "np_left_shift",
+    "right_shift": "np_right_shift", "bitwise_xor": "np_bitwise_xor",
 }  # fmt: skip
 SCALED = {"radians": "np.pi / 180", "deg2rad": "np.pi / 180", "degrees": "180 / np.pi", "rad2deg": "180 / np.pi"}
 LOGARITHMS = {"log2": "2", "log10": "10"}
 FUNCTIONS = {
-    **{f"np.{name}": f"{function}({{}})" for name, function in UNARY.items() if name != "logical_not"},
+    **{
+        f"np.{name}": f"{function}({{}})"
+        for name, function in UNARY.items()
+        if name != "logical_not" and function.startswith("tf.")
+    },
     **{f"np.{name}": f"{{}} * ({factor})" for name, factor in SCALED.items()},
 }
 """What can be called on one tensor without looking at its dtype, as patterns."""
@@ -36,12 +47,10 @@ FUNCTIONS = {
 OF_MATH = ("exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh")
 """What Python's `math` has under NumPy's names, and computes in float64."""
 
+OF_FLOATS = {"isnan": "np_is_nan", "isinf": "np_is_inf", "isfinite": "np_is_finite"}
+"""What TensorFlow has for floats alone, and a function that takes all."""
+
 LOGICAL = ("logical_and", "logical_or", "logical_xor", "logical_not")
-SPECIAL = {
-    "expit": "tf.sigmoid", "erf": "tf.math.erf", "erfc": "tf.math.erfc", "gammaln": "tf.math.lgamma",
-    "digamma": "tf.math.digamma", "psi": "tf.math.digamma", "ndtr": "tf.math.ndtr", "erfinv": "tf.math.erfinv",
-    "log_expit": "tf.math.log_sigmoid",
-}  # fmt: skip
 
 
 def _dtypes(given: Given, ufunc: str, *names: str) -> list[str]:
@@ -54,6 +63,10 @@ def _unary(ufunc: str, function: str) -> None:
     @written(f"np.{ufunc}", "x")
     def write(given: Given) -> str:
         (dtype,) = _dtypes(given, ufunc, "x")
+        if ufunc in OF_FLOATS and "float" not in dtype:
+            return write_helper(given.code, OF_FLOATS[ufunc], [(given["x"], dtype)])
+        if function.startswith("np_"):
+            return write_helper(given.code, function, [(given["x"], dtype)])
         return f"{function}({given.code.tensor(given['x'], dtype)})"
 
 
@@ -63,7 +76,25 @@ def _binary(ufunc: str, function: str) -> None:
         first, second = _dtypes(given, ufunc, "x", "y")
         if given.get("out") is not None or given.get("where") is not None:
             return _guarded(given, ufunc, first, second)
+        if function.startswith("np_"):
+            return write_helper(given.code, function, [(given["x"], first), (given["y"], second)])
         return f"{function}({given.code.tensor(given['x'], first)}, {given.code.operand(given['y'], second)})"
+
+
+def _outer(ufunc: str, function: str) -> None:
+    """Enter `np.subtract.outer` and its like."""
+
+    @written(f"np.{ufunc}.outer", "x y")
+    def write(given: Given) -> str:
+        code = given.code
+        first, second = _dtypes(given, ufunc, "x", "y")
+        added = ", ".join(["tf.newaxis"] * code.rank(given["y"]))
+        x = f"tf.convert_to_tensor({code.tensor(given['x'], first)})[..., {added}]"
+        if function.startswith("np_"):
+            for one in needed_by([function]):
+                code.use(one)
+        y = f"tf.convert_to_tensor({code.tensor(given['y'], second)})"
+        return f"{function}({x}, {y})"
 
 
 def _guarded(given: Given, ufunc: str, first: str, second: str) -> str:
@@ -89,12 +120,6 @@ def _logarithm(ufunc: str, base: str) -> None:
         return f"(tf.math.log({given.code.tensor(given['x'], dtype)}) / np.log({base}))"
 
 
-def _special(name: str, function: str) -> None:
-    @written(f"scipy.special.{name}", "x")
-    def write(given: Given) -> str:
-        return f"{function}({given.code.tensor(given['x'], given.dtype)})"
-
-
 def _of_math(name: str) -> None:
     @written(f"math.{name}", "x")
     def write(given: Given) -> str:
@@ -106,19 +131,16 @@ def _enter(table: dict[str, str], enter: Callable[[str, str], None]) -> None:
         enter(name, value)
 
 
-for _table, _each in ((UNARY, _unary), (BINARY, _binary), (SCALED, _scaled), (LOGARITHMS, _logarithm)):
+for _table, _each in (
+    (UNARY, _unary),
+    (BINARY, _binary),
+    (BINARY, _outer),
+    (SCALED, _scaled),
+    (LOGARITHMS, _logarithm),
+):
     _enter(_table, _each)
-_enter(SPECIAL, _special)
 for _name in OF_MATH:
     _of_math(_name)
-
-
-@written("np.hypot", "x y")
-def hypot(given: Given) -> str:
-    """Return the root of the sum of squares."""
-    dtype = given.dtype
-    x, y = (given.code.tensor(given[one], dtype) for one in "xy")
-    return f"tf.sqrt(tf.square({x}) + tf.square({y}))"
 
 
 @written("np.invert", "x")
@@ -137,10 +159,3 @@ def bitwise_and(given: Given) -> str:
 def bitwise_or(given: Given) -> str:
     """Return `x | y`."""
     return f"({given.code.atom(given['x'])} | {given.code.atom(given['y'])})"
-
-
-@written("np.fmod", "x y")
-def fmod(given: Given) -> str:
-    """Return the remainder with the sign of the dividend."""
-    code, dtype = given.code, given.dtype
-    return f"tf.math.truncatemod({code.tensor(given['x'], dtype)}, {code.operand(given['y'], dtype)})"

@@ -3,46 +3,53 @@
 from __future__ import annotations
 
 import ast
+import sys
+from collections.abc import Callable
+from types import ModuleType
 
-from pyopbench.model.function_source import globals_read
+from pyopbench.model.extract import Extraction
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target
 from pyopbench.model.paths import real_path
+from pyopbench.model.source_text import Source, read_source
 from pyopbench.ports.porting.facts import SEEDS
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.ports.porting.render import Code
-from pyopbench.ports.porting.source import Source, read_source
-from pyopbench.ports.porting.units import Unit, Units, module_of
 
 CHECKED_SIZES = 2
 
 
-def add_inputs(units: Units, target: Target, source: Source, op: Op) -> str:
-    """Return the list of arguments that a test calls the port with, and add what that needs.
+def add_inputs(extraction: Extraction, target: Target, op: Op) -> Callable[[], str]:
+    """Add what draws the inputs of a test, and return what returns the list of arguments that it calls the port with.
 
     Args:
-        units: what the test has of the user's files.
+        extraction: what the test has of the user's files.
         target: the op.
-        source: the file of its body.
         op: the op.
 
     Raises:
+        CannotExtract: what they need cannot be taken along.
         CannotPort: it cannot be seen where the inputs come from.
     """
     if target.function:
         given = [_expression(one) for one in target.expressions]
-        return f"[({', '.join(given)}{',' if len(given) == 1 else ''})]"
-    home = read_source(target.place) if target.is_file else source
-    statement, value = _inputs_of(home)
-    unit = Unit(home, statement, "", frozenset(globals_read(ast.copy_location(ast.Expr(value), value))))
-    for name in sorted(unit.reads):
-        units.need(home, name)
-    code = Code(units)
-    code.source, code.unit = home, unit
-    text = code.write(value)
+        return lambda: f"[({', '.join(given)}{',' if len(given) == 1 else ''})]"
+    home = module_of(target)
+    value = _inputs_of(read_source(str(home.__file__)))
+    added = extraction.add_expression(vars(home), str(home.__file__), value)
+    return lambda: _drawn(extraction.expression(added), value, op, is_list=isinstance(home.OP.inputs, list))
+
+
+def module_of(target: Target) -> ModuleType:
+    """Return the module of an op's file, which is loaded."""
+    if not target.is_file:
+        return sys.modules[target.place]
+    return next(one for one in list(sys.modules.values()) if getattr(one, "__file__", None) == target.place)
+
+
+def _drawn(text: str, value: ast.expr, op: Op, *, is_list: bool) -> str:
     if op.own is not None and op.own.fixed_sizes:
         # How a list of examples is written does not matter: `INPUTS`, a comprehension, what a function returns.
-        return text if isinstance(vars(module_of(home))["OP"].inputs, list) else f"[{text}]"
+        return text if is_list else f"[{text}]"
     sizes = ", ".join(map(str, op.quick_sizes[:CHECKED_SIZES]))
     called = text if isinstance(value, ast.Name | ast.Attribute) else f"({text})"
     comma = "," if len(op.quick_sizes[:CHECKED_SIZES]) == 1 else ""
@@ -58,7 +65,7 @@ def _expression(text: str) -> str:
     return text.strip() if is_plain else ast.unparse(tree)
 
 
-def _inputs_of(source: Source) -> tuple[ast.stmt, ast.expr]:
+def _inputs_of(source: Source) -> ast.expr:
     for statement in reversed(source.tree.body):
         if not (isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call)):
             continue
@@ -66,7 +73,7 @@ def _inputs_of(source: Source) -> tuple[ast.stmt, ast.expr]:
         if "OP" in names:
             named = [keyword.value for keyword in statement.value.keywords if keyword.arg == "inputs"]
             for value in (*named, *statement.value.args[:1]):
-                return statement, value
+                return value
     raise CannotPort(
         "`OP = OwnOp(inputs=...)` is not written in the file, so that the test has no inputs", place=(source.path, 1)
     )

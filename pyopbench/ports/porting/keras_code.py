@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import ast
+import json
+import os
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from pyopbench.model.source_text import parts_of
 from pyopbench.ports.porting.arguments import given
 from pyopbench.ports.porting.assigning import operator_of
 from pyopbench.ports.porting.keras_table import KERAS, OTHERWISE, UNARY
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import NUMBER_KIND, SEQUENCE, TENSOR, Seen
 from pyopbench.ports.porting.operators import write_binary, write_comparison
-from pyopbench.ports.porting.source import parts_of
 from pyopbench.ports.porting.typed import TypedCode, joined
 from pyopbench.ports.porting.units import Unit
 
@@ -81,7 +85,9 @@ class KerasCode(TypedCode):
         targets: list[Any] = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         for target in targets:
             if isinstance(target, ast.Subscript):
-                raise self.refusal(node, "it assigns to an array, which keras.ops never changes", WHERE, obstacle="masked")
+                raise self.refusal(
+                    node, "it assigns to an array, which keras.ops never changes", WHERE, obstacle="masked"
+                )
         if isinstance(node, ast.AugAssign) and self.is_tensor(node.target):
             # As the binding of a new tensor: PyTorch would write to the one that the caller has.
             name = self.source.text(*self.source.span(node.target))
@@ -183,7 +189,7 @@ class KerasCode(TypedCode):
         if name == "map":
             return self._mapped(node)
         if name in KERAS:
-            return KERAS[name].write(given(self, name, node, None, KERAS[name].parameters))
+            return self._of_table(name, node, None)
         if isinstance(value, type) and issubclass(value, np.generic | float | int):
             return self.tensor(node.args[0], self.dtype(node)) if self.rank(node.args[0]) == 0 else None
         if value is None or isinstance(self._resolved(function), Unit):
@@ -200,6 +206,13 @@ class KerasCode(TypedCode):
             raise self.refusal(node, f"`{ast.unparse(node)}` has no counterpart in keras.ops", "write a comprehension")
         return f"(ops.{OTHERWISE.get(ufunc, ufunc)}(item) for item in {self.write(node.args[1])})"
 
+    def _of_table(self, name: str, node: ast.Call, first: ast.expr | None) -> str:
+        arguments = given(self, name, node, first, KERAS[name].parameters)
+        text = None if arguments is None else KERAS[name].write(arguments)
+        if text is None:
+            raise self.refusal(node, f"`{name}` is called with arguments that have no counterpart in keras.ops")
+        return text
+
     def _resolved(self, node: ast.expr) -> Any:
         return self.units.resolve(self.source, node.id) if isinstance(node, ast.Name) and self.is_global(node) else None
 
@@ -208,9 +221,41 @@ class KerasCode(TypedCode):
             return self.tensor(function.value, self.dtype(node))
         name = f"np.{function.attr}"
         if name in KERAS and function.attr not in ("sort", "fill"):
-            return KERAS[name].write(given(self, name, node, function.value, KERAS[name].parameters))
+            return self._of_table(name, node, function.value)
         raise self.refusal(node, f"`.{function.attr}()` has no counterpart in keras.ops that is known")
 
 
 def _bounds(node: ast.Slice) -> list[ast.expr | None]:
     return [node.lower, node.upper, node.step]
+
+
+FIRST_KERAS = 3
+"""Major version of the first Keras with `keras.ops`; TensorFlow has it from 2.16:
+https://keras.io/getting_started/#tensorflow--keras-2-backwards-compatibility"""
+
+
+def why_no_keras_ops() -> str | None:
+    """Return why there is no `keras.ops` on TensorFlow here, None if there is. Keras is not imported for it."""
+    try:
+        found = version("keras")
+    except PackageNotFoundError:
+        return "Keras 3 is not installed: TensorFlow brings it from 2.16 on, or pip install keras"
+    if int(found.split(".")[0]) < FIRST_KERAS:
+        return f"keras.ops came with Keras 3, and here is Keras {found}: TensorFlow brings Keras 3 from 2.16 on"
+    backend = _backend()
+    if backend != "tensorflow":
+        return f"Keras runs on {backend} here, and graphs of TensorFlow need KERAS_BACKEND=tensorflow"
+    return None
+
+
+def _backend() -> str:
+    """Return the backend that Keras will take when it is imported, as `keras/src/backend/config.py` looks for it."""
+    named = os.environ.get("KERAS_BACKEND")
+    if named:
+        return named
+    home = Path(os.environ.get("KERAS_HOME") or Path.home() / ".keras")
+    try:
+        settings: Any = json.loads((home / "keras.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return "tensorflow"
+    return str(settings.get("backend", "tensorflow")) if isinstance(settings, dict) else "tensorflow"

@@ -10,12 +10,15 @@ from collections.abc import Sequence
 from pyopbench.ports.porting.units import Units
 
 USUAL = {
+    "collections": "import collections",
+    "itertools": "import itertools",
     "np": "import numpy as np",
     "tf": "import tensorflow as tf",
     "tnp": "import tensorflow.experimental.numpy as tnp",
     "numba": "import numba",
     "ops": "from keras import ops",
     "keras": "import keras",
+    "functools": "import functools",
 }
 """What names are imported as that written code uses of itself."""
 

@@ -9,7 +9,10 @@ from typing import Any
 
 from pyopbench.ports.traced.untyped import np
 
-MODULES = {"np": np, "np.linalg": np.linalg, "np.fft": np.fft, "math": math, "": builtins}
+MODULES = {
+    "np.lib.stride_tricks": np.lib.stride_tricks, "np": np, "np.linalg": np.linalg, "np.fft": np.fft, "math": math,
+    "": builtins,
+}  # fmt: skip
 
 
 @functools.cache
@@ -37,6 +40,9 @@ def name_of(value: Any) -> str:
     known = _names().get(id(value))
     if known is not None:
         return known
+    ufunc = getattr(value, "__self__", None)
+    if isinstance(ufunc, np.ufunc):  # its method
+        return f"{name_of(ufunc)}.{value.__name__}"
     module, name = str(getattr(value, "__module__", "") or ""), str(getattr(value, "__name__", ""))
     if isinstance(value, np.ufunc):  # of which SciPy's have no module
         module = "scipy.special"

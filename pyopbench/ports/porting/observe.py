@@ -1,30 +1,59 @@
-"""What the expressions of a body are, seen while it is traced: which are tensors, of which dtype and how many axes."""
+"""What the expressions of a body are, seen while it runs: which are tensors in a port, of which dtype and rank.
+
+A copy of the body runs on the examples, with values that know whether they depend on an input (`watched_values`). What
+depends on one is a tensor in a port. Where such a value decides which way the body goes, the port decides in the graph:
+what the ways leave is a tensor there, and runs in which the decision is turned around show what the other way does.
+"""
 
 from __future__ import annotations
 
 import ast
 import copy
-import types
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
+from pyopbench.model import definitions
+from pyopbench.model.source_text import Function, Source, number_of
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.ports.porting.short_loops import first_rounds
-from pyopbench.ports.porting.source import NUMBER, Function, Source, number_of, read_source
+from pyopbench.ports.porting.watched_values import (
+    CONTROL,
+    GROWN,
+    Origin,
+    WatchedArray,
+    WatchedBool,
+    WatchedNumber,
+    attribute,
+    call,
+    depending,
+    depends,
+    derived,
+    elements_of,
+    length_depends,
+    plain,
+    settled,
+    watched,
+)
+from pyopbench.ports.porting.watching import SEE, watching
 from pyopbench.ports.rebinding import arrange, copy_functions, written
-from pyopbench.ports.traced.array import TracedArray
-from pyopbench.ports.traced.creation import is_dynamic
-from pyopbench.ports.traced.refusal import Refused
-from pyopbench.ports.traced.trace import traced
-
-SEE = "pyopbench_see"
-"""The name that a copy of a body calls with each value."""
 
 TENSOR, ARRAY, NUMBER_KIND, SEQUENCE, OTHER = "tensor", "array", "number", "sequence", "other"
+
+FIRST_ROUNDS = 3
+"""Of a name that is a number before a loop, the second round shows what it becomes, and the third that it stays so."""
+
+MOST_STEPS = 40_000
+"""Expressions that are looked at in one run; from then on each loop ends after its first rounds."""
+
+MOST_RUNS = 12
+"""Runs for each example, with what is known of the runs before, and with decisions turned around."""
+
+MOST_UNROLLED = 1_500
+"""Operations on tensors in all rounds of a loop that is unrolled while a port is traced; one that would have more is
+a loop of the graph. Tracing takes about 1 ms for each (`benchmarks/unrolled.py`)."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +68,7 @@ class Seen:
         shape: of a tensor, with None for what only the graph knows.
         holds_tensors: is there a tensor in a sequence?
         is_negative: is an element of an array or number below 0?
+        grows: do values decide how many items a sequence has?
     """
 
     kind: str
@@ -48,6 +78,11 @@ class Seen:
     shape: tuple[int | None, ...] = ()
     holds_tensors: bool = False
     is_negative: bool = False
+    grows: bool = False
+
+
+Place = tuple[str, int]
+"""File of a node, and its number there."""
 
 
 @dataclass
@@ -57,14 +92,39 @@ class Observed:
     Attributes:
         seen: what each was, once for each kind of thing.
         functions: the definitions that were called, with their files.
+        decided: statements and expressions whose course values decide, and loops that are too long to be unrolled.
+        joining: loops of which the rounds go on in one way only, as behind `continue`.
+        left: by such a statement what its names are behind it, and at the ends of its rounds; by a function `return`.
+        growing: axes of such names whose size changes from round to round.
     """
 
-    seen: dict[tuple[str, int], set[Seen]] = field(default_factory=dict)
-    functions: dict[tuple[str, int], tuple[Source, Function]] = field(default_factory=dict)
+    seen: dict[Place, set[Seen]] = field(default_factory=dict)
+    functions: dict[Place, tuple[Source, Function]] = field(default_factory=dict)
+    decided: set[Place] = field(default_factory=set)
+    joining: set[Place] = field(default_factory=set)
+    left: dict[Place, dict[str, set[Seen]]] = field(default_factory=dict)
+    growing: dict[tuple[Place, str], frozenset[int]] = field(default_factory=dict)
 
     def of(self, source: Source, node: ast.AST) -> set[Seen]:
         """Return what an expression was; nothing if it was never evaluated."""
         return self.seen.get((source.path, number_of(node)), set())
+
+    def decides(self, source: Source, node: ast.AST) -> bool:
+        """Do values decide the course of a statement or of an expression?"""
+        return (source.path, number_of(node)) in self.decided
+
+    def joins(self, source: Source, node: ast.AST) -> bool:
+        """Are there tensors behind a statement, or behind a round, because values decide what it did?"""
+        place = (source.path, number_of(node))
+        return place in self.decided or place in self.joining
+
+    def leaves(self, source: Source, node: ast.AST) -> dict[str, set[Seen]]:
+        """Return what the names are that a statement leaves."""
+        return self.left.get((source.path, number_of(node)), {})
+
+    def grows(self, source: Source, node: ast.AST, name: str) -> frozenset[int]:
+        """Return the axes of a name whose size changes in a loop."""
+        return self.growing.get(((source.path, number_of(node)), name), frozenset())
 
 
 GROWING = (ast.Mult, ast.Pow, ast.LShift)
@@ -82,169 +142,516 @@ def multiplies_integers(observed: Observed) -> bool:
     return False
 
 
-def observe(body: Callable[..., Any], examples: Sequence[Sequence[Any]]) -> Observed:
-    """Trace a body on examples and return what its expressions were.
-
-    Loops that cannot be traced as a whole, because values decide how often or what they do, are traced for a few
-    rounds: what is written is checked by its own test.
+def observe(
+    body: Callable[..., Any], examples: Sequence[Sequence[Any]], most_unrolled: int = MOST_UNROLLED
+) -> Observed:
+    """Run a body on examples and return what its expressions were.
 
     Args:
         body: the user's function, or what stands around it and gives it its arguments.
         examples: arrays for its arguments.
+        most_unrolled: operations on tensors in a loop that is unrolled.
 
     Raises:
-        CannotPort: it is no function whose source can be found, or cannot be traced.
+        CannotPort: it is no function whose source can be found, or it raises an error.
     """
     definition_of(written(body))
-    try:
-        return _observed(body, examples, rounds=None)
-    except Refused as refusal:
-        try:
-            return _observed(body, examples, rounds=first_rounds)
-        except Exception:  # noqa: BLE001 - a body whose loops end early may do anything
-            raise CannotPort(str(refusal.message), place=refusal.place) from refusal
-
-
-Rounds = Callable[[Any], Any]
-
-
-def _observed(body: Callable[..., Any], examples: Sequence[Sequence[Any]], rounds: Rounds | None) -> Observed:
-    """Trace a body on examples; what its loops go over is given to `rounds` first, if there is one."""
     observed = Observed()
-    watched = copy_functions(body, lambda one: _watched(one, observed, rounds))
-    on_tensors = arrange(body, traced(watched))
-    for example in examples:
-        specs = [tf.TensorSpec(np.shape(one), np.asarray(one).dtype) for one in example]
-        tf.function(on_tensors, autograph=False).get_concrete_function(*specs)
+    runs = _Runs(body, examples, observed, most_unrolled)
+    # What is found out late, such as that a `break` depends on a value, holds for what was run before.
+    for _ in range(MOST_RUNS):
+        observed.seen.clear()
+        known = runs.knowledge()
+        runs.run_all({})
+        if runs.knowledge() == known:
+            break
+    for _ in range(MOST_RUNS):
+        turned = runs.not_taken()
+        if turned is None:
+            break
+        runs.run_all(dict([turned]), may_fail=True)
     return observed
 
 
+class _Runs:
+    """Runs of a watched copy of a body."""
+
+    def __init__(
+        self, body: Callable[..., Any], examples: Sequence[Sequence[Any]], observed: Observed, most_unrolled: int
+    ) -> None:
+        self.body = body
+        self.examples = examples
+        self.observed = observed
+        self.most_unrolled = most_unrolled
+        self.answers: dict[Place, set[bool]] = {}
+        self.turned: set[Place] = set()
+        self.outside: dict[int, tuple[Any, Origin]] = {}
+        self.shapes: dict[tuple[Any, ...], tuple[int, ...]] = {}
+        self.steps = self.operations = 0
+        self.most_steps = MOST_STEPS
+        self.example = 0
+        self.forced: dict[Place, bool] = {}
+        self.is_off_course = False
+        self.names: dict[Place, dict[str, str]] = {}
+        watch = copy_functions(body, lambda one: _watched(one, self))
+        self.copy = arrange(body, watch)
+
+    def knowledge(self) -> tuple[Any, ...]:
+        """Return what has been found out, to see whether more is."""
+        observed = self.observed
+        left = {place: {name: frozenset(one) for name, one in names.items()} for place, names in observed.left.items()}
+        dtypes = {
+            (place, name): frozenset((one.dtype, one.weak, one.rank) for one in several)
+            for place, names in left.items()
+            for name, several in names.items()
+        }
+        return frozenset(observed.decided), frozenset(observed.joining), dtypes, dict(observed.growing)
+
+    def joined_names(self, path: str, function: int) -> dict[str, str]:
+        """Return the names of a function that are tensors where ways meet, with their dtypes if they are known."""
+        if (path, function) not in self.names:
+            source, node = self.observed.functions.get((path, function), (None, None))
+            if source is None or node is None:
+                return {}
+            found: dict[str, set[Seen]] = {}
+            for one in ast.walk(node):
+                if isinstance(one, ast.If | ast.For | ast.While) and self.observed.joins(source, one):
+                    for name, seen in self.observed.leaves(source, one).items():
+                        found.setdefault(name, set()).update(seen)
+            self.names[path, function] = {
+                name: dtype_of({one for one in seen if one.weak is None}) for name, seen in found.items()
+            }
+        return self.names[path, function]
+
+    def not_taken(self) -> tuple[Place, bool] | None:
+        """Return a decision of which only one answer was seen, with the other one."""
+        for place, answers in self.answers.items():
+            if len(answers) == 1 and place in self.observed.decided and place not in self.turned:
+                self.turned.add(place)
+                return place, not next(iter(answers))
+        return None
+
+    def run_all(self, forced: dict[Place, bool], *, may_fail: bool = False) -> None:
+        """Run the body on all examples.
+
+        Raises:
+            CannotPort: it raises an error, and goes the way that the examples have it go.
+        """
+        self.forced = forced
+        self.names.clear()
+        for number, example in enumerate(self.examples):
+            self.example = number
+            for most_steps in (MOST_STEPS, 10 * MOST_STEPS):
+                self.most_steps = most_steps
+                error = self._run(example)
+                if error is None or may_fail:
+                    break
+                if not self.is_off_course:
+                    raise CannotPort(
+                        f"the body fails on an example: {type(error).__name__}: {error}", place=_place_of(error)
+                    ) from error
+
+    def _run(self, example: Sequence[Any]) -> Exception | None:
+        self.steps = self.operations = CONTROL.depth = 0
+        self.is_off_course = False
+        self.occurrences: dict[Any, int] = {}
+        GROWN.clear()
+        given = [np.array(one) for one in example]
+        inputs = [depending(one) for one in given]
+        try:
+            with np.errstate(all="ignore"):
+                self.copy(*inputs)
+        except Exception as error:  # noqa: BLE001 - the user's function may raise anything
+            return error
+        finally:
+            CONTROL.depth = 0
+        return None
+
+
+def _place_of(error: Exception) -> Place | None:
+    import traceback
+
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if "pyopbench" not in frame.filename and "site-packages" not in frame.filename and frame.lineno:
+            return frame.filename, frame.lineno
+    return None
+
+
 def definition_of(function: Any) -> tuple[Source, Function]:
-    """Return the file of a function and its definition there.
+    """Return the module that a function was extracted to and its definition there.
 
     Raises:
-        CannotPort: it is a lambda, a closure, or is not defined at the top level of a file.
+        CannotPort: it is none of its top level: a decorator has put another function in its place.
     """
-    if not isinstance(function, types.FunctionType):
+    source, node = definitions.definition_of(function)
+    if node not in source.tree.body:
         raise CannotPort(
-            "the body is no function that is defined with `def`",
-            fix="name a function of a file: my_file.py:function",
+            f"a decorator has put `{function.__name__}` in the place of a function",
+            fix="leave the decorator out",
+            place=(source.path, node.lineno),
         )
-    code = function.__code__
-    place = (code.co_filename, code.co_firstlineno)
-    if function.__closure__:
-        raise CannotPort(
-            f"`{function.__name__}` takes {', '.join(code.co_freevars)} from the function around it",
-            fix="make them arguments, and define it at the top level",
-            place=place,
-        )
-    try:
-        source = read_source(code.co_filename)
-    except (OSError, SyntaxError) as error:
-        raise CannotPort(f"the source of `{function.__name__}` cannot be read: {error}", place=place) from error
-    for node in source.tree.body:
-        if isinstance(node, ast.FunctionDef) and node.name == code.co_name and _first_line(node) == place[1]:
-            return source, node
-    raise CannotPort(
-        f"`{function.__name__}` is not defined with `def` at the top level of a file",
-        fix="define it there",
-        place=place,
-    )
+    return source, node
 
 
-def _first_line(node: Function) -> int:
-    return min([node.lineno, *(one.lineno for one in node.decorator_list)])
-
-
-def _watched(function: Any, observed: Observed, rounds: Rounds | None) -> Any:
+def _watched(function: Any, runs: _Runs) -> Any:
     """Return a copy of a function, with the same globals, that shows what each of its expressions is."""
     source, node = definition_of(function)
-    observed.functions[source.path, number_of(node)] = source, node
-
-    def see(number: int, value: Any) -> Any:
-        observed.seen.setdefault((source.path, number), set()).add(seen_as(value))
-        return value
-
-    see.__module__ = __name__
-    watched = _Watching(has_rounds=rounds is not None).visit(copy.deepcopy(node))
-    tree = ast.fix_missing_locations(ast.Module([watched], []))
-    scope, name = function.__globals__, f"{SEE}_{len(observed.functions)}"
+    runs.observed.functions[source.path, number_of(node)] = source, node
+    assert isinstance(node, ast.FunctionDef)  # as `definition_of` has it
+    tree = ast.fix_missing_locations(ast.Module([watching(copy.deepcopy(node))], []))
+    scope, name = function.__globals__, f"{SEE}_{len(runs.observed.functions)}"
     for inner in ast.walk(tree):
         if isinstance(inner, ast.Name) and inner.id == SEE:
             inner.id = name
-    see.rounds = rounds  # type: ignore[attr-defined]
     before = scope.get(node.name)
     exec(compile(tree, source.path, "exec", dont_inherit=True), scope)
     found = scope[node.name]
-    scope[node.name], scope[name] = before, see
+    scope[node.name], scope[name] = before, _Watcher(runs, source.path)
     found.__defaults__, found.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
     found.__module__ = function.__module__
     return found
 
 
-class _Watching(ast.NodeTransformer):
-    """Puts a call around each expression whose value may be of interest, and one around what loops go over."""
+class _Loop:
+    """One execution of a loop."""
 
-    def __init__(self, *, has_rounds: bool) -> None:
-        self.has_rounds = has_rounds
-
-    def visit_For(self, node: ast.For) -> Any:
-        self.generic_visit(node)
-        if self.has_rounds:
-            rounds = ast.Attribute(ast.Name(SEE, ast.Load()), "rounds", ast.Load())
-            node.iter = ast.copy_location(ast.Call(rounds, [node.iter], []), node.iter)
-        return node
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
-        node.decorator_list, node.returns = [], None
-        for one in ast.walk(node.args):
-            if isinstance(one, ast.arg):
-                one.annotation = None
-        several = (self.visit(one) for one in node.body)
-        node.body = [one for found in several for one in (found if isinstance(found, list) else [found])]
-        return node
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
-        if node.value is not None:
-            node.value = self.visit(node.value)
-        return node
-
-    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
-        if isinstance(node.target, ast.Name):
-            number = getattr(node.target, NUMBER)
-            look = ast.Expr(_seeing(number, ast.Name(node.target.id, ast.Load()), node.target))
-            return [look, self.generic_visit(node)]
-        return self.generic_visit(node)
-
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> Any:
-        return node
-
-    def visit(self, node: ast.AST) -> Any:
-        number = getattr(node, NUMBER, None)
-        found = super().visit(node)
-        if number is None or not isinstance(node, _WATCHED) or not isinstance(found, ast.expr):
-            return found
-        return found if isinstance(getattr(node, "ctx", None), ast.Store | ast.Del) else _seeing(number, found, node)
+    def __init__(self, place: Place, level: int, operations: int) -> None:
+        self.place = place
+        self.level = level
+        self.begun_at = operations
+        self.rounds = 0
+        self.length: int | None = None
 
 
-_WATCHED = (
-    ast.BinOp, ast.BoolOp, ast.Call, ast.Compare, ast.IfExp, ast.List, ast.ListComp, ast.Name, ast.Attribute,
-    ast.Subscript, ast.Tuple, ast.UnaryOp, ast.Constant,
-)  # fmt: skip
+class _Watcher:
+    """What the copies of the functions of a file call."""
+
+    def __init__(self, runs: _Runs, path: str) -> None:
+        self.runs = runs
+        self.path = path
+        self.frames: list[bool] = []
+
+    # Expressions.
+
+    def see(self, number: int, value: Any) -> Any:
+        """Note what an expression is."""
+        runs = self.runs
+        runs.steps += 1
+        if type(value) is np.ndarray:
+            value = self._from_outside(value)
+        seen = seen_as(value)
+        if seen.kind == TENSOR:
+            runs.operations += 1
+        runs.observed.seen.setdefault((self.path, number), set()).add(seen)
+        return value
+
+    def _from_outside(self, array: Any) -> Any:
+        root = array
+        while isinstance(root.base, np.ndarray):
+            root = root.base
+        found = watched(array)
+        if isinstance(found, WatchedArray):
+            _, found.origin = self.runs.outside.setdefault(id(root), (root, found.origin))
+        return found
+
+    def call(self, number: int, function: Any, /, *arguments: Any, **options: Any) -> Any:
+        """Return what a call returns."""
+        depth = CONTROL.depth
+        found = call(function, arguments, options)
+        CONTROL.depth = depth
+        return self.see(number, found)
+
+    def item(self, number: int, value: Any, key: Any) -> Any:
+        """Return `value[key]`."""
+        found = value[
+            key if isinstance(value, WatchedArray | dict) else plain(key) if type(value) in (list, tuple) else key
+        ]
+        if not isinstance(value, WatchedArray) and isinstance(value, list | tuple) and depends(key):
+            found = depending(found)
+        if isinstance(value, list) and isinstance(key, slice) and (value in GROWN or depends(key)):
+            GROWN.add(found)
+        return self.see(number, found)
+
+    def attribute(self, number: int, value: Any, name: str) -> Any:
+        """Return `value.name`."""
+        return self.see(number, attribute(value, name))
+
+    slice = staticmethod(slice)
+
+    def derive(self, number: int, name: str, left: Any, right: Any) -> Any:
+        """Return what an operator makes of two values."""
+        return self.see(number, derived(OPERATORS[name](left, right), left, right))
+
+    def augment(self, name: str, left: Any, right: Any) -> Any:
+        """Return what an operator like `+=` makes of two values."""
+        return derived(IN_PLACE[name](left, right), left, right)
+
+    def bound(self, function: int, name: str, value: Any) -> Any:
+        """Return a number that is bound to a name that is a tensor where ways meet."""
+        if type(value) not in (bool, int, float, complex):
+            return value
+        joined = self.runs.joined_names(self.path, function).get(name)
+        return settled(value, joined or None) if joined is not None else value
+
+    def negate(self, number: int, value: Any) -> Any:
+        """Return `not value`."""
+        return self.see(number, WatchedBool(not value) if depends(value) else not value)
+
+    def contains(self, number: int, value: Any, several: Any, *, is_not: bool) -> Any:
+        """Return `value in several`."""
+        found = (plain(value) in plain(several)) != is_not
+        return self.see(number, WatchedBool(found) if depends([value, several]) or length_depends(several) else found)
+
+    # Expressions that decide.
+
+    def begin(self) -> int:
+        """Begin an expression of several parts of which the values may decide which are evaluated."""
+        self.frames.append(False)
+        return len(self.frames)
+
+    def asked(self, number: int, value: Any) -> Any:
+        """Return a value whose truth decides what is evaluated next."""
+        if not depends(value):
+            return value
+        if self.frames:
+            self.frames[-1] = True
+        place = (self.path, number)
+        self.runs.observed.decided.add(place)
+        self.runs.answers.setdefault(place, set()).add(bool(value))
+        if place in self.runs.forced:
+            self.runs.is_off_course = True
+            return self.runs.forced[place]
+        return value
+
+    def over(self, iterable: Any) -> Any:
+        """Return what a comprehension goes over."""
+        if length_depends(iterable) and self.frames:
+            self.frames[-1] = True
+        return self._cut(iterable)
+
+    def _cut(self, iterable: Any) -> Iterator[Any]:
+        for rounds, one in enumerate(iterable):
+            if rounds >= FIRST_ROUNDS and self.runs.steps > self.runs.most_steps:
+                self.runs.is_off_course = True
+                return
+            yield one
+
+    def _end(self, token: int) -> bool:
+        found = any(self.frames[token - 1 :])
+        del self.frames[token - 1 :]
+        return found
+
+    def both(self, number: int, token: int, value: Any) -> Any:
+        """Return the value of `and` or `or`."""
+        if self._end(token):
+            self.runs.observed.decided.add((self.path, number))
+            value = depending(value)
+        return self.see(number, value)
+
+    def listed(self, number: int, token: int, value: Any) -> Any:
+        """Return the value of a comprehension."""
+        if self._end(token):
+            self.runs.observed.decided.add((self.path, number))
+            if isinstance(value, list):
+                GROWN.add(value)
+        return self.see(number, value)
+
+    def choice(self, number: int, level: int, value: Any) -> Any:
+        """Return the value of `a if x else b`."""
+        CONTROL.depth = level
+        if (self.path, number) in self.runs.observed.decided:
+            value = self._joined((self.path, number), "value", value)
+        return self.see(number, value)
+
+    # Statements that decide.
+
+    def level(self) -> int:
+        """Return how many conditions are around."""
+        return CONTROL.depth
+
+    def decide(self, number: int, value: Any, loops: Sequence[int] = (), loop: int = -1) -> bool:
+        """Return the truth of a condition; `loops` are those that end, or a round of `loop`, on one of the ways."""
+        runs, place = self.runs, (self.path, number)
+        answer = bool(value)
+        if depends(value):
+            runs.observed.decided.add(place)
+            runs.observed.decided.update((self.path, one) for one in loops)
+        if place in runs.observed.decided:
+            CONTROL.depth += 1
+            if loop >= 0:
+                runs.observed.joining.add((self.path, loop))
+            runs.answers.setdefault(place, set()).add(answer)
+            if place in runs.forced:
+                runs.is_off_course = runs.is_off_course or runs.forced[place] != answer
+                return runs.forced[place]
+        return answer
+
+    def behind(self, number: int, level: int, *, leaves: bool) -> None:
+        """End an `if`; with `leaves`, what follows in the round of a loop is run on one of its ways only."""
+        is_decided = (self.path, number) in self.runs.observed.decided
+        CONTROL.depth = level + (1 if is_decided and leaves else 0)
+
+    def after(self, number: int, name: str, value: Any) -> Any:
+        """Return the value of a name behind a statement."""
+        place = (self.path, number)
+        return self._joined(place, name, value) if place in self.runs.observed.decided else value
+
+    def loop(self, number: int, iterable: Any = None) -> _Loop:
+        """Begin a loop."""
+        loop = _Loop((self.path, number), CONTROL.depth, self.runs.operations)
+        if iterable is not None:
+            loop.length = elements_of(iterable)
+            if length_depends(iterable):
+                self.runs.observed.decided.add(loop.place)
+        return loop
+
+    def items(self, loop: _Loop, iterable: Any) -> Iterator[Any]:
+        """Yield the elements that a loop goes over."""
+        for one in iterable:
+            if self._is_cut(loop):
+                return
+            yield depending(one) if loop.place in self.runs.observed.decided else one
+
+    def again(self, loop: _Loop, value: Any) -> bool:
+        """Return the truth of the condition of a loop."""
+        runs = self.runs
+        answer = bool(value)
+        if depends(value):
+            runs.observed.decided.add(loop.place)
+            runs.answers.setdefault(loop.place, set()).add(answer)
+            if not answer and not loop.rounds and runs.forced.get(loop.place):
+                runs.is_off_course = True
+                return True
+        return answer and not self._is_cut(loop)
+
+    def _is_cut(self, loop: _Loop) -> bool:
+        if loop.rounds >= FIRST_ROUNDS and self.runs.steps > self.runs.most_steps:
+            self.runs.is_off_course = True
+            return True
+        return False
+
+    def round(self, loop: _Loop) -> None:
+        """Begin a round."""
+        loop.rounds += 1
+        CONTROL.depth = loop.level + (loop.place in self.runs.observed.decided)
+
+    def carried(self, loop: _Loop, name: str, value: Any, *, is_written: bool = False) -> Any:
+        """Return the value of a name at the begin of a round."""
+        is_decided = loop.place in self.runs.observed.decided
+        if not is_decided and (is_written or loop.place not in self.runs.observed.joining):
+            return value
+        if is_written:
+            if isinstance(value, WatchedArray) and not value.is_scalar:
+                value.origin.mark()
+            return value
+        return self._joined(loop.place, name, value, loop)
+
+    def end(self, loop: _Loop) -> None:
+        """End a loop."""
+        runs = self.runs
+        CONTROL.depth = loop.level
+        operations = runs.operations - loop.begun_at
+        rounds = max(loop.rounds, 1)
+        if loop.place in runs.observed.decided:
+            runs.operations = loop.begun_at + operations // rounds
+        elif loop.rounds > FIRST_ROUNDS or (loop.length or 0) > FIRST_ROUNDS:
+            length = max(loop.length or 0, rounds)
+            if operations * (length / rounds) > runs.most_unrolled:
+                runs.observed.decided.add(loop.place)
+
+    def leave(self, number: int, value: Any, statements: Sequence[int]) -> Any:
+        """Return what a function returns; `statements` are those that a `return` is in."""
+        if not any((self.path, one) in self.runs.observed.decided for one in statements):
+            return value
+        place = (self.path, number)
+        self.runs.observed.decided.add(place)
+        if isinstance(value, tuple):
+            return tuple(self._joined(place, f"return {at}", one) for at, one in enumerate(value))
+        return self._joined(place, "return", value)
+
+    def _joined(self, place: Place, name: str, value: Any, loop: _Loop | None = None) -> Any:
+        """Return the value of a name where ways meet, as what it is in all rounds and on all ways."""
+        observed = self.runs.observed
+        value = watched(value)
+        found = observed.left.setdefault(place, {}).setdefault(name, set())
+        found.add(seen_as(value))
+        strong = {one.dtype for one in found if one.weak is None and one.kind in (TENSOR, ARRAY)}
+        weak = {one.weak for one in found if one.kind in (TENSOR, NUMBER_KIND) and one.weak is not None}
+        like = next(iter(strong)) if len(strong) == 1 else None
+        if not strong and weak == {int, float}:
+            like_number = float(plain(value)) if isinstance(value, int) else value
+            value = depending(like_number)
+        value = settled(value, like)
+        if isinstance(value, WatchedArray) and value.ndim:
+            self._note_sizes(place, name, value, loop)
+            unknown = observed.growing.get((place, name), frozenset())
+            if not unknown <= value.unknown:
+                origin = value.origin
+                value = value.view(WatchedArray)
+                value.origin, value.unknown = origin, frozenset(unknown | value.unknown)
+        return value
+
+    def _note_sizes(self, place: Place, name: str, value: WatchedArray, loop: _Loop | None) -> None:
+        runs = self.runs
+        key: tuple[Any, ...] = (place, name, id(loop))
+        if loop is None:  # the same `if` in another run, turned around
+            count = runs.occurrences[place, name] = runs.occurrences.get((place, name), 0) + 1
+            if count > 1:
+                return
+            key = (place, name, runs.example)
+        sizes = np.shape(plain(value))
+        before = runs.shapes.get(key) if loop is None else loop.__dict__.setdefault("sizes", {}).get(name)
+        if loop is None:
+            runs.shapes.setdefault(key, sizes)
+        else:
+            loop.__dict__["sizes"][name] = sizes
+        if before is not None and len(before) == len(sizes):
+            changed = {axis for axis, size in enumerate(sizes) if size != before[axis]} | set(value.unknown)
+            known = runs.observed.growing.get((place, name), frozenset())
+            if changed - known:
+                runs.observed.growing[place, name] = frozenset(known | changed)
 
 
-def _seeing(number: int, value: ast.expr, place: ast.AST) -> ast.Call:
-    call = ast.Call(ast.Name(SEE, ast.Load()), [ast.Constant(number), value], [])
-    return ast.copy_location(call, place)
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "Div": operator.truediv,
+    "FloorDiv": operator.floordiv, "Mod": operator.mod, "Pow": operator.pow, "LShift": operator.lshift,
+    "RShift": operator.rshift, "BitAnd": operator.and_, "BitOr": operator.or_, "BitXor": operator.xor,
+    "MatMult": operator.matmul, "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt, "GtE": operator.ge,
+    "Eq": operator.eq, "NotEq": operator.ne,
+}  # fmt: skip
+IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
+    "Add": operator.iadd, "Sub": operator.isub, "Mult": operator.imul, "Div": operator.itruediv,
+    "FloorDiv": operator.ifloordiv, "Mod": operator.imod, "Pow": operator.ipow, "LShift": operator.ilshift,
+    "RShift": operator.irshift, "BitAnd": operator.iand, "BitOr": operator.ior, "BitXor": operator.ixor,
+    "MatMult": operator.imatmul,
+}  # fmt: skip
+
+BY_WIDTH = (complex, float, int, bool)
+"""Types of Python's numbers; what is one or another becomes the first."""
+
+
+def dtype_of(seen: set[Seen]) -> str:
+    """Return the dtype of what is one thing or another; empty for what is no tensor, or of several dtypes."""
+    strong = {one.dtype for one in seen if one.weak is None and one.kind in (TENSOR, ARRAY)}
+    weak = {one.weak for one in seen if one.kind in (TENSOR, NUMBER_KIND) and one.weak is not None}
+    if len(strong) == 1:
+        (found,) = strong
+        return "" if float in weak and np.dtype(found).kind in "iub" else found
+    kind = next((one for one in BY_WIDTH if one in weak), None)
+    return np.dtype(kind).name if kind and not strong else ""
+
+
+# Values.
 
 
 def seen_as(value: Any) -> Seen:
     """Return what a value is."""
-    if type(value) is TracedArray:
-        if not value.is_known:
-            shape = value.static_shape
-            return Seen(TENSOR, value.dtype.name, len(shape), value.weak, shape)
-        value = value.value if value.weak is None else value.value.item()
+    if isinstance(value, WatchedArray):
+        if value.depends:
+            return Seen(TENSOR, value.dtype.name, value.ndim, None, value.static_shape)
+        value = value.view(np.ndarray)
+    if isinstance(value, WatchedNumber):
+        return Seen(TENSOR, np.dtype(value.weak).name, 0, value.weak)
     if isinstance(value, np.ndarray | np.generic):
         value = np.asarray(value)
         dtype = value.dtype
@@ -258,8 +665,12 @@ def seen_as(value: Any) -> Seen:
     return Seen(OTHER)
 
 
+MOST_ITEMS = 50
+"""Items of a sequence that are looked at."""
+
+
 def _sequence(value: Any) -> Seen:
-    items = [seen_as(one) for one in value]
+    items = [seen_as(one) for one in value[:MOST_ITEMS]]
     dtypes = {one.dtype for one in items if one.dtype}
     ranks = {one.rank for one in items}
     weak = {one.weak for one in items}
@@ -268,6 +679,7 @@ def _sequence(value: Any) -> Seen:
         dtypes.pop() if len(dtypes) == 1 else "",
         1 + max(ranks, default=0),
         weak.pop() if len(weak) == 1 else None,
-        holds_tensors=is_dynamic(value),
+        holds_tensors=depends(value),
         is_negative=any(one.is_negative for one in items),
+        grows=value in GROWN if isinstance(value, list) else False,
     )

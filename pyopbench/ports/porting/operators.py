@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pyopbench.ports.porting.grown_lists import is_empty_test
+from pyopbench.ports.porting.helper_calls import write_helper
 from pyopbench.ports.porting.typed import TypedCode
 
 BINARY = {
@@ -14,6 +16,7 @@ BINARY = {
     ast.Mod: np.remainder, ast.Pow: np.power, ast.BitAnd: np.bitwise_and, ast.BitOr: np.bitwise_or,
     ast.BitXor: np.bitwise_xor,
 }  # fmt: skip
+SHIFTS = {ast.LShift: (np.left_shift, "left_shift"), ast.RShift: (np.right_shift, "right_shift")}
 COMPARISONS = {
     ast.Lt: np.less, ast.LtE: np.less_equal, ast.Gt: np.greater, ast.GtE: np.greater_equal, ast.Eq: np.equal,
     ast.NotEq: np.not_equal,
@@ -33,9 +36,17 @@ def write_binary(code: TypedCode, node: ast.BinOp) -> str | None:
 
 def write_between(code: TypedCode, node: ast.AST, operator: ast.operator, left: ast.expr, right: ast.expr) -> str:
     """Return the text of an operation, which stays as it stands where no side needs a cast."""
+    if type(operator) in SHIFTS:
+        ufunc, name = SHIFTS[type(operator)]
+        (first, second), _ = code.loop(ufunc, [left, right])
+        return f"tf.bitwise.{name}({code.tensor(left, first)}, {code.tensor(right, second)})"
     if type(operator) not in BINARY:
         raise code.refusal(node, f"`{ast.unparse(node)}` has no counterpart in TensorFlow")
     (first, second), _ = code.loop(BINARY[type(operator)], [left, right])
+    if isinstance(operator, ast.FloorDiv | ast.Mod) and "float" in first:
+        # TensorFlow's floor of a quotient may be one too many, and it has other signs of 0.
+        name = "np_floor_divide" if isinstance(operator, ast.FloorDiv) else "np_remainder"
+        return write_helper(code, name, [(left, first), (right, second)])
     return write_sides(code, node, [left, right], [first, second])
 
 
@@ -68,17 +79,55 @@ def write_comparison(code: TypedCode, node: ast.Compare) -> str | None:
     sides = [node.left, *node.comparators]
     if not any(map(code.holds_tensors, sides)) or isinstance(node.ops[0], ast.Is | ast.IsNot):
         return None
-    if len(sides) > 2 or type(node.ops[0]) not in COMPARISONS:
+    if len(sides) > 2:
+        return _write_chain(code, node, sides)
+    if isinstance(node.ops[0], ast.In | ast.NotIn):
+        return _write_membership(code, node)
+    if type(node.ops[0]) not in COMPARISONS:
         raise code.refusal(node, f"`{ast.unparse(node)}` has no counterpart in TensorFlow")
     dtypes, _ = code.loop(COMPARISONS[type(node.ops[0])], sides)
     return write_sides(code, node, sides, dtypes)
 
 
+def _write_chain(code: TypedCode, node: ast.Compare, sides: Sequence[ast.expr]) -> str:
+    """Return `a < b < c`, of which Python evaluates `b` once, as one comparison and another."""
+    texts = []
+    for left, operator, right in zip(sides, node.ops, sides[1:], strict=False):
+        if type(operator) not in COMPARISONS:
+            raise code.refusal(node, f"`{ast.unparse(node)}` has no counterpart in TensorFlow", "write it in two")
+        dtypes, _ = code.loop(COMPARISONS[type(operator)], [left, right])
+        signs = code.source.text(code.source.span(left)[1], code.source.span(right)[0]).strip()
+        texts.append(f"({code.operand(left, dtypes[0])} {signs} {code.operand(right, dtypes[1])})")
+    return " & ".join(texts)
+
+
+def _write_membership(code: TypedCode, node: ast.Compare) -> str:
+    """Return `x in several`."""
+    (several,) = node.comparators
+    dtype = code.loop_dtype(node.left, several)
+    found = f"tf.reduce_any(tf.equal({code.tensor(several, dtype)}, {code.tensor(node.left, dtype)}))"
+    return f"not {found}" if isinstance(node.ops[0], ast.NotIn) else found
+
+
 def write_unary(code: TypedCode, node: ast.UnaryOp) -> str | None:
     """Return `not x`, which is none of NumPy's where `x` is no truth value; all others stay as they stand."""
-    if isinstance(node.op, ast.Not) and code.is_tensor(node.operand):
-        return f"not {write_truth(code, node.operand)}"
+    if isinstance(node.op, ast.Not) and (code.is_tensor(node.operand) or is_empty_test(code, node.operand)):
+        text = write_truth(code, node.operand)
+        return f"not ({text})" if is_empty_test(code, node.operand) else f"not {text}"
     return None
+
+
+def write_both(code: TypedCode, node: ast.BoolOp) -> str | None:
+    """Return `a and b` on tensors, each side as the truth that Python asks for."""
+    if not any(map(code.is_tensor, node.values)):
+        return None
+    for one in node.values[:-1]:
+        if code.is_tensor(node) and code.is_tensor(one) and code.dtype(one) != "bool":
+            raise code.refusal(
+                one, f"`{ast.unparse(node)}` is one of its sides, as values decide", "write an `if`, or compare with 0"
+            )
+    parts = [(*code.source.span(one), write_truth(code, one)) for one in node.values]
+    return code.source.replaced(*code.source.span(node), parts)
 
 
 def write_choice(code: TypedCode, node: ast.IfExp) -> str | None:
@@ -101,6 +150,8 @@ def write_choice(code: TypedCode, node: ast.IfExp) -> str | None:
 
 def write_truth(code: TypedCode, node: ast.expr) -> str:
     """Return an expression as the condition that Python asks for."""
+    if is_empty_test(code, node):
+        return is_empty_test(code, node)
     if isinstance(node, ast.BoolOp | ast.Compare) or not code.is_tensor(node):
         return code.write(node)
     text = code.tensor(node, "bool")

@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
+from pyopbench.model.definitions import CannotExtract
+from pyopbench.model.extract import Extraction, extract
+from pyopbench.model.extracted_module import place_of_user
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target
 from pyopbench.model.portable import BATCHED, BatchedPort, format_text
+from pyopbench.model.source_text import read_source
 from pyopbench.ports.porting import batches, skeleton
 from pyopbench.ports.porting.check_file import Inputs, Old, check_file
 from pyopbench.ports.porting.example_inputs import add_inputs
 from pyopbench.ports.porting.facts import Facts, examples_of, facts_of
 from pyopbench.ports.porting.observe import definition_of
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.ports.porting.source import Source
 from pyopbench.ports.porting.units import Units
 from pyopbench.ports.porting.writers import WRITERS, Body, Made, compiled
-from pyopbench.ports.rebinding import written
+from pyopbench.ports.rebinding import with_body, written
+from pyopbench.ports.text.kinds import has_text
 
 OBSERVED_SIZES = 2
+OF_TEXT = ("traced",)
+"""Variants that are written of a body on text."""
+
+
+Frozen: TypeAlias = frozenset[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -34,9 +47,8 @@ class PortModule:
         notes: what holds for it, as kinds of findings.
         kernel: the text of the C++ that the port loads; empty where it loads none.
         commands: what to run or to write with it, by kind: `build`, `dataset`.
-        has_gradient: does a gradient flow back through it?
-        facts: what it takes and returns.
-        body: the name, and the file and its definition, of the body that it stands for.
+        facts: what it takes and returns, and what of it is differentiable.
+        frozen: statements of the user's whose values are written down in their place: file and name.
     """
 
     text: str
@@ -45,9 +57,8 @@ class PortModule:
     notes: tuple[str, ...]
     kernel: str
     commands: tuple[tuple[str, str], ...]
-    has_gradient: bool
     facts: Facts
-    body: tuple[str, Source]
+    frozen: Frozen
 
 
 def write_port(op: Op, variant: str, module: str = "") -> PortModule:
@@ -61,29 +72,65 @@ def write_port(op: Op, variant: str, module: str = "") -> PortModule:
     Raises:
         CannotPort: it cannot be written as source.
     """
-    _check(op)
-    source, definition = definition_of(written(op.numpy))
-    keywords = op.own.keywords if op.own is not None else ()
-    names = _names(definition, keywords, len(examples_of(op, 1, 1)[0]))
-    one = facts_of(op, definition.name, names, Path(source.path).name)
-    form = BATCHED.get(variant, BatchedPort(variant, ""))
-    if form.how:
-        batches.require_fixed_shapes(op)
-    facts, made = _made(op, Body(source, definition, one, keywords, module), form)
+    with _refusals_of_user():
+        _check(op, variant)
+        yours, frozen = extracted_op(op)
+        source, definition = definition_of(written(yours.numpy))
+        keywords = op.own.keywords if op.own is not None else ()
+        names = _names(definition, keywords, len(examples_of(op, 1, 1)[0]))
+        place = place_of_user((source.path, definition.lineno))
+        one = facts_of(yours, definition.name, names, Path(place[0] if place is not None else source.path).name)
+        form = BATCHED.get(variant, BatchedPort(variant, ""))
+        if form.how:
+            batches.require_fixed_shapes(yours)
+        facts, made = _made(yours, Body(source, definition, one, keywords, module), form)
     commands = {"build": skeleton.build_command(module)} if made.kernel else {}
     if form.how:
         commands["dataset"] = batches.dataset_call(facts, () if form.how == "map" else keywords)
+    not_run = [place for place in map(place_of_user, made.not_run) if place is not None]
     return PortModule(
         text=format_text(made.text),
         function=facts.function,
-        not_run=made.not_run,
+        not_run=tuple(sorted({*not_run})),
         notes=made.notes,
         kernel=made.kernel,
         commands=tuple(commands.items()),
-        has_gradient=made.has_gradient,
-        facts=facts,
-        body=(one.function, source),
+        facts=facts if made.has_gradient else replace(facts, differentiable=()),
+        frozen=frozen,
     )
+
+
+@contextmanager
+def _refusals_of_user() -> Iterator[None]:
+    """Have what is refused name the user's line, and not that of the module which their function was extracted to."""
+    try:
+        yield
+    except CannotExtract as error:
+        raise CannotPort(error.why, fix=error.fix, place=place_of_user(error.place)) from error
+    except CannotPort as error:
+        error.place = place_of_user(error.place)
+        raise
+
+
+def extracted_op(op: Op) -> tuple[Op, Frozen]:
+    """Return an op whose body and gradient stand in a module by themselves, and what is written down in that.
+
+    Raises:
+        CannotExtract: they need what cannot be written down; with the user's line.
+    """
+    extracted, loaded, frozen = extract(partial(_add, op))
+    found = vars(loaded)
+    op = replace(op, numpy=with_body(op.numpy, found[extracted.names[-1]]))
+    if op.numpy_gradient is not None:
+        op = replace(op, numpy_gradient=with_body(op.numpy_gradient, found[extracted.names[0]]))
+    return op, frozenset(frozen)
+
+
+def _add(op: Op, extraction: Extraction) -> None:
+    # What is found last stands first: the body, with what it needs, above the gradient.
+    if op.numpy_gradient is not None:
+        extraction.add(written(op.numpy_gradient))
+    extraction.add(written(op.numpy), op.name if op.is_own else "", len(examples_of(op, 1, 1)[0]))
 
 
 def write_test(op: Op, target: Target, variant: str, module: str, port: PortModule) -> str:
@@ -99,28 +146,23 @@ def write_test(op: Op, target: Target, variant: str, module: str, port: PortModu
     Raises:
         CannotPort: the test cannot be written as source.
     """
-    one, source = port.body
-    inputs = Units()
-    expression = add_inputs(inputs, target, source, op)
-    facts, keywords = port.facts, op.own.keywords if op.own is not None else ()
-    gradient = ""
-    if op.numpy_gradient is not None:
-        home, of_gradient = definition_of(written(op.numpy_gradient))
-        gradient = inputs.add(home, of_gradient.name).name
-    inputs.add(source, one)
-    if not port.has_gradient:
-        facts = replace(facts, differentiable=())
-    old = Old(
-        inputs,
-        op.tolerance[op.dtypes[0]],
-        gradient,
-        one,
-        is_of_one=variant in BATCHED,
-        is_on_tensors=op.py_function is not None,
-    )
-    is_fixed = op.own is not None and op.own.fixed_sizes
-    given = Inputs(expression, keywords, is_fixed=is_fixed)
-    return format_text(check_file(module, facts, old, given, on_keras=variant == "keras_ops"))
+    with _refusals_of_user():
+        inputs = Extraction(port.frozen)
+        expression = add_inputs(inputs, target, op)
+        _add(op, inputs)
+        of_test = inputs.module()
+        old = Old(
+            Units.of_all(read_source(of_test.path)),
+            op.tolerance[op.dtypes[0]],
+            of_test.names[0] if op.numpy_gradient is not None else "",
+            of_test.names[-1],
+            is_of_one=variant in BATCHED,
+            is_on_tensors=op.py_function is not None,
+        )
+        is_fixed = op.own is not None and op.own.fixed_sizes
+        keywords = op.own.keywords if op.own is not None else ()
+        given = Inputs(expression(), keywords, is_fixed=is_fixed)
+        return format_text(check_file(module, port.facts, old, given, on_keras=variant == "keras_ops"))
 
 
 def _made(op: Op, body: Body, form: BatchedPort) -> tuple[Facts, Made]:
@@ -138,7 +180,7 @@ def _made(op: Op, body: Body, form: BatchedPort) -> tuple[Facts, Made]:
     return facts, replace(made, text=compiled(text, facts.function) if form.is_compiled else text)
 
 
-def _check(op: Op) -> None:
+def _check(op: Op, variant: str) -> None:
     if op.is_on_tensors:
         raise CannotPort(
             "the body of `tf.py_function` computes with TensorFlow on the tensors that it gets",
@@ -146,8 +188,10 @@ def _check(op: Op) -> None:
         )
     if op.own is not None and op.own.is_random:
         raise CannotPort("the body draws random numbers", fix="draw them outside, and pass them in")
-    if any(one.dtype.kind == "O" for one in examples_of(op, 1, 1)[0]):
-        raise CannotPort("an input is text, which no port is written for")
+    if has_text(op, examples_of(op, 1, 1)) and variant not in OF_TEXT:
+        raise CannotPort(
+            "an input or an output is text, which is written in TensorFlow's string ops alone", fix="port it to traced"
+        )
 
 
 def _names(definition: ast.FunctionDef | ast.AsyncFunctionDef, keywords: tuple[str, ...], count: int) -> list[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-
 from pyopbench.ports.porting.arguments import Given
 from pyopbench.ports.porting.table import written
 from pyopbench.ports.porting.typed import joined
@@ -20,30 +18,20 @@ def _reduced(given: Given, function: str, dtype: str) -> str:
 
 
 def _sum(name: str, function: str) -> None:
-    @written(f"np.{name}", "a axis dtype | keepdims ddof")
+    @written(f"np.{name}", "a axis dtype | keepdims")
     def write(given: Given) -> str:
-        ddof = given.get("ddof")
-        if ddof is not None:
-            if name not in ("std", "var"):
-                raise given.code.refusal(given.node, f"`np.{name}(..., ddof=...)` is no option of it")
-            return _unbiased(given, name, ddof)
         return _reduced(given, function, given.dtype)
-
-
-def _unbiased(given: Given, name: str, ddof: ast.expr) -> str:
-    axis = given.get("axis")
-    text = given.code.tensor(given["a"], given.dtype)
-    given.code.use("_variance")
-    less = given.code.write(ddof)
-    axes = "None" if axis is None else given.code.write(axis)
-    found = f"_variance({joined([text, axes, less, given.option('keepdims')])})"
-    return f"tf.sqrt({found})" if name == "std" else found
 
 
 def _extreme(name: str, function: str) -> None:
     @written(f"np.{name}", "a axis | keepdims")
-    def write(given: Given) -> str:
-        return _reduced(given, function, given.dtype)
+    def write(given: Given) -> str | None:
+        # A compiled reduction of floats may pass over NaN.
+        return _reduced(given, function, given.dtype) if _is_whole(given) else None
+
+
+def _is_whole(given: Given) -> bool:
+    return "int" in given.code.dtype(given["a"])
 
 
 def _truth(name: str, function: str) -> None:
@@ -66,17 +54,11 @@ def count_nonzero(given: Given) -> str:
     return _reduced(given, "tf.math.count_nonzero", "")
 
 
-@written("np.nansum", "a axis | keepdims")
-def nansum(given: Given) -> str:
-    """Return sums without what is NaN."""
-    given.code.use("_without_nan")
-    text = f"_without_nan({given.code.tensor(given['a'], given.dtype)})"
-    return f"tf.reduce_sum({joined([text, given.option('axis'), given.option('keepdims')])})"
-
-
 @written("np.argmax np.argmin", "a axis")
-def place_of_extreme(given: Given) -> str:
+def place_of_extreme(given: Given) -> str | None:
     """Return where the largest or smallest is, the first of equal ones."""
+    if not _is_whole(given):
+        return None
     function = f"tf.{given.name.removeprefix('np.')}"
     text = given.code.tensor(given["a"])
     axis = given.get("axis")
@@ -86,16 +68,25 @@ def place_of_extreme(given: Given) -> str:
     return f"{function}({text}, axis={given.code.write(axis)})"
 
 
-@written("np.argsort", "a axis kind")
-def argsort(given: Given) -> str:
+@written("np.argsort", "a axis | kind")
+def argsort(given: Given) -> str | None:
     """Return places in ascending order; equal elements in the order in which they stand."""
+    if not _is_whole(given) or _is_flat(given):
+        return None
     found = joined([given.code.tensor(given["a"]), given.option("axis"), "stable=True"])
     return f"tf.cast(tf.argsort({found}), tf.int64)"
 
 
-@written("np.sort", "a axis kind")
-def sort(given: Given) -> str:
+def _is_flat(given: Given) -> bool:
+    """Is the axis given as None?"""
+    return given.get("axis") is None and "axis" in given.by_name
+
+
+@written("np.sort", "a axis | kind")
+def sort(given: Given) -> str | None:
     """Return elements in ascending order."""
+    if not _is_whole(given) or _is_flat(given):
+        return None
     return f"tf.sort({joined([given.code.tensor(given['a']), given.option('axis')])})"
 
 
@@ -109,73 +100,6 @@ def running(given: Given) -> str:
     return f"{function}({joined([text, given.option('axis')])})"
 
 
-@written("np.median", "a axis | keepdims")
-def median(given: Given) -> str:
-    """Return medians."""
-    return _quantile(given, "0.5")
-
-
-@written("np.percentile np.quantile np.nanpercentile np.nanquantile np.nanmedian", "a q axis | keepdims")
-def quantile(given: Given) -> str:
-    """Return quantiles, with linear interpolation."""
-    if "nan" in given.name:
-        raise given.code.refusal(given.node, f"`{given.name}` has no counterpart in TensorFlow")
-    q = given.code.write(given["q"])
-    return _quantile(given, f"np.asarray({q}) / 100" if "percentile" in given.name else q)
-
-
-def _quantile(given: Given, q: str) -> str:
-    given.code.use("_quantile")
-    text = given.code.tensor(given["a"], given.dtype)
-    return f"_quantile({joined([text, q, given.option('axis'), given.option('keepdims')])})"
-
-
-@written("np.searchsorted", "a v side")
-def searchsorted(given: Given) -> str:
-    """Return where elements would have to be put in."""
-    dtype = given.code.loop_dtype(given["a"], given["v"])
-    sorted_, values = given.code.tensor(given["a"], dtype), given.code.tensor(given["v"], dtype)
-    rank = given.code.rank(given["v"])
-    flat = values if rank == 1 else f"tf.reshape({values}, [-1])"
-    found = f"tf.searchsorted({joined([sorted_, flat, given.option('side')])}, out_type=tf.int64)"
-    return found if rank == 1 else f"tf.reshape({found}, tf.shape({values}))"
-
-
-@written("np.bincount", "x weights minlength")
-def bincount(given: Given) -> str:
-    """Return how often each whole number is there, or the sum of its weights."""
-    given.code.use("_bincount")
-    weights = given.get("weights")
-    weight = "" if weights is None else f"weights={given.code.tensor(weights, 'float64')}"
-    return f"_bincount({joined([given.code.tensor(given['x'], 'int64'), weight, given.option('minlength')])})"
-
-
-@written("np.unique", "ar return_index return_inverse return_counts")
-def unique(given: Given) -> str:
-    """Return the elements in ascending order, each once."""
-    asked = [one for one in ("return_index", "return_inverse", "return_counts") if given.get(one) is not None]
-    text = given.code.tensor(given["ar"])
-    if "return_index" in asked or any(not _is_true(given[one]) for one in asked):
-        raise given.code.refusal(given.node, "`np.unique(..., return_index=...)` has no counterpart in TensorFlow")
-    if asked:
-        given.code.use("_unique")
-        picked = {"return_inverse": "[:2]", "return_counts": "[::2]"}[asked[0]] if len(asked) == 1 else ""
-        return f"_unique({text}){picked}"
-    return f"tf.unique(tf.sort(tf.reshape({text}, [-1]))).y"
-
-
-def _is_true(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is True
-
-
-@written("np.nanmean", "a axis | keepdims")
-def nanmean(given: Given) -> str:
-    """Return means of what is not NaN."""
-    given.code.use("_nan_mean")
-    text = given.code.tensor(given["a"], given.dtype)
-    return f"_nan_mean({joined([text, given.option('axis'), given.option('keepdims')])})"
-
-
 @written("scipy.special.logsumexp", "a axis | keepdims")
 def logsumexp(given: Given) -> str:
     """Return the logarithm of the sum of exponentials."""
@@ -183,9 +107,9 @@ def logsumexp(given: Given) -> str:
 
 
 @written("scipy.special.softmax scipy.special.log_softmax", "x axis")
-def softmax(given: Given) -> str:
+def softmax(given: Given) -> str | None:
     """Return exponentials over their sum."""
     function = f"tf.nn.{given.name.removeprefix('scipy.special.')}"
     if given.get("axis") is None:
-        raise given.code.refusal(given.node, f"`{given.name}` over all axes is not written", "give it an axis")
+        return None
     return f"{function}({joined([given.code.tensor(given['x'], given.dtype), given.option('axis')])})"

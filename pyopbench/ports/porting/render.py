@@ -1,4 +1,4 @@
-"""Statements of the user's as text, with names that hold in the file that is written; comments and layout stay."""
+"""Statements of the user's as text, parts of which are written otherwise; comments and layout stay."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import textwrap
 import tokenize
 from typing import Any
 
+from pyopbench.model.source_text import Source, parts_of, read_source
 from pyopbench.ports.for_numba.instead import PLACE, Instead
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.ports.porting.source import Source, parts_of, read_source
 from pyopbench.ports.porting.units import Unit, Units
 
 
@@ -44,18 +44,7 @@ class Code:
 
     def rewrite(self, node: ast.AST) -> str | None:
         """Return the text of a node that is not written as it stands; None for one that is."""
-        if isinstance(node, ast.Attribute) and self._is_file(node.value):
-            return node.attr
-        if isinstance(node, ast.Name) and self.is_global(node):
-            found = self.units.resolve(self.source, node.id)
-            return found.name if isinstance(found, Unit) else None
         return None
-
-    def _is_file(self, node: ast.expr) -> bool:
-        """Is it a module of the user's, whose functions are written into the same file?"""
-        if not isinstance(node, ast.Name) or not self.is_global(node):
-            return False
-        return isinstance(self.units.resolve(self.source, node.id), Source)
 
     def as_it_stands(self, node: ast.AST) -> str:
         """Return the text of a node of which parts may be written otherwise."""

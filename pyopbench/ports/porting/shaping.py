@@ -37,16 +37,16 @@ def transpose(given: Given) -> str:
     return f"tf.transpose({joined([given.code.tensor(given['a']), '' if axes is None else _shape(given, axes)])})"
 
 
-@written("np.swapaxes np.moveaxis", "a first second")
-def move(given: Given) -> str:
-    """Return the array with axes in other places."""
-    places = (given.code.write(given[one]) for one in ("first", "second"))
-    return f"tf.experimental.numpy.{given.name.removeprefix('np.')}({joined([given.code.tensor(given['a']), *places])})"
+def _is_one_axis(given: Given) -> bool:
+    """Is the axis given as a number?"""
+    return isinstance(given.get("axis"), ast.Constant | ast.UnaryOp)
 
 
 @written("np.expand_dims", "a axis")
-def expand_dims(given: Given) -> str:
+def expand_dims(given: Given) -> str | None:
     """Return the array with one more axis."""
+    if not _is_one_axis(given):
+        return None
     return f"tf.expand_dims({given.code.tensor(given['a'])}, axis={given.code.write(given['axis'])})"
 
 
@@ -59,6 +59,9 @@ def squeeze(given: Given) -> str:
 @written("np.concatenate", "arrays axis")
 def concatenate(given: Given) -> str:
     """Return arrays one behind the other."""
+    if given.get("axis") is None and "axis" in given.by_name:
+        items = given.code.items(given["arrays"], given.dtype)
+        return f"tf.concat([tf.reshape(item, [-1]) for item in {items}], axis=0)"
     axis = "axis=0" if given.get("axis") is None else given.option("axis")
     return f"tf.concat({given.code.items(given['arrays'], given.dtype)}, {axis})"
 
@@ -70,33 +73,19 @@ def stack(given: Given) -> str:
 
 
 @written("np.hstack np.vstack np.dstack np.column_stack", "arrays")
-def stacked(given: Given) -> str:
+def stacked(given: Given) -> str | None:
     """Return arrays beside each other."""
     code, node, rank = given.code, given["arrays"], given.code.rank(given["arrays"]) - 1
     items = code.items(node, given.dtype)
+    if rank == 0:
+        return None
     if given.name == "np.hstack":
         return f"tf.concat({items}, axis={0 if rank == 1 else 1})"
     if given.name == "np.vstack":
         return f"tf.stack({items})" if rank == 1 else f"tf.concat({items}, axis=0)"
     if given.name == "np.column_stack":
         return f"tf.stack({items}, axis=1)" if rank == 1 else f"tf.concat({items}, axis=1)"
-    if rank == 2:
-        return f"tf.stack({items}, axis=2)"
-    raise code.refusal(given.node, f"`{given.name}` of arrays with {rank} axes is not written")
-
-
-@written("np.append", "a values axis")
-def append(given: Given) -> str:
-    """Return an array with more behind it."""
-    code, dtype = given.code, given.dtype
-    a, b = code.tensor(given["a"], dtype), code.tensor(given["values"], dtype)
-    if given.get("axis") is not None:
-        return f"tf.concat([{a}, {b}], {given.option('axis')})"
-    parts = [
-        text if code.rank(node) == 1 else f"tf.reshape({text}, [-1])"
-        for node, text in ((given["a"], a), (given["values"], b))
-    ]
-    return f"tf.concat([{', '.join(parts)}], axis=0)"
+    return f"tf.stack({items}, axis=2)" if rank == 2 else None
 
 
 @written("np.repeat", "a repeats axis")
@@ -106,47 +95,34 @@ def repeat(given: Given) -> str:
     return f"tf.repeat({joined([code.tensor(given['a']), code.write(given['repeats']), given.option('axis')])})"
 
 
-@written("np.tile", "a reps")
-def tile(given: Given) -> str:
-    """Return an array several times over."""
-    return f"tf.experimental.numpy.tile({given.code.tensor(given['a'])}, {given.code.write(given['reps'])})"
-
-
 @written("np.roll", "a shift axis")
-def roll(given: Given) -> str:
+def roll(given: Given) -> str | None:
     """Return elements moved around."""
-    if given.get("axis") is None and given.code.rank(given["a"]) != 1:
-        raise given.code.refusal(given.node, "`np.roll` over all axes is not written", "give it an axis")
+    if not _is_one_axis(given) and (given.get("axis") is not None or given.code.rank(given["a"]) != 1):
+        return None
     axis = "0" if given.get("axis") is None else given.code.write(given["axis"])
     return f"tf.roll({given.code.tensor(given['a'])}, {given.code.write(given['shift'])}, axis={axis})"
 
 
 @written("np.flip np.fliplr np.flipud", "a axis")
-def flip(given: Given) -> str:
+def flip(given: Given) -> str | None:
     """Return elements in reverse order."""
     axis = {"np.fliplr": "1", "np.flipud": "0"}.get(given.name)
     if axis is None:
         node = given.get("axis")
+        if node is not None and not _is_one_axis(given):
+            return None
         axis = ", ".join(map(str, range(given.code.rank(given["a"])))) if node is None else given.code.write(node)
     return f"tf.reverse({given.code.tensor(given['a'])}, axis=[{axis}])"
 
 
-@written("np.pad", "a width mode | constant_values")
-def pad(given: Given) -> str:
-    """Return an array with a margin."""
-    code, mode = given.code, given.get("mode")
-    name = mode.value if isinstance(mode, ast.Constant) else "constant"
-    if name not in ("constant", "reflect", "symmetric", "edge"):
-        raise code.refusal(given.node, f"`np.pad(..., mode={name!r})` has no counterpart in TensorFlow")
-    width = code.write(given["width"])
-    if code.rank(given["width"]) < 2:
-        width = f"np.broadcast_to({width}, ({code.rank(given['a'])}, 2))"
-    if name == "edge":
-        code.use("_padded_with_edge")
-        code.fixed_shapes = True
-        return f"_padded_with_edge({code.tensor(given['a'])}, {width})"
-    parts = [code.tensor(given["a"]), width, "" if name == "constant" else f'mode="{name.upper()}"']
-    return f"tf.pad({joined([*parts, given.option('constant_values')])})"
+@written("np.pad", "a width")
+def pad(given: Given) -> str | None:
+    """Return an array with a margin of zeros."""
+    code = given.code
+    if code.rank(given["width"]) < 2 or given.dtype == "bool":
+        return None
+    return f"tf.pad({code.tensor(given['a'])}, {code.write(given['width'])})"
 
 
 @written("np.broadcast_to", "a shape")
@@ -179,12 +155,6 @@ def like(given: Given) -> str:
     return f"tf.{name}({joined([given.code.tensor(given['a']), '' if own else f'dtype=tf.{given.dtype}'])})"
 
 
-@written("np.full_like", "a value dtype")
-def full_like(given: Given) -> str:
-    """Return one value in the shape of an array."""
-    return f"tf.fill(tf.shape({given.code.tensor(given['a'])}), {given.code.tensor(given['value'], given.dtype)})"
-
-
 @written("np.zeros np.ones np.empty", "shape dtype")
 def filled(given: Given) -> str:
     """Return zeros or ones in a shape of which a size is a tensor."""
@@ -192,10 +162,10 @@ def filled(given: Given) -> str:
     return f"tf.{name}({_shape(given, given['shape'])}, tf.{given.dtype})"
 
 
-@written("np.full", "shape value dtype")
+@written("np.full", "shape fill_value dtype")
 def full(given: Given) -> str:
     """Return one value in a shape."""
-    return f"tf.fill({_shape(given, given['shape'])}, {given.code.tensor(given['value'], given.dtype)})"
+    return f"tf.fill({_shape(given, given['shape'])}, {given.code.tensor(given['fill_value'], given.dtype)})"
 
 
 @written("np.arange", "start stop step dtype")
@@ -204,13 +174,6 @@ def arange(given: Given) -> str:
     dtype = given.dtype
     parts = [given.code.tensor(node, dtype) for name in ("start", "stop", "step") if (node := given.get(name))]
     return f"tf.range({joined(parts)})"
-
-
-@written("np.meshgrid", "x y z | indexing")
-def meshgrid(given: Given) -> str:
-    """Return grids of coordinates."""
-    parts = [given.code.tensor(node) for name in ("x", "y", "z") if (node := given.get(name))]
-    return f"tf.meshgrid({joined([*parts, given.option('indexing')])})"
 
 
 @written("np.ndim", "a")
@@ -224,3 +187,27 @@ def shape(given: Given) -> str:
     """Return the shape."""
     given.code.fixed_shapes = True
     return f"tuple({given.code.atom(given['a'])}.shape)"
+
+
+@written("np.size", "a axis")
+def size(given: Given) -> str | None:
+    """Return the number of elements."""
+    if given.get("axis") is not None:
+        return None
+    text = given.code.atom(given["a"])
+    if given.code.is_tensor(given.node):
+        return f"tf.size({text}, tf.int64)"
+    given.code.fixed_shapes = True
+    return f"{text}.shape.num_elements()"
+
+
+@written("np.iscomplexobj", "x")
+def is_complex(given: Given) -> str:
+    """Return whether it has complex elements, which dtypes decide."""
+    return str(given.code.dtype(given["x"]).startswith("complex"))
+
+
+@written("np.isrealobj", "x")
+def is_real(given: Given) -> str:
+    """Return whether it has real elements, which dtypes decide."""
+    return str(not given.code.dtype(given["x"]).startswith("complex"))

@@ -1,4 +1,7 @@
-"""The table of NumPy's functions as TensorFlow's source, and the two ways to enter one."""
+"""The table of NumPy's functions that are an expression of TensorFlow's, and the way to enter one.
+
+What it has not got, or declines to write, is a function on tensors (`ports.tensor_functions`).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import TypeAlias
 
 from pyopbench.ports.porting.arguments import Given
 
-Writer: TypeAlias = Callable[[Given], str]
+Writer: TypeAlias = Callable[[Given], str | None]
 
 
 @dataclass(frozen=True)
@@ -17,7 +20,7 @@ class PortEntry:
 
     Attributes:
         parameters: names of its parameters in NumPy's order; one that begins with `*` takes all that is left.
-        write: returns the text of a call.
+        write: returns the text of a call; None for one that TensorFlow has no expression for.
     """
 
     parameters: tuple[str, ...]

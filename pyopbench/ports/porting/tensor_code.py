@@ -7,18 +7,36 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.ports.porting import algebra, choosing, elementwise, reducing, shaping
+from pyopbench.model.source_text import parts_of
+from pyopbench.ports.porting import algebra, choosing, elementwise, grown_lists, reducing, shaping, writing_functions
 from pyopbench.ports.porting.arguments import given
 from pyopbench.ports.porting.assigning import assign, assign_in_place
 from pyopbench.ports.porting.attributes import write_attribute, write_size
+from pyopbench.ports.porting.control_flow import (
+    is_elif,
+    over,
+    write_for,
+    write_if,
+    write_rare,
+    write_return,
+    write_while,
+)
+from pyopbench.ports.porting.helper_calls import write_call
 from pyopbench.ports.porting.in_place import write_statement
 from pyopbench.ports.porting.indexing import write_subscript
 from pyopbench.ports.porting.names import name_of
-from pyopbench.ports.porting.operators import write_binary, write_choice, write_comparison, write_truth, write_unary
-from pyopbench.ports.porting.source import parts_of
+from pyopbench.ports.porting.operators import (
+    write_binary,
+    write_both,
+    write_choice,
+    write_comparison,
+    write_truth,
+    write_unary,
+)
 from pyopbench.ports.porting.table import TABLE
-from pyopbench.ports.porting.typed import TypedCode, joined
+from pyopbench.ports.porting.typed import TypedCode, is_number, joined
 from pyopbench.ports.porting.units import Unit
+from pyopbench.ports.tensor_functions.sources import FUNCTIONS
 
 FILLED = (algebra, choosing, elementwise, reducing, shaping)
 """What enters functions into the table."""
@@ -34,11 +52,84 @@ class TensorCode(TypedCode):
 
     Attributes:
         not_run: lines of the user's that no example went through, which stay as they stand.
+        tables: statements that are made of the user's constants, by the name that each binds.
     """
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.not_run: list[tuple[str, int]] = []
+        self.tables: dict[str, str] = {}
+        self.replacing: dict[ast.AST, str] = {}
+        self.ahead: dict[int, list[str]] = {}
+        self.made: set[str] = set()
+        self.hoisted: list[str] = []
+
+    def write(self, node: ast.AST) -> str:
+        """Return the text of a node; of a statement with those that have to be before it."""
+        if node in self.replacing:
+            return self.replacing[node]
+        if not isinstance(node, ast.stmt):
+            return super().write(node)
+        ahead = self.ahead.pop(id(node), [])
+        calls, are_all = writing_functions.calls_before(self, node)
+        if are_all:
+            *calls, text = calls
+        else:
+            around, self.hoisted = self.hoisted, []
+            text = super().write(node)
+            calls, self.hoisted = [*calls, *self.hoisted], around
+        ahead = [*ahead, *calls]
+        if ahead and (self._is_behind_another(node) or is_elif(self, node)):
+            raise self.refusal(
+                node, "needs another statement before it, for which there is no place", "write one to a line"
+            )
+        return ("\n" + " " * node.col_offset).join([*ahead, text]) if ahead else text
+
+    def over(self, loop: ast.For) -> tuple[str, str, list[str]]:
+        """Return what a loop of the graph goes over, its target, and what binds the user's."""
+        return over(self, loop)
+
+    def truth(self, node: ast.expr) -> str:
+        """Return a condition."""
+        return write_truth(self, node)
+
+    def write_call(self, node: ast.Call) -> str:
+        """Return a call of a function of the user's."""
+        found = self._rewritten(node)
+        return self.as_it_stands(node) if found is None else found
+
+    def _is_behind_another(self, node: ast.stmt) -> bool:
+        begin, _ = self.source.span(node)
+        line = self.source.data[:begin].rpartition(b"\n")[2]
+        return bool(line.strip())
+
+    def is_grown(self, node: ast.AST) -> bool:
+        """Is it the name of a list that grows where values decide?"""
+        return grown_lists.is_grown(self, node)
+
+    def of_grown(self, node: ast.expr, dtype: str) -> str:
+        """Return such a list as a tensor."""
+        return grown_lists.stacked(self, node, dtype)
+
+    def fresh(self, name: str) -> str:
+        """Return a name that is not in the function."""
+        assert self.unit is not None
+        taken = {one.id for one in ast.walk(self.unit.node) if isinstance(one, ast.Name)} | self.made
+        found = name
+        number = 1
+        while found in taken:
+            number += 1
+            found = f"{name}_{number}"
+        self.made.add(found)
+        return found
+
+    def name_like(self, name: str) -> str:
+        """Return a name that is not in the user's function, the same each time."""
+        assert self.unit is not None
+        taken = {one.id for one in ast.walk(self.unit.node) if isinstance(one, ast.Name)}
+        while name in taken:
+            name += "_"
+        return name
 
     def rewrite(self, node: ast.AST) -> str | None:
         """Return the text of a node that is not written as it stands."""
@@ -49,17 +140,27 @@ class TensorCode(TypedCode):
         if isinstance(node, ast.stmt):
             return self._statement(node)
         if isinstance(node, ast.Call):
-            return self._call(node)
+            return grown_lists.write_call_of_list(self, node) or self._call(node)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and self.is_grown(node):
+            return grown_lists.stacked(self, node)
         if isinstance(node, ast.BinOp):
             return write_binary(self, node)
         if isinstance(node, ast.Compare):
             return write_comparison(self, node)
+        if isinstance(node, ast.NamedExpr) and self.holds_tensors(node.value):
+            raise self.refusal(
+                node, f"`{ast.unparse(node)}` binds a tensor in an expression", "bind it in a line before"
+            )
+        if isinstance(node, ast.ListComp) and self.observed.decides(self.source, node):
+            return grown_lists.write_comprehension(self, node)
+        if isinstance(node, ast.BoolOp):
+            return write_both(self, node)
         if isinstance(node, ast.UnaryOp):
             return write_unary(self, node)
         if isinstance(node, ast.IfExp):
             return write_choice(self, node)
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
-            return write_size(self, node) or write_subscript(self, node)
+            return grown_lists.write_item_of_list(self, node) or write_size(self, node) or write_subscript(self, node)
         if isinstance(node, ast.Attribute) and self.is_tensor(node.value):
             return write_attribute(self, node)
         return None
@@ -70,6 +171,8 @@ class TensorCode(TypedCode):
         return self.source.replaced(*self.source.span(node), parts)
 
     def _part(self, node: ast.AST, part: ast.AST) -> str:
+        if part in self.replacing:
+            return self.replacing[part]
         if part is getattr(node, "test", None) and isinstance(part, ast.expr):
             return write_truth(self, part)
         loops = getattr(node, "generators", ())
@@ -99,12 +202,24 @@ class TensorCode(TypedCode):
         if self._is_left_out(node):
             self.not_run.append((self.source.path, node.lineno))
             return None
+        if isinstance(node, ast.If):
+            return write_if(self, node)
+        if isinstance(node, ast.For):
+            return write_for(self, node)
+        if isinstance(node, ast.While):
+            return write_while(self, node)
+        if isinstance(node, ast.Return):
+            return writing_functions.with_written(self, node, write_return(self, node))
+        if isinstance(node, ast.FunctionDef):
+            return writing_functions.write_function(self, node)
+        if isinstance(node, ast.Raise | ast.Assert | ast.Try | ast.Global | ast.Nonlocal):
+            return write_rare(self, node)
         if isinstance(node, ast.Assign):
             return assign(self, node)
         if isinstance(node, ast.AugAssign):
             return assign_in_place(self, node)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            return write_statement(self, node.value)
+            return grown_lists.write_append(self, node.value) or write_statement(self, node.value)
         return None
 
     def _is_left_out(self, node: ast.stmt) -> bool:
@@ -113,7 +228,11 @@ class TensorCode(TypedCode):
             return False
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             return False  # a docstring
-        return getattr(node, "value", None) is not None and not any(self.seen(one) for one in ast.walk(node))
+        if is_number(getattr(node, "value", None)):
+            return False
+        return getattr(node, "value", None) is not None and not any(
+            self.observed.of(self.source, one) for one in ast.walk(node)
+        )
 
     def _is_traced(self) -> bool:
         return self.unit is not None and any(
@@ -134,7 +253,7 @@ class TensorCode(TypedCode):
             return None
         value = self.value_of(function)
         name = name_of(value)
-        if name in TABLE:
+        if name in TABLE or name in FUNCTIONS:
             return self._of_table(name, node, None)
         if name in UNPACKING:
             return self._unpacking(node)
@@ -160,8 +279,15 @@ class TensorCode(TypedCode):
         return None
 
     def _of_table(self, name: str, node: ast.Call, first: ast.expr | None) -> str:
-        entry = TABLE[name]
-        return entry.write(given(self, name, node, first, entry.parameters))
+        """Return a call as an expression of TensorFlow's where there is one, else of a function on tensors."""
+        entry = TABLE.get(name)
+        arguments = None if entry is None else given(self, name, node, first, entry.parameters)
+        text = None if entry is None or arguments is None else entry.write(arguments)
+        if text is not None:
+            return text
+        if name in FUNCTIONS:
+            return write_call(self, name, node, first)
+        raise self.refusal(node, f"`{name}` is called with arguments that have no counterpart in TensorFlow")
 
     def _unpacking(self, node: ast.Call) -> str | None:
         if not any(map(self.is_tensor, node.args)):
@@ -189,7 +315,7 @@ class TensorCode(TypedCode):
         if function.attr == "item":
             text = self.atom(function.value)
             return f"tf.reshape({text}, [])" if self.rank(function.value) else text
-        if name in TABLE and function.attr not in ("tolist", "sort", "fill"):
+        if (name in TABLE or name in FUNCTIONS) and function.attr not in ("tolist", "sort", "fill"):
             return self._of_table(name, node, function.value)
         raise self.refusal(node, f"`.{function.attr}()` has no counterpart in TensorFlow")
 

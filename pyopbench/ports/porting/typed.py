@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pyopbench.ports.conversions import conversion_of
-from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR, Observed, Seen
+from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR, Observed, Seen, seen_as
 from pyopbench.ports.porting.render import Code
 from pyopbench.ports.porting.units import Units
 from pyopbench.ports.traced import dtypes
@@ -32,8 +32,9 @@ class TypedCode(Code):
         self.fixed_shapes = False
 
     def seen(self, node: ast.AST) -> set[Seen]:
-        """Return what an expression was."""
-        return self.observed.of(self.source, node)
+        """Return what an expression was; a number is one where it was not evaluated, too."""
+        found = self.observed.of(self.source, node)
+        return found or ({seen_as(ast.literal_eval(node))} if is_number(node) else found)
 
     def is_tensor(self, node: ast.AST | None) -> bool:
         """Was it a tensor, in any call?"""
@@ -95,7 +96,7 @@ class TypedCode(Code):
         """Return the text of an expression as a tensor of a dtype, by default of its own."""
         dtype = dtype or self.dtype(node)
         seen = self.seen(node)
-        if any(one.kind == SEQUENCE for one in seen) and self.holds_tensors(node):
+        if any(one.kind == SEQUENCE for one in seen) and (self.holds_tensors(node) or self.is_grown(node)):
             return self._stacked(node, dtype)
         if seen and all(one.kind in (TENSOR, ARRAY) and one.dtype == dtype for one in seen):
             return self.write(node)  # TensorFlow takes arrays of NumPy's too
@@ -115,6 +116,8 @@ class TypedCode(Code):
         return seen.kind in (TENSOR, ARRAY) and seen.dtype == dtype
 
     def _stacked(self, node: ast.expr, dtype: str) -> str:
+        if self.is_grown(node):
+            return self.of_grown(node, dtype)
         one = self.one(node)
         if isinstance(node, ast.List | ast.Tuple) and not any(isinstance(item, ast.Starred) for item in node.elts):
             items = [self.tensor(item, dtype) for item in node.elts]
@@ -124,6 +127,14 @@ class TypedCode(Code):
         if one.dtype:
             return f"tf.cast(tf.stack({self.write(node)}), tf.{dtype})"
         return f"tf.stack([tf.cast(item, tf.{dtype}) for item in {self.write(node)}])"
+
+    def is_grown(self, node: ast.AST) -> bool:
+        """Is it a list that is no list in the port?"""
+        return False
+
+    def of_grown(self, node: ast.expr, dtype: str) -> str:
+        """Return such a list as a tensor."""
+        raise NotImplementedError
 
     def items(self, node: ast.expr, dtype: str) -> str:
         """Return the text of a list of tensors of one dtype."""
@@ -152,15 +163,30 @@ class TypedCode(Code):
 
     def base(self, node: ast.expr) -> str:
         """Return the text of what `[...]` is added to; an array that becomes a tensor later is made one."""
-        text = self.atom(node)
-        return (
-            text if {one.kind for one in self.seen(node)} == {TENSOR} else f"tf.convert_to_tensor({self.write(node)})"
-        )
+        seen = self.seen(node) | self._of_argument(node)
+        is_tensor = {one.kind for one in seen} == {TENSOR}
+        return self.atom(node) if is_tensor else f"tf.convert_to_tensor({self.write(node)})"
+
+    def _of_argument(self, node: ast.expr) -> set[Seen]:
+        """Return what an argument is in all places of a function, which another call may reach with another value."""
+        function = None if self.unit is None else self.unit.node
+        if not isinstance(node, ast.Name) or not isinstance(function, ast.FunctionDef):
+            return set()
+        if all(one.arg != node.id for one in ast.walk(function.args) if isinstance(one, ast.arg)):
+            return set()
+        reads = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == node.id]
+        return set().union(*map(self.seen, reads))
 
     def use(self, snippet: str) -> str:
         """Return the name of a function that is written beside the code, and have it written."""
         self.snippets.add(snippet)
         return snippet
+
+
+def is_number(node: ast.AST | None) -> bool:
+    """Is it a number that is written down?"""
+    inner = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else node
+    return isinstance(inner, ast.Constant) and isinstance(inner.value, bool | int | float | complex)
 
 
 def _is_call(text: str) -> bool:

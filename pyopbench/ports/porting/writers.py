@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,24 +13,26 @@ import numpy as np
 
 from pyopbench.model.op import Op
 from pyopbench.model.portable import SKELETON
+from pyopbench.model.source_text import Source
 from pyopbench.ports.arrays import as_given, as_tuple
 from pyopbench.ports.for_numba import source as numba_source
-from pyopbench.ports.keras_ops.available import why_no_keras_ops
 from pyopbench.ports.porting import numba_code, numba_loop, skeleton
 from pyopbench.ports.porting.batches import LEADING
 from pyopbench.ports.porting.documented import documented
 from pyopbench.ports.porting.facts import Facts, docstring, examples_of
-from pyopbench.ports.porting.keras_code import KerasCode
+from pyopbench.ports.porting.keras_code import KerasCode, why_no_keras_ops
 from pyopbench.ports.porting.module_text import module_text
-from pyopbench.ports.porting.observe import definition_of, multiplies_integers, observe
+from pyopbench.ports.porting.observe import Observed, definition_of, multiplies_integers, observe
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.render import with_head
 from pyopbench.ports.porting.snippets import source_of
-from pyopbench.ports.porting.source import Source
 from pyopbench.ports.porting.tensor_code import TensorCode
 from pyopbench.ports.porting.tnp_code import TnpCode
 from pyopbench.ports.porting.units import Unit, Units
 from pyopbench.ports.rebinding import written
+from pyopbench.ports.text.code import TextCode
+from pyopbench.ports.text.kinds import has_text
+from pyopbench.ports.text.observed import TextObserved
 
 WIDE = {"float64", "int64", "bool", "complex128"}
 """Dtypes in which Numba computes with numbers of Python's as NumPy does."""
@@ -81,8 +83,12 @@ Writer = Callable[[Op, Body, Examples], Made]
 def _traced(op: Op, body: Body, examples: Examples, *, is_compiled: bool = False) -> Made:
     units, facts, name = Units(), body.facts, body.definition.name
     units.add(body.source, name)
-    observed = observe(op.numpy, examples)
-    code = TensorCode(units, observed)
+    if has_text(op, examples):
+        observed: Observed = TextObserved(op, examples, units)
+        code: TensorCode = TextCode(units, observed)
+    else:
+        observed = observe(op.numpy, examples)
+        code = TensorCode(units, observed)
     statements = {unit.name: code.write_unit(unit) for unit in units.in_order()}
     notes = ["fixed shapes"] if code.fixed_shapes else []
     says = ["Shapes have to be known where it is traced, as they are in a `tf.function`."] if notes else []
@@ -94,7 +100,7 @@ def _traced(op: Op, body: Body, examples: Examples, *, is_compiled: bool = False
     statements[name] = documented(statements[name], docstring(body.doc, facts, how, says))
     if is_compiled:
         statements[name] = compiled(statements[name], name)
-    texts = _with_snippets(units, statements, sorted(code.snippets))
+    texts = _with_snippets(units, statements, sorted(code.snippets), tables=code.tables)
     text = module_text(f"`{facts.function}` of {facts.file} as TensorFlow ops.", texts, units)
     return Made(text, not_run=tuple(sorted(set(code.not_run))), notes=tuple(notes))
 
@@ -104,14 +110,25 @@ def _with_snippets(
     statements: dict[str, str],
     snippets: list[str],
     sources: Callable[[list[str]], list[str]] = source_of,
+    tables: Mapping[str, str] | None = None,
 ) -> list[str]:
-    """Return constants, then the functions that are not the user's, of which there are sources, then theirs."""
+    """Return constants, then the functions that are not the user's, tables that they make of constants, then theirs.
+
+    A constant that calls a function of theirs stands behind that.
+    """
     taken = [name for name in snippets if any(name in _bound_in(unit.node) for unit in units.in_order())]
     if taken:
         raise CannotPort(f"`{taken[0]}` is the name of a function that the port needs", fix="give yours another name")
-    constants = [statements[unit.name] for unit in units.in_order() if not _is_function(unit)]
-    functions = [statements[unit.name] for unit in units.in_order() if _is_function(unit)]
-    return [*_together(constants), *sources(snippets), *functions]
+    early = [unit for unit in units.in_order() if not _is_function(unit) and not _calls(unit, units)]
+    constants = [statements[unit.name] for unit in early]
+    functions = [statements[unit.name] for unit in units.in_order() if unit not in early]
+    return [*_together(constants), *sources(snippets), *_together(list((tables or {}).values())), *functions]
+
+
+def _calls(unit: Unit, units: Units) -> bool:
+    """Does a constant need a function of the user's, or another constant that does?"""
+    needed = [units.by_name[name] for name in unit.reads if name in units.by_name]
+    return any(_is_function(one) or _calls(one, units) for one in needed if one is not unit)
 
 
 def _bound_in(node: ast.AST) -> set[str]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pyopbench.ports.tensor_functions.sources import FUNCTIONS
 from pyopbench.ports.traced import dtypes
 from pyopbench.ports.traced.array import TracedArray, as_traced, number, wrap
 from pyopbench.ports.traced.dtypes import is_tensor
 from pyopbench.ports.traced.mixed_dtypes import LOGICAL, mixed_of
 from pyopbench.ports.traced.python_numbers import checked, pythons_numbers, real_power
-from pyopbench.ports.traced.special_functions import SPECIAL
 from pyopbench.ports.traced.storage import in_order_of
 from pyopbench.ports.traced.tape import refuse, step
 from pyopbench.ports.traced.ufuncs import UFUNCS
@@ -111,10 +111,12 @@ def implementation_of(ufunc: Any, spelled: str) -> Any:
     Raises:
         Refused: it is in no table.
     """
-    table = UFUNCS if spelled.startswith("np.") else SPECIAL
-    if ufunc.__name__ not in table:
+    name = ufunc.__name__
+    if spelled.startswith("np.") and name in UFUNCS:
+        return UFUNCS[name]
+    if f"scipy.special.{name}" not in FUNCTIONS:
         raise refuse(spelled)
-    return table[ufunc.__name__]
+    return FUNCTIONS[f"scipy.special.{name}"].function
 
 
 def _traced(ufunc: Any, operands: Sequence[TracedArray], dtype: Any, spelled: str) -> Any:

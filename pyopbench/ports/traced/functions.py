@@ -8,38 +8,32 @@ from typing import Any
 
 import numpy as np
 
+from pyopbench.ports.tensor_functions.sources import FUNCTIONS
 from pyopbench.ports.traced import (
+    by_table,
     joining,
-    linear_algebra,
-    norms,
     numpys_own,
-    products,
-    quantiles,
     reductions,
-    repeating,
     scatter,
     selecting,
     shaping,
-    signals,
-    sorting,
     splitting,
-    statistics,
     windows,
 )
 from pyopbench.ports.traced.array import TracedArray, as_traced, wrap
 from pyopbench.ports.traced.call_ufunc import write_cast
 from pyopbench.ports.traced.catching import raise_where, refuse_where_named
 from pyopbench.ports.traced.dtypes import is_tensor
-from pyopbench.ports.traced.registry import TABLE
+from pyopbench.ports.traced.registry import TABLE, in_numpy
 from pyopbench.ports.traced.storage import in_order_of
 from pyopbench.ports.traced.tape import refuse, step
 
-MODULES = (
-    *(joining, linear_algebra, norms, numpys_own, products, quantiles, reductions, repeating),
-    *(scatter, selecting, shaping, signals, sorting, splitting, statistics, windows),
-)
-"""Those that enter functions into the table."""
+MODULES = (joining, numpys_own, reductions, scatter, selecting, shaping, splitting, windows)
+"""Those that enter functions into the table: what returns views, or is not what a port calls."""
 
+for _name in FUNCTIONS:
+    if _name.startswith("np.") and _name.removeprefix("np.") not in TABLE:
+        in_numpy(_name.removeprefix("np."))(by_table.function_of(_name))
 
 EXTREMES = frozenset({"max", "min", "amax", "amin", "argmax", "argmin", "nanmax", "nanmin", "nanargmax", "nanargmin"})
 """Functions that raise if there are no elements."""
@@ -47,9 +41,6 @@ EXTREMES = frozenset({"max", "min", "amax", "amin", "argmax", "argmin", "nanmax"
 
 HOMES = ("linalg", "fft", "lib.stride_tricks")
 """Modules of NumPy's that a function is named with."""
-
-OWN_ORDER = ("einsum", "fft.", "linalg.")
-"""Functions that lay out what they return in an order of their own."""
 
 
 def call_function(function: Any, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
@@ -87,8 +78,7 @@ def call_by_name(name: str, arguments: Sequence[Any], options: Mapping[str, Any]
     _ask_what_raises(name, arguments, options)
     if entry.is_step:
         found = wrap(step(name, lambda: _tensors(entry.function(*arguments, **options))))
-        if not name.startswith(OWN_ORDER):
-            found = in_order_of(found, _arrays((arguments, options)))
+        found = in_order_of(found, _arrays((arguments, options)))
     else:
         found = entry.function(*arguments, **options)
     if output is None:

@@ -16,6 +16,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from pyopbench.ports.tensor_functions.sources import FUNCTIONS
+from pyopbench.ports.traced import by_table
 from pyopbench.ports.traced.array import TracedArray, as_traced, wrap
 from pyopbench.ports.traced.catching import refuse_to_warn
 from pyopbench.ports.traced.code_templates import RUNTIME
@@ -36,7 +38,6 @@ from pyopbench.ports.traced.number_functions import MATH, extreme, length, round
 from pyopbench.ports.traced.parts import BREAK, Returned, run_part
 from pyopbench.ports.traced.rewriting import keeps_something, rewritten
 from pyopbench.ports.traced.scalar_types import NUMBERS, SCALARS
-from pyopbench.ports.traced.scipy_functions import SCIPY
 from pyopbench.ports.traced.sequences import SEQUENCES
 from pyopbench.ports.traced.snapshot import UNBOUND, State, read
 from pyopbench.ports.traced.tape import current, refuse
@@ -191,7 +192,7 @@ class _Returning:
         if is_dynamic([list(one) for one in arguments if isinstance(one, list | tuple)]):
             if hasattr(self._function, "__wrapped__"):  # has the protocol
                 return call_function(self._function, arguments, options)
-            if isinstance(self._function, np.ufunc):
+            if isinstance(self._function, np.ufunc) or self.__name__ in ("reduce", "accumulate"):
                 arguments = tuple(as_traced(one) if isinstance(one, list | tuple) else one for one in arguments)
         return wrap(self._function(*arguments, **options))
 
@@ -212,9 +213,9 @@ def _of_scipy(function: Any) -> Any:
     def call(*arguments: Any, **options: Any) -> Any:
         if not is_dynamic([*arguments, options]):
             return wrap(function(*_known(arguments), **{key: _known(one) for key, one in options.items()}))
-        if name not in SCIPY:
+        if name not in FUNCTIONS:
             raise refuse(name)
-        return SCIPY[name](*arguments, **options)
+        return by_table.call(name, arguments, options)
 
     return call
 

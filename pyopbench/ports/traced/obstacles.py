@@ -8,11 +8,11 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from pyopbench.ports.tensor_functions.sources import FUNCTIONS
 from pyopbench.ports.traced import methods
 from pyopbench.ports.traced.functions import name_of
 from pyopbench.ports.traced.names import _NUMPY
 from pyopbench.ports.traced.registry import TABLE
-from pyopbench.ports.traced.special_functions import SPECIAL
 from pyopbench.ports.traced.ufuncs import UFUNCS
 from pyopbench.ports.traced.untyped import np
 from pyopbench.ports.traced.user_code import functions_at
@@ -65,7 +65,7 @@ def _numpys(names: list[str]) -> Any:
 
 def _is_traced(value: Any) -> bool:
     if isinstance(value, np.ufunc):
-        return value.__name__ in UFUNCS or value.__name__ in SPECIAL
+        return value.__name__ in UFUNCS or f"scipy.special.{value.__name__}" in FUNCTIONS
     if isinstance(value, type | types.ModuleType):
         return True
     home = str(getattr(value, "__module__", "") or "")

@@ -10,7 +10,7 @@ from pyopbench.ports.traced import assignment, indexing
 from pyopbench.ports.traced.array import TracedArray, as_traced
 from pyopbench.ports.traced.call_ufunc import as_tensor
 from pyopbench.ports.traced.keys import key_of
-from pyopbench.ports.traced.registry import in_numpy, in_tensors
+from pyopbench.ports.traced.registry import in_numpy
 from pyopbench.ports.traced.tape import refuse, step
 from pyopbench.ports.traced.untyped import np
 
@@ -84,59 +84,3 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     flat = np.ravel(a.copy())
     flat[ind] = new
     a[...] = flat.reshape(a.shape)
-
-
-@in_tensors("bincount")
-def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
-    """Return how often each number occurs, or the sums of weights."""
-    values = as_traced(x)
-    if values.dtype.kind not in "iub":
-        raise TypeError(f"Cannot cast array data from dtype('{values.dtype}') to dtype('int64') according to 'safe'")
-    index = as_tensor(values.value, np.int64)
-    least = as_tensor(as_traced(minlength).value, np.int64)
-    highest = tf.reduce_max(tf.concat([index, tf.constant([-1], tf.int64)], 0))
-    count = tf.maximum(highest + 1, least)
-    given = tf.ones_like(index) if weights is None else as_tensor(as_traced(weights).value, np.float64)
-    with tf.control_dependencies([tf.debugging.assert_non_negative(index, "bincount of a negative number")]):
-        return tf.math.unsorted_segment_sum(given, index, count)
-
-
-@in_numpy("histogram")
-def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
-    """Return how many elements are in each bin, and the edges of the bins; the last bin has both its edges."""
-    x = np.ravel(as_traced(a))
-    if x.dtype.kind == "b":
-        x = x.astype(np.uint8)
-    if isinstance(bins, str):
-        raise refuse(f"np.histogram(..., bins={bins!r})")
-    edges = as_traced(bins) if np.ndim(bins) else _even_edges(x, int(bins), range)
-    last = edges.shape[0] - 1
-    place = np.searchsorted(edges, x, side="right") - 1
-    place = np.where(x == edges[-1], last - 1, place)
-    inside = (x >= edges[0]) & (x <= edges[-1])
-    kind = np.int64 if weights is None else as_traced(weights).dtype
-    given = inside.astype(kind) if weights is None else np.where(inside, np.ravel(as_traced(weights)), 0).astype(kind)
-    counts = _sums(np.where(inside, place, 0), given, last)
-    if density:
-        return counts / np.diff(edges).astype(float) / counts.sum(), edges
-    return counts, edges
-
-
-def _sums(place: Any, given: TracedArray, count: int) -> Any:
-    index, values = as_traced(place).value, as_traced(given).value
-    tensors = tf.convert_to_tensor
-    from pyopbench.ports.traced.array import wrap
-
-    return wrap(
-        step("histogram", lambda: tf.math.unsorted_segment_sum(tensors(values), tf.cast(index, tf.int64), count))
-    )
-
-
-def _even_edges(x: TracedArray, bins: int, limits: Any) -> TracedArray:
-    low, high = (np.min(x), np.max(x)) if limits is None else limits
-    low, high = as_traced(low), as_traced(high)
-    kind = np.result_type(low.example, high.example, x.example)
-    kind = np.result_type(kind, float) if kind.kind in "iu" else kind
-    same = low == high
-    low, high = np.where(same, low - 0.5, low), np.where(same, high + 0.5, high)
-    return as_traced(np.linspace(low, high, bins + 1, dtype=kind))

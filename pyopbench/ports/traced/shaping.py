@@ -12,7 +12,7 @@ from pyopbench.ports.traced import views
 from pyopbench.ports.traced.array import TracedArray, as_traced
 from pyopbench.ports.traced.dtypes import is_tensor
 from pyopbench.ports.traced.reductions import axes_of
-from pyopbench.ports.traced.registry import in_numpy
+from pyopbench.ports.traced.registry import in_numpy, in_tensors
 from pyopbench.ports.traced.tape import refuse
 from pyopbench.ports.traced.untyped import np
 
@@ -243,3 +243,31 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
             lambda tensor: tf.linalg.diag_part(tensor, k=offset),
         )
     )
+
+
+in_numpy("iscomplexobj", on_known=True)(lambda x: as_traced(x).dtype.kind == "c")
+in_numpy("isrealobj", on_known=True)(lambda x: as_traced(x).dtype.kind != "c")
+
+
+in_numpy("ndim", on_known=True)(lambda a: as_traced(a).ndim)
+in_numpy("shape", on_known=True)(lambda a: as_traced(a).shape)
+
+
+@in_numpy("size", on_known=True)
+def size(a: Any, axis: Any = None) -> Any:
+    """Return the number of elements, or of those along an axis."""
+    x = as_traced(a)
+    return x.size if axis is None else x.shape[axis]
+
+
+@in_numpy("result_type", on_known=True)
+def result_type(*arrays_and_dtypes: Any) -> Any:
+    """Return the dtype that all are promoted to."""
+    given = [as_traced(one).example if hasattr(one, "static_shape") else one for one in arrays_and_dtypes]
+    return np.result_type(*given)
+
+
+@in_tensors("copy")
+def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
+    """Return an array of its own."""
+    return tf.identity(as_traced(a).tensor)

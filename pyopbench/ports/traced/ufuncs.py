@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from pyopbench.ports.traced import float_functions as floats
+from pyopbench.ports.tensor_functions import basics, elementwise, linear
 
 Implementation = Callable[..., Any]
 
@@ -57,15 +57,17 @@ def as_truth(tensor: Any) -> Any:
     return tensor if tensor.dtype == tf.bool else tf.not_equal(tensor, tf.zeros((), tensor.dtype))
 
 
-def _quiet(function: Implementation) -> Implementation:
-    """Return an integer division that gives 0 where the divisor is, as NumPy's does."""
-
-    def safe(x: Any, y: Any) -> Any:
-        none = tf.equal(y, tf.zeros((), y.dtype))
-        found = function(x, tf.where(none, tf.ones((), y.dtype), y))
-        return tf.where(none, tf.zeros((), x.dtype), found)
-
-    return safe
+def _power(x: Any, y: Any) -> Any:
+    """Return x to the y; by a product or a root where y is a constant for which NumPy does so too."""
+    exponent = tf.get_static_value(y)
+    if exponent is not None and exponent.ndim == 0:
+        if exponent == 2:
+            return tf.square(x)
+        if exponent == 1:
+            return tf.identity(x)
+        if exponent == 0.5:
+            return tf.sqrt(x)
+    return tf.pow(x, y)
 
 
 def _square(x: Any) -> Any:
@@ -76,76 +78,40 @@ def _absolute(x: Any) -> Any:
     return x if x.dtype.is_unsigned or x.dtype == tf.bool else tf.abs(x)
 
 
-def _shift(function: Implementation, *, left: bool) -> Implementation:
-    """Return a shift that is defined, as NumPy's is, from as many bits on as there are."""
-
-    def shifted(x: Any, y: Any) -> Any:
-        bits = 8 * x.dtype.size
-        beyond = (y < tf.zeros((), y.dtype)) | (y >= tf.constant(bits, y.dtype))
-        found = function(x, tf.where(beyond, tf.zeros((), y.dtype), y))
-        zero = tf.zeros((), x.dtype)
-        emptied = zero if left or x.dtype.is_unsigned else tf.where(x < zero, zero - tf.ones((), x.dtype), zero)
-        return tf.where(beyond, emptied, found)
-
-    return shifted
-
-
-def _matmul(x: Any, y: Any) -> Any:
-    """Return a product of stacks of matrices; a vector is a row on the left and a column on the right."""
-    left, right = x.shape.rank, y.shape.rank
-    if x.dtype == tf.bool:
-        return _matmul(tf.cast(x, tf.int32), tf.cast(y, tf.int32)) > 0
-    narrow = x.dtype
-    if narrow in NARROW:
-        x, y = tf.cast(x, NARROW[narrow]), tf.cast(y, NARROW[narrow])
-    found = tf.cast(tf.matmul(_row(x), _column(y)), narrow)
-    if left == 1:
-        found = tf.squeeze(found, -2)
-    return tf.squeeze(found, -1) if right == 1 else found
-
-
-def _row(x: Any) -> Any:
-    return x[None, :] if x.shape.rank == 1 else x
-
-
-def _column(y: Any) -> Any:
-    return y[:, None] if y.shape.rank == 1 else y
-
-
 UFUNCS: dict[str, Implementation] = {
     "add": _or_logical(tf.add, tf.logical_or),
     "subtract": _integers(tf.subtract),
     "multiply": _or_logical(tf.multiply, tf.logical_and),
     "divide": tf.truediv,
     "true_divide": tf.truediv,
-    "floor_divide": _by_kind(floats=floats.floor_divide, integers=_quiet(tf.math.floordiv)),
-    "remainder": _by_kind(floats=floats.floor_mod, integers=_quiet(tf.math.floormod)),
-    "fmod": _by_kind(floats=floats.fmod, integers=_quiet(floats.truncate_mod)),
+    "floor_divide": _integers(elementwise.np_floor_divide),
+    "remainder": _integers(elementwise.np_remainder),
+    "fmod": _integers(elementwise.np_fmod),
     "divmod": lambda x, y: (UFUNCS["floor_divide"](x, y), UFUNCS["remainder"](x, y)),
-    "power": _by_kind(floats=floats.power, integers=floats.power),
-    "float_power": floats.power,
+    "power": _integers(_power),
+    "float_power": _power,
     "negative": _integers(tf.negative),
     "positive": tf.identity,
     "absolute": _integers(_absolute),
     "fabs": tf.abs,
-    "sign": _by_kind(floats=floats.sign, integers=tf.sign),
-    "rint": floats.rint,
+    "sign": _by_kind(floats=elementwise.np_sign, integers=tf.sign),
+    "rint": tf.round,
     "floor": lambda x: tf.floor(x) if x.dtype.is_floating else x,
     "ceil": lambda x: tf.math.ceil(x) if x.dtype.is_floating else x,
-    "trunc": lambda x: tf.where(x < 0, tf.math.ceil(x), tf.floor(x)) if x.dtype.is_floating else x,
+    "trunc": elementwise.np_trunc,
     "conjugate": lambda x: tf.math.conj(x) if x.dtype.is_complex else x,
     "exp": tf.exp,
-    "exp2": lambda x: tf.pow(floats.scalar(x, 2), x),
+    "exp2": lambda x: tf.pow(tf.constant(2, x.dtype), x),
     "expm1": tf.math.expm1,
     "log": tf.math.log,
-    "log2": lambda x: tf.math.log(x) / floats.scalar(x, math.log(2)),
-    "log10": lambda x: tf.math.log(x) / floats.scalar(x, math.log(10)),
+    "log2": lambda x: tf.math.log(x) / tf.constant(math.log(2), x.dtype),
+    "log10": lambda x: tf.math.log(x) / tf.constant(math.log(10), x.dtype),
     "log1p": tf.math.log1p,
-    "logaddexp": floats.logaddexp,
-    "logaddexp2": floats.logaddexp2,
+    "logaddexp": elementwise.np_logaddexp,
+    "logaddexp2": elementwise.np_logaddexp2,
     "sqrt": tf.sqrt,
     "square": _integers(_square),
-    "cbrt": floats.cbrt,
+    "cbrt": elementwise.np_cbrt,
     "reciprocal": lambda x: tf.ones((), x.dtype) / x,
     "sin": tf.sin,
     "cos": tf.cos,
@@ -154,23 +120,23 @@ UFUNCS: dict[str, Implementation] = {
     "arccos": tf.acos,
     "arctan": tf.atan,
     "arctan2": tf.atan2,
-    "hypot": floats.hypot,
+    "hypot": elementwise.np_hypot,
     "sinh": tf.sinh,
     "cosh": tf.cosh,
     "tanh": tf.tanh,
     "arcsinh": tf.asinh,
     "arccosh": tf.acosh,
     "arctanh": tf.atanh,
-    "degrees": lambda x: x * floats.scalar(x, 180 / math.pi),
-    "rad2deg": lambda x: x * floats.scalar(x, 180 / math.pi),
-    "radians": lambda x: x * floats.scalar(x, math.pi / 180),
-    "deg2rad": lambda x: x * floats.scalar(x, math.pi / 180),
+    "degrees": lambda x: x * tf.constant(180 / math.pi, x.dtype),
+    "rad2deg": lambda x: x * tf.constant(180 / math.pi, x.dtype),
+    "radians": lambda x: x * tf.constant(math.pi / 180, x.dtype),
+    "deg2rad": lambda x: x * tf.constant(math.pi / 180, x.dtype),
     "bitwise_and": lambda x, y: (tf.logical_and if x.dtype == tf.bool else tf.bitwise.bitwise_and)(x, y),
     "bitwise_or": lambda x, y: (tf.logical_or if x.dtype == tf.bool else tf.bitwise.bitwise_or)(x, y),
-    "bitwise_xor": lambda x, y: tf.not_equal(x, y) if x.dtype == tf.bool else tf.bitwise.bitwise_xor(x, y),
+    "bitwise_xor": elementwise.np_bitwise_xor,
     "invert": lambda x: (tf.logical_not if x.dtype == tf.bool else tf.bitwise.invert)(x),
-    "left_shift": _shift(tf.bitwise.left_shift, left=True),
-    "right_shift": _shift(tf.bitwise.right_shift, left=False),
+    "left_shift": elementwise.np_left_shift,
+    "right_shift": elementwise.np_right_shift,
     "greater": _compared(tf.greater),
     "greater_equal": _compared(tf.greater_equal),
     "less": _compared(tf.less),
@@ -181,18 +147,18 @@ UFUNCS: dict[str, Implementation] = {
     "logical_or": _truth(tf.logical_or),
     "logical_xor": _truth(tf.not_equal),
     "logical_not": _truth(tf.logical_not),
-    "maximum": _integers(floats.maximum),
-    "minimum": _integers(floats.minimum),
-    "fmax": _integers(floats.fmax),
-    "fmin": _integers(floats.fmin),
-    "isnan": floats.is_nan,
-    "isinf": floats.is_inf,
-    "isfinite": lambda x: tf.logical_not(floats.is_nan(x) | floats.is_inf(x)),
-    "signbit": floats.signbit,
-    "copysign": floats.copysign,
-    "heaviside": floats.heaviside,
+    "maximum": _integers(elementwise.np_maximum),
+    "minimum": _integers(elementwise.np_minimum),
+    "fmax": _integers(elementwise.np_fmax),
+    "fmin": _integers(elementwise.np_fmin),
+    "isnan": basics.np_is_nan,
+    "isinf": basics.np_is_inf,
+    "isfinite": lambda x: tf.logical_not(basics.np_is_nan(x) | basics.np_is_inf(x)),
+    "signbit": elementwise.np_signbit,
+    "copysign": elementwise.np_copysign,
+    "heaviside": elementwise.np_heaviside,
     "nextafter": tf.math.nextafter,
-    "modf": floats.modf,
-    "matmul": _matmul,
+    "modf": elementwise.np_modf,
+    "matmul": linear.np_product,
 }
 """By the name of the ufunc."""

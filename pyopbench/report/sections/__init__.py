@@ -82,9 +82,10 @@ class Bullets:
 
 @dataclass(frozen=True)
 class Code:
-    """Text to be copied as it stands."""
+    """Text to be copied as it stands; one with a caption is shown on demand in HTML."""
 
     text: str
+    caption: str = ""
     kind: str = "code"
 
 

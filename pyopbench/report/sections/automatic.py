@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pyopbench.judge.ports import Attempt, attempts_of, change_text, works_text
+from pyopbench.judge.ports import Attempt, attempts_of, change_text, port_path, works_text
 from pyopbench.model import formatting
-from pyopbench.report.sections import Block, Cell, Paragraph, Section, Table, _cells
+from pyopbench.report.sections import Block, Cell, Code, Paragraph, Section, Table, _cells
 
 if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement
@@ -21,11 +21,28 @@ def build(judgement: Judgement) -> Sequence[Block]:
     if not attempts:
         return ()
     intro = (
-        "pyopbench made these from your function as it is, by tracing it, with tf.experimental.numpy, AutoGraph, XLA "
-        "and Numba. Each had to give the same values, and a gradient that finite differences confirm, before it was "
-        "timed. If a change of one line is known to help, it is shown; there may be another obstacle behind it."
+        "pyopbench wrote these from your function as it is, in TensorFlow ops, for tf.experimental.numpy, AutoGraph, "
+        "XLA and Numba. What was measured is the file that `pyopbench port` writes. Each had to give the same values, "
+        "and a gradient that finite differences confirm, before it was timed. If a change of one line is known to "
+        "help, it is shown; there may be another obstacle behind it."
     )
-    return (Paragraph(intro), Table(COLUMNS, tuple(map(row, attempts)), "Ports that were tried", headings=2))
+    table = Table(COLUMNS, tuple(map(row, attempts)), "Ports that were tried", headings=2)
+    return (Paragraph(intro), table, *sources(judgement, attempts))
+
+
+def sources(judgement: Judgement, attempts: Sequence[Attempt]) -> list[Code]:
+    """Return the files of the ports that work, as they were measured."""
+    working = {(one.op, one.variant) for one in attempts if one.works}
+    return [
+        Code(one.text, f"{port_path(one)}, as it was measured")
+        for one in judgement.run.ports
+        if (one.op, one.variant) in working
+    ]
+
+
+def brief(judgement: Judgement) -> Sequence[Block]:
+    """Return what a ticket has: no source."""
+    return [one for one in build(judgement) if not isinstance(one, Code)]
 
 
 def row(attempt: Attempt) -> tuple[Cell | str, ...]:
@@ -42,4 +59,4 @@ def why_not(attempt: Attempt) -> str:
     return f"{attempt.reason}. {change_text(attempt.change)}"
 
 
-SECTION = Section("automatic", "Automatic ports", 12, build, build)
+SECTION = Section("automatic", "Automatic ports", 12, build, brief)

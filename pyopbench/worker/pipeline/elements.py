@@ -14,8 +14,10 @@ import tensorflow as tf
 from pyopbench.model.case import NO_GRADIENT, Case
 from pyopbench.model.errors import Unsupported, WrongResult
 from pyopbench.model.op import Op
+from pyopbench.model.own_target import Target
 from pyopbench.ops.batched.examples import examples_of
 from pyopbench.ops.load import load_op, make_inputs
+from pyopbench.ops.own.load import OWN_OPS
 from pyopbench.ports.arrays import as_array, as_given, as_tuple, byte_count
 from pyopbench.worker.prepare.batched_forms import BatchedForm, batched_form_on
 from pyopbench.worker.prepare.checks import Reference, require_equal
@@ -53,6 +55,11 @@ class Elements:
     def op(self) -> Op:
         """The op."""
         return load_op(self.case.op)
+
+    @property
+    def target(self) -> Target | None:
+        """The own op as other processes load it; None for a built-in one."""
+        return OWN_OPS.get(self.case.op)
 
     @property
     def body(self) -> Callable[..., Any]:

@@ -245,7 +245,7 @@ def _build_grain(arrangement: Arrangement, context: PipelineContext) -> tf.data.
     from pyopbench.worker.pipeline.grain_loader import CallBody, load_elements
 
     elements = context.elements
-    body = CallBody(elements.case.op, elements.dtypes)
+    body = CallBody(elements.case.op, elements.target, elements.dtypes)
     start = time.perf_counter()
     rows = load_elements(elements.inputs, body, arrangement.batch, context.settings.processes)
     first = next(rows)

@@ -16,6 +16,7 @@ import grain.python as pygrain
 import numpy as np
 
 from pyopbench.model.op import Body
+from pyopbench.model.own_target import Target
 from pyopbench.ports.arrays import as_array
 from pyopbench.worker.pipeline.process import load
 
@@ -62,22 +63,29 @@ class InOrder:
 
 @dataclass(frozen=True)
 class CallBody(pygrain.MapTransform):  # type: ignore[misc]
-    """Calls the body of an op on an element."""
+    """Calls the body of an op on an element.
+
+    Attributes:
+        op: its name.
+        target: the own op of that name; None for a built-in one.
+        dtypes: of its outputs.
+    """
 
     op: str
+    target: Target | None
     dtypes: tuple[str, ...]
 
     def map(self, element: Row) -> Row:
         """Return the number of an element and its outputs."""
         number, *inputs = element
-        returned = _body_of(self.op)(*inputs)
+        returned = _body_of(self.op, self.target)(*inputs)
         outputs: Sequence[Any] = returned if isinstance(returned, (list, tuple)) else (returned,)
         return number, *(as_array(one, dtype) for one, dtype in zip(outputs, self.dtypes, strict=True))
 
 
 @cache
-def _body_of(op: str) -> Body:
-    return load(op)
+def _body_of(op: str, target: Target | None) -> Body:
+    return load(op, target)
 
 
 def load_elements(inputs: tuple[Row, ...], body: CallBody, batch: int, workers: int) -> Iterator[Row]:

@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -20,7 +21,7 @@ import numpy as np
 from pyopbench.model.failures import describe_error
 from pyopbench.model.op import Body
 from pyopbench.model.own_op import OwnOp
-from pyopbench.model.own_target import brought
+from pyopbench.model.own_target import Target
 from pyopbench.ops.own.modules import module_of
 from pyopbench.ports.arrays import as_array
 
@@ -97,38 +98,48 @@ PR_SET_PDEATHSIG = 1
 """Of `prctl` (linux/prctl.h): a signal for this process when the thread that started it ends."""
 
 
-def load(name: str) -> Body:
+def load(name: str, target: Target | None) -> Body:
     """Return the NumPy body of an op: where a user's file brings it as it is, with no more than that file imports.
 
     TensorFlow takes seconds to import, which no process needs whose body does not.
+
+    Args:
+        name: of the op.
+        target: the own op of that name; None for a built-in one.
     """
-    target = brought().get(name)
-    if target is not None and not target.function and not target.seed_with:
+    if target is None:
+        from pyopbench.ops.load import load_op
+
+        return load_op(name).numpy
+    if not target.function and not target.seed_with:
         found = getattr(module_of(target), "OP", None)
         if isinstance(found, OwnOp) and found.numpy is not None and _is_plain(found):
             return found.numpy
-    from pyopbench.ops.load import load_op
+    from pyopbench.ops.own.load import load_own
 
-    return load_op(name).numpy
+    return load_own(target).numpy
 
 
 def _is_plain(own: OwnOp) -> bool:
     return not (own.keywords or own.as_python or own.seed_with)
 
 
-def main(arguments: Sequence[str], load: Callable[[str], Body] = load) -> None:
+Load: TypeAlias = Callable[[str, "Target | None"], Body]
+
+
+def main(arguments: Sequence[str], load: Load = load) -> None:
     """Serve one connection.
 
     Args:
-        arguments: the op, the dtypes of its outputs, separated by commas, the descriptors of the connection and of the
+        arguments: the dtypes of the op's outputs, separated by commas, the descriptors of the connection and of the
             memory, and the memory's bytes.
-        load: returns the body of the op of a name.
+        load: returns the body of an op, with the arguments of `load`, which the connection brings first.
     """
-    name, dtypes, connection, memory, size = arguments
+    dtypes, connection, memory, size = arguments
     _end_with_parent()
     server = Server(dtypes.split(","), Connection(int(connection)), Slot(int(size), int(memory)))
     with suppress(EOFError, OSError):  # the parent has closed its end, or is gone
-        server.serve(lambda: load(name))
+        server.serve(load)
 
 
 def _end_with_parent() -> None:
@@ -149,13 +160,13 @@ class Server:
         self._process = os.getpid()
         self._rows: list[tuple[Any, ...]] = []
 
-    def serve(self, load: Callable[[], Body]) -> None:
+    def serve(self, load: Load) -> None:
         """Load the body, say so, and answer until the connection ends.
 
         Raises:
             EOFError, OSError: the other end was closed.
         """
-        body = self._loaded(load)
+        body = self._loaded(partial(load, *self._connection.recv()))
         if body is None:
             return
         while True:

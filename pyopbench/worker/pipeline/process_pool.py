@@ -73,7 +73,6 @@ class PoolProcess:
             self._process = subprocess.Popen(
                 (
                     *COMMAND,
-                    elements.case.op,
                     ",".join(elements.dtypes),
                     str(other.fileno()),
                     str(self._slot.descriptor),
@@ -83,6 +82,8 @@ class PoolProcess:
                 pass_fds=(other.fileno(), self._slot.descriptor),
             )
         self._connection = Connection(mine.detach())
+        with suppress(OSError):  # the process has ended already, which `wait_until_ready` says
+            self._connection.send((elements.case.op, elements.target))
 
     def wait_until_ready(self) -> None:
         """Wait until the process has loaded the body.

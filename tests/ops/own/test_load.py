@@ -9,34 +9,41 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench.model import own_target
-from pyopbench.model.discover import bring_own, find
+from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import BadInput
 from pyopbench.model.op import Op
-from pyopbench.ops.load import load_op
-from pyopbench.ops.own import load as own_load
+from pyopbench.model.own_target import OwnOps, read_target
+from pyopbench.ops.load import load_op, load_ops
+from pyopbench.ops.own.load import OWN_OPS, load_own, register_own_ops
+from pyopbench.ops.port_file import port_call
 from pyopbench.ports.arrays import as_given
-from pyopbench.ports.rebinding import rebind
 
 HEAD = "import numpy as np\nfrom pyopbench import OwnOp\n"
 
 
-@pytest.fixture(autouse=True)
-def nothing_brought(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(own_target.VARIABLE, "")
-    own_load.load_own.cache_clear()
-
-
 def load(path: Path, source: str, function: str = "", *inputs: str) -> Op:
     path.write_text(source, encoding="utf-8")
-    (name,) = bring_own([f"{path}:{function}" if function else str(path)], inputs)
-    return load_op(name)
+    return load_own(read_target(f"{path}:{function}" if function else str(path), inputs, []))
 
 
-def test_a_file_is_found_by_its_name_and_loaded(tmp_path: Path) -> None:
+def test_a_file_is_loaded_as_an_op_of_its_name(tmp_path: Path) -> None:
     op = load(tmp_path / "mine.py", HEAD + "OP = OwnOp(inputs=(np.ones(3),), numpy=np.tanh)\n")
     assert (op.name, op.sizes) == ("mine", (3,))
-    assert find("ops")["mine"] == tmp_path / "mine.py"
+
+
+def test_a_worker_finds_the_own_ops_of_its_run_by_name_and_takes_no_others(tmp_path: Path) -> None:
+    for name in ("mine", "other"):
+        (tmp_path / f"{name}.py").write_text(HEAD + "OP = OwnOp(inputs=(np.ones(3),), numpy=np.tanh)\n")
+    mine, other = (OwnOps((read_target(str(tmp_path / f"{name}.py"), [], []),)) for name in ("mine", "other"))
+    try:
+        register_own_ops(mine)
+        assert load_op("mine").name == "mine"
+        assert {"mine", "sinh"} <= set(load_ops())
+        with pytest.raises(RuntimeError, match="mine"):
+            register_own_ops(other)
+        assert list(OWN_OPS) == ["mine"]
+    finally:
+        OWN_OPS.clear()
 
 
 def test_a_function_is_taken_as_it_stands_with_inputs_from_the_command_line(tmp_path: Path) -> None:
@@ -53,7 +60,7 @@ def test_inputs_by_name_reach_keyword_only_parameters_and_ports_too(tmp_path: Pa
     op = load(tmp_path / "mine.py", source, "body", "np.ones(4)", "y = rng.random(4)")
     x, y = op.make_inputs(4, "float64", np.random.default_rng(5))
     np.testing.assert_array_equal(op.numpy(x, y), 2 - y)
-    np.testing.assert_array_equal(rebind(op.numpy)(tf.constant(x), tf.constant(y)), 2 - y)
+    np.testing.assert_array_equal(port_call(op, "tnp", "float64")(tf.constant(x), tf.constant(y)), 2 - y)
 
 
 def test_text_and_nested_lists_reach_a_function_as_the_example_has_them(tmp_path: Path) -> None:
@@ -70,8 +77,7 @@ def test_text_and_nested_lists_reach_a_function_as_the_example_has_them(tmp_path
 def test_a_body_that_is_random_takes_a_seed_from_the_command_line(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text("import numpy as np\ndef body(x):\n    return x + np.random.rand()\n", encoding="utf-8")
-    (name,) = bring_own([f"{path}:body"], ["np.ones(3)"], "np.random.seed({seed})")
-    op = load_op(name)
+    op = load_own(read_target(f"{path}:body", ["np.ones(3)"], [], "np.random.seed({seed})"))
     np.testing.assert_array_equal(op.numpy(np.ones(3)), op.numpy(np.ones(3)))
     assert op.own is not None
     assert op.own.is_random
@@ -152,7 +158,7 @@ def test_a_wrong_name_is_answered_with_the_nearest(tmp_path: Path) -> None:
 def test_a_dot_where_a_colon_belongs_is_told() -> None:
     for text in ("losses.focal", "losses.py.focal"):
         with pytest.raises(BadInput) as refused:
-            bring_own([text], ["np.ones(3)"])
+            read_ops([text], ["np.ones(3)"])
         assert refused.value.hint == f"did you mean {text.rpartition('.')[0]}:focal?"
 
 

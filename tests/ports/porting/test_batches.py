@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from pyopbench.model import own_target
 from pyopbench.ports.porting.refusal import CannotPort
 from written_ports import CORPUS, lines_of, run_its_test, write, write_source
 
@@ -15,11 +14,6 @@ IMAGE, MATRIX = "rng.random((6, 5, 3), dtype=np.float32)", "rng.random((4, 3))"
 
 def dataset_call_of(function: str) -> str:
     return f"dataset.batch(32, drop_remainder=True).map({function}, num_parallel_calls=tf.data.AUTOTUNE)"
-
-
-@pytest.fixture(autouse=True)
-def nothing_brought(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(own_target.VARIABLE, "")
 
 
 @pytest.mark.parametrize("to", ["traced_map", "tnp_map"])

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from pyopbench.model import own_target
-from pyopbench.ports.keras_ops.available import why_no_keras_ops
+from pyopbench.ports.porting import keras_code
+from pyopbench.ports.porting.keras_code import why_no_keras_ops
 from pyopbench.ports.porting.refusal import CannotPort
 from written_ports import CORPUS, body_of, lines_of, run_its_test, write, write_source
 
 pytestmark = pytest.mark.skipif(bool(why_no_keras_ops()), reason="there is no keras.ops")
 
 MATRIX, VECTOR, WHOLE = "rng.random((4, 3), dtype=np.float32)", "rng.random(5)", "np.arange(5)"
-
-
-@pytest.fixture(autouse=True)
-def nothing_brought(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(own_target.VARIABLE, "")
 
 
 @pytest.mark.parametrize("body", ["losses/dice", "losses/pinball", "geometry/haversine", "augmentation/mixup"])
@@ -87,3 +83,24 @@ def test_what_is_not_the_same_on_each_backend_is_refused_with_the_line(statement
     with pytest.raises(CannotPort) as caught:
         write_source(tmp_path, f"def body(x):\n    {statements}\n", VECTOR, to="keras_ops")
     assert caught.value.place is not None
+
+
+@pytest.mark.parametrize(
+    ("installed", "backend", "says"),
+    [("2.15.0", "", "here is Keras 2.15.0"), ("3.5.0", "jax", "Keras runs on jax here"), ("3.5.0", "", None)],
+)
+def test_where_keras_3_is_not_there_the_reason_is_told(
+    installed: str, backend: str, says: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    monkeypatch.setattr(keras_code, "version", lambda name: installed)
+    monkeypatch.setenv("KERAS_BACKEND", backend)
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path))
+    reason = keras_code.why_no_keras_ops()
+    assert reason is None if says is None else says in str(reason)
+
+
+def test_the_backend_of_the_settings_of_keras_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    monkeypatch.delenv("KERAS_BACKEND", raising=False)
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path))
+    (tmp_path / "keras.json").write_text('{"backend": "torch"}', encoding="utf-8")
+    assert "torch" in str(keras_code.why_no_keras_ops())

@@ -10,18 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pyopbench.model import own_target
 from pyopbench.model.portable import BATCHED, PORTABLE, SKELETON, WRITABLE, format_text
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.writers import WRITERS
 from written_ports import CORPUS, body_of, lines_of, run_its_test, write, write_source
 
 MATRIX, VECTOR, WHOLE = "rng.random((4, 3), dtype=np.float32)", "rng.random(5)", "np.arange(5)"
-
-
-@pytest.fixture(autouse=True)
-def nothing_brought(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(own_target.VARIABLE, "")
 
 
 @pytest.mark.parametrize(
@@ -79,9 +73,9 @@ def test_promotion_is_written_as_casts(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_what_needs_no_change_stays_as_it_stands_with_its_comments(tmp_path: Path) -> None:
-    source = "def body(x):\n    # twice as much\n    y = (x\n         * 2)  # here\n    return y + 1\n"
+    source = "def body(x):\n    # twice as much\n    y = x * 2  # here\n    return y + 1\n"
     made = write_source(tmp_path, source, VECTOR)
-    assert body_of(made) == "# twice as much\n    y = (x\n         * 2)  # here\n    return y + 1"
+    assert body_of(made) == "# twice as much\n    y = x * 2  # here\n    return y + 1"
 
 
 def test_a_comment_inside_of_what_is_written_anew_stands_above_it(tmp_path: Path) -> None:
@@ -93,7 +87,7 @@ def test_a_comment_inside_of_what_is_written_anew_stands_above_it(tmp_path: Path
     ("statement", "written"),
     [
         ("return x[x > 0.5]", "return tf.boolean_mask(x, x > 0.5)"),
-        ("return x[np.argsort(x)]", "return tf.gather(x, tf.cast(tf.argsort(x, stable=True), tf.int64))"),
+        ("return x[np.argsort(x)]", "return tf.gather(x, np_argsort(x))"),
         ("return np.where(x > 0.5)[0]", "return tf.where(x > 0.5)[:, 0]"),
         ("return x.astype(np.float32)", "return tf.cast(x, tf.float32)"),
         ("return np.maximum(x, 0)", "return tf.maximum(x, 0)"),
@@ -152,7 +146,7 @@ def test_indices_that_may_count_from_the_end_are_counted_from_the_front(
 @pytest.mark.parametrize(
     ("source", "line"),
     [
-        ("def body(x):\n    y = x + 1\n    return np.linalg.qr(y)[1]\n", 6),
+        ("def body(x):\n    y = x + 1\n    return np.linalg.eig(y)[1]\n", 6),
         ("def body(x):\n    return x.tolist()\n", 5),
         ("def body(x):\n    y = x.max()\n    return 0.0 if y > 9 else (1.0 if y > 0 else y)\n", 6),
         ("def body(x):\n    x = x.copy()\n    x[np.where(x > 0.5)[0]] = x[:1]\n    return x\n", 6),
@@ -177,7 +171,17 @@ def test_lines_that_no_example_goes_through_are_told(tmp_path: Path) -> None:
 
 def test_its_test_fails_where_the_port_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = write_source(tmp_path, "def body(x):\n    return np.exp(x)\n", VECTOR)
-    wrong = type(made)(made.port.replace("tf.exp(x)", "tf.exp(x) + 1e-3"), made.test, made.function)
+    wrong = made.with_text(made.port.replace("tf.exp(x)", "tf.exp(x) + 1e-3"))
+    with pytest.raises(AssertionError):
+        run_its_test(wrong, tmp_path, monkeypatch)
+
+
+def test_a_gradient_beside_kinks_is_checked_in_float64(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step of float32 is longer than the least element is below the next one, and its slope that of both."""
+    many = "rng.random(400, dtype=np.float32)"
+    made = write_source(tmp_path, "def body(x):\n    return np.max(x) - np.min(x) + x[:3]\n", many)
+    assert run_its_test(made, tmp_path, monkeypatch) == ["test_values", "test_gradient"]
+    wrong = made.with_text(made.port.replace("tf.reduce_min(x)", "tf.stop_gradient(tf.reduce_min(x))"))
     with pytest.raises(AssertionError):
         run_its_test(wrong, tmp_path, monkeypatch)
 
@@ -186,7 +190,7 @@ def test_its_test_fails_where_the_gradient_is_wrong(tmp_path: Path, monkeypatch:
     made = write_source(tmp_path, "def body(x):\n    return np.exp(x)\n", VECTOR)
     wrong = made.port.replace("tf.exp(x)", "tf.exp(x) * 0.5 + 0.5 * tf.stop_gradient(tf.exp(x))")
     with pytest.raises(AssertionError):
-        run_its_test(type(made)(wrong, made.test, made.function), tmp_path, monkeypatch)
+        run_its_test(made.with_text(wrong), tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize("statement", ["x = x.astype(np.float64)", "x = np.asarray(x)"])
@@ -239,8 +243,7 @@ def test_a_port_to_njit_has_the_gradient_that_the_op_brings(tmp_path: Path, monk
 def test_a_port_to_njit_sets_the_shapes_that_it_has_seen_change_with_an_input(tmp_path: Path) -> None:
     pytest.importorskip("numba")
     made = write(str(CORPUS / "audio" / "mu_law.py"), to="njit")
-    call = "tf.numpy_function(mu_law_encode_as_arrays, [audio], tf.int32)"
-    assert {f"    found = tf.ensure_shape({call}, [audio.shape[0]])"} <= lines_of(made.port)
+    assert "tf.numpy_function(mu_law_encode_as_arrays, [audio], tf.int32), [audio.shape[0]]" in made.port
     assert made.notes == ("callback",)
 
 
@@ -375,13 +378,12 @@ def test_a_module_that_the_test_imports_is_not_hidden_by_the_port(tmp_path: Path
 
 
 @pytest.mark.parametrize("statement", ["FACTORS[0] = 3.0", "FACTORS += [1.0]", "FACTORS.shape = 2, 1"])
-def test_a_constant_that_is_changed_after_it_is_made_is_refused_with_that_line(statement: str, tmp_path: Path) -> None:
-    made = "[2.0, 2.0]" if "+=" in statement else "np.ones(2)"
-    source = f"FACTORS = {made}\n{statement}\n\n\ndef body(x):\n    return x * FACTORS[0]\n"
-    with pytest.raises(CannotPort) as caught:
-        write_source(tmp_path, source, VECTOR)
-    assert caught.value.place is not None
-    assert caught.value.place[1] == 5
+def test_a_constant_that_is_changed_after_it_is_made_is_written_as_it_is_by_now(
+    statement: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = "[2.0, 2.0]" if "+=" in statement else "np.arange(2.0)"
+    source = f"FACTORS = {made}\n{statement}\n\n\ndef body(x):\n    return x * np.sum(FACTORS)\n"
+    run_its_test(write_source(tmp_path, source, VECTOR), tmp_path, monkeypatch)
 
 
 def test_a_name_that_would_be_run_as_a_test_is_refused(tmp_path: Path) -> None:

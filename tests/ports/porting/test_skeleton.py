@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from pyopbench.model import own_target
 from pyopbench.ops.kernels.compiler import CannotCompile, compiler, library_of
 from pyopbench.ops.kernels.load_library import load_custom_ops
 from pyopbench.ports.porting.refusal import CannotPort
@@ -34,11 +33,6 @@ def inputs(size, rng):
 
 OP = OwnOp(inputs=inputs, sizes=(5, 7), numpy=scaled_tanh)
 """
-
-
-@pytest.fixture(autouse=True)
-def nothing_brought(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(own_target.VARIABLE, "")
 
 
 def test_it_has_the_signature_the_old_body_and_the_command_that_builds_it(tmp_path: Path) -> None:

@@ -12,12 +12,11 @@ import pytest
 import tensorflow as tf
 
 import pool_process
-from pyopbench.model import own_target
 from pyopbench.model.arrangement import AUTOTUNE, Arrangement
 from pyopbench.model.case import BASELINE
-from pyopbench.model.discover import bring_own
 from pyopbench.model.errors import Unsupported, WrongResult
-from pyopbench.ops.own import load
+from pyopbench.model.own_target import read_target
+from pyopbench.ops.own.load import OWN_OPS
 from pyopbench.worker.pipeline import process_pool
 from pyopbench.worker.pipeline.elements import make_elements
 from pyopbench.worker.pipeline.form import Build, PipelineContext, PipelineSettings
@@ -51,11 +50,11 @@ OP = OwnOp(numpy=body, inputs=lambda size, rng: (rng.random(size, np.float32),),
 
 
 @pytest.fixture(autouse=True)
-def alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bring no op from another test; and start processes that have a body of their own, which is that of `DOUBLE`."""
-    monkeypatch.setenv(own_target.VARIABLE, "")
+def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Keep own ops from other tests; and start processes that have a body of their own, which is that of `DOUBLE`."""
     monkeypatch.setattr(process_pool, "COMMAND", (sys.executable, pool_process.__file__))
-    load.load_own.cache_clear()
+    yield
+    OWN_OPS.clear()
 
 
 def context_of(
@@ -63,9 +62,9 @@ def context_of(
 ) -> PipelineContext:
     path = folder / f"{name}.py"
     path.write_text(source, encoding="utf-8")
-    (op,) = bring_own([str(path)], [])
+    OWN_OPS[name] = read_target(str(path), [], [])
     size = {DOUBLE: 3, SUMS: 3, RAGGED: 16}.get(source, 3)
-    return PipelineContext(make_elements(op, BASELINE, size, "float32", 10), settings)
+    return PipelineContext(make_elements(name, BASELINE, size, "float32", 10), settings)
 
 
 @pytest.fixture

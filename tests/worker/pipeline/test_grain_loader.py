@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pyopbench.model import own_target
-from pyopbench.model.discover import bring_own
+from pyopbench.model.own_target import read_target
 
 pytest.importorskip("grain", reason="pip install 'pyopbench[grain]'")
 
@@ -23,14 +22,11 @@ INPUTS = tuple((np.full(3, place, np.float32),) for place in range(10))
 
 
 @pytest.mark.parametrize("batch", [0, 4])
-def test_elements_come_in_order_from_several_workers_and_begin_again(
-    batch: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(own_target.VARIABLE, "")
+def test_elements_come_in_order_from_several_workers_and_begin_again(batch: int, tmp_path: Path) -> None:
     path = tmp_path / "doubled.py"
     path.write_text(SOURCE, encoding="utf-8")
-    (name,) = bring_own([str(path)], [])
-    rows = grain_loader.load_elements(INPUTS, grain_loader.CallBody(name, ("float32",)), batch, 2)
+    target = read_target(str(path), [], [])
+    rows = grain_loader.load_elements(INPUTS, grain_loader.CallBody("doubled", target, ("float32",)), batch, 2)
     found = list(islice(rows, 5 if batch else 20))
     numbers = np.concatenate([np.atleast_1d(number) for number, _ in found])
     outputs = np.concatenate([np.atleast_2d(output) for _, output in found])

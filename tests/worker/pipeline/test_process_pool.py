@@ -145,9 +145,9 @@ def test_a_file_that_does_without_tensorflow_is_loaded_without_it(tmp_path: Path
     path = tmp_path / "plain.py"
     path.write_text("from pyopbench import OwnOp\nOP = OwnOp(inputs=None, numpy=abs)\n", encoding="utf-8")
     code = (
-        "import sys; from pyopbench.model.discover import bring_own\n"
+        "import sys; from pyopbench.model.own_target import Target\n"
         "from pyopbench.worker.pipeline.process import load\n"
-        f"(name,) = bring_own([{str(path)!r}], []); print(load(name) is abs, 'tensorflow' in sys.modules)"
+        f"print(load('plain', Target('plain', {str(path)!r})) is abs, 'tensorflow' in sys.modules)"
     )
     done = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.split() == ["True", "False"]

@@ -1,0 +1,492 @@
+"""`if`, `for`, `while` and `return` where values decide, as AutoGraph needs them to make them parts of a graph.
+
+AutoGraph wants each name that such a statement leaves to be a tensor of one dtype before it, and loops to go over
+`tf.range` or a tensor (https://github.com/tensorflow/tensorflow/blob/master/tensorflow/python/autograph/g3doc/reference/).
+A loop whose course is known while the graph is built stays Python's and is unrolled.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pyopbench.ports.porting.names import name_of
+from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR, Seen, dtype_of
+from pyopbench.ports.porting.operators import write_truth
+from pyopbench.ports.porting.typed import TypedCode
+from pyopbench.ports.porting.watching import names_bound, of_function
+
+DECIDING = (ast.If, ast.For, ast.While)
+
+# What names are.
+
+
+def carried(code: TypedCode, name: str) -> set[Seen]:
+    """Return what a name is where ways of the graph meet; nothing for one that no such statement binds."""
+    assert code.unit is not None
+    found: set[Seen] = set()
+    for node in ast.walk(code.unit.node):
+        if isinstance(node, DECIDING) and code.observed.joins(code.source, node):
+            found |= code.observed.leaves(code.source, node).get(name, set())
+    return found
+
+
+def dtype_of_name(code: TypedCode, name: str) -> str:
+    """Return the dtype that a name has to have in a graph; empty for one that may be anything."""
+    return dtype_of(carried(code, name))
+
+
+# Liveness.
+
+
+def _reads(node: ast.AST | None, name: str) -> bool:
+    return node is not None and any(
+        isinstance(one, ast.Name) and one.id == name and not isinstance(one.ctx, ast.Store) for one in ast.walk(node)
+    )
+
+
+def _binds(node: ast.AST, name: str) -> bool:
+    return any(
+        isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store) for one in ast.walk(node)
+    )
+
+
+def is_read_first(statements: Sequence[ast.stmt], name: str) -> bool | None:
+    """Is a name read by statements before they bind it? None where they do neither."""
+    for one in statements:
+        found = _is_read_first(one, name)
+        if found is not None:
+            return found
+    return None
+
+
+def _is_read_first(node: ast.stmt, name: str) -> bool | None:
+    if isinstance(node, ast.For):
+        if _reads(node.iter, name):
+            return True
+        if _binds(node.target, name):
+            return False
+        return True if is_read_first(node.body, name) else is_read_first(node.orelse, name)
+    if isinstance(node, ast.While):
+        return True if _reads(node.test, name) or is_read_first(node.body, name) else None
+    if isinstance(node, ast.If):
+        if _reads(node.test, name):
+            return True
+        ways = [is_read_first(node.body, name), is_read_first(node.orelse, name)]
+        return True if True in ways else False if ways == [False, False] else None
+    if isinstance(node, ast.With):
+        return True if any(_reads(one, name) for one in node.items) else is_read_first(node.body, name)
+    if isinstance(node, ast.Try):
+        return is_read_first([*node.body, *node.orelse, *node.finalbody], name)
+    if isinstance(node, ast.AugAssign):
+        return True if _reads(node, name) or _binds(node.target, name) else None
+    if isinstance(node, ast.Assign):
+        written = any(_reads(one, name) for one in node.targets)
+        if _reads(node.value, name) or written:
+            return True
+        return False if any(_binds(one, name) for one in node.targets) else None
+    if _reads(node, name):
+        return True
+    if isinstance(node, ast.Return | ast.Raise | ast.Continue | ast.Break):
+        return False
+    return False if _binds(node, name) else None
+
+
+def blocks_around(function: ast.AST, node: ast.stmt) -> Iterator[tuple[ast.AST, list[ast.stmt]]]:
+    """Yield the statements behind a statement, from the innermost block on, each with what the block is of."""
+    path = _path(function, node)
+    for owner, block, place in reversed(path):
+        yield owner, block[place + 1 :]
+
+
+def _path(owner: ast.AST, node: ast.stmt) -> list[tuple[ast.AST, list[ast.stmt], int]]:
+    for name in ("body", "orelse", "finalbody", "handlers"):
+        block = getattr(owner, name, [])
+        for place, one in enumerate(block if isinstance(block, list) else []):
+            if one is node:
+                return [(owner, block, place)]
+            if isinstance(one, ast.stmt | ast.ExceptHandler) and not isinstance(one, ast.FunctionDef | ast.ClassDef):
+                inner = _path(one, node)
+                if inner:
+                    return [(owner, block, place), *inner]
+    return []
+
+
+def is_live_behind(function: ast.AST, node: ast.stmt, name: str) -> bool:
+    """May a name be read behind a statement before it is bound again?"""
+    for owner, rest in blocks_around(function, node):
+        found = is_read_first(rest, name)
+        if found is not None:
+            return found
+        if isinstance(owner, ast.While) and _reads(owner.test, name):
+            return True
+        is_bound = isinstance(owner, ast.For) and _binds(owner.target, name)
+        if isinstance(owner, ast.For | ast.While) and not is_bound and is_read_first(owner.body, name):
+            return True
+    return False
+
+
+def is_bound_before(function: ast.AST, node: ast.stmt, name: str) -> bool:
+    """Does a line above bind a name, or is it an argument?"""
+    place = (node.lineno, node.col_offset)
+    for one in ast.walk(function):
+        if isinstance(one, ast.arg) and one.arg == name:
+            return True
+        is_store = isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store)
+        if is_store and (one.lineno, one.col_offset) < place:  # type: ignore[attr-defined]
+            return True
+    return False
+
+
+def decided_around(code: TypedCode, node: ast.stmt) -> list[ast.stmt]:
+    """Return the loops of the graph that a statement is in, the innermost first."""
+    assert code.unit is not None
+    owners = [owner for owner, _ in blocks_around(code.unit.node, node)]
+    return [one for one in owners if isinstance(one, ast.For | ast.While) and code.observed.decides(code.source, one)]
+
+
+# What stands before a statement.
+
+
+def starts(code: TypedCode, node: ast.stmt, name: str, seen: set[Seen], *, is_on_all: bool = False) -> list[str]:
+    """Return the statement that binds a name for AutoGraph, if it is not bound before, or is a number.
+
+    Args:
+        code: what writes it.
+        node: the statement that binds the name where values decide.
+        name: the name.
+        seen: what it is behind the statement.
+        is_on_all: do all ways bind it?
+    """
+    assert code.unit is not None
+    function = code.unit.node
+    _refuse_none(code, node, name, seen)
+    if is_bound_before(function, node, name):
+        is_number = _is_number_of_argument(code, name)
+        return [f"{name} = tf.cast({name}, tf.{dtype_of_name(code, name)})"] if is_number else []
+    if is_on_all or not is_live_behind(function, node, name):
+        return []
+    return [f"{name} = {start_of(code, node, name, seen)}"]
+
+
+def start_of(code: TypedCode, node: ast.AST, name: str, seen: set[Seen]) -> str:
+    """Return what stands for a value that is not there yet, of the right dtype and number of axes."""
+    dtype = dtype_of(seen) or dtype_of_name(code, name)
+    ranks = {one.rank for one in seen if one.kind in (TENSOR, ARRAY, NUMBER_KIND)}
+    if not dtype or len(ranks) != 1 or any(one.kind in (OTHER, SEQUENCE) for one in seen):
+        raise code.refusal(
+            node,
+            f"`{name}` is bound on one way only, or is not of one dtype and number of axes",
+            "bind it to an array before",
+        )
+    rank = ranks.pop()
+    if rank:
+        return f"tf.zeros({[0] * rank}, tf.{dtype})"
+    return f"tf.constant({'False' if dtype == 'bool' else '0'}, tf.{dtype})"
+
+
+def _refuse_none(code: TypedCode, node: ast.stmt, name: str, seen: set[Seen]) -> None:
+    kinds = {one.kind for one in seen}
+    if OTHER in kinds and kinds & {TENSOR, ARRAY, NUMBER_KIND}:
+        raise code.refusal(
+            node, f"`{name}` is None or the like on one way, and a number or an array on another", "begin with a number"
+        )
+    weak = {one.weak for one in seen}
+    if (
+        isinstance(node, ast.If)
+        and {int, float} <= weak
+        and not any(one.kind == TENSOR and not one.weak for one in seen)
+    ):
+        raise code.refusal(node, f"`{name}` is an integer on one way and a float on another", "write 2.0 in place of 2")
+
+
+def _is_number_of_argument(code: TypedCode, name: str) -> bool:
+    """Is it an argument that is one of Python's numbers, and is bound to a tensor later?"""
+    assert code.unit is not None
+    function = code.unit.node
+    assert isinstance(function, ast.FunctionDef)
+    arguments = function.args
+    is_argument = any(one.arg == name for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
+    is_number = any(one.kind == NUMBER_KIND for one in carried(code, name))
+    return is_argument and is_number and bool(dtype_of_name(code, name))
+
+
+def invariants(code: TypedCode, node: ast.stmt, names: Sequence[str], started: Sequence[str]) -> list[str]:
+    """Return the statement that says which sizes change from round to round; none if none do."""
+    assert code.unit is not None
+    found = []
+    for name in names:
+        is_started = any(one.startswith(f"{name} = ") for one in started)
+        if not is_started and not is_bound_before(code.unit.node, node, name):
+            continue
+        seen = [one for one in code.observed.leaves(code.source, node).get(name, set()) if one.kind in (TENSOR, ARRAY)]
+        axes = code.observed.grows(code.source, node, name)
+        ranks = {one.rank for one in seen}
+        if len(ranks) != 1:
+            continue
+        (rank,) = ranks
+        if any(one.startswith(f"{name} = tf.zeros") for one in started):
+            axes = frozenset(range(rank))
+        if axes and rank:
+            sizes = ", ".join("None" if axis in axes else f"{name}.shape[{axis}]" for axis in range(rank))
+            found.append(f"({name}, tf.TensorShape([{sizes}]))")
+    if not found:
+        return []
+    return [f"tf.autograph.experimental.set_loop_options(shape_invariants=[{', '.join(found)}])"]
+
+
+# Statements.
+
+
+def write_if(code: Any, node: ast.If) -> str | None:
+    """Return an `if` on values; None for one that Python decides while the graph is built."""
+    if is_elif(code, node):
+        return None  # what has to be before it is before the first
+    chain: list[ast.If] = [node]
+    while len(chain[-1].orelse) == 1 and isinstance(chain[-1].orelse[0], ast.If) and is_elif(code, chain[-1].orelse[0]):
+        chain.append(chain[-1].orelse[0])
+    decided = [one for one in chain if code.observed.decides(code.source, one)]
+    if not decided:
+        return None
+    ways = [names_bound(one.body) for one in chain] + [names_bound(chain[-1].orelse)]
+    before = []
+    for name in sorted(set().union(*ways)):
+        seen = set().union(*(code.observed.leaves(code.source, one).get(name, set()) for one in decided))
+        is_on_all = all(name in way for way in ways)
+        before += starts(code, node, name, seen, is_on_all=is_on_all)
+    return with_lines(node, before, code.as_it_stands(node))
+
+
+def is_elif(code: TypedCode, node: ast.AST) -> bool:
+    """Is it the `elif` of another `if`?"""
+    if not isinstance(node, ast.If):
+        return False
+    begin, _ = code.source.span(node)
+    return code.source.text(begin, begin + 4) == "elif"
+
+
+def write_while(code: Any, node: ast.While) -> str | None:
+    """Return a `while` whose rounds values decide."""
+    if not code.observed.decides(code.source, node):
+        return None
+    _refuse_else(code, node)
+    before, first = _loop_lines(code, node, [])
+    if not code.holds_tensors(node.test):
+        code.replacing[node.test] = f"tf.constant({code.write(node.test)})"
+    return _loop_text(code, node, before, first)
+
+
+def _loop_text(code: Any, node: ast.For | ast.While, before: Sequence[str], first: Sequence[str]) -> str:
+    code.ahead[id(node.body[0])] = list(first)
+    return with_lines(node, before, code.as_it_stands(node), _behind_loop(code, node))
+
+
+def _refuse_else(code: TypedCode, node: ast.For | ast.While) -> None:
+    if node.orelse:
+        raise code.refusal(node, "`else` of a loop whose rounds values decide", "set a truth value before `break`")
+
+
+def _loop_lines(code: Any, node: ast.For | ast.While, first: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the statements before a loop, and those at the begin of its rounds."""
+    bound = names_bound([node]) if isinstance(node, ast.For) else names_bound(node.body)
+    names = sorted(bound)
+    left = code.observed.leaves(code.source, node)
+    before = [line for name in names for line in starts(code, node, name, left.get(name, set()))]
+    results = _results(code, node)
+    if not decided_around(code, node):
+        before += [f"{name} = {value}" for name, value in results.items()]
+    options = invariants(code, node, names, before)
+    arrays = [
+        f"({name}, tf.TensorShape({[None] * value.count('0, ') + [None]}))"
+        for name, value in results.items()
+        if "zeros" in value
+    ]
+    if arrays and options:
+        options = [options[0][:-2] + ", " + ", ".join(arrays) + "])"]
+    elif arrays:
+        options = [f"tf.autograph.experimental.set_loop_options(shape_invariants=[{', '.join(arrays)}])"]
+    return before, [*options, *first]
+
+
+DONE, RESULT = "is_done", "result"
+"""Names that stand for a `return` in a loop of the graph, in which AutoGraph has none."""
+
+
+def _returns(node: ast.AST) -> list[ast.Return]:
+    return [one for one in of_function([node]) if isinstance(one, ast.Return)]
+
+
+def _results(code: Any, node: ast.stmt) -> dict[str, str]:
+    """Return the names that stand for a `return` in a loop, with what they are before it; none without one."""
+    if not _returns(node):
+        return {}
+    left = code.observed.leaves(code.source, code.unit.node)
+    done, result = code.name_like(DONE), code.name_like(RESULT)
+    found = {done: "tf.constant(False)"}
+    parts = sorted(one for one in left if one.startswith("return"))
+    if not parts:
+        raise code.refusal(node, "a `return` in a loop of the graph that no example reached", "give one that does")
+    for one in parts:
+        name = f"{result}{one.removeprefix('return').replace(' ', '_')}"
+        found[name] = start_of(code, node, name, left[one])
+    return found
+
+
+def _behind_loop(code: Any, node: ast.stmt) -> list[str]:
+    """Return the statement behind a loop that leaves the function, or the loop around it, after a `return`."""
+    results = list(_results(code, node))
+    if not results:
+        return []
+    done, *names = results
+    indent = " " * (node.col_offset + 4)
+    if decided_around(code, node):
+        return [f"if {done}:\n{indent}break"]
+    way = f"return {', '.join(names)}"
+    if not any(rest for _, rest in blocks_around(code.unit.node, node)):
+        return [way]
+    return [f"if {done}:\n{indent}{way}"]
+
+
+def write_return(code: Any, node: ast.Return) -> str | None:
+    """Return a `return`, of the dtype that all of them have, or what stands for it in a loop of the graph."""
+    function = code.unit.node
+    if node.value is None or not isinstance(function, ast.FunctionDef):
+        return None
+    left = code.observed.leaves(code.source, function)
+    if not code.observed.decides(code.source, function):
+        return None
+    values = node.value.elts if isinstance(node.value, ast.Tuple) and "return" not in left else [node.value]
+    names = ["return"] if "return" in left else [f"return {place}" for place in range(len(values))]
+    if set(names) != set(left):
+        raise code.refusal(node, "returns different numbers of values, depending on values", "return the same number")
+    texts = []
+    for value, name in zip(values, names, strict=True):
+        dtype = dtype_of(left[name])
+        if not dtype:
+            raise code.refusal(node, f"`{ast.unparse(value)}` has another dtype on another way", "convert it first")
+        texts.append(code.tensor(value, dtype))
+    loops = decided_around(code, node)
+    if not loops:
+        return f"return {', '.join(texts)}"
+    done, *results = _results(code, loops[-1])
+    lines = [f"{name} = {text}" for name, text in zip(results, texts, strict=True)]
+    return ("\n" + " " * node.col_offset).join([*lines, f"{done} = tf.constant(True)", "break"])
+
+
+def write_for(code: Any, node: ast.For) -> str | None:
+    """Return a `for` that is a loop of the graph; None for one that is unrolled."""
+    if not code.observed.decides(code.source, node):
+        return None
+    _refuse_else(code, node)
+    iterable, target, first = over(code, node)
+    before, first = _loop_lines(code, node, first)
+    code.replacing[node.iter] = iterable
+    if target:
+        code.replacing[node.target] = target
+    return _loop_text(code, node, before, first)
+
+
+def over(code: Any, node: ast.For) -> tuple[str, str, list[str]]:
+    """Return what a loop of the graph goes over, its target if that is another one, and what binds the user's."""
+    iterable, target = node.iter, code.source.text(*code.source.span(node.target))
+    name = name_of(code.value_of(iterable.func)) if isinstance(iterable, ast.Call) else ""
+    if name == "range":
+        if isinstance(node.target, ast.Name):
+            return _range(code, iterable), "", []
+        raise code.refusal(node, "the target of a loop over `range` is no name")
+    if name in ("enumerate", "zip"):
+        return _together(code, node, name)
+    if name == "reversed" and isinstance(iterable, ast.Call):
+        (of,) = iterable.args
+        inner = name_of(code.value_of(of.func)) if isinstance(of, ast.Call) else ""
+        text = _range(code, of) if inner == "range" else _tensor(code, of)
+        return f"tf.reverse({text}, [0])", "", []
+    text = _tensor(code, iterable)
+    if isinstance(node.target, ast.Name):
+        return text, "", []
+    row = code.fresh("row")
+    return text, row, [f"{target} = tf.unstack({row})"]
+
+
+def _range(code: Any, call: ast.expr) -> str:
+    assert isinstance(call, ast.Call)
+    return f"tf.range({', '.join(code.operand(one, 'int64') for one in call.args)}, dtype=tf.int64)"
+
+
+def _tensor(code: Any, node: ast.expr) -> str:
+    seen = code.seen(node)
+    if any(one.kind == OTHER for one in seen) or not seen:
+        raise code.refusal(
+            node, f"a loop over `{ast.unparse(node)}` cannot be one of the graph", "go over an array, or range(n)"
+        )
+    text = code.tensor(node)
+    return text if {one.kind for one in seen} == {TENSOR} else f"tf.convert_to_tensor({text})"
+
+
+def _together(code: Any, node: ast.For, name: str) -> tuple[str, str, list[str]]:
+    """Return `enumerate` and `zip` as a loop over places."""
+    call = node.iter
+    assert isinstance(call, ast.Call)
+    parts = list(call.args[:1] if name == "enumerate" else call.args)
+    ranges = [isinstance(one, ast.Call) and name_of(code.value_of(one.func)) == "range" for one in parts]
+    texts = [_range(code, one) if is_range else _tensor(code, one) for one, is_range in zip(parts, ranges, strict=True)]
+    sizes = [f"tf.shape({one}, tf.int64)[0]" for one in texts]
+    size = sizes[0]
+    for one in sizes[1:]:
+        size = f"tf.minimum({size}, {one})"
+    place = code.fresh("place")
+    targets = node.target.elts if isinstance(node.target, ast.Tuple | ast.List) else []
+    if len(targets) != len(parts) + (name == "enumerate"):
+        raise code.refusal(node, f"the target of a loop over `{name}` does not take it apart", "write a name for each")
+    first: list[str] = []
+    if name == "enumerate":
+        start = [*call.args[1:], *(one.value for one in call.keywords)]
+        index = targets[0]
+        if not isinstance(index, ast.Name):
+            raise code.refusal(node, "the number of `enumerate` is no name")
+        if start:
+            first.append(f"{index.id} = {place} + {code.operand(start[0], 'int64')}")
+        else:
+            place = index.id
+        targets = targets[1:]
+    for target, text in zip(targets, texts, strict=True):
+        begin = text if text.isidentifier() else f"({text})" if not text.endswith((")", "]")) else text
+        picked = f"{begin}[{place}]"
+        name = code.source.text(*code.source.span(target))
+        first.append(f"{name} = {picked if isinstance(target, ast.Name) else f'tf.unstack({picked})'}")
+    return f"tf.range({size}, dtype=tf.int64)", place, first
+
+
+def with_lines(node: ast.stmt, before: Sequence[str], text: str, behind: Sequence[str] = ()) -> str:
+    """Return a statement with others before it and behind it."""
+    return ("\n" + " " * node.col_offset).join([*before, text, *behind])
+
+
+def write_rare(code: Any, node: ast.stmt) -> str | None:
+    """Return `raise` as what a graph has for it, and refuse what it has nothing for."""
+    if isinstance(node, ast.Global | ast.Nonlocal):
+        names = ", ".join(node.names)
+        raise code.refusal(node, f"binds {names} outside of the function", "return what the next call needs")
+    if isinstance(node, ast.Try):
+        inside = [one for part in node.body for one in ast.walk(part) if isinstance(one, ast.expr)]
+        if node.handlers and any(map(code.holds_tensors, inside)):
+            raise code.refusal(node, "an error that the body catches is none in a graph", "test for it with `if`")
+        return None
+    if isinstance(node, ast.Assert):
+        if not code.holds_tensors(node.test):
+            return None
+        said = repr(ast.unparse(node)) if node.msg is None else code.write(node.msg)
+        return f"tf.debugging.Assert({write_truth(code, node.test)}, [{said}])"
+    assert isinstance(node, ast.Raise)
+    around = [owner for owner, _ in blocks_around(code.unit.node, node)]
+    if not any(isinstance(one, ast.stmt) and code.observed.decides(code.source, one) for one in around):
+        return None
+    said = ast.unparse(node.exc) if node.exc is not None else "raise"
+    lines = [f"tf.debugging.Assert(False, [{said!r}])"]
+    left = code.observed.leaves(code.source, code.unit.node)
+    returned = sorted(one for one in left if one.startswith("return"))
+    rest = [one for _, several in blocks_around(code.unit.node, node) for one in several]
+    if returned and not rest:
+        lines.append(f"return {', '.join(start_of(code, node, one, left[one]) for one in returned)}")
+    return ("\n" + " " * node.col_offset).join(lines)

@@ -1,0 +1,773 @@
+"""Arrays and numbers that know whether they depend on an input, for a body that is run to see what it computes with.
+
+They hold real values, so that `if`, `while`, `int(x)` and `range(n)` go as they do in the body. What is computed by
+NumPy from one that depends on an input depends on it too. An axis is unknown where values decide how long it is.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+import types
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+
+class Origin:
+    """Does what is in some memory depend on an input? One for all views of the memory.
+
+    A view at a place that depends on one does so too. What it is a view of, `of`, does when it is written to.
+    """
+
+    __slots__ = ("depends", "of")
+
+    def __init__(self, *, depends: bool, of: Origin | None = None) -> None:
+        self.depends = depends
+        self.of = of
+
+    def mark(self) -> None:
+        """Note that something that depends on an input was written there."""
+        self.depends = True
+        if self.of is not None:
+            self.of.mark()
+
+
+class WatchedArray(np.ndarray[Any, Any]):
+    """An array, or what NumPy returns as a scalar.
+
+    Attributes:
+        origin: of its memory.
+        unknown: axes whose size depends on values.
+        is_scalar: would NumPy have returned a scalar, which is never written to?
+    """
+
+    origin: Origin
+    unknown: frozenset[int]
+    is_scalar: bool
+
+    def __array_finalize__(self, other: Any) -> None:
+        depends = isinstance(other, WatchedArray) and other.depends
+        self.origin, self.unknown, self.is_scalar = Origin(depends=depends), frozenset(), False
+
+    @property
+    def depends(self) -> bool:
+        """Does it depend on an input?"""
+        return self.origin.depends
+
+    @property  # type: ignore[misc]
+    def shape(self) -> Any:
+        """The sizes of the axes; those that values decide depend on the input."""
+        sizes = super().shape
+        return tuple(WatchedInt(size) if axis in self.unknown else size for axis, size in enumerate(sizes))
+
+    @property
+    def size(self) -> Any:
+        """The number of elements."""
+        found = super().size
+        return WatchedInt(found) if self.unknown else found
+
+    @property
+    def static_shape(self) -> tuple[int | None, ...]:
+        """The sizes of the axes, None where values decide."""
+        return tuple(None if axis in self.unknown else size for axis, size in enumerate(super().shape))
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.ndim:
+            raise TypeError("iteration over a 0-d array")
+        return (self[place] for place in range(super().shape[0]))
+
+    def __getitem__(self, key: Any) -> Any:
+        array = self.view(np.ndarray)
+        found = array[plain(key)]
+        if not isinstance(found, np.ndarray):
+            return depending(found) if self.depends or depends(key) else found
+        is_view = found.base is not None and _root(found) is _root(array)
+        result = _watched(found, depends=self.depends or depends(key))
+        if is_view:
+            result.origin = Origin(depends=True, of=self.origin) if depends(key) else self.origin
+        result.unknown = _unknown_of_key(self, key, found)
+        return result
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if self.is_scalar:
+            raise TypeError(f"'{self.dtype.type.__name__}' object does not support item assignment")
+        self.view(np.ndarray)[plain(key)] = plain(value)
+        if depends(key) or depends(value) or CONTROL.depth:
+            self.origin.mark()
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        return _call_ufunc(ufunc, method, inputs, options)
+
+    def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
+        return apply(function, arguments, options)
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        if not self.is_scalar:
+            raise TypeError("unhashable type: 'numpy.ndarray'")
+        return hash(plain(self))
+
+    def __reduce__(self) -> Any:
+        return self.view(np.ndarray).__reduce__()
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return apply(np.copy, (self,), {})
+
+    def numpy(self) -> Any:
+        """Return what an eager tensor does: itself as an array."""
+        return self
+
+
+def _in_place(name: str) -> Any:
+    inherited, binary = getattr(np.ndarray, f"__i{name}__"), getattr(np.ndarray, f"__{name}__")
+
+    def method(self: WatchedArray, other: Any) -> Any:
+        return (binary if self.is_scalar else inherited)(self, other)
+
+    return method
+
+
+for _name in (
+    "add",
+    "sub",
+    "mul",
+    "matmul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "lshift",
+    "rshift",
+    "and",
+    "xor",
+    "or",
+):
+    setattr(WatchedArray, f"__i{_name}__", _in_place(_name))
+
+
+class Control:
+    """How many conditions that depend on an input are around what is run now."""
+
+    depth = 0
+
+
+CONTROL = Control()
+
+
+class WatchedNumber:
+    """A number of Python's that depends on an input; its subclasses are numbers."""
+
+    weak: type = int
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        return _call_ufunc(ufunc, method, inputs, options)
+
+
+class WatchedInt(WatchedNumber, int):
+    """An integer."""
+
+
+class WatchedBool(WatchedNumber, int):
+    """A truth value."""
+
+    weak = bool
+
+
+class WatchedFloat(WatchedNumber, float):
+    """A float."""
+
+    weak = float
+
+
+class WatchedComplex(WatchedNumber, complex):
+    """A complex number."""
+
+    weak = complex
+
+
+BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift", "divmod")
+UNARY = ("neg", "pos", "abs", "invert", "round", "floor", "ceil", "trunc")
+COMPARED = ("lt", "le", "gt", "ge", "eq", "ne")
+
+
+def _enter_operators(kind: type, number: type) -> None:
+    def binary(name: str, *, is_reflected: bool) -> Callable[..., Any]:
+        apply_to = divmod if name == "divmod" else getattr(operator, f"__{name}__")
+
+        def method(self: Any, other: Any, *rest: Any) -> Any:
+            if isinstance(other, np.ndarray):
+                return NotImplemented
+            sides = (plain(other), plain(self)) if is_reflected else (plain(self), plain(other))
+            return depending(apply_to(*sides))
+
+        return method
+
+    def unary(name: str) -> Callable[..., Any]:
+        return lambda self, *rest: depending(getattr(number, f"__{name}__")(plain(self), *rest))
+
+    def compared(name: str) -> Callable[..., Any]:
+        def method(self: Any, other: Any) -> Any:
+            if isinstance(other, np.ndarray):
+                return NotImplemented
+            return depending(getattr(operator, name)(plain(self), plain(other)))
+
+        return method
+
+    for name in BINARY:
+        if hasattr(number, f"__{name}__"):
+            setattr(kind, f"__{name}__", binary(name, is_reflected=False))
+            setattr(kind, f"__r{name}__", binary(name, is_reflected=True))
+    for name in UNARY:
+        if hasattr(number, f"__{name}__"):
+            setattr(kind, f"__{name}__", unary(name))
+    for name in COMPARED:
+        setattr(kind, f"__{name}__", compared(name))
+    kind.__hash__ = number.__hash__  # type: ignore[method-assign]
+
+
+NUMBERS: dict[type, type] = {bool: WatchedBool, int: WatchedInt, float: WatchedFloat, complex: WatchedComplex}
+for _number, _kind in NUMBERS.items():
+    _enter_operators(_kind, _number)
+
+
+# What has a length that values decide.
+
+
+class WatchedRange:
+    """`range` of numbers that depend on an input."""
+
+    def __init__(self, *bounds: Any) -> None:
+        self.numbers = range(*(operator.index(one) for one in plain(bounds)))
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(WatchedInt, self.numbers)
+
+    def __reversed__(self) -> Iterator[Any]:
+        return map(WatchedInt, reversed(self.numbers))
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, place: Any) -> Any:
+        return depending(self.numbers[plain(place)])
+
+
+class Several:
+    """What `zip`, `enumerate` and `reversed` return, with what they were given."""
+
+    def __init__(self, function: Callable[..., Any], parts: tuple[Any, ...], options: dict[str, Any]) -> None:
+        self.parts = parts
+        self.numbered = function is enumerate
+        self.iterator = iter(function(*parts, **options))
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.numbered and length_depends(self):
+            return ((WatchedInt(place), one) for place, one in self.iterator)
+        found: Iterator[Any] = self.iterator
+        return found
+
+    def __next__(self) -> Any:
+        return next(self.iterator)
+
+
+class Grown:
+    """Lists whose length depends on values."""
+
+    def __init__(self) -> None:
+        self._by_id: dict[int, Any] = {}
+
+    def add(self, value: Any) -> None:
+        """Note one."""
+        self._by_id[id(value)] = value
+
+    def __contains__(self, value: Any) -> bool:
+        return id(value) in self._by_id
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._by_id.clear()
+
+
+GROWN = Grown()
+
+
+def length_depends(value: Any) -> bool:
+    """Do values decide how many elements there are?"""
+    if isinstance(value, WatchedArray):
+        return 0 in value.unknown
+    if isinstance(value, WatchedRange):
+        return True
+    if isinstance(value, Several):
+        return any(map(length_depends, value.parts))
+    return isinstance(value, list) and value in GROWN
+
+
+def elements_of(value: Any) -> int | None:
+    """Return how many elements there are; None where that is not known before they are taken."""
+    if isinstance(value, Several):
+        sizes = [elements_of(one) for one in value.parts]
+        return None if None in sizes or not sizes else min(sizes)  # type: ignore[type-var]
+    try:
+        return len(value)
+    except TypeError:
+        return None
+
+
+# What depends on an input.
+
+
+def depends(value: Any) -> bool:
+    """Does a value, or one in a nest of lists and tuples, depend on an input?"""
+    if isinstance(value, WatchedArray):
+        return value.depends
+    if isinstance(value, WatchedNumber):
+        return True
+    if isinstance(value, list | tuple):
+        return any(map(depends, value))
+    if isinstance(value, slice):
+        return depends((value.start, value.stop, value.step))
+    return isinstance(value, WatchedRange)
+
+
+def depending(value: Any) -> Any:
+    """Return a value as one that depends on an input."""
+    if isinstance(value, WatchedArray):
+        if value.depends:
+            return value
+        found = value.view(WatchedArray)
+        found.origin, found.unknown, found.is_scalar = Origin(depends=True), value.unknown, value.is_scalar
+        return found
+    if isinstance(value, np.ndarray | np.generic):
+        return _watched(value, depends=True) if _is_numeric(value) else value
+    if type(value) in NUMBERS:
+        return NUMBERS[type(value)](value)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*map(depending, value))
+    if isinstance(value, tuple):
+        return tuple(map(depending, value))
+    if isinstance(value, list):
+        return [depending(one) for one in value]
+    return value
+
+
+def watched(value: Any) -> Any:
+    """Return an array as one that is watched, on the same memory; all else as it is."""
+    if type(value) is np.ndarray and _is_numeric(value):
+        return _watched(value, depends=False)
+    return value
+
+
+def _is_numeric(value: Any) -> bool:
+    return value.dtype.kind in "biufc"
+
+
+def _watched(value: Any, *, depends: bool) -> WatchedArray:
+    is_scalar = isinstance(value, np.generic)
+    found = np.asarray(value).view(WatchedArray)
+    found.origin, found.is_scalar = Origin(depends=depends), is_scalar
+    return found
+
+
+def plain(value: Any) -> Any:
+    """Return a value as NumPy's or Python's own, also within lists and tuples; arrays keep their memory."""
+    if isinstance(value, WatchedArray):
+        found = value.view(np.ndarray)
+        return found[()] if value.is_scalar else found
+    if isinstance(value, WatchedNumber):
+        return bool(value) if value.weak is bool else value.weak.__new__(value.weak, _of_number(value))
+    if isinstance(value, WatchedRange):
+        return value.numbers
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*map(plain, value))
+    if type(value) in (list, tuple):
+        return type(value)(map(plain, value))
+    if type(value) is dict:
+        return {key: plain(one) for key, one in value.items()}
+    if isinstance(value, slice):
+        return slice(*(plain(one) for one in (value.start, value.stop, value.step)))
+    return value
+
+
+def _of_number(value: Any) -> Any:
+    if isinstance(value, complex):
+        return complex.__add__(value, 0)
+    return float.__add__(value, 0.0) if isinstance(value, float) else int.__index__(value)
+
+
+def _root(array: Any) -> Any:
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+# Calls.
+
+OF_SHAPES = frozenset(
+    {"zeros_like", "ones_like", "empty_like", "full_like", "shape", "ndim", "size", "result_type", "isscalar"}
+    | {"iscomplexobj", "isrealobj", "broadcast_shapes"}
+)
+"""Functions that look at the shapes of arrays, and at no value of the first."""
+
+OF_UNKNOWN_SIZE = frozenset(
+    {"nonzero", "flatnonzero", "argwhere", "unique", "compress", "extract", "intersect1d", "union1d", "setdiff1d"}
+    | {"setxor1d", "trim_zeros", "bincount", "unique_values", "unique_counts", "unique_inverse", "unique_all"}
+)
+"""Functions whose results are as long as values have it."""
+
+WRITING = frozenset({"copyto", "put", "putmask", "place", "fill_diagonal", "put_along_axis", "shuffle"})
+WRITING_METHODS = frozenset({"sort", "fill", "put", "partition", "itemset", "resize", "setfield"})
+SIZED = frozenset({"zeros", "ones", "empty", "full", "reshape", "broadcast_to", "tile", "resize"})
+
+
+def apply(function: Any, arguments: Any, options: Any) -> Any:
+    """Return what a function of NumPy's, of SciPy's or of Python's numbers does with values that are watched."""
+    receiver = getattr(function, "__self__", None)
+    name = getattr(function, "__name__", "")
+    is_method = isinstance(receiver, WatchedArray)
+    if is_method and name == "numpy":
+        return receiver
+    given = (receiver, *arguments) if is_method else tuple(arguments)
+    given = tuple(list(one) if isinstance(one, types.GeneratorType | Several | map | filter) else one for one in given)
+    if is_method:
+        found = getattr(plain(receiver), name)(*plain(given[1:]), **plain(options))
+    else:
+        found = function(*plain(given), **plain(options))
+    everything = [*given, *options.values()]
+    is_dependent = any(map(depends, everything))
+    if (is_method and name in WRITING_METHODS) or name in WRITING:
+        if isinstance(given[0], WatchedArray) and (is_dependent or CONTROL.depth):
+            given[0].origin.mark()
+        return found
+    if name == "at" and isinstance(receiver, np.ufunc):
+        if isinstance(given[0], WatchedArray) and (is_dependent or CONTROL.depth):
+            given[0].origin.mark()
+        return found
+    out = options.get("out")
+    if isinstance(out, WatchedArray):
+        if is_dependent or CONTROL.depth:
+            out.origin.mark()
+        return out
+    if name in OF_SHAPES:
+        values = everything[1:] if name == "full_like" else []
+        sizes = [one for one in everything if isinstance(one, WatchedArray) and one.unknown]
+        is_dependent = any(map(depends, values)) or bool(sizes)
+    return _as_result(found, given, options, name, is_dependent=is_dependent)
+
+
+def _as_result(found: Any, given: tuple[Any, ...], options: dict[str, Any], name: str, *, is_dependent: bool) -> Any:
+    if isinstance(found, tuple | list):
+        parts = [_as_result(one, given, options, name, is_dependent=is_dependent) for one in found]
+        if isinstance(found, tuple) and hasattr(found, "_fields"):
+            return type(found)(*parts)
+        return type(found)(parts)
+    if isinstance(found, np.generic):
+        return depending(found) if is_dependent else found
+    if not isinstance(found, np.ndarray):
+        return depending(found) if is_dependent else found
+    if not _is_numeric(found):
+        return found
+    result = _watched(found, depends=is_dependent)
+    arrays = [one for one in _flat((given, list(options.values()))) if isinstance(one, WatchedArray)]
+    if found.base is not None:
+        for one in arrays:
+            if _root(one) is _root(found):
+                result.origin = one.origin
+    result.unknown = _unknown_of_result(found, given, options, name, is_dependent=is_dependent)
+    return result
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    if isinstance(value, list | tuple):
+        for one in value:
+            yield from _flat(one)
+    else:
+        yield value
+
+
+def _unknown_of_result(
+    found: Any, given: tuple[Any, ...], options: dict[str, Any], name: str, *, is_dependent: bool
+) -> frozenset[int]:
+    """Return the axes of a result whose size depends on values.
+
+    Of functions without a rule here, an axis that has the size of an unknown one is taken for unknown.
+    """
+    if is_dependent and (name in OF_UNKNOWN_SIZE or (name == "where" and len(given) == 1)) and found.ndim:
+        return frozenset({0})
+    if found.ndim and any(isinstance(one, list) and one in GROWN for one in given):
+        return frozenset({0})
+    if name in ("arange", "repeat", "linspace") and found.ndim:
+        counted = given[1:] if name == "repeat" else given[2:] if name == "linspace" else given
+        if any(map(depends, [*counted, *(one for key, one in options.items() if key in ("repeats", "num", "stop"))])):
+            return frozenset({0})
+    values = list(_flat((given, list(options.values()))))
+    known = {int(size) for one in values if isinstance(one, WatchedArray) for size in one.shape if type(size) is int}
+    sizes = {
+        int(size) for one in values if isinstance(one, WatchedArray) for size in one.shape if type(size) is not int
+    }
+    numbers = {int(one) for one in values if isinstance(one, WatchedInt)}
+    unknown = {axis for axis, size in enumerate(found.shape) if size in sizes or size in numbers}
+    if not sizes and not numbers:
+        return frozenset()
+    if not unknown and sizes:  # such as what is joined of several
+        unknown = {axis for axis, size in enumerate(found.shape) if size not in known}
+    if name in SIZED and numbers and not unknown:
+        unknown = {axis for axis, size in enumerate(found.shape) if size not in known} or {0}
+    return frozenset(axis for axis in unknown if axis < found.ndim)
+
+
+def _call_ufunc(ufunc: Any, method: str, inputs: Any, options: Any) -> Any:
+    if method == "at" or method != "__call__" or ufunc.signature is not None:
+        bound = getattr(ufunc, method) if method != "__call__" else ufunc
+        outputs = options.pop("out", None)
+        if outputs is not None:
+            options["out"] = outputs[0] if len(outputs) == 1 else outputs
+        return apply(bound, inputs, options)
+    out = options.pop("out", None)
+    is_dependent = depends(list(inputs)) or depends(options.get("where"))
+    if out is not None:
+        ufunc(*plain(list(inputs)), out=tuple(plain(one) for one in out), **plain(options))
+        for one in out:
+            if isinstance(one, WatchedArray) and (is_dependent or CONTROL.depth):
+                one.origin.mark()
+        return out[0] if len(out) == 1 else out
+    found = ufunc(*plain(list(inputs)), **plain(options))
+    several = found if isinstance(found, tuple) else (found,)
+    unknown = _unknown_of_broadcast(inputs, max((np.ndim(one) for one in several), default=0))
+    made = []
+    for one in several:
+        if isinstance(one, np.generic):
+            made.append(depending(one) if is_dependent else one)
+        elif isinstance(one, np.ndarray) and _is_numeric(one):
+            result = _watched(one, depends=is_dependent)
+            result.unknown = unknown
+            made.append(result)
+        else:
+            made.append(one)
+    return tuple(made) if isinstance(found, tuple) else made[0]
+
+
+def _unknown_of_broadcast(inputs: Iterable[Any], rank: int) -> frozenset[int]:
+    found = set()
+    arrays = [one for one in inputs if isinstance(one, WatchedArray)]
+    if not any(one.unknown for one in arrays):
+        return frozenset()
+    for axis in range(rank):
+        sizes = [one.static_shape[axis - rank + one.ndim] for one in arrays if axis - rank + one.ndim >= 0]
+        if None in sizes and not any(size is not None and size > 1 for size in sizes):
+            found.add(axis)
+    return frozenset(found)
+
+
+def _unknown_of_key(array: WatchedArray, key: Any, found: Any) -> frozenset[int]:
+    """Return the axes of `array[key]` whose size depends on values."""
+    entries = list(key) if isinstance(key, tuple) else [key]
+    if any(isinstance(one, list | np.ndarray) for one in entries):
+        return _unknown_of_arrays(array, entries, found)
+    taken = sum(one is not None and one is not Ellipsis for one in entries)
+    unknown, axis, place = set(), 0, 0
+    if not any(one is Ellipsis for one in entries):
+        entries.append(Ellipsis)
+    for one in entries:
+        if one is None:
+            place += 1
+        elif one is Ellipsis:
+            for _ in range(array.ndim - taken):
+                if axis in array.unknown:
+                    unknown.add(place)
+                axis, place = axis + 1, place + 1
+        elif isinstance(one, slice):
+            if axis in array.unknown or depends(one):
+                unknown.add(place)
+            axis, place = axis + 1, place + 1
+        else:
+            axis += 1
+    return frozenset(unknown)
+
+
+def _unknown_of_arrays(array: WatchedArray, entries: list[Any], found: Any) -> frozenset[int]:
+    by_values = any(isinstance(one, np.ndarray) and one.dtype == bool and depends(one) for one in entries)
+    sizes = {
+        int(size)
+        for one in (array, *entries)
+        if isinstance(one, WatchedArray)
+        for size in one.shape
+        if type(size) is not int
+    }
+    unknown = {axis for axis, size in enumerate(found.shape) if size in sizes}
+    if any(isinstance(one, slice) and depends(one) for one in entries):
+        unknown |= {axis for axis in range(found.ndim) if axis}
+    if by_values and found.ndim:
+        ahead = itertools.takewhile(lambda one: isinstance(one, slice) or one is Ellipsis, entries)
+        unknown.add(min(len(list(ahead)), found.ndim - 1))
+    return frozenset(unknown)
+
+
+# Python's functions.
+
+
+def _length(value: Any) -> Any:
+    found = len(value)
+    return WatchedInt(found) if length_depends(value) else found
+
+
+def _range(*bounds: Any) -> Any:
+    if depends(list(bounds)):
+        return WatchedRange(*bounds)
+    return range(*(operator.index(one) for one in plain(bounds)))
+
+
+def _taken(function: Any) -> Any:
+    def call(*arguments: Any, **options: Any) -> Any:
+        given = [
+            list(one) if not isinstance(one, list | tuple | np.ndarray) and hasattr(one, "__iter__") else one
+            for one in arguments
+        ]
+        found = function(*given, **options)
+        if function in (min, max):
+            found = _of_their_dtype(found, given)
+        return depending(found) if depends(given) else found
+
+    return call
+
+
+def _of_their_dtype(found: Any, given: list[Any]) -> Any:
+    """Return the largest or smallest of numbers, of the dtype of those that are NumPy's: values decide which it is."""
+    dtypes = {one.dtype for one in _flat(given) if isinstance(one, WatchedArray | np.generic)}
+    is_number = isinstance(found, WatchedNumber) or type(found) in NUMBERS
+    return dtypes.pop().type(plain(found)) if is_number and len(dtypes) == 1 else found
+
+
+def _listed(function: Any) -> Any:
+    def call(*arguments: Any) -> Any:
+        found = function(*arguments)
+        if any(map(length_depends, arguments)):
+            GROWN.add(found)
+        return found
+
+    return call
+
+
+PYTHON: dict[Any, Any] = {
+    len: _length,
+    range: _range,
+    **{one: functools.partial(Several, one) for one in (zip, enumerate, reversed)},
+    **{one: _taken(one) for one in (any, all, sum, min, max)},
+    list: _listed(list),
+    sorted: _listed(_taken(sorted)),
+}
+"""What stands for functions of Python's."""
+
+NUMERIC = frozenset({int, float, complex, bool, abs, round, divmod, pow})
+"""Functions of Python's on numbers."""
+
+
+def is_numeric(function: Any) -> bool:
+    """Does a function compute, and is none of the user's?"""
+    if isinstance(function, types.FunctionType | type | np.ufunc | types.BuiltinFunctionType) or callable(function):
+        if isinstance(getattr(function, "__self__", None), WatchedArray):
+            return True
+        try:
+            if function in NUMERIC:
+                return True
+        except TypeError:
+            return False
+        receiver = getattr(function, "__self__", None)
+        home = getattr(function, "__module__", None) or getattr(type(function), "__module__", "")
+        if isinstance(receiver, np.ufunc):
+            home = "numpy"
+        if isinstance(receiver, types.ModuleType):
+            home = receiver.__name__
+        if isinstance(function, np.errstate) or function is np.errstate:
+            return False
+        return str(home).split(".")[0] in ("numpy", "scipy", "math", "cmath")
+    return False
+
+
+def call(function: Any, arguments: Any, options: Any) -> Any:
+    """Return what any function that is called in a body does."""
+    try:
+        known = PYTHON.get(function)
+    except TypeError:
+        known = None
+    if known is not None:
+        if function in (zip, enumerate, reversed):
+            return Several(function, arguments, options)
+        return known(*map(_as_callable, arguments), **{key: _as_callable(one) for key, one in options.items()})
+    if is_numeric(function):
+        if function is np.asarray and len(arguments) == 1 and not options and isinstance(arguments[0], WatchedArray):
+            return arguments[0] if not arguments[0].is_scalar else apply(function, arguments, options)
+        return apply(function, arguments, options)
+    if _is_of_tensorflow(function):
+        return _convert(function, arguments, options)
+    receiver = getattr(function, "__self__", None)
+    found = function(*map(_as_callable, arguments), **{key: _as_callable(one) for key, one in options.items()})
+    if (
+        isinstance(receiver, list)
+        and CONTROL.depth
+        and function.__name__ in ("append", "extend", "insert", "pop", "remove", "clear")
+    ):
+        GROWN.add(receiver)
+    return watched(found)
+
+
+def _as_callable(value: Any) -> Any:
+    """Return a function that is given to another one as one that is called with what is watched."""
+    is_function = isinstance(value, type | types.BuiltinFunctionType | np.ufunc | types.FunctionType)
+    if (
+        is_function
+        and not isinstance(value, type(None))
+        and is_numeric(value)
+        and not (isinstance(value, type) and issubclass(value, np.generic))
+    ):
+        return lambda *arguments, **options: call(value, arguments, options)
+    return value
+
+
+def _is_of_tensorflow(function: Any) -> bool:
+    return str(getattr(function, "__module__", "")).split(".")[0] in ("tensorflow", "keras")
+
+
+def _convert(function: Any, arguments: Any, options: Any) -> Any:
+    """Return an array for what makes a tensor."""
+    found = function(*plain(tuple(arguments)), **plain(options))
+    array = found.numpy() if hasattr(found, "numpy") else found
+    return _as_result(array, tuple(arguments), options, "", is_dependent=depends([*arguments, *options.values()]))
+
+
+def attribute(value: Any, name: str) -> Any:
+    """Return an attribute."""
+    if not isinstance(value, WatchedArray) or name in ("shape", "size", "numpy"):
+        return getattr(value, name)
+    found = getattr(plain(value), name)
+    if isinstance(found, np.ndarray | np.generic):
+        result = _as_result(found, (value,), {}, name, is_dependent=value.depends)
+        if isinstance(result, WatchedArray) and name in ("T", "mT"):
+            last = value.ndim - 1
+            result.unknown = frozenset(last - axis for axis in value.unknown)
+        return result
+    return getattr(value, name) if callable(found) else found
+
+
+def derived(found: Any, *given: Any) -> Any:
+    """Return what an operator made of values: Python's floats take what is watched for an integer of Python's."""
+    if type(found) in NUMBERS and any(isinstance(one, WatchedNumber) or depends(one) for one in given):
+        return depending(found)
+    return found
+
+
+def settled(value: Any, like: Any = None) -> Any:
+    """Return a value as it is behind a condition, or in a loop, that values decide.
+
+    Args:
+        value: of a name that is bound there.
+        like: a dtype that the name has in other rounds or on the other way; None for its own.
+    """
+    is_number = isinstance(value, WatchedNumber) or type(value) in NUMBERS
+    if like is not None and is_number and np.can_cast(np.min_scalar_type(plain(value)), like, "same_kind"):
+        return depending(np.dtype(like).type(plain(value)))
+    if isinstance(value, list):
+        value[:] = [settled(one) for one in value]
+        return value
+    return depending(value)

@@ -1,0 +1,358 @@
+"""The copy of a function that shows each of its expressions, and asks before each decision, while it runs.
+
+What it calls is under one name, `SEE`; `observe` says what that does.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pyopbench.model.source_text import NUMBER
+
+SEE = "pyopbench_see"
+"""The name that a copy of a body calls with each value."""
+
+
+def _named(*path: str) -> ast.expr:
+    found: ast.expr = ast.Name(path[0], ast.Load())
+    for one in path[1:]:
+        found = ast.Attribute(found, one, ast.Load())
+    return found
+
+
+def _call(method: str, *arguments: ast.expr, **options: ast.expr) -> ast.Call:
+    return ast.Call(_named(SEE, method), list(arguments), [ast.keyword(name, one) for name, one in options.items()])
+
+
+def _local(kind: str, number: int) -> str:
+    return f"{SEE}_{kind}_{number}"
+
+
+LEVEL, LOOP = "level", "loop"
+
+
+COMPARED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
+
+
+def watching(node: ast.FunctionDef) -> ast.FunctionDef:
+    """Return a definition, which is changed, as one that has each expression shown and each decision asked for."""
+    found: ast.FunctionDef = _Watching().visit(node)
+    return found
+
+
+class _Watching(ast.NodeTransformer):
+    """Has each expression shown, and each decision asked for."""
+
+    def __init__(self) -> None:
+        self.loops: list[int] = []
+        self.returning: list[int] = []
+        self.function = 0
+
+    # Statements.
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        around = self.loops, self.returning, self.function
+        self.loops, self.function = [], getattr(node, NUMBER)
+        self.returning = [
+            getattr(one, NUMBER)
+            for one in of_function(node.body)
+            if isinstance(one, ast.If | ast.For | ast.While)
+            and any(isinstance(a, ast.Return) for a in of_function([one]))
+        ]
+        node.decorator_list, node.returns = [], None
+        for one in ast.walk(node.args):
+            if isinstance(one, ast.arg):
+                one.annotation = None
+        node.body = self._block(node.body)
+        self.loops, self.returning, self.function = around
+        return node
+
+    def _block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+        several = (self.visit(one) for one in statements)
+        return [one for found in several for one in (found if isinstance(found, list) else [found])]
+
+    def visit_Return(self, node: ast.Return) -> Any:
+        if node.value is not None:
+            sites: list[ast.expr] = [ast.Constant(one) for one in self.returning]
+            node.value = _call(
+                "leave", ast.Constant(self.function), self.visit(node.value), ast.Tuple(sites, ast.Load())
+            )
+        return node
+
+    def visit_If(self, node: ast.If) -> Any:
+        number = getattr(node, NUMBER)
+        inside = list(of_function(node.body)) + list(of_function(node.orelse))
+        ends: set[int] = set()
+        if any(isinstance(one, ast.Return) for one in inside):
+            ends |= set(self.loops)
+        if self.loops and any(isinstance(one, ast.Break) for one in _of_loop([*node.body, *node.orelse])):
+            ends.add(self.loops[-1])
+        leaves = any(isinstance(one, ast.Return | ast.Raise) for one in inside) or any(
+            isinstance(one, ast.Break | ast.Continue) for one in _of_loop([*node.body, *node.orelse])
+        )
+        names = sorted(names_bound([node]))
+        loops: list[ast.expr] = [ast.Constant(one) for one in sorted(ends)]
+        node.test = _call(
+            "decide",
+            ast.Constant(number),
+            self.visit(node.test),
+            ast.Tuple(loops, ast.Load()),
+            ast.Constant(self._loop() if leaves else -1),
+        )
+        node.body, node.orelse = self._block(node.body), self._block(node.orelse)
+        level = _local(LEVEL, number)
+        before = ast.Assign([ast.Name(level, ast.Store())], _call("level"))
+        behind = ast.Expr(_call("behind", ast.Constant(number), _named(level), leaves=ast.Constant(leaves)))
+        after = [
+            _rebound(name, _call("after", ast.Constant(number), ast.Constant(name), _named(name))) for name in names
+        ]
+        return [_at(one, node) for one in (before, node, behind, *after)]
+
+    def _loop(self) -> int:
+        return self.loops[-1] if self.loops else -1
+
+    def visit_For(self, node: ast.For) -> Any:
+        number = getattr(node, NUMBER)
+        loop, iterable = _local(LOOP, number), _local("iterable", number)
+        targets = names_bound([ast.Assign([node.target], ast.Constant(0))])
+        bound = names_bound(node.body)
+        starts = self._starts(loop, sorted(bound - targets), sorted(names_written(node.body) - bound))
+        first = [
+            ast.Assign([ast.Name(iterable, ast.Store())], self.visit(node.iter)),
+            ast.Assign([ast.Name(loop, ast.Store())], _call("loop", ast.Constant(number), _named(iterable))),
+        ]
+        node.iter = _call("items", _named(loop), _named(iterable))
+        self.visit(node.target)
+        self.loops.append(number)
+        body = self._block(node.body)
+        self.loops.pop()
+        node.body = [ast.Expr(_call("round", _named(loop))), *starts, *body]
+        node.orelse = self._block(node.orelse)
+        last = [ast.Expr(_call("end", _named(loop))), *self._starts(loop, sorted(bound | targets), [])]
+        return [_at(one, node) for one in (*first, node, *last)]
+
+    def visit_While(self, node: ast.While) -> Any:
+        number = getattr(node, NUMBER)
+        loop, bound = _local(LOOP, number), names_bound(node.body)
+        written = sorted(names_written(node.body) - bound)
+        node.test = _call("again", _named(loop), self.visit(node.test))
+        self.loops.append(number)
+        body = self._block(node.body)
+        self.loops.pop()
+        node.body = [ast.Expr(_call("round", _named(loop))), *self._starts(loop, sorted(bound), written), *body]
+        node.orelse = self._block(node.orelse)
+        first = ast.Assign([ast.Name(loop, ast.Store())], _call("loop", ast.Constant(number)))
+        last = [ast.Expr(_call("end", _named(loop))), *self._starts(loop, sorted(bound), [])]
+        return [_at(one, node) for one in (first, *self._starts(loop, sorted(bound), written), node, *last)]
+
+    def _starts(self, loop: str, bound: Sequence[str], written: Sequence[str]) -> list[ast.stmt]:
+        found = [_rebound(name, _call("carried", _named(loop), ast.Constant(name), _named(name))) for name in bound]
+        return found + [
+            _rebound(
+                name,
+                _call("carried", _named(loop), ast.Constant(name), _named(name), is_written=ast.Constant(value=True)),
+            )
+            for name in written
+        ]
+
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        self.generic_visit(node)
+        bound = [
+            _rebound(one.id, _call("bound", ast.Constant(self.function), ast.Constant(one.id), _named(one.id)))
+            for target in node.targets
+            for one in ast.walk(target)
+            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+        ]
+        return [node, *(_at(one, node) for one in bound)]
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        if node.value is not None:
+            node.value = self.visit(node.value)
+            self.visit(node.target)
+        return node
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        if isinstance(node.target, ast.Name):
+            number = getattr(node.target, NUMBER)
+            look = ast.Expr(_seeing(number, ast.Name(node.target.id, ast.Load()), node.target))
+            name = ast.Constant(type(node.op).__name__)
+            made = _call("augment", name, _named(node.target.id), self.visit(node.value))
+            bind = ast.Assign([ast.Name(node.target.id, ast.Store())], made)
+            return [ast.copy_location(one, node) for one in (look, bind)]
+        return self.generic_visit(node)
+
+    def visit_Assert(self, node: ast.Assert) -> Any:
+        node.test = _call("asked", ast.Constant(getattr(node, NUMBER)), self.visit(node.test))
+        return node
+
+    # Expressions.
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> Any:
+        return node
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        self.generic_visit(node)
+        return ast.copy_location(
+            ast.Call(_named(SEE, "call"), [ast.Constant(getattr(node, NUMBER)), node.func, *node.args], node.keywords),
+            node,
+        )
+
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        self.generic_visit(node)
+        node.slice = _key(node.slice)
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        return ast.copy_location(_call("item", ast.Constant(getattr(node, NUMBER)), node.value, node.slice), node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        number = getattr(node, NUMBER)
+        return ast.copy_location(_call("attribute", ast.Constant(number), node.value, ast.Constant(node.attr)), node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Not):
+            return ast.copy_location(_call("negate", ast.Constant(getattr(node, NUMBER)), node.operand), node)
+        return _seeing(getattr(node, NUMBER), node, node)
+
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        self.generic_visit(node)
+        number = getattr(node, NUMBER)
+        name = type(node.ops[0]).__name__
+        if len(node.ops) == 1 and isinstance(node.ops[0], COMPARED):
+            found = _call("derive", ast.Constant(number), ast.Constant(name), node.left, node.comparators[0])
+            return ast.copy_location(found, node)
+        if len(node.ops) == 1 and isinstance(node.ops[0], ast.In | ast.NotIn):
+            is_not = ast.Constant(isinstance(node.ops[0], ast.NotIn))
+            found = _call("contains", ast.Constant(number), node.left, node.comparators[0], is_not=is_not)
+            return ast.copy_location(found, node)
+        return _seeing(number, node, node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> Any:
+        self.generic_visit(node)
+        name = ast.Constant(type(node.op).__name__)
+        return ast.copy_location(
+            _call("derive", ast.Constant(getattr(node, NUMBER)), name, node.left, node.right), node
+        )
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> Any:
+        numbers = [getattr(one, NUMBER) for one in node.values]
+        self.generic_visit(node)
+        asked = [
+            _call("asked", ast.Constant(-1 - number), one) for number, one in zip(numbers, node.values, strict=True)
+        ]
+        node.values = [*asked[:-1], node.values[-1]]
+        return ast.copy_location(_call("both", ast.Constant(getattr(node, NUMBER)), _call("begin"), node), node)
+
+    def visit_IfExp(self, node: ast.IfExp) -> Any:
+        self.generic_visit(node)
+        number = ast.Constant(getattr(node, NUMBER))
+        node.test = _call("decide", number, node.test)
+        return ast.copy_location(_call("choice", number, _call("level"), node), node)
+
+    def visit_ListComp(self, node: ast.ListComp) -> Any:
+        self.generic_visit(node)
+        return ast.copy_location(_call("listed", ast.Constant(getattr(node, NUMBER)), _call("begin"), node), node)
+
+    def visit_comprehension(self, node: ast.comprehension) -> Any:
+        numbers = [getattr(one, NUMBER) for one in node.ifs]
+        self.generic_visit(node)
+        node.iter = _call("over", node.iter)
+        node.ifs = [
+            _call("asked", ast.Constant(-1 - number), one) for number, one in zip(numbers, node.ifs, strict=True)
+        ]
+        return node
+
+    def _shown(self, node: Any) -> Any:
+        self.generic_visit(node)
+        number = getattr(node, NUMBER, None)
+        if number is None or isinstance(getattr(node, "ctx", None), ast.Store | ast.Del):
+            return node
+        return _seeing(number, node, node)
+
+    def visit_List(self, node: ast.List) -> Any:
+        return self._shown(node)
+
+    def visit_Tuple(self, node: ast.Tuple) -> Any:
+        return self._shown(node)
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        return self._shown(node)
+
+    def visit_Constant(self, node: ast.Constant) -> Any:
+        return self._shown(node)
+
+
+def _key(node: ast.expr) -> ast.expr:
+    """Return what is in brackets as an expression outside of them."""
+    if isinstance(node, ast.Slice):
+        bounds = [one or ast.Constant(None) for one in (node.lower, node.upper, node.step)]
+        return _call("slice", *bounds)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "see":
+        inner = node.args[1]
+        if isinstance(inner, ast.Tuple):
+            inner.elts = [_key(one) for one in inner.elts]
+    if isinstance(node, ast.Tuple):
+        node.elts = [_key(one) for one in node.elts]
+    return node
+
+
+def _seeing(number: int, value: ast.expr, place: ast.AST) -> ast.Call:
+    return ast.copy_location(_call("see", ast.Constant(number), value), place)
+
+
+def _rebound(name: str, value: ast.expr) -> ast.stmt:
+    """Return `name = value`, where the name may not be bound."""
+    bind = ast.Assign([ast.Name(name, ast.Store())], value)
+    handler = ast.ExceptHandler(ast.Name("NameError", ast.Load()), None, [ast.Pass()])
+    return ast.Try([bind], [handler], [], [])
+
+
+def _at(made: ast.stmt, node: ast.stmt) -> ast.stmt:
+    return ast.copy_location(made, node)
+
+
+def of_function(statements: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    """Yield the nodes of statements that are of the function itself, and of none inside of it."""
+    for one in statements:
+        yield one
+        if not isinstance(one, ast.FunctionDef | ast.Lambda | ast.ClassDef | ast.AsyncFunctionDef):
+            yield from of_function(list(ast.iter_child_nodes(one)))
+
+
+def _of_loop(statements: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    """Yield the nodes of statements that are of the loop around them, and of none inside."""
+    for one in statements:
+        yield one
+        if isinstance(one, ast.For | ast.While):
+            yield from _of_loop(one.orelse)
+        elif not isinstance(one, ast.FunctionDef | ast.Lambda | ast.ClassDef | ast.AsyncFunctionDef):
+            yield from _of_loop(list(ast.iter_child_nodes(one)))
+
+
+def names_bound(statements: Sequence[ast.AST]) -> set[str]:
+    """Return the names that statements bind, other than in comprehensions and in functions inside of them."""
+    found = set()
+    comprehensions = [one for one in of_function(statements) if isinstance(one, ast.comprehension)]
+    inner = {id(node) for one in comprehensions for node in ast.walk(one.target)}
+    for one in of_function(statements):
+        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store) and id(one) not in inner:
+            found.add(one.id)
+    return found
+
+
+def names_written(statements: Sequence[ast.AST]) -> set[str]:
+    """Return the names of arrays that statements write to elements of."""
+    found = set()
+    for one in of_function(statements):
+        if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store):
+            root: ast.AST = one
+            while isinstance(root, ast.Subscript):
+                root = root.value
+            if isinstance(root, ast.Name):
+                found.add(root.id)
+    return found

@@ -1,0 +1,104 @@
+"""What functions on tensors have in common: axes, sizes, and tests for NaN."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+
+def np_axes(axis: Any, rank: int) -> Any:
+    """Return axes as a list, counted from the front; None is all of them."""
+    if axis is None:
+        return list(range(rank))
+    several = list(axis) if isinstance(axis, (list, tuple)) else [axis]
+    for one in several:
+        if not -rank <= one < rank:
+            raise np.exceptions.AxisError(one, rank)
+    return [int(one) % rank for one in several]
+
+
+def np_sizes(tensor: Any) -> Any:
+    """Return the sizes of the axes: numbers where they are known, else tensors."""
+    known, shape = tensor.shape.as_list(), tf.shape(tensor)
+    return [shape[axis] if size is None else size for axis, size in enumerate(known)]
+
+
+def np_known_sizes(tensor: Any) -> Any:
+    """Return the sizes of the axes as numbers."""
+    known = tensor.shape.as_list()
+    if None in known:
+        raise NotImplementedError("needs shapes that are known before the graph runs")
+    return known
+
+
+def np_count(tensor: Any, axes: Any) -> Any:
+    """Return the number of elements along axes, int64."""
+    return tf.reduce_prod(tf.gather(tf.shape(tensor, tf.int64), tf.constant(axes, tf.int64)))
+
+
+def np_is_nan(tensor: Any) -> Any:
+    """Return which elements are NaN; integers never are."""
+    if tensor.dtype.is_complex:
+        return tf.math.is_nan(tf.math.real(tensor)) | tf.math.is_nan(tf.math.imag(tensor))
+    return tf.math.is_nan(tensor) if tensor.dtype.is_floating else tf.zeros_like(tensor, tf.bool)
+
+
+def np_is_inf(tensor: Any) -> Any:
+    """Return which elements are infinite; integers never are."""
+    if tensor.dtype.is_complex:
+        return tf.math.is_inf(tf.math.real(tensor)) | tf.math.is_inf(tf.math.imag(tensor))
+    return tf.math.is_inf(tensor) if tensor.dtype.is_floating else tf.zeros_like(tensor, tf.bool)
+
+
+def np_is_finite(tensor: Any) -> Any:
+    """Return which elements are neither NaN nor infinite."""
+    return ~(np_is_nan(tensor) | np_is_inf(tensor))
+
+
+def np_truth(tensor: Any) -> Any:
+    """Return which elements are not 0; NaN is not."""
+    return tensor if tensor.dtype == tf.bool else tf.not_equal(tensor, tf.zeros((), tensor.dtype))
+
+
+def np_moved(tensor: Any, source: Any, destination: Any) -> Any:
+    """Return a tensor with an axis, or several, at other places."""
+    rank = tensor.shape.rank
+    sources, places = np_axes(source, rank), np_axes(destination, rank)
+    order = [axis for axis in range(rank) if axis not in sources]
+    for place, axis in sorted(zip(places, sources, strict=True)):
+        order.insert(place, axis)
+    return tensor if order == list(range(rank)) else tf.transpose(tensor, order)
+
+
+def np_gathered(tensor: Any, axis: Any) -> Any:
+    """Return a tensor with the elements of some axes along a new last one, and these axes."""
+    axes = np_axes(axis, tensor.shape.rank)
+    if axes == [tensor.shape.rank - 1]:
+        return tensor, axes
+    rest = [place for place in range(tensor.shape.rank) if place not in axes]
+    moved = tf.transpose(tensor, [*rest, *axes])
+    sizes = np_sizes(tensor)
+    last = tf.reduce_prod([sizes[place] for place in axes]) if axes else 1
+    return tf.reshape(moved, [*(sizes[place] for place in rest), last]), axes
+
+
+def np_with_axes(tensor: Any, axes: Any, keepdims: Any) -> Any:
+    """Return what was reduced along axes with these axes, if they are to be kept."""
+    if keepdims:
+        for axis in sorted(axes):
+            tensor = tf.expand_dims(tensor, axis)
+    return tensor
+
+
+def np_along(axis: int, begin: Any, end: Any) -> Any:
+    """Return the index of a part of an axis."""
+    return (slice(None),) * axis + (slice(begin, end),)
+
+
+def np_number(value: Any, dtype: Any) -> Any:
+    """Return a number, or a tensor, as a tensor of a dtype; `tf.cast` would round a number to float32 first."""
+    if tf.is_tensor(value):
+        return tf.cast(value, dtype)
+    return tf.constant(np.asarray(value, tf.as_dtype(dtype).as_numpy_dtype))

@@ -1,0 +1,353 @@
+"""NumPy's and SciPy's functions of single elements where TensorFlow's differ: NaN, infinities and signs of zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from pyopbench.ports.tensor_functions.basics import np_axes, np_is_inf, np_is_nan
+from pyopbench.ports.tensor_functions.table import of_numpy, spelled
+
+
+def np_truncate_mod(x: Any, y: Any) -> Any:
+    """Return the remainder with the sign of x."""
+    return tf.raw_ops.TruncateMod(x=x, y=y)
+
+
+def np_signbit(x: Any) -> Any:
+    """Return whether the sign is negative, also that of 0 and NaN."""
+    bits = {tf.float16: tf.int16, tf.float32: tf.int32, tf.float64: tf.int64}[x.dtype]
+    return tf.bitcast(x, bits) < tf.zeros((), bits)
+
+
+def np_copysign(x: Any, y: Any) -> Any:
+    """Return the magnitude of x with the sign of y."""
+    return tf.where(np_signbit(y), -tf.abs(x), tf.abs(x))
+
+
+def np_floor_divide(x: Any, y: Any) -> Any:
+    """Return floor(x / y) as NumPy does: of floats from the remainder, so that rounding does not lift it."""
+    if not x.dtype.is_floating:
+        return np_of_divisor(tf.math.floordiv, x, y)
+    zero, one = tf.zeros((), x.dtype), tf.ones((), x.dtype)
+    divisor = tf.where(tf.equal(y, zero), one, y)
+    remainder = np_truncate_mod(x, divisor)
+    below = tf.not_equal(remainder, zero) & ((divisor < zero) != (remainder < zero))
+    exact = (x - remainder) / divisor
+    exact = tf.where(below, exact - one, exact)
+    lower = tf.floor(exact)
+    found = tf.where(exact - lower > tf.constant(0.5, x.dtype), lower + one, lower)
+    found = tf.where(tf.equal(exact, zero), np_copysign(tf.zeros_like(found), x / divisor), found)
+    return tf.where(tf.equal(y, zero), x / y, found)
+
+
+def np_remainder(x: Any, y: Any) -> Any:
+    """Return the remainder of floor(x / y), with the sign of y also where it is 0."""
+    if not x.dtype.is_floating:
+        return np_of_divisor(tf.math.floormod, x, y)
+    zero = tf.zeros((), x.dtype)
+    found = tf.math.floormod(x, y)
+    beyond = np_is_inf(y) & tf.math.is_finite(x)
+    found = tf.where(beyond, tf.where(tf.not_equal(x, zero) & ((x < zero) != (y < zero)), y, x), found)
+    return tf.where(tf.equal(found, zero), np_copysign(tf.zeros_like(found), y), found)
+
+
+def np_fmod(x: Any, y: Any) -> Any:
+    """Return the remainder with the sign of x; NaN where there is none."""
+    if not x.dtype.is_floating:
+        return np_of_divisor(np_truncate_mod, x, y)
+    none = tf.equal(y, tf.zeros((), y.dtype))
+    found = np_truncate_mod(x, tf.where(none, tf.ones((), y.dtype), y))
+    return tf.where(none | np_is_nan(x) | np_is_nan(y) | np_is_inf(x), tf.constant(np.nan, x.dtype), found)
+
+
+def np_modf(x: Any) -> Any:
+    """Return the fraction and the integer part, both with the sign of x."""
+    whole = np_trunc(x)
+    part = tf.where(np_is_inf(x), tf.zeros_like(x), x - whole)
+    return np_copysign(part, x), whole
+
+
+@of_numpy("np.fix", x="own")
+def np_trunc(x: Any) -> Any:
+    """Return elements rounded towards 0."""
+    return tf.where(x < 0, tf.math.ceil(x), tf.floor(x)) if x.dtype.is_floating else x
+
+
+def np_sign(x: Any) -> Any:
+    """Return -1, 0 or 1; NaN of NaN."""
+    return tf.where(np_is_nan(x), x, tf.sign(x))
+
+
+def np_maximum(x: Any, y: Any) -> Any:
+    """Return the larger elements; NaN if either is."""
+    if x.dtype == tf.bool:
+        return tf.logical_or(x, y)
+    found = tf.maximum(x, y)
+    return tf.where(np_is_nan(x), x, tf.where(np_is_nan(y), y, found)) if x.dtype.is_floating else found
+
+
+def np_minimum(x: Any, y: Any) -> Any:
+    """Return the smaller elements; NaN if either is."""
+    if x.dtype == tf.bool:
+        return tf.logical_and(x, y)
+    found = tf.minimum(x, y)
+    return tf.where(np_is_nan(x), x, tf.where(np_is_nan(y), y, found)) if x.dtype.is_floating else found
+
+
+def np_fmax(x: Any, y: Any) -> Any:
+    """Return the larger elements; of NaN and a number the number."""
+    found = np_maximum(x, y)
+    return tf.where(np_is_nan(x), y, tf.where(np_is_nan(y), x, found)) if x.dtype.is_floating else found
+
+
+def np_fmin(x: Any, y: Any) -> Any:
+    """Return the smaller elements; of NaN and a number the number."""
+    found = np_minimum(x, y)
+    return tf.where(np_is_nan(x), y, tf.where(np_is_nan(y), x, found)) if x.dtype.is_floating else found
+
+
+def np_hypot(x: Any, y: Any) -> Any:
+    """Return sqrt(x² + y²) without overflow on the way."""
+    x, y = tf.abs(x), tf.abs(y)
+    scale = tf.maximum(x, y)
+    safe = tf.where((scale > 0) & tf.math.is_finite(scale), scale, tf.ones((), x.dtype))
+    found = safe * tf.sqrt(tf.square(x / safe) + tf.square(y / safe))
+    return tf.where(np_is_inf(x) | np_is_inf(y), tf.constant(np.inf, x.dtype), found)
+
+
+def np_logaddexp(x: Any, y: Any) -> Any:
+    """Return log(exp(x) + exp(y)) without overflow on the way."""
+    apart = tf.where(tf.equal(x, y), tf.zeros((), x.dtype), -tf.abs(x - y))
+    found = tf.maximum(x, y) + tf.math.log1p(tf.exp(apart))
+    return tf.where(np_is_nan(x) | np_is_nan(y), x + y, found)
+
+
+def np_logaddexp2(x: Any, y: Any) -> Any:
+    """Return log2(2**x + 2**y) without overflow on the way."""
+    ln2 = tf.constant(np.log(2), x.dtype)
+    return np_logaddexp(x * ln2, y * ln2) / ln2
+
+
+def np_cbrt(x: Any) -> Any:
+    """Return the cube root."""
+    return np_copysign(tf.pow(tf.abs(x), tf.constant(1 / 3, x.dtype)), x)
+
+
+def np_heaviside(x: Any, y: Any) -> Any:
+    """Return 0 below 0, 1 above, and y at 0."""
+    found = tf.where(tf.equal(x, tf.zeros((), x.dtype)), y, tf.cast(x > 0, x.dtype))
+    return tf.where(np_is_nan(x), x, found)
+
+
+def np_exp2(x: Any) -> Any:
+    """Return 2 to the x."""
+    return tf.pow(tf.constant(2, x.dtype), x)
+
+
+def np_divmod(x: Any, y: Any) -> Any:
+    """Return floor(x / y) and the remainder."""
+    return np_floor_divide(x, y), np_remainder(x, y)
+
+
+def np_bitwise_xor(x: Any, y: Any) -> Any:
+    """Return where bits differ."""
+    return tf.not_equal(x, y) if x.dtype == tf.bool else tf.bitwise.bitwise_xor(x, y)
+
+
+def np_left_shift(x: Any, y: Any) -> Any:
+    """Return integers with their bits moved up; 0 from as many places on as there are bits."""
+    beyond = (y < tf.zeros((), y.dtype)) | (y >= tf.constant(8 * x.dtype.size, y.dtype))
+    found = tf.bitwise.left_shift(x, tf.where(beyond, tf.zeros((), y.dtype), y))
+    return tf.where(beyond, tf.zeros((), x.dtype), found)
+
+
+def np_right_shift(x: Any, y: Any) -> Any:
+    """Return integers with their bits moved down; 0 or -1 from as many places on as there are bits."""
+    beyond = (y < tf.zeros((), y.dtype)) | (y >= tf.constant(8 * x.dtype.size, y.dtype))
+    found = tf.bitwise.right_shift(x, tf.where(beyond, tf.zeros((), y.dtype), y))
+    zero = tf.zeros((), x.dtype)
+    emptied = zero if x.dtype.is_unsigned else tf.where(x < zero, zero - tf.ones((), x.dtype), zero)
+    return tf.where(beyond, emptied, found)
+
+
+def np_of_divisor(function: Any, x: Any, y: Any) -> Any:
+    """Return an operation of integers, 0 where the divisor is 0."""
+    none = tf.equal(y, tf.zeros((), y.dtype))
+    found = function(x, tf.where(none, tf.ones((), y.dtype), y))
+    return tf.where(none, tf.zeros((), x.dtype), found)
+
+
+@of_numpy("np.clip", a="promoted", a_min="promoted", a_max="promoted", min="promoted", max="promoted")
+def np_clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
+    """Return elements not below one bound and not above another; NaN where an element or a bound is NaN."""
+    low, high = a_min if min is None else min, a_max if max is None else max
+    found = a if low is None else np_maximum(a, low)
+    return found if high is None else np_minimum(found, high)
+
+
+@of_numpy("np.round np.around", a="own")
+def np_round(a: Any, decimals: int = 0) -> Any:
+    """Return elements rounded to decimals, halves to even."""
+    if not a.dtype.is_floating:
+        if decimals < 0 or not a.dtype.is_integer:
+            raise NotImplementedError("is written for floats, and for integers without decimals")
+        return a
+    power = tf.constant(10.0 ** abs(decimals), a.dtype)
+    if decimals == 0:
+        return tf.round(a)
+    return tf.round(a * power) / power if decimals > 0 else tf.round(a / power) * power
+
+
+@of_numpy("np.nan_to_num", x="own")
+def np_nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    """Return an array with numbers in place of NaN and infinities."""
+    if not copy or x.dtype.is_complex:
+        raise NotImplementedError("is written for copies of real numbers")
+    if not x.dtype.is_floating:
+        return x
+    found = tf.where(tf.math.is_nan(x), tf.constant(nan, x.dtype), x)
+    for infinite, value in ((np.inf, posinf), (-np.inf, neginf)):
+        most = x.dtype.max if infinite > 0 else x.dtype.min
+        found = tf.where(tf.equal(x, infinite), tf.constant(most if value is None else value, x.dtype), found)
+    return found
+
+
+@of_numpy("np.isclose", a="common", b="common float")
+def np_isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    """Return whether elements are equal to a tolerance."""
+    a = tf.cast(a, b.dtype)
+    size = tf.abs(b)
+    near = tf.abs(a - b) <= tf.constant(atol, size.dtype) + tf.constant(rtol, size.dtype) * size
+    found = (near & ~np_is_nan(b) & ~np_is_inf(b)) | tf.equal(a, b)
+    return found | (np_is_nan(a) & np_is_nan(b)) if equal_nan else found
+
+
+@of_numpy("np.allclose", a="common", b="common float")
+def np_allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    """Return whether all elements are equal to a tolerance."""
+    return tf.reduce_all(np_isclose(a, b, rtol, atol, equal_nan))
+
+
+@of_numpy("np.array_equal", a1="common", a2="common")
+def np_array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+    """Return whether two arrays have the same shape and elements."""
+    if None in (*a1.shape.as_list(), *a2.shape.as_list()):
+        raise NotImplementedError("needs shapes that are known before the graph runs")
+    if a1.shape != a2.shape:
+        return tf.constant(False)
+    found = tf.equal(a1, a2)
+    return tf.reduce_all(found | (np_is_nan(a1) & np_is_nan(a2)) if equal_nan else found)
+
+
+@of_numpy("np.sinc", x="float")
+def np_sinc(x: Any) -> Any:
+    """Return sin(pi x) / (pi x), 1 at 0."""
+    y = tf.constant(np.pi, x.dtype) * tf.where(tf.equal(x, 0), tf.constant(1e-20, x.dtype), x)
+    return tf.sin(y) / y
+
+
+@of_numpy("np.real", val="own")
+def np_real(val: Any) -> Any:
+    """Return the real part."""
+    return tf.math.real(val) if val.dtype.is_complex else val
+
+
+@of_numpy("np.imag", val="own")
+def np_imag(val: Any) -> Any:
+    """Return the imaginary part."""
+    return tf.math.imag(val) if val.dtype.is_complex else tf.zeros_like(val)
+
+
+@of_numpy("np.angle", z="float")
+def np_angle(z: Any, deg: bool = False) -> Any:
+    """Return the angles of complex numbers."""
+    imaginary = tf.math.imag(z) if z.dtype.is_complex else tf.zeros_like(z)
+    found = tf.atan2(imaginary, tf.math.real(z))
+    return found * tf.constant(180 / np.pi, found.dtype) if deg else found
+
+
+@of_numpy("np.unwrap", p="float")
+def np_unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * np.pi) -> Any:
+    """Return angles without jumps of more than half a period."""
+    (place,) = np_axes(axis, p.shape.rank)
+    size = p.shape[place] if p.shape[place] is not None else tf.shape(p)[place]
+    later = tf.gather(p, tf.range(1, size), axis=place)
+    apart = later - tf.gather(p, tf.range(size - 1), axis=place)
+    half = tf.constant(period / 2, p.dtype)
+    whole = np_remainder(apart + half, tf.fill(tf.shape(apart), tf.constant(period, p.dtype))) - half
+    whole = tf.where(tf.equal(whole, -half) & (apart > 0), half, whole)
+    least = half if discont is None else tf.constant(max(discont, period / 2), p.dtype)
+    step = tf.where(tf.abs(apart) < least, tf.zeros_like(apart), whole - apart)
+    return tf.concat([tf.gather(p, tf.range(1), axis=place), later + tf.cumsum(step, place)], place)
+
+
+@of_numpy("scipy.special.xlogy", x="promoted float", y="promoted float")
+def scipy_xlogy(x: Any, y: Any) -> Any:
+    """Return x log(y), 0 where x is 0 and y is not NaN."""
+    return tf.where(tf.math.is_nan(y), y, tf.math.xlogy(x, y))
+
+
+@of_numpy("scipy.special.xlog1py", x="promoted float", y="promoted float")
+def scipy_xlog1py(x: Any, y: Any) -> Any:
+    """Return x log(1 + y), 0 where x is 0 and y is not NaN."""
+    return tf.where(tf.math.is_nan(y), y, tf.math.xlog1py(x, y))
+
+
+@of_numpy("scipy.special.logit", x="float")
+def scipy_logit(x: Any) -> Any:
+    """Return log(x / (1 - x))."""
+    return tf.math.log(x) - tf.math.log1p(-x)
+
+
+@of_numpy("scipy.special.entr", x="float")
+def scipy_entr(x: Any) -> Any:
+    """Return -x log(x), -inf below 0."""
+    return tf.where(x < 0, tf.constant(-np.inf, x.dtype), -tf.math.xlogy(x, x))
+
+
+@of_numpy("scipy.special.rel_entr", x="promoted float", y="promoted float")
+def scipy_rel_entr(x: Any, y: Any) -> Any:
+    """Return x log(x / y), 0 where x is 0, infinite where either is negative."""
+    zero, infinite = tf.zeros((), x.dtype), tf.constant(np.inf, x.dtype)
+    both = (x > 0) & (y > 0)
+    ratio = tf.where(both, x, tf.ones((), x.dtype)) / tf.where(both, y, tf.ones((), x.dtype))
+    outside = tf.where(tf.equal(x, zero) & (y >= zero), zero, infinite)
+    found = tf.where(both, x * tf.math.log(ratio), outside)
+    return tf.where(tf.math.is_nan(x) | tf.math.is_nan(y), x + y, found)
+
+
+@of_numpy("scipy.special.kl_div", x="promoted float", y="promoted float")
+def scipy_kl_div(x: Any, y: Any) -> Any:
+    """Return x log(x / y) - x + y."""
+    return scipy_rel_entr(x, y) - x + y
+
+
+@of_numpy("scipy.special.erf", x="float")
+def scipy_erf(x: Any) -> Any:
+    """Return the error function, of which TensorFlow's is NaN at infinity."""
+    infinite = tf.math.is_inf(x)
+    return tf.where(infinite, tf.sign(x), tf.math.erf(tf.where(infinite, tf.zeros_like(x), x)))
+
+
+@of_numpy("scipy.special.ndtr", x="float")
+def scipy_ndtr(x: Any) -> Any:
+    """Return the distribution function of the normal distribution."""
+    return tf.math.erfc(-x * tf.constant(np.sqrt(0.5), x.dtype)) / 2
+
+
+spelled("scipy.special.expit", "tf.sigmoid", x="float")
+spelled("scipy.special.log_expit", "tf.math.log_sigmoid", x="float")
+spelled("scipy.special.erfc", "tf.math.erfc", x="float")
+spelled("scipy.special.erfinv", "tf.math.erfinv", x="float")
+spelled("scipy.special.gammaln", "tf.math.lgamma", x="float")
+spelled("scipy.special.psi", "tf.math.digamma", x="float")
+spelled("scipy.special.i0", "tf.math.bessel_i0", x="float")
+spelled("scipy.special.i0e", "tf.math.bessel_i0e", x="float")
+spelled("scipy.special.i1", "tf.math.bessel_i1", x="float")
+spelled("scipy.special.i1e", "tf.math.bessel_i1e", x="float")
+spelled("scipy.special.gammainc", "tf.math.igamma", a="promoted float", x="promoted float")
+spelled("scipy.special.gammaincc", "tf.math.igammac", a="promoted float", x="promoted float")
+spelled("scipy.special.betainc", "tf.math.betainc", a="promoted float", b="promoted float", x="promoted float")

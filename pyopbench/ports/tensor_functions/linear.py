@@ -1,0 +1,381 @@
+"""Products, norms, decompositions and polynomials."""
+
+from __future__ import annotations
+
+import collections
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from pyopbench.ports.tensor_functions.basics import np_axes, np_moved, np_number, np_sizes
+from pyopbench.ports.tensor_functions.order import np_max, np_min
+from pyopbench.ports.tensor_functions.table import of_numpy, spelled
+
+SVDResult = collections.namedtuple("SVDResult", ["U", "S", "Vh"])
+QRResult = collections.namedtuple("QRResult", ["Q", "R"])
+EighResult = collections.namedtuple("EighResult", ["eigenvalues", "eigenvectors"])
+SlogdetResult = collections.namedtuple("SlogdetResult", ["sign", "logabsdet"])
+
+
+def np_product(x: Any, y: Any) -> Any:
+    """Return a product of stacks of matrices; a vector is a row on the left and a column on the right."""
+    if x.dtype == tf.bool:
+        return np_product(tf.cast(x, tf.int32), tf.cast(y, tf.int32)) > 0
+    if x.dtype.is_integer and x.dtype not in (tf.int32, tf.int64):  # which many kernels lack
+        wide = tf.int64 if x.dtype.size > 2 else tf.int32
+        return tf.cast(np_product(tf.cast(x, wide), tf.cast(y, wide)), x.dtype)
+    left, right = x.shape.rank == 1, y.shape.rank == 1
+    found = tf.matmul(x[None, :] if left else x, y[:, None] if right else y)
+    found = tf.squeeze(found, -2) if left else found
+    return tf.squeeze(found, -1) if right else found
+
+
+@of_numpy("np.dot", a="common", b="common")
+def np_dot(a: Any, b: Any) -> Any:
+    """Return sums of products over the last axis of one array and the last but one of the other."""
+    if a.shape.rank == 0 or b.shape.rank == 0:
+        return tf.logical_and(a, b) if a.dtype == tf.bool else a * b
+    if b.shape.rank <= 2:
+        if a.shape.rank <= 2 or b.shape.rank == 2:
+            return np_product(a, b)
+        return np_product(a, b[:, None])[..., 0]
+    return tf.tensordot(a, b, [[a.shape.rank - 1], [b.shape.rank - 2]])
+
+
+@of_numpy("np.vdot", a="common", b="common")
+def np_vdot(a: Any, b: Any) -> Any:
+    """Return the sum of products of all elements, of the first one's conjugates."""
+    return np_product(tf.math.conj(tf.reshape(a, [-1])) if a.dtype.is_complex else tf.reshape(a, [-1]),
+                      tf.reshape(b, [-1]))  # fmt: skip
+
+
+@of_numpy("np.inner", a="common", b="common")
+def np_inner(a: Any, b: Any) -> Any:
+    """Return sums of products over the last axes."""
+    if a.dtype == tf.bool:
+        raise NotImplementedError("is not written for truth values")
+    if a.shape.rank == 0 or b.shape.rank == 0:
+        return a * b
+    return tf.tensordot(a, b, [[a.shape.rank - 1], [b.shape.rank - 1]])
+
+
+@of_numpy("np.outer", a="common", b="common")
+def np_outer(a: Any, b: Any) -> Any:
+    """Return the products of each element with each."""
+    a, b = tf.reshape(a, [-1, 1]), tf.reshape(b, [1, -1])
+    return tf.logical_and(a, b) if a.dtype == tf.bool else a * b
+
+
+@of_numpy("np.kron", a="common", b="common")
+def np_kron(a: Any, b: Any) -> Any:
+    """Return blocks that are one array, each multiplied by an element of the other."""
+    rank = max(a.shape.rank, b.shape.rank)
+    outer = [1] * (rank - a.shape.rank) + np_sizes(a)
+    inner = [1] * (rank - b.shape.rank) + np_sizes(b)
+    between = tf.reshape(a, [size for one in outer for size in (one, 1)])
+    within = tf.reshape(b, [size for one in inner for size in (1, one)])
+    found = between & within if a.dtype == tf.bool else between * within
+    return tf.reshape(found, [one * other for one, other in zip(outer, inner, strict=True)])
+
+
+@of_numpy("np.tensordot", a="common", b="common")
+def np_tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    """Return sums of products over some axes of both."""
+    if isinstance(axes, int):
+        return tf.tensordot(a, b, axes)
+    return tf.tensordot(a, b, [np_axes(axes[0], a.shape.rank), np_axes(axes[1], b.shape.rank)])
+
+
+@of_numpy("np.einsum", operands="common")
+def np_einsum(subscripts: str, *operands: Any, optimize: Any = False) -> Any:
+    """Return sums of products, by Einstein's notation."""
+    if not isinstance(subscripts, str):
+        raise NotImplementedError("is written for subscripts as text")
+    kind = operands[0].dtype
+    if (kind.is_integer and kind not in (tf.int32, tf.int64)) or kind == tf.bool:
+        raise NotImplementedError(f"is not written for {kind.name}")
+    return tf.einsum(subscripts.replace(" ", ""), *operands)
+
+
+@of_numpy("np.linalg.multi_dot", arrays="*common")
+def np_multi_dot(arrays: Any) -> Any:
+    """Return the product of several matrices."""
+    found = arrays[0]
+    for one in arrays[1:]:
+        found = np_dot(found, one)
+    return found
+
+
+@of_numpy("np.cross", a="common", b="common")
+def np_cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Any:
+    """Return the cross products of vectors of 2 or 3 elements."""
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    x, y = np_moved(a, axisa, -1), np_moved(b, axisb, -1)
+    if x.shape[-1] not in (2, 3) or y.shape[-1] not in (2, 3):
+        raise ValueError("incompatible dimensions for cross product (dimension must be 2 or 3)")
+    if x.shape[-1] == 2 and y.shape[-1] == 2:
+        return x[..., 0] * y[..., 1] - x[..., 1] * y[..., 0]
+    first = [x[..., place] if place < x.shape[-1] else tf.zeros_like(x[..., 0]) for place in range(3)]
+    second = [y[..., place] if place < y.shape[-1] else tf.zeros_like(y[..., 0]) for place in range(3)]
+    parts = [first[i - 2] * second[i - 1] - first[i - 1] * second[i - 2] for i in range(3)]
+    return np_moved(tf.stack(parts, -1), -1, axisc)
+
+
+@of_numpy("np.diagonal", a="own")
+def np_diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """Return diagonals of the planes of two axes, as the last axis."""
+    return tf.linalg.diag_part(np_moved(a, (axis1, axis2), (-2, -1)), k=offset)
+
+
+@of_numpy("np.trace np.linalg.trace", a="own")
+def np_trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
+    """Return sums of diagonals."""
+    found = np_diagonal(a, offset, axis1, axis2)
+    if dtype is not None:
+        found = tf.cast(found, np.dtype(dtype))
+    elif found.dtype == tf.bool or (found.dtype.is_integer and found.dtype.size < 8):
+        found = tf.cast(found, tf.uint64 if found.dtype.is_unsigned else tf.int64)
+    return tf.reduce_sum(found, -1)
+
+
+@of_numpy("np.diag", v="own")
+def np_diag(v: Any, k: int = 0) -> Any:
+    """Return the diagonal of a matrix, or the matrix of a diagonal."""
+    return tf.linalg.diag_part(v, k=k) if v.shape.rank == 2 else tf.linalg.diag(v, k=k)
+
+
+@of_numpy("np.diagflat", v="own")
+def np_diagflat(v: Any, k: int = 0) -> Any:
+    """Return the matrix of a diagonal."""
+    return tf.linalg.diag(tf.reshape(v, [-1]), k=k)
+
+
+@of_numpy("np.tril", m="own")
+def np_tril(m: Any, k: int = 0) -> Any:
+    """Return matrices with 0 above a diagonal."""
+    rows, columns = tf.range(tf.shape(m)[-2])[:, None], tf.range(tf.shape(m)[-1])
+    return tf.where(columns - rows <= k, m, tf.zeros((), m.dtype))
+
+
+@of_numpy("np.triu", m="own")
+def np_triu(m: Any, k: int = 0) -> Any:
+    """Return matrices with 0 below a diagonal."""
+    rows, columns = tf.range(tf.shape(m)[-2])[:, None], tf.range(tf.shape(m)[-1])
+    return tf.where(columns - rows >= k, m, tf.zeros((), m.dtype))
+
+
+spelled("np.linalg.inv", "tf.linalg.inv", a="float")
+spelled("np.linalg.det", "tf.linalg.det", a="float")
+
+
+@of_numpy("np.linalg.slogdet", a="float")
+def np_slogdet(a: Any) -> Any:
+    """Return the sign and the logarithm of the magnitude of determinants."""
+    return SlogdetResult(*tf.linalg.slogdet(a))
+
+
+@of_numpy("np.linalg.cholesky", a="float")
+def np_cholesky(a: Any, *, upper: bool = False) -> Any:
+    """Return the triangular root of positive definite matrices."""
+    return tf.linalg.adjoint(tf.linalg.cholesky(tf.linalg.adjoint(a))) if upper else tf.linalg.cholesky(a)
+
+
+@of_numpy("np.linalg.solve", a="common float", b="common float")
+def np_solve(a: Any, b: Any) -> Any:
+    """Return the solutions of linear equations."""
+    if b.shape.rank == 1:
+        return np_solve(a, b[:, None])[..., 0]
+    if b.shape.rank == a.shape.rank - 1:
+        raise NotImplementedError("differs between versions of NumPy for stacks of vectors: give b[..., None]")
+    return tf.linalg.solve(a, b)
+
+
+@of_numpy("np.linalg.eigh", a="float")
+def np_eigh(a: Any, UPLO: str = "L") -> Any:
+    """Return eigenvalues, ascending, and eigenvectors of symmetric matrices; signs of vectors may be others."""
+    return EighResult(*tf.linalg.eigh(a if UPLO.upper() == "L" else tf.linalg.adjoint(a)))
+
+
+@of_numpy("np.linalg.eigvalsh", a="float")
+def np_eigvalsh(a: Any, UPLO: str = "L") -> Any:
+    """Return the eigenvalues of symmetric matrices, ascending."""
+    return tf.linalg.eigvalsh(a if UPLO.upper() == "L" else tf.linalg.adjoint(a))
+
+
+@of_numpy("np.linalg.svd", a="float")
+def np_svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    """Return singular values, descending, and vectors of matrices; signs of vectors may be others."""
+    if not compute_uv:
+        return tf.linalg.svd(a, compute_uv=False)
+    values, left, right = tf.linalg.svd(a, full_matrices=full_matrices)
+    return SVDResult(left, values, tf.linalg.adjoint(right))
+
+
+@of_numpy("np.linalg.svdvals", x="float")
+def np_svdvals(x: Any) -> Any:
+    """Return singular values, descending."""
+    return tf.linalg.svd(x, compute_uv=False)
+
+
+@of_numpy("np.linalg.qr", a="float")
+def np_qr(a: Any, mode: str = "reduced") -> Any:
+    """Return an orthogonal and a triangular factor; signs may be others."""
+    if mode not in ("reduced", "complete", "r"):
+        raise NotImplementedError(f"is not written for mode={mode!r}")
+    orthogonal, triangular = tf.linalg.qr(a, full_matrices=mode == "complete")
+    return triangular if mode == "r" else QRResult(orthogonal, triangular)
+
+
+@of_numpy("np.linalg.pinv", a="float")
+def np_pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+    """Return the pseudo-inverse: singular values below a share of the largest count as 0."""
+    cut = rtol if rcond is None else rcond
+    cut = 1e-15 if cut is None else cut  # what NumPy's documentation says for rcond
+    values, left, right = tf.linalg.svd(tf.math.conj(a) if a.dtype.is_complex else a)
+    large = values > np_number(cut, values.dtype) * tf.reduce_max(values, -1, keepdims=True)
+    inverse = tf.where(large, 1 / tf.where(large, values, tf.ones((), values.dtype)), tf.zeros((), values.dtype))
+    right = tf.math.conj(right) if a.dtype.is_complex else right
+    return tf.matmul(right * tf.cast(inverse, a.dtype)[..., None, :], left, transpose_b=True)
+
+
+@of_numpy("np.linalg.lstsq", a="common float", b="common float")
+def np_lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+    """Return least-squares solutions, the sums of squares that are left, the rank, and the singular values."""
+    if a.dtype.is_complex or None in a.shape.as_list():
+        raise NotImplementedError("is written for real matrices whose shape is known before the graph runs")
+    rows, columns = a.shape.as_list()
+    cut = np.finfo(a.dtype.as_numpy_dtype).eps * max(rows, columns) if rcond is None else rcond
+    values, left, right = tf.linalg.svd(a)
+    large = values > np_number(cut, a.dtype) * tf.reduce_max(values)
+    inverse = tf.where(large, 1 / tf.where(large, values, tf.ones((), a.dtype)), tf.zeros((), a.dtype))
+    target = b[:, None] if b.shape.rank == 1 else b
+    found = tf.matmul(right, inverse[:, None] * tf.matmul(left, target, transpose_a=True))
+    rank = tf.reduce_sum(tf.cast(large, tf.int32))
+    away = tf.reduce_sum(tf.square(target - tf.matmul(a, found)), 0)
+    rest = away if rows > columns else away[:0]
+    if rows > columns:
+        rest = tf.boolean_mask(rest, tf.fill(tf.shape(rest), tf.equal(rank, columns)))
+    return found[:, 0] if b.shape.rank == 1 else found, rest, rank, values
+
+
+@of_numpy("np.linalg.matrix_power", a="own")
+def np_matrix_power(a: Any, n: int) -> Any:
+    """Return a matrix multiplied with itself."""
+    base = tf.linalg.inv(a if a.dtype.is_floating or a.dtype.is_complex else tf.cast(a, tf.float64)) if n < 0 else a
+    found = tf.broadcast_to(tf.eye(tf.shape(a)[-1], dtype=base.dtype), tf.shape(a))
+    for _ in range(abs(n)):
+        found = tf.matmul(found, base)
+    return tf.ensure_shape(found, a.shape)
+
+
+@of_numpy("np.linalg.matrix_rank", A="float", needs_shapes=True)
+def np_matrix_rank(A: Any, tol: Any = None, hermitian: bool = False) -> Any:
+    """Return how many singular values count."""
+    if A.shape.rank < 2 or None in A.shape.as_list()[-2:]:
+        raise NotImplementedError("is written for matrices whose shape is known before the graph runs")
+    values = tf.linalg.svd(A, compute_uv=False)
+    share = max(A.shape.as_list()[-2:]) * np.finfo(A.dtype.as_numpy_dtype).eps
+    limit = tf.reduce_max(values, -1, keepdims=True) * tf.constant(share, values.dtype)
+    return tf.math.count_nonzero(values > (limit if tol is None else np_number(tol, values.dtype)), -1)
+
+
+@of_numpy("np.linalg.norm", x="float")
+def np_norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    """Return norms of vectors and matrices."""
+    axes = np_axes(axis, x.shape.rank)
+    if (axis is None and ord is None) or (len(axes) == 2 and ord in (None, "fro")):
+        return np_root_of_squares(x, axes, keepdims)
+    if len(axes) == 1:
+        return np_vector_norm(x, ord, axes[0], keepdims)
+    if len(axes) != 2:
+        raise ValueError("Improper number of dimensions to norm.")
+    if ord in (1, -1, np.inf, -np.inf):
+        first, second = axes if abs(ord) == 1 else axes[::-1]
+        sums = tf.reduce_sum(tf.abs(x), first, keepdims=True)
+        found = (np_max if ord > 0 else np_min)(sums, second, keepdims=True)
+        return found if keepdims else tf.squeeze(found, axes)
+    if ord not in (2, -2, "nuc"):
+        raise ValueError("Invalid norm order for matrices.")
+    values = tf.linalg.svd(np_moved(x, axes, [-2, -1]), compute_uv=False)
+    found = tf.reduce_sum(values, -1) if ord == "nuc" else (np_max if ord > 0 else np_min)(values, -1)
+    for one in sorted(axes) if keepdims else []:
+        found = tf.expand_dims(found, one)
+    return found
+
+
+def np_root_of_squares(x: Any, axes: Any, keepdims: bool) -> Any:
+    """Return the root of the sum of squares along axes."""
+    square = tf.math.real(tf.math.conj(x) * x) if x.dtype.is_complex else x * x
+    return tf.sqrt(tf.reduce_sum(square, axes, keepdims))
+
+
+def np_vector_norm(x: Any, order: Any, axis: int, keepdims: bool) -> Any:
+    """Return norms of vectors along an axis."""
+    if order is None or order == 2:
+        return np_root_of_squares(x, axis, keepdims)
+    size = tf.abs(x)
+    if order == np.inf:
+        return np_max(size, axis, keepdims=keepdims)
+    if order == -np.inf:
+        return np_min(size, axis, keepdims=keepdims)
+    if order == 0:
+        return tf.reduce_sum(tf.cast(tf.not_equal(x, 0), size.dtype), axis, keepdims)
+    if order == 1:
+        return tf.reduce_sum(size, axis, keepdims)
+    return tf.reduce_sum(size ** np_number(order, size.dtype), axis, keepdims) ** np_number(1 / order, size.dtype)
+
+
+@of_numpy("np.polyval", p="common", x="common")
+def np_polyval(p: Any, x: Any) -> Any:
+    """Return the values of a polynomial, whose coefficients begin with that of the highest power."""
+    if p.shape[0] is None:
+        raise NotImplementedError("needs a number of coefficients that is known before the graph runs")
+    found = tf.zeros_like(x)
+    for place in range(p.shape[0]):
+        found = found * x + p[place]
+    return found
+
+
+@of_numpy("np.vander", x="own", needs_shapes=True)
+def np_vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
+    """Return powers of the elements of a vector, as rows."""
+    count = x.shape[0] if N is None else N
+    if count is None:
+        raise NotImplementedError("needs a length that is known before the graph runs")
+    x = tf.cast(x, np.result_type(x.dtype.as_numpy_dtype, np.int64))
+    powers = [tf.ones_like(x)]
+    for _ in range(count - 1):
+        powers.append(powers[-1] * x)
+    found = tf.stack(powers[:count], 1)
+    return found if increasing else tf.reverse(found, [1])
+
+
+@of_numpy("np.roots", p="float", needs_shapes=True)
+def np_roots(p: Any) -> Any:
+    """Return the complex roots of a polynomial whose first and last coefficients are not 0, as eigenvalues."""
+    if p.shape.rank != 1 or p.shape[0] is None:
+        raise NotImplementedError("needs a number of coefficients that is known before the graph runs")
+    degree = p.shape[0] - 1
+    message = "roots of a polynomial whose first or last coefficient is 0"
+    is_full = tf.debugging.Assert(tf.not_equal(p[0], 0) & tf.not_equal(p[-1], 0), [message])
+    with tf.control_dependencies([is_full]):
+        companion = tf.concat([-p[None, 1:] / p[0], tf.eye(degree - 1, degree, dtype=p.dtype)], 0)
+    return tf.linalg.eigvals(companion)
+
+
+@of_numpy("np.polyfit", x="common float", y="common float", w="float64", needs_shapes=True)
+def np_polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: Any = None) -> Any:
+    """Return the coefficients of the polynomial of least squares, that of the highest power first."""
+    if full or x.shape[0] is None:
+        raise NotImplementedError("is written for a number of points that is known before the graph runs")
+    x, y = tf.cast(x, tf.float64), tf.cast(y, tf.float64)
+    powers = np_vander(x, deg + 1)
+    target = y[:, None] if y.shape.rank == 1 else y
+    if w is not None:
+        powers, target = powers * w[:, None], target * w[:, None]
+    scale = tf.sqrt(tf.reduce_sum(tf.square(powers), 0))
+    cut = x.shape[0] * np.finfo(np.float64).eps if rcond is None else rcond
+    found = np_lstsq(powers / scale, target, cut)[0] / scale[:, None]
+    return found[:, 0] if y.shape.rank == 1 else found

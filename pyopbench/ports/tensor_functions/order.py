@@ -1,0 +1,372 @@
+"""Sorted orders by NumPy's rules, by which ties keep their order and NaN comes last, and what is made of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from pyopbench.ports.tensor_functions.basics import (
+    np_axes,
+    np_gathered,
+    np_is_nan,
+    np_moved,
+    np_sizes,
+    np_with_axes,
+)
+from pyopbench.ports.tensor_functions.table import of_numpy
+
+
+def np_keys(tensor: Any) -> Any:
+    """Return integers that are in order where NumPy takes the elements to be: NaN the largest, -0.0 equal to 0.0."""
+    if tensor.dtype.is_complex or tensor.dtype == tf.uint64:
+        raise NotImplementedError(f"is not written for {tensor.dtype.name}")
+    if not tensor.dtype.is_floating:
+        return tf.cast(tensor, tf.int64 if tensor.dtype.size >= 4 else tf.int32)
+    if tensor.dtype == tf.float16:
+        tensor = tf.cast(tensor, tf.float32)
+    whole = tf.int32 if tensor.dtype == tf.float32 else tf.int64
+    tensor = tf.where(tf.equal(tensor, tf.zeros((), tensor.dtype)), tf.zeros((), tensor.dtype), tensor)
+    bits = tf.bitcast(tensor, whole)
+    # The bits of negative floats grow with their magnitude: all but the sign are turned over.
+    ordered = tf.where(bits < 0, tf.bitwise.bitwise_xor(bits, tf.constant(whole.max, whole)), bits)
+    return tf.where(np_is_nan(tensor), tf.constant(whole.max, whole), ordered)
+
+
+@of_numpy("np.argsort", a="own")
+def np_argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    """Return the places of the elements in ascending order, int64; ties keep their order."""
+    if axis is None or a.shape.rank == 0:
+        a, axis = tf.reshape(a, [-1]), 0
+    return tf.cast(tf.argsort(np_keys(a), axis=axis, stable=True), tf.int64)
+
+
+@of_numpy("np.sort", a="own")
+def np_sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    """Return the elements in ascending order."""
+    if axis is None or a.shape.rank == 0:
+        a, axis = tf.reshape(a, [-1]), 0
+    moved = np_moved(a, axis, -1)
+    last = moved.shape.rank - 1
+    found = tf.gather(moved, np_argsort(moved), axis=last, batch_dims=last)
+    return np_moved(found, -1, axis)
+
+
+@of_numpy("np.partition", a="own")
+def np_partition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect") -> Any:
+    """Return the elements in an order in which the kth ones are where they would be if all were sorted."""
+    return np_sort(a, axis)
+
+
+@of_numpy("np.argpartition", a="own")
+def np_argpartition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect") -> Any:
+    """Return places of elements in an order in which the kth ones are where they would be if all were sorted."""
+    return np_argsort(a, axis)
+
+
+@of_numpy("np.lexsort", keys="*own", needs_shapes=True)
+def np_lexsort(keys: Any, axis: int = -1) -> Any:
+    """Return the order by several keys, of which the last counts first."""
+    several = keys if isinstance(keys, (list, tuple)) else tf.unstack(keys)
+    if several[0].shape.rank != 1:
+        raise NotImplementedError("is written for keys of one axis")
+    order = np_argsort(several[0])
+    for key in several[1:]:
+        order = tf.gather(order, np_argsort(tf.gather(key, order)))
+    return order
+
+
+@of_numpy("np.searchsorted", a="common", v="common", sorter="int64")
+def np_searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    """Return where values would have to be put into a sorted array, int64."""
+    if sorter is not None:
+        a = tf.gather(a, sorter)
+    found = tf.searchsorted(np_keys(a), tf.reshape(np_keys(v), [-1]), side, tf.int64)
+    return tf.ensure_shape(tf.reshape(found, tf.shape(v)), v.shape)
+
+
+@of_numpy("np.digitize", x="common", bins="common")
+def np_digitize(x: Any, bins: Any, right: bool = False) -> Any:
+    """Return the number of the bin of each element; bins ascend or descend."""
+    if bins.shape.rank != 1:
+        raise ValueError("object of too small depth for desired array")
+    side = "left" if right else "right"
+    # As NumPy decides it, of NaN too: by the first edge that is another one than the first.
+    differs = tf.not_equal(bins[1:], bins[:1])
+    is_next = differs & tf.equal(tf.cumsum(tf.cast(differs, tf.int32)), 1)
+    ascends = ~tf.reduce_any(differs) | tf.reduce_any(is_next & (bins[:1] < bins[1:]))
+    falls, rises = tf.reduce_any(bins[:-1] > bins[1:]), tf.reduce_any(bins[:-1] < bins[1:])
+    message = "bins must be monotonically increasing or decreasing"
+    with tf.control_dependencies([tf.debugging.Assert(~tf.where(ascends, falls, rises), [message])]):
+        upwards = np_searchsorted(bins, x, side)
+    downwards = tf.size(bins, tf.int64) - np_searchsorted(tf.reverse(bins, [0]), x, side)
+    return tf.where(ascends, upwards, downwards)
+
+
+def np_groups(tensor: Any) -> Any:
+    """Return the order of elements or rows, and where in it the next larger one begins; a row with NaN equals none."""
+    keys = np_keys(tensor)
+    if keys.shape.rank == 1:
+        order = np_argsort(tensor)
+        ordered = tf.gather(keys, order)
+        differs = tf.not_equal(ordered[1:], ordered[:-1])
+    else:
+        order = tf.range(tf.shape(keys, tf.int64)[0])
+        for column in reversed(tf.unstack(keys, axis=1)):
+            order = tf.gather(order, tf.argsort(tf.gather(column, order), stable=True))
+        ordered = tf.gather(keys, order)
+        has_nan = tf.reduce_any(np_is_nan(tf.gather(tensor, order)), 1)
+        differs = tf.reduce_any(tf.not_equal(ordered[1:], ordered[:-1]), 1) | has_nan[1:]
+    return order, tf.concat([tf.ones_like(order[:1], tf.bool), differs], 0)
+
+
+@of_numpy("np.unique", ar="own")
+def np_unique(
+    ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: Any = None,
+    *, equal_nan: bool = True,
+) -> Any:  # fmt: skip
+    """Return each element once, ascending; if asked for, where each is first, which each is, and how many there are."""
+    of_rows = axis is not None and ar.shape.rank > 1
+    if not equal_nan or (of_rows and (ar.shape.rank != 2 or axis not in (0, 1, -1, -2))):
+        raise NotImplementedError("is written for equal_nan=True, and for the rows or columns of a matrix")
+    flat = np_moved(ar, axis, 0) if of_rows else tf.reshape(ar, [-1])
+    if of_rows and not flat.shape[1]:
+        raise NotImplementedError("needs a shape that is known before the graph runs")
+    order, new = np_groups(flat)
+    first = tf.boolean_mask(order, new)
+    values = tf.gather(flat, first)
+    found = [np_moved(values, 0, axis) if of_rows else values]
+    number = tf.cumsum(tf.cast(new, tf.int64)) - 1
+    if return_index:
+        found.append(first)
+    if return_inverse:
+        inverse = tf.scatter_nd(order[:, None], number, tf.shape(order, tf.int64))
+        in_shape = int(np.__version__.split(".")[0]) >= 2 and not of_rows
+        found.append(tf.ensure_shape(tf.reshape(inverse, tf.shape(ar)), ar.shape) if in_shape else inverse)
+    if return_counts:
+        found.append(tf.math.unsorted_segment_sum(tf.ones_like(number), number, tf.size(first, tf.int64)))
+    return tuple(found) if len(found) > 1 else found[0]
+
+
+@of_numpy("np.isin np.in1d", element="common", test_elements="common")
+def np_isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False) -> Any:
+    """Return whether each element is among others."""
+    found = tf.reduce_any(tf.equal(element[..., None], tf.reshape(test_elements, [-1])), -1)
+    return ~found if invert else found
+
+
+@of_numpy("np.intersect1d", ar1="common", ar2="common")
+def np_intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    """Return what is in both arrays, ascending."""
+    one = np_unique(ar1)
+    return tf.boolean_mask(one, np_isin(one, ar2))
+
+
+@of_numpy("np.setdiff1d", ar1="common", ar2="common")
+def np_setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    """Return what is in the first array alone: ascending and once each, or as it stands if that is assumed."""
+    one = tf.reshape(ar1, [-1]) if assume_unique else np_unique(ar1)
+    return tf.boolean_mask(one, np_isin(one, ar2, invert=True))
+
+
+@of_numpy("np.union1d", ar1="common", ar2="common")
+def np_union1d(ar1: Any, ar2: Any) -> Any:
+    """Return what is in either array, ascending."""
+    return np_unique(tf.concat([tf.reshape(ar1, [-1]), tf.reshape(ar2, [-1])], 0))
+
+
+@of_numpy("np.setxor1d", ar1="common", ar2="common")
+def np_setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    """Return what is in one array alone, ascending."""
+    return np_sort(tf.concat([np_setdiff1d(ar1, ar2), np_setdiff1d(ar2, ar1)], 0))
+
+
+def np_nan_where(has_nan: Any, found: Any) -> Any:
+    """Return floats with NaN at some places."""
+    return tf.where(has_nan, tf.constant(np.nan, found.dtype), found) if found.dtype.is_floating else found
+
+
+@of_numpy("np.median", a="float")
+def np_median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+    """Return the middle elements, of an even number the mean of both; NaN where there is any."""
+    flat, axes = np_gathered(a, axis)
+    ordered = np_sort(flat)
+    count = np_sizes(flat)[-1]
+    middle = tf.reduce_mean(ordered[..., (count - 1) // 2 : count // 2 + 1], -1)
+    found = np_nan_where(tf.reduce_any(np_is_nan(flat), -1), middle)
+    return np_with_axes(found, axes, keepdims)
+
+
+def np_quantiles(ordered: Any, count: Any, shares: Any, method: str) -> Any:
+    """Return elements at shares of the way along the last axis, or between two; shares become the first axes.
+
+    Args:
+        ordered: arrays that are sorted along their last axis.
+        count: how many elements count, of each array or of all.
+        shares: of all elements.
+        method: of NumPy's.
+    """
+    rank = ordered.shape.rank - 1
+    shares = tf.cast(shares, tf.float64) if shares.dtype.is_integer else shares
+    if ordered.dtype.is_floating and ordered.dtype.size < shares.dtype.size:
+        ordered = tf.cast(ordered, shares.dtype)
+    shares = tf.reshape(shares, tf.concat([tf.shape(shares), [1] * rank], 0))
+    last = tf.cast(count, shares.dtype) - 1
+    place = shares * last
+    if method == "nearest":
+        lower = tf.floor(place)
+        half = tf.equal(place, lower + 0.5) & tf.equal(tf.math.floormod(lower, 2.0), 0)
+        place = tf.where(half, lower, tf.floor(place + 0.5))
+    below = tf.math.ceil(place) if method == "higher" else tf.floor(place)
+    low = np_at(ordered, tf.cast(below, tf.int64))
+    if method in ("lower", "higher", "nearest"):
+        return low
+    # As NumPy does it where the place is that of an element, too: 0 times the distance to an infinite one is NaN.
+    high = np_at(ordered, tf.cast(tf.minimum(below + 1, last), tf.int64))
+    way = place - tf.floor(place)
+    if method == "midpoint":
+        way = tf.where(tf.equal(way, 0), way, tf.constant(0.5, way.dtype))
+    way = tf.cast(way, ordered.dtype)
+    apart = high - low
+    return tf.where(way >= 0.5, high - apart * (1 - way), low + apart * way)
+
+
+def np_at(ordered: Any, places: Any) -> Any:
+    """Return elements along the last axis; places are broadcast against the other axes, and kept inside."""
+    size = tf.shape(ordered, tf.int64)[-1]
+    places = tf.clip_by_value(places, tf.constant(0, tf.int64), tf.maximum(size - 1, 0))
+    rank = ordered.shape.rank - 1
+    if rank == 0:
+        return tf.gather(ordered, places)
+    leading = places.shape.rank - rank
+    shape = tf.concat([tf.shape(places)[:leading], tf.shape(ordered)[:-1]], 0)
+    places = tf.broadcast_to(places, shape)
+    rows = tf.reshape(np_moved(tf.reshape(places, tf.concat([[-1], shape[leading:]], 0)), 0, -1),
+                      tf.concat([tf.shape(ordered)[:-1], [-1]], 0))  # fmt: skip
+    found = tf.gather(ordered, rows, axis=rank, batch_dims=rank)
+    return tf.reshape(np_moved(found, -1, 0), shape)
+
+
+@of_numpy("np.quantile", a="own", q="like a")
+def np_quantile(
+    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
+    keepdims: bool = False,
+) -> Any:  # fmt: skip
+    """Return quantiles; NaN where there is any."""
+    if method not in ("linear", "lower", "higher", "midpoint", "nearest"):
+        raise NotImplementedError(f"is not written for method={method!r}")
+    if not a.dtype.is_floating and (method in ("linear", "midpoint") or a.dtype == tf.bool):
+        a = tf.cast(a, tf.float64)
+    flat, axes = np_gathered(a, axis)
+    if q.dtype.is_integer and method == "linear":  # each share is that of an element
+        method = "lower"
+    found = np_quantiles(np_sort(flat), tf.shape(flat)[-1], q, method)
+    found = np_nan_where(tf.reduce_any(np_is_nan(flat), -1), found)
+    return np_with_axes(found, [q.shape.rank + one for one in axes], keepdims)
+
+
+@of_numpy("np.percentile", a="own", q="like a")
+def np_percentile(
+    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
+    keepdims: bool = False,
+) -> Any:  # fmt: skip
+    """Return percentiles; NaN where there is any."""
+    shares = (tf.cast(q, tf.float64) if q.dtype.is_integer else q) / 100
+    return np_quantile(a, shares, axis, method=method, keepdims=keepdims)
+
+
+@of_numpy("np.nanmedian", a="float")
+def np_nanmedian(
+    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
+) -> Any:
+    """Return the middle of the elements that are not NaN; NaN where there are none."""
+    flat, axes = np_gathered(a, axis)
+    ordered = np_sort(flat)
+    count = tf.reduce_sum(tf.cast(~np_is_nan(flat), tf.int64), -1)
+    low, high = np_at(ordered, (count - 1) // 2), np_at(ordered, count // 2)
+    middle = tf.where(tf.equal(low, high), low, (low + high) / 2)
+    return np_with_axes(np_nan_where(tf.equal(count, 0), middle), axes, keepdims)
+
+
+@of_numpy("np.nanquantile", a="own", q="like a")
+def np_nanquantile(
+    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
+    keepdims: bool = False,
+) -> Any:  # fmt: skip
+    """Return quantiles of the elements that are not NaN; NaN where there are none."""
+    if method != "linear":
+        raise NotImplementedError(f"is not written for method={method!r}")
+    flat, axes = np_gathered(a if a.dtype.is_floating else tf.cast(a, tf.float64), axis)
+    count = tf.reduce_sum(tf.cast(~np_is_nan(flat), tf.int64), -1)
+    found = np_nan_where(tf.equal(count, 0), np_quantiles(np_sort(flat), count, q, method))
+    return np_with_axes(found, [q.shape.rank + one for one in axes], keepdims)
+
+
+@of_numpy("np.nanpercentile", a="own", q="like a")
+def np_nanpercentile(
+    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
+    keepdims: bool = False,
+) -> Any:  # fmt: skip
+    """Return percentiles of the elements that are not NaN; NaN where there are none."""
+    shares = (tf.cast(q, tf.float64) if q.dtype.is_integer else q) / 100
+    return np_nanquantile(a, shares, axis, method=method, keepdims=keepdims)
+
+
+@of_numpy("np.max np.amax", a="own")
+def np_max(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None) -> Any:
+    """Return the largest elements; NaN where there is any."""
+    axes = np_axes(axis, a.shape.rank)
+    np_refuse_empty(a, axes, initial)
+    if a.dtype == tf.bool:
+        return tf.reduce_any(a, axes, keepdims)
+    found = np_nan_where(tf.reduce_any(np_is_nan(a), axes, keepdims), tf.reduce_max(a, axes, keepdims))
+    return found if initial is None else tf.where(np_is_nan(found), found, tf.maximum(found, initial))
+
+
+@of_numpy("np.min np.amin", a="own")
+def np_min(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None) -> Any:
+    """Return the smallest elements; NaN where there is any."""
+    axes = np_axes(axis, a.shape.rank)
+    np_refuse_empty(a, axes, initial)
+    if a.dtype == tf.bool:
+        return tf.reduce_all(a, axes, keepdims)
+    found = np_nan_where(tf.reduce_any(np_is_nan(a), axes, keepdims), tf.reduce_min(a, axes, keepdims))
+    return found if initial is None else tf.where(np_is_nan(found), found, tf.minimum(found, initial))
+
+
+def np_refuse_empty(tensor: Any, axes: Any, initial: Any) -> None:
+    """Raise what NumPy does of the extreme of no elements, of which TensorFlow makes an infinity."""
+    if tensor.dtype.is_complex:
+        raise NotImplementedError("is not written for complex numbers")
+    if initial is None and any(tensor.shape[axis] == 0 for axis in axes):
+        raise ValueError("zero-size array to reduction operation which has no identity")
+
+
+@of_numpy("np.argmax", a="own")
+def np_argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
+    """Return where the largest element is, the first of equal ones; of NaN if there is any."""
+    return np_place(a, axis, keepdims, largest=True)
+
+
+@of_numpy("np.argmin", a="own")
+def np_argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
+    """Return where the smallest element is, the first of equal ones; of NaN if there is any."""
+    return np_place(a, axis, keepdims, largest=False)
+
+
+def np_place(a: Any, axis: Any, keepdims: bool, largest: bool) -> Any:
+    """Return where the largest or smallest element is, int64."""
+    tensor = tf.reshape(a, [-1]) if axis is None else a
+    (place,) = np_axes(0 if axis is None else axis, tensor.shape.rank)
+    np_refuse_empty(tensor, [place], None)
+    if tensor.dtype == tf.bool:
+        tensor = tf.cast(tensor, tf.int32)
+    if tensor.dtype.is_floating:
+        nan = np_is_nan(tensor)
+        mark = tf.cast(nan, tensor.dtype)
+        tensor = tf.where(tf.reduce_any(nan, place, keepdims=True), mark if largest else -mark, tensor)
+    found = (tf.argmax if largest else tf.argmin)(tensor, place, tf.int64)
+    if not keepdims:
+        return found
+    return tf.reshape(found, [1] * a.shape.rank) if axis is None else tf.expand_dims(found, place)

@@ -1,0 +1,524 @@
+"""Elements moved, repeated, joined and cut apart."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from pyopbench.ports.tensor_functions.basics import (
+    np_along,
+    np_axes,
+    np_known_sizes,
+    np_moved,
+    np_number,
+    np_sizes,
+)
+from pyopbench.ports.tensor_functions.table import of_numpy
+
+
+@of_numpy("np.swapaxes", a="own")
+def np_swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    """Return an array with two axes exchanged."""
+    first, second = np_axes([axis1, axis2], a.shape.rank)
+    order = list(range(a.shape.rank))
+    order[first], order[second] = second, first
+    return tf.transpose(a, order)
+
+
+@of_numpy("np.moveaxis", a="own")
+def np_moveaxis(a: Any, source: Any, destination: Any) -> Any:
+    """Return an array with axes at other places."""
+    return np_moved(a, source, destination)
+
+
+@of_numpy("np.rollaxis", a="own")
+def np_rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    """Return an array with an axis rolled back to a place."""
+    (axis,) = np_axes(axis, a.shape.rank)
+    start = start + a.shape.rank if start < 0 else start
+    return np_moved(a, axis, start - 1 if axis < start else start)
+
+
+@of_numpy("np.matrix_transpose np.linalg.matrix_transpose", x="own")
+def np_matrix_transpose(x: Any) -> Any:
+    """Return an array with its last two axes exchanged."""
+    return np_swapaxes(x, -1, -2)
+
+
+@of_numpy("np.expand_dims", a="own")
+def np_expand_dims(a: Any, axis: Any) -> Any:
+    """Return an array with new axes of one element."""
+    several = axis if isinstance(axis, (list, tuple)) else [axis]
+    for place in sorted(np_axes(several, a.shape.rank + len(several))):
+        a = tf.expand_dims(a, place)
+    return a
+
+
+@of_numpy("np.flip", m="own")
+def np_flip(m: Any, axis: Any = None) -> Any:
+    """Return an array with the elements along axes in reverse."""
+    return tf.reverse(m, np_axes(axis, m.shape.rank))
+
+
+@of_numpy("np.rot90", m="own")
+def np_rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    """Return an array turned by right angles."""
+    first, second = np_axes(list(axes), m.shape.rank)
+    turns = k % 4
+    if turns == 2:
+        return tf.reverse(m, [first, second])
+    if turns == 1:
+        return np_swapaxes(tf.reverse(m, [second]), first, second)
+    return m if turns == 0 else tf.reverse(np_swapaxes(m, first, second), [second])
+
+
+@of_numpy("np.atleast_1d", arys="own")
+def np_atleast_1d(*arys: Any) -> Any:
+    """Return arrays with one axis at least."""
+    found = [tf.reshape(one, [1]) if one.shape.rank == 0 else one for one in arys]
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+@of_numpy("np.atleast_2d", arys="own")
+def np_atleast_2d(*arys: Any) -> Any:
+    """Return arrays with two axes at least."""
+    found = [tf.reshape(one, [1, -1]) if one.shape.rank < 2 else one for one in arys]
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+@of_numpy("np.atleast_3d", arys="own")
+def np_atleast_3d(*arys: Any) -> Any:
+    """Return arrays with three axes at least."""
+    found = [
+        tf.reshape(one, [1, -1, 1]) if one.shape.rank < 2 else one[:, :, None] if one.shape.rank == 2 else one
+        for one in arys
+    ]
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+@of_numpy("np.dstack", tup="*common")
+def np_dstack(tup: Any) -> Any:
+    """Return arrays behind each other."""
+    return tf.concat([np_atleast_3d(one) for one in tup], 2)
+
+
+@of_numpy("np.vstack np.row_stack", tup="*common")
+def np_vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+    """Return arrays below each other."""
+    found = tf.concat([np_atleast_2d(one) for one in tup], 0)
+    return found if dtype is None else tf.cast(found, np.dtype(dtype))
+
+
+@of_numpy("np.hstack", tup="*common")
+def np_hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+    """Return arrays beside each other."""
+    parts = [np_atleast_1d(one) for one in tup]
+    found = tf.concat(parts, 0 if parts[0].shape.rank == 1 else 1)
+    return found if dtype is None else tf.cast(found, np.dtype(dtype))
+
+
+@of_numpy("np.column_stack", tup="*common")
+def np_column_stack(tup: Any) -> Any:
+    """Return vectors as the columns of a matrix."""
+    return tf.concat([tf.reshape(one, [-1, 1]) if one.shape.rank < 2 else one for one in tup], 1)
+
+
+@of_numpy("np.block", arrays="*common")
+def np_block(arrays: Any) -> Any:
+    """Return blocks joined along their last axes: the innermost lists along the last one."""
+    depth, inner = 0, arrays
+    while isinstance(inner, list):
+        depth, inner = depth + 1, inner[0]
+    return np_block_of(arrays, depth, np_block_rank(arrays, depth))
+
+
+def np_block_rank(arrays: Any, depth: int) -> Any:
+    """Return the number of axes of a nest of blocks."""
+    if isinstance(arrays, list):
+        return max(np_block_rank(one, depth) for one in arrays)
+    return max(depth, arrays.shape.rank)
+
+
+def np_block_of(arrays: Any, depth: int, rank: int) -> Any:
+    """Return a nest of blocks as one array."""
+    if not isinstance(arrays, list):
+        return tf.reshape(arrays, [1] * (rank - arrays.shape.rank) + np_sizes(arrays))
+    return tf.concat([np_block_of(one, depth - 1, rank) for one in arrays], rank - depth)
+
+
+@of_numpy("np.append", arr="common", values="common")
+def np_append(arr: Any, values: Any, axis: Any = None) -> Any:
+    """Return an array with values behind it."""
+    if axis is None:
+        return tf.concat([tf.reshape(arr, [-1]), tf.reshape(values, [-1])], 0)
+    return tf.concat([arr, values], axis)
+
+
+@of_numpy("np.insert", arr="own", values="own")
+def np_insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+    """Return an array with values before places, which count in the array as it was."""
+    arr = tf.reshape(arr, [-1]) if axis is None else arr
+    (place,) = np_axes(0 if axis is None else axis, arr.shape.rank)
+    values = tf.cast(values, arr.dtype)
+    size = arr.shape[place]
+    if size is None or not isinstance(obj, (int, list, tuple, np.integer)):
+        raise NotImplementedError("is written for places and a length that are known before the graph runs")
+    is_one = isinstance(obj, (int, np.integer))
+    several: Any = [obj] if is_one else obj
+    places = [int(one) for one in several]
+    places = [one + size if one < 0 else one for one in places]
+    if any(not 0 <= one <= size for one in places):
+        raise IndexError(f"index {obj} is out of bounds for axis {place} with size {size}")
+    if is_one and values.shape.rank and values.shape.rank == arr.shape.rank:
+        count = values.shape[place]
+        if count is None:
+            raise NotImplementedError("needs a number of values that is known before the graph runs")
+        places = places * count
+    elif is_one and arr.shape.rank > 1 and values.shape.rank:
+        values = tf.expand_dims(values, place)
+    order = sorted(range(len(places)), key=lambda one: places[one])
+    sizes = np_sizes(arr)
+    sizes[place] = len(places)
+    whole = tf.concat([arr, tf.broadcast_to(values, sizes)], place)
+    wanted: Any = []
+    done = 0
+    for at in range(size + 1):
+        while done < len(order) and places[order[done]] == at:
+            wanted, done = [*wanted, size + order[done]], done + 1
+        wanted = [*wanted, at] if at < size else wanted
+    return tf.gather(whole, wanted, axis=place)
+
+
+@of_numpy("np.delete", arr="own", obj="number")
+def np_delete(arr: Any, obj: Any, axis: Any = None) -> Any:
+    """Return an array without what is at some places."""
+    arr = tf.reshape(arr, [-1]) if axis is None else arr
+    (place,) = np_axes(0 if axis is None else axis, arr.shape.rank)
+    size = np_sizes(arr)[place]
+    places = np.arange(size)[obj] if isinstance(obj, slice) else obj
+    gone = tf.reshape(tf.convert_to_tensor(places), [-1])
+    if gone.dtype != tf.bool:
+        counted = tf.where(gone < 0, gone + tf.cast(size, gone.dtype), gone)
+        gone = tf.reduce_any(tf.equal(tf.range(size)[:, None], tf.cast(counted, tf.int32)), 1)
+    return tf.boolean_mask(arr, ~gone, axis=place)
+
+
+@of_numpy("np.tile", A="own", reps="number")
+def np_tile(A: Any, reps: Any) -> Any:
+    """Return an array repeated as a whole."""
+    if tf.is_tensor(reps):
+        times = tf.reshape(reps, [-1])
+        count = times.shape[0]
+    else:
+        times = list(reps) if isinstance(reps, (list, tuple)) else np.atleast_1d(reps).tolist()
+        count = len(times)
+    rank = max(count, A.shape.rank)
+    spread = tf.reshape(A, [1] * (rank - A.shape.rank) + np_sizes(A)) if rank > A.shape.rank else A
+    if tf.is_tensor(times):
+        return tf.tile(spread, tf.concat([tf.ones([rank - count], times.dtype), times], 0))
+    return tf.tile(spread, [1] * (rank - count) + times)
+
+
+@of_numpy("np.repeat", a="own", repeats="number")
+def np_repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
+    """Return an array in which each element is repeated."""
+    a = tf.reshape(a, [-1]) if axis is None or a.shape.rank == 0 else a
+    (place,) = np_axes(0 if axis is None else axis, a.shape.rank)
+    if isinstance(repeats, (int, np.integer)) and a.shape[place] is not None:
+        return tf.gather(a, np.repeat(np.arange(a.shape[place]), repeats), axis=place)
+    times = tf.convert_to_tensor(repeats)
+    return tf.repeat(a, times[0] if times.shape == [1] else times, axis=place)
+
+
+@of_numpy("np.roll", a="own", shift="number")
+def np_roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    """Return an array with elements moved around, along axes or among all."""
+    if 0 in a.shape:
+        return a
+    if axis is None:
+        total = sum(shift) if isinstance(shift, (list, tuple)) else shift
+        return tf.ensure_shape(tf.reshape(tf.roll(tf.reshape(a, [-1]), total, 0), tf.shape(a)), a.shape)
+    axes = np_axes(axis, a.shape.rank)
+    shifts = list(shift) if isinstance(shift, (list, tuple)) else [shift] * len(axes)
+    return tf.roll(a, shifts * len(axes) if len(shifts) == 1 else shifts, axes * (len(shifts) if len(axes) == 1 else 1))
+
+
+@of_numpy("np.pad", array="own", constant_values="number")
+def np_pad(
+    array: Any, pad_width: Any, mode: Any = "constant", *, constant_values: Any = 0, reflect_type: str = "even"
+) -> Any:
+    """Return an array with a border."""
+    rank = array.shape.rank
+    if isinstance(pad_width, dict):
+        both = [pad_width.get(axis, pad_width.get(axis - rank, (0, 0))) for axis in range(rank)]
+        pad_width = [one if isinstance(one, (list, tuple)) else (one, one) for one in both]
+    widths = np.broadcast_to(np.asarray(pad_width), (rank, 2)).tolist()
+    if mode == "constant":
+        if tf.is_tensor(constant_values) or np.ndim(constant_values) == 0:
+            return tf.pad(array, widths, constant_values=np_number(constant_values, array.dtype))
+        for axis, (each, values) in enumerate(zip(widths, np.broadcast_to(constant_values, (rank, 2)), strict=True)):
+            for place, value in enumerate(values):
+                width = [[0, 0]] * rank
+                width[axis] = [each[0], 0] if place == 0 else [0, each[1]]
+                array = tf.pad(array, width, constant_values=np_number(value, array.dtype))
+        return array
+    if mode not in ("reflect", "symmetric", "edge", "wrap") or reflect_type != "even":
+        raise NotImplementedError(f"is not written for mode={mode!r}")
+    for axis, (size, each) in enumerate(zip(np_known_sizes(array), widths, strict=True)):
+        if each != [0, 0]:
+            array = tf.gather(array, np.pad(np.arange(size), each, mode), axis=axis)
+    return array
+
+
+@of_numpy("np.split", ary="own", indices_or_sections="number")
+def np_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    """Return equal parts of an array along an axis, or parts between places."""
+    (place,) = np_axes(axis, ary.shape.rank)
+    if isinstance(indices_or_sections, (int, np.integer)):
+        size = ary.shape[place]
+        if size is not None and size % indices_or_sections:
+            raise ValueError("array split does not result in an equal division")
+        return tf.split(ary, indices_or_sections, place)
+    return np_array_split(ary, indices_or_sections, place)
+
+
+@of_numpy("np.array_split", ary="own", indices_or_sections="number")
+def np_array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    """Return parts of an array along an axis, of as equal a length as there are, or between places."""
+    (place,) = np_axes(axis, ary.shape.rank)
+    if isinstance(indices_or_sections, (int, np.integer)):
+        size = ary.shape[place]
+        if size is None:
+            raise NotImplementedError("needs a length that is known before the graph runs")
+        each, more = divmod(size, indices_or_sections)
+        ends = np.cumsum([0] + [each + 1] * more + [each] * (indices_or_sections - more)).tolist()
+    else:
+        places = indices_or_sections
+        if tf.is_tensor(places):
+            if places.shape[0] is None:
+                raise NotImplementedError("needs a number of places that is known before the graph runs")
+            places = tf.unstack(places)
+        ends = [0, *places, None]
+    return [ary[np_along(place, begin, end)] for begin, end in itertools.pairwise(ends)]
+
+
+@of_numpy("np.vsplit", ary="own", indices_or_sections="number")
+def np_vsplit(ary: Any, indices_or_sections: Any) -> Any:
+    """Return parts of an array along its first axis."""
+    return np_split(ary, indices_or_sections, 0)
+
+
+@of_numpy("np.hsplit", ary="own", indices_or_sections="number")
+def np_hsplit(ary: Any, indices_or_sections: Any) -> Any:
+    """Return parts of an array along its second axis, of a vector along its first."""
+    return np_split(ary, indices_or_sections, 0 if ary.shape.rank == 1 else 1)
+
+
+@of_numpy("np.dsplit", ary="own", indices_or_sections="number")
+def np_dsplit(ary: Any, indices_or_sections: Any) -> Any:
+    """Return parts of an array along its third axis."""
+    return np_split(ary, indices_or_sections, 2)
+
+
+@of_numpy("np.unstack", x="own", needs_shapes=True)
+def np_unstack(x: Any, *, axis: int = 0) -> Any:
+    """Return the parts of an array along an axis, without it."""
+    return tuple(tf.unstack(x, axis=axis))
+
+
+@of_numpy("np.lib.stride_tricks.sliding_window_view", x="own")
+def np_sliding_window_view(x: Any, window_shape: Any, axis: Any = None, *, writeable: bool = False) -> Any:
+    """Return all windows of a shape, their axes behind those of the array."""
+    if writeable:
+        raise NotImplementedError("is written for windows that nothing is written to")
+    sizes = list(window_shape) if isinstance(window_shape, (list, tuple)) else [window_shape]
+    axes = np_axes(axis, x.shape.rank)
+    if len(axes) != len(sizes):
+        raise ValueError("Must provide a size of the window for each axis")
+    for size, place in zip(sizes, axes, strict=True):
+        known = x.shape[place]
+        if known is not None and known < size:
+            raise ValueError("window shape cannot be larger than input array shape")
+        count = np_sizes(x)[place] - size + 1
+        x = np_moved(tf.gather(x, tf.range(count)[:, None] + tf.range(size), axis=place), place + 1, -1)
+    return x
+
+
+@of_numpy("np.broadcast_arrays", args="own")
+def np_broadcast_arrays(*args: Any) -> Any:
+    """Return arrays repeated to one shape."""
+    shape = tf.shape(args[0])
+    for other in args[1:]:
+        shape = tf.broadcast_dynamic_shape(shape, tf.shape(other))
+    known = args[0].shape
+    for other in args[1:]:
+        known = tf.broadcast_static_shape(known, other.shape)
+    return tuple(tf.ensure_shape(tf.broadcast_to(one, shape), known) for one in args)
+
+
+@of_numpy("np.meshgrid", xi="own")
+def np_meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
+    """Return the coordinates of a grid, one array for each axis."""
+    count = len(xi)
+    found = [tf.reshape(one, [1] * place + [-1] + [1] * (count - 1 - place)) for place, one in enumerate(xi)]
+    if indexing == "xy" and count > 1:
+        found[0], found[1] = np_swapaxes(found[0], 0, 1), np_swapaxes(found[1], 0, 1)
+    return tuple(found) if sparse else np_broadcast_arrays(*found)
+
+
+@of_numpy("np.ix_", args="own")
+def np_ix(*args: Any) -> Any:
+    """Return vectors as indices of all their combinations; of truth values where they are true."""
+    count = len(args)
+    flat = [tf.where(one)[:, 0] if one.dtype == tf.bool else one for one in args]
+    return tuple(tf.reshape(one, [1] * at + [-1] + [1] * (count - 1 - at)) for at, one in enumerate(flat))
+
+
+@of_numpy("np.linspace", start="common float", stop="common float")
+def np_linspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
+    axis: int = 0,
+) -> Any:  # fmt: skip
+    """Return numbers in even steps between two, along a new axis."""
+    parts = num - 1 if endpoint else num
+    apart = stop - start
+    places = tf.reshape(tf.cast(tf.range(num), start.dtype), [-1] + [1] * apart.shape.rank)
+    step = apart / tf.cast(parts, start.dtype) if parts > 0 else apart * tf.constant(np.nan, start.dtype)
+    found = places * step + start if parts > 0 else places * apart + start
+    if endpoint and num > 1:
+        found = tf.concat([found[:-1], (stop + tf.zeros_like(apart))[None]], 0)
+    found = np_moved(found, 0, axis)
+    if dtype is not None:
+        wanted = tf.as_dtype(np.dtype(dtype))
+        found = tf.cast(tf.floor(found) if wanted.is_integer else found, wanted)
+    return (found, step) if retstep else found
+
+
+@of_numpy("np.logspace", start="promoted float", stop="promoted float")
+def np_logspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: float = 10.0, dtype: Any = None, axis: int = 0
+) -> Any:
+    """Return powers of a base whose exponents are in even steps."""
+    found = tf.pow(tf.constant(base, start.dtype), np_linspace(start, stop, num, endpoint, axis=axis))
+    return found if dtype is None else tf.cast(found, np.dtype(dtype))
+
+
+@of_numpy("np.geomspace", start="promoted float", stop="promoted float")
+def np_geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+    """Return numbers between two of one sign, each of which is the same multiple of the one before."""
+    sign = tf.sign(start)
+    low, high = tf.math.log(start * sign), tf.math.log(stop * sign)
+    found = sign * tf.exp(np_linspace(low, high, num, endpoint))
+    found = tf.concat([(start + tf.zeros_like(stop))[None][:num], found[1:]], 0)
+    if endpoint and num > 1:
+        found = tf.concat([found[:-1], (stop + tf.zeros_like(start))[None]], 0)
+    found = np_moved(found, 0, axis)
+    return found if dtype is None else tf.cast(found, np.dtype(dtype))
+
+
+@of_numpy("np.full_like", a="own", fill_value="number")
+def np_full_like(a: Any, fill_value: Any, dtype: Any = None) -> Any:
+    """Return one value in the shape of an array."""
+    return tf.broadcast_to(np_number(fill_value, a.dtype if dtype is None else np.dtype(dtype)), tf.shape(a))
+
+
+@of_numpy("np.diag_indices_from", arr="own")
+def np_diag_indices_from(arr: Any) -> Any:
+    """Return the places of the diagonal of an array, along each axis."""
+    return (tf.range(tf.shape(arr, tf.int64)[0]),) * arr.shape.rank
+
+
+@of_numpy("np.take", a="own", indices="number")
+def np_take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+    """Return elements by their places along an axis, or among all."""
+    a = tf.reshape(a, [-1]) if axis is None else a
+    (place,) = np_axes(0 if axis is None else axis, a.shape.rank)
+    size = tf.shape(a, tf.int64)[place]
+    wanted = tf.cast(indices, tf.int64)
+    if mode == "clip":
+        wanted = tf.clip_by_value(wanted, tf.constant(0, tf.int64), size - 1)
+    elif mode == "wrap":
+        wanted = tf.math.floormod(wanted, size)
+    else:
+        wanted = tf.where(wanted < 0, wanted + size, wanted)
+    return tf.gather(a, wanted, axis=place)
+
+
+@of_numpy("np.take_along_axis", arr="own", indices="int64")
+def np_take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
+    """Return elements by places along an axis, other ones for each row."""
+    if axis is None:
+        return np_take(arr, indices)
+    if indices.shape.rank != arr.shape.rank:
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    moved, wanted = np_moved(arr, axis, -1), np_moved(indices, axis, -1)
+    rows = tf.broadcast_dynamic_shape(tf.shape(moved)[:-1], tf.shape(wanted)[:-1])
+    moved = tf.broadcast_to(moved, tf.concat([rows, tf.shape(moved)[-1:]], 0))
+    wanted = tf.broadcast_to(wanted, tf.concat([rows, tf.shape(wanted)[-1:]], 0))
+    wanted = tf.where(wanted < 0, wanted + tf.shape(moved, tf.int64)[-1], wanted)
+    last = arr.shape.rank - 1
+    return np_moved(tf.gather(moved, wanted, axis=last, batch_dims=last), -1, axis)
+
+
+@of_numpy("np.compress", condition="bool", a="own")
+def np_compress(condition: Any, a: Any, axis: Any = None) -> Any:
+    """Return what a condition picks along an axis, or among all elements."""
+    a = tf.reshape(a, [-1]) if axis is None else a
+    return tf.gather(a, tf.where(condition)[:, 0], axis=0 if axis is None else axis)
+
+
+@of_numpy("np.extract", condition="bool", arr="own")
+def np_extract(condition: Any, arr: Any) -> Any:
+    """Return the elements where a condition is true."""
+    return tf.gather(tf.reshape(arr, [-1]), tf.where(tf.reshape(condition, [-1]))[:, 0])
+
+
+@of_numpy("np.choose", a="int64", choices="*common")
+def np_choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+    """Return of each place the element of the array with that number."""
+    if mode != "raise":
+        raise NotImplementedError(f"is not written for mode={mode!r}")
+    several = tf.unstack(choices) if tf.is_tensor(choices) else choices
+    index, *arrays = np_broadcast_arrays(a, *several)
+    return np_take_along_axis(tf.stack(arrays), index[None], axis=0)[0]
+
+
+@of_numpy("np.ravel_multi_index", multi_index="*int64")
+def np_ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: str = "C") -> Any:
+    """Return places in an array as places among all elements."""
+    if order != "C" or mode != "raise":
+        raise NotImplementedError("is written for order='C' and mode='raise'")
+    several = tf.unstack(multi_index) if tf.is_tensor(multi_index) else multi_index
+    found = several[0]
+    for index, size in zip(several[1:], dims[1:], strict=True):
+        found = found * size + index
+    return found
+
+
+@of_numpy("np.unravel_index", indices="int64")
+def np_unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
+    """Return places among all elements as places in an array, along each axis."""
+    if order != "C":
+        raise NotImplementedError("is written for order='C'")
+    left, found = indices, []
+    for size in reversed(shape if isinstance(shape, (list, tuple)) else (shape,)):
+        found.append(left % size)
+        left = left // size
+    return tuple(reversed(found))
+
+
+@of_numpy("np.apply_along_axis", arr="own", args="number")
+def np_apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any) -> Any:
+    """Return what a function of vectors gives for those along an axis."""
+    (place,) = np_axes(axis, arr.shape.rank)
+    moved = np_moved(arr, place, -1)
+    rows = tf.reshape(moved, [-1, np_sizes(moved)[-1]])
+    first = tf.convert_to_tensor(func1d(rows[0], *args))
+    each = tf.TensorSpec(first.shape, first.dtype)
+    found = tf.map_fn(lambda row: func1d(row, *args), rows, fn_output_signature=each)
+    found = tf.reshape(found, [*np_sizes(moved)[:-1], *np_sizes(first)])
+    added = list(range(arr.shape.rank - 1, arr.shape.rank - 1 + first.shape.rank))
+    return np_moved(found, added, list(range(place, place + first.shape.rank)))

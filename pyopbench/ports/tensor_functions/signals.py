@@ -1,0 +1,397 @@
+"""Fourier transforms, convolutions, filters, differences and interpolation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from pyopbench.ports.tensor_functions.basics import np_along, np_axes, np_is_nan, np_moved, np_number, np_sizes
+from pyopbench.ports.tensor_functions.order import np_searchsorted
+from pyopbench.ports.tensor_functions.table import of_numpy
+
+
+def np_complex(a: Any) -> Any:
+    """Return what a transform is computed of: from NumPy 2 on of the precision of its input, before always double."""
+    is_small = a.dtype in (tf.float32, tf.complex64, tf.float16) and int(np.__version__.split(".")[0]) >= 2
+    return tf.cast(a, tf.complex64 if is_small else tf.complex128)
+
+
+def np_sized(tensor: Any, n: Any) -> Any:
+    """Return a tensor cut, or filled with zeros, to a length along its last axis."""
+    if n is None or tensor.shape[-1] == n:
+        return tensor
+    if n < 1:
+        raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
+    tensor = tensor[..., :n]
+    lacking = n - np_sizes(tensor)[-1]
+    return tf.pad(tensor, [[0, 0]] * (tensor.shape.rank - 1) + [[0, lacking]])
+
+
+def np_scaled(found: Any, count: Any, norm: Any, inverse: bool) -> Any:
+    """Return a transform scaled as is asked for; TensorFlow divides the inverse by the length, NumPy's usual."""
+    if norm in (None, "backward"):
+        return found
+    size = tf.cast(count, found.dtype.real_dtype)
+    factor = size if inverse else 1 / size
+    factor = tf.sqrt(factor) if norm == "ortho" else factor
+    return found * tf.cast(factor, found.dtype)
+
+
+@of_numpy("np.fft.fft", a="own")
+def np_fft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+    """Return the Fourier transform along an axis."""
+    tensor = np_sized(np_moved(np_complex(a), axis, -1), n)
+    return np_moved(np_scaled(tf.signal.fft(tensor), np_sizes(tensor)[-1], norm, inverse=False), -1, axis)
+
+
+@of_numpy("np.fft.ifft", a="own")
+def np_ifft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+    """Return the inverse Fourier transform along an axis."""
+    tensor = np_sized(np_moved(np_complex(a), axis, -1), n)
+    return np_moved(np_scaled(tf.signal.ifft(tensor), np_sizes(tensor)[-1], norm, inverse=True), -1, axis)
+
+
+@of_numpy("np.fft.rfft", a="own")
+def np_rfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+    """Return the Fourier transform of real numbers along an axis."""
+    tensor = np_sized(np_moved(tf.math.real(np_complex(a)), axis, -1), n)
+    return np_moved(np_scaled(tf.signal.rfft(tensor), np_sizes(tensor)[-1], norm, inverse=False), -1, axis)
+
+
+@of_numpy("np.fft.irfft", a="own")
+def np_irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+    """Return the inverse of the Fourier transform of real numbers along an axis."""
+    tensor = np_moved(np_complex(a), axis, -1)
+    if n is None:
+        if tensor.shape[-1] is None:
+            raise NotImplementedError("needs a length that is known before the graph runs: give n=")
+        n = 2 * (tensor.shape[-1] - 1)
+    found = tf.signal.irfft(np_sized(tensor, n // 2 + 1), [n])
+    return np_moved(np_scaled(found, n, norm, inverse=True), -1, axis)
+
+
+def np_places(tensor: Any, s: Any, axes: Any) -> Any:
+    """Return the axes of a transform along several of them."""
+    if s is not None:
+        raise NotImplementedError("is written without s=")
+    return np_axes(None if axes is None else list(axes), tensor.shape.rank)
+
+
+@of_numpy("np.fft.fftn", a="own")
+def np_fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
+    """Return the Fourier transform along several axes."""
+    for axis in np_places(a, s, axes):
+        a = np_fft(a, axis=axis, norm=norm)
+    return a
+
+
+@of_numpy("np.fft.ifftn", a="own")
+def np_ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
+    """Return the inverse Fourier transform along several axes."""
+    for axis in np_places(a, s, axes):
+        a = np_ifft(a, axis=axis, norm=norm)
+    return a
+
+
+@of_numpy("np.fft.rfftn", a="own")
+def np_rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
+    """Return the Fourier transform of real numbers along several axes."""
+    places = np_places(a, s, axes)
+    found = np_rfft(a, axis=places[-1], norm=norm)
+    return np_fftn(found, axes=places[:-1], norm=norm) if places[:-1] else found
+
+
+@of_numpy("np.fft.irfftn", a="own")
+def np_irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
+    """Return the inverse of the Fourier transform of real numbers along several axes."""
+    places = np_places(a, s, axes)
+    found = np_ifftn(a, axes=places[:-1], norm=norm) if places[:-1] else a
+    return np_irfft(found, axis=places[-1], norm=norm)
+
+
+@of_numpy("np.fft.fft2", a="own")
+def np_fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+    """Return the Fourier transform along two axes."""
+    return np_fftn(a, s, axes, norm)
+
+
+@of_numpy("np.fft.ifft2", a="own")
+def np_ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+    """Return the inverse Fourier transform along two axes."""
+    return np_ifftn(a, s, axes, norm)
+
+
+@of_numpy("np.fft.rfft2", a="own")
+def np_rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+    """Return the Fourier transform of real numbers along two axes."""
+    return np_rfftn(a, s, axes, norm)
+
+
+@of_numpy("np.fft.irfft2", a="own")
+def np_irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+    """Return the inverse of the Fourier transform of real numbers along two axes."""
+    return np_irfftn(a, s, axes, norm)
+
+
+@of_numpy("np.fft.fftshift", x="own")
+def np_fftshift(x: Any, axes: Any = None) -> Any:
+    """Return elements moved around by half the length of axes."""
+    places, sizes = np_axes(axes, x.shape.rank), np_sizes(x)
+    return tf.roll(x, [sizes[place] // 2 for place in places], places)
+
+
+@of_numpy("np.fft.ifftshift", x="own")
+def np_ifftshift(x: Any, axes: Any = None) -> Any:
+    """Return elements moved back by half the length of axes."""
+    places, sizes = np_axes(axes, x.shape.rank), np_sizes(x)
+    return tf.roll(x, [-(sizes[place] // 2) for place in places], places)
+
+
+@of_numpy("np.convolve", a="common", v="common", needs_shapes=True)
+def np_convolve(a: Any, v: Any, mode: str = "full") -> Any:
+    """Return the convolution of two vectors."""
+    if 0 in (*a.shape.as_list(), *v.shape.as_list()):
+        raise ValueError("a cannot be empty")
+    if None in (a.shape[0], v.shape[0]):
+        raise NotImplementedError("needs lengths that are known before the graph runs")
+    long, short = (v, a) if v.shape[0] > a.shape[0] else (a, v)
+    return np_correlated(long, tf.reverse(short, [0]), mode)
+
+
+@of_numpy("np.correlate", a="common", v="common", needs_shapes=True)
+def np_correlate(a: Any, v: Any, mode: str = "valid") -> Any:
+    """Return the cross-correlation of two vectors."""
+    if None in (a.shape[0], v.shape[0]):
+        raise NotImplementedError("needs lengths that are known before the graph runs")
+    v = tf.math.conj(v) if v.dtype.is_complex else v
+    return np_correlated(a, v, mode)
+
+
+def np_correlated(x: Any, y: Any, mode: str) -> Any:
+    """Return the sums of products of one vector with each part of the other."""
+    swapped = y.shape[0] > x.shape[0]
+    long, short = (y, x) if swapped else (x, y)
+    size = short.shape[0]
+    left = {"full": size - 1, "same": size // 2, "valid": 0}[mode]
+    right = {"full": size - 1, "same": size - 1 - size // 2, "valid": 0}[mode]
+    padded = tf.pad(long, [[left, right]])
+    count = long.shape[0] + left + right - size + 1
+    windows = tf.gather(padded, np.arange(count)[:, None] + np.arange(size))
+    is_bool = short.dtype == tf.bool
+    found = tf.reduce_any(windows & short, -1) if is_bool else tf.reduce_sum(windows * short, -1)
+    return tf.reverse(found, [0]) if swapped else found
+
+
+@of_numpy("np.diff", a="common", prepend="common", append="common")
+def np_diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """Return the differences of neighbours along an axis."""
+    (place,) = np_axes(axis, a.shape.rank)
+    sizes = np_sizes(a)
+    sizes[place] = 1
+    for value, is_before in ((prepend, True), (append, False)):
+        if value is not None:
+            one = value if value.shape.rank else tf.broadcast_to(value, sizes)
+            a = tf.concat([one, a] if is_before else [a, one], place)
+    for _ in range(n):
+        later, earlier = a[np_along(place, 1, None)], a[np_along(place, None, -1)]
+        a = tf.not_equal(later, earlier) if a.dtype == tf.bool else later - earlier
+    return a
+
+
+@of_numpy("np.ediff1d", ary="own", to_end="own", to_begin="own")
+def np_ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """Return the differences of neighbours among all elements, between others."""
+    flat = tf.reshape(ary, [-1])
+    parts = [flat[1:] - flat[:-1]]
+    if to_begin is not None:
+        parts = [tf.reshape(tf.cast(to_begin, ary.dtype), [-1]), *parts]
+    if to_end is not None:
+        parts = [*parts, tf.reshape(tf.cast(to_end, ary.dtype), [-1])]
+    return tf.concat(parts, 0)
+
+
+@of_numpy("np.interp", x="float64", xp="float64", fp="float64", left="float64", right="float64")
+def np_interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+    """Return values between points by straight lines, float64; outside of them that of the nearest."""
+    if period is not None:
+        order = tf.argsort(tf.math.floormod(xp, period), stable=True)
+        x, xp = tf.math.floormod(x, period), tf.gather(tf.math.floormod(xp, period), order)
+        fp = tf.gather(fp, order)
+        xp = tf.concat([xp[-1:] - period, xp, xp[:1] + period], 0)
+        fp = tf.concat([fp[-1:], fp, fp[:1]], 0)
+        left = right = None
+    last = tf.size(xp, tf.int64) - 1
+    inner = tf.clip_by_value(np_searchsorted(xp, x, "right") - 1, tf.constant(0, tf.int64), tf.maximum(last - 1, 0))
+    following = tf.minimum(inner + 1, last)
+    begin, end = tf.gather(xp, inner), tf.gather(xp, following)
+    low, high = tf.gather(fp, inner), tf.gather(fp, following)
+    slope = (high - low) / tf.where(tf.equal(end, begin), tf.ones_like(end), end - begin)
+    found = tf.where(tf.equal(x, end), high, slope * (x - begin) + low)
+    found = tf.where(x > xp[-1], fp[-1] if right is None else right, found)
+    found = tf.where(x < xp[0], fp[0] if left is None else left, found)
+    found = tf.where(tf.equal(x, xp[-1]), fp[-1], found)
+    return tf.where(np_is_nan(x), x, found)
+
+
+@of_numpy("np.gradient", f="float", varargs="number", needs_shapes=True)
+def np_gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    """Return differences over neighbours along axes, one-sided at the edges."""
+    if edge_order != 1:
+        raise NotImplementedError("is written for edge_order=1")
+    axes = np_axes(axis, f.shape.rank)
+    steps = [1.0] * len(axes) if not varargs else list(varargs) * (len(axes) if len(varargs) == 1 else 1)
+    if len(steps) != len(axes):
+        raise TypeError("invalid number of arguments")
+    found = [np_gradient_along(f, step, place) for step, place in zip(steps, axes, strict=True)]
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def np_gradient_along(f: Any, step: Any, axis: int) -> Any:
+    """Return differences over neighbours along an axis, whose places are one step apart, or are given."""
+    if f.shape[axis] is not None and f.shape[axis] < 2:
+        raise ValueError("Shape of array too small to calculate a numerical gradient")
+    step = np_number(step, f.dtype)
+    later, earlier = f[np_along(axis, 1, None)], f[np_along(axis, None, -1)]
+    if step.shape.rank == 0:
+        middle = (f[np_along(axis, 2, None)] - f[np_along(axis, None, -2)]) / (2 * step)
+        first = (later[np_along(axis, 0, 1)] - earlier[np_along(axis, 0, 1)]) / step
+        last = (later[np_along(axis, -1, None)] - earlier[np_along(axis, -1, None)]) / step
+        return tf.concat([first, middle, last], axis)
+    widths = tf.reshape(step[1:] - step[:-1], [-1 if at == axis else 1 for at in range(f.shape.rank)])
+    slopes = (later - earlier) / widths
+    before, after = widths[np_along(axis, None, -1)], widths[np_along(axis, 1, None)]
+    low, mid, high = f[np_along(axis, None, -2)], f[np_along(axis, 1, -1)], f[np_along(axis, 2, None)]
+    a, c = -after / (before * (before + after)), before / (after * (before + after))
+    middle = a * low + (after - before) / (before * after) * mid + c * high
+    return tf.concat([slopes[np_along(axis, 0, 1)], middle, slopes[np_along(axis, -1, None)]], axis)
+
+
+@of_numpy("np.trapezoid np.trapz", y="common float", x="common float", dx="number")
+def np_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    """Return the integral along an axis, by straight lines between neighbours."""
+    (place,) = np_axes(axis, y.shape.rank)
+    if x is None:
+        width = np_number(dx, y.dtype)
+    elif x.shape.rank == 1:
+        width = tf.reshape(x[1:] - x[:-1], [-1 if at == place else 1 for at in range(y.shape.rank)])
+    else:
+        (own,) = np_axes(axis, x.shape.rank)
+        width = x[np_along(own, 1, None)] - x[np_along(own, None, -1)]
+    return tf.reduce_sum(width * (y[np_along(place, 1, None)] + y[np_along(place, None, -1)]) / 2, place)
+
+
+@of_numpy("np.cumsum", a="own")
+def np_cumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
+    """Return running sums, along an axis or over all elements."""
+    a = np_as_accumulated(a, dtype)
+    return tf.cumsum(tf.reshape(a, [-1])) if axis is None else tf.cumsum(a, axis)
+
+
+@of_numpy("np.cumprod", a="own")
+def np_cumprod(a: Any, axis: Any = None, dtype: Any = None) -> Any:
+    """Return running products, along an axis or over all elements."""
+    a = np_as_accumulated(a, dtype)
+    return tf.math.cumprod(tf.reshape(a, [-1])) if axis is None else tf.math.cumprod(a, axis)
+
+
+def np_as_accumulated(a: Any, dtype: Any) -> Any:
+    """Return an array in the dtype in which NumPy accumulates it."""
+    if dtype is not None:
+        return tf.cast(a, np.dtype(dtype))
+    if a.dtype == tf.bool or (a.dtype.is_integer and a.dtype.size < 8):
+        return tf.cast(a, tf.uint64 if a.dtype.is_unsigned else tf.int64)
+    return a
+
+
+@of_numpy("np.maximum.accumulate", array="own", needs_shapes=True)
+def np_maximum_accumulate(array: Any, axis: int = 0) -> Any:
+    """Return running maxima along an axis; NaN from the first one on."""
+    return np_scanned(array, axis, tf.maximum)
+
+
+@of_numpy("np.minimum.accumulate", array="own", needs_shapes=True)
+def np_minimum_accumulate(array: Any, axis: int = 0) -> Any:
+    """Return running minima along an axis; NaN from the first one on."""
+    return np_scanned(array, axis, tf.minimum)
+
+
+def np_scanned(tensor: Any, axis: int, combine: Any) -> Any:
+    """Return a running extreme along an axis, in as many passes as the logarithm of its length."""
+    moved = np_moved(tensor, axis, 0)
+    size = moved.shape[0]
+    if size is None:
+        raise NotImplementedError("needs a length that is known before the graph runs")
+    step = 1
+    while step < size:
+        later, earlier = moved[step:], moved[:-step]
+        found = combine(later, earlier)
+        found = tf.where(np_is_nan(later), later, tf.where(np_is_nan(earlier), earlier, found))
+        moved, step = tf.concat([moved[:step], found], 0), 2 * step
+    return np_moved(moved, 0, axis)
+
+
+@of_numpy("scipy.signal.lfilter", b="common float", a="common float", x="common float", needs_shapes=True)
+def scipy_lfilter(b: Any, a: Any, x: Any, axis: int = -1) -> Any:
+    """Return a signal through a digital filter, in its transposed direct form, one element after the other."""
+    if None in (b.shape[0], a.shape[0]):
+        raise NotImplementedError("needs a filter whose order is known before the graph runs")
+    count = max(b.shape[0], a.shape[0])
+    ahead = tf.pad(b / a[0], [[0, count - b.shape[0]]])
+    back = tf.pad(a / a[0], [[0, count - a.shape[0]]])
+    moved = np_moved(x, axis, 0)
+    if count == 1:
+        return np_moved(moved * ahead[0], 0, axis)
+    rest = [-1, *[1] * (moved.shape.rank - 1)]
+    weights, feedback = tf.reshape(ahead[1:], rest), tf.reshape(back[1:], rest)
+
+    def step(carried: Any, value: Any) -> Any:
+        state = carried[0]
+        found = state[0] + ahead[0] * value
+        shifted = tf.concat([state[1:], tf.zeros_like(state[:1])], 0)
+        return shifted + weights * value - feedback * found, found
+
+    shape = tf.concat([[count - 1], tf.shape(moved)[1:]], 0)
+    begin = (tf.zeros(shape, x.dtype), tf.zeros(tf.shape(moved)[1:], x.dtype))
+    found = tf.scan(step, moved, begin)[1]
+    return np_moved(tf.ensure_shape(found, moved.shape), 0, axis)
+
+
+@of_numpy("scipy.signal.hilbert", x="float", needs_shapes=True)
+def scipy_hilbert(x: Any, N: Any = None, axis: int = -1) -> Any:
+    """Return the analytic signal along an axis."""
+    if x.dtype.is_complex:
+        raise ValueError("x must be real.")
+    moved = np_moved(x, axis, -1)
+    size = moved.shape[-1] if N is None else N
+    if size is None:
+        raise NotImplementedError("needs a length that is known before the graph runs")
+    weights = np.zeros(size)
+    weights[0] = 1
+    weights[1 : (size + 1) // 2] = 2
+    if size % 2 == 0:
+        weights[size // 2] = 1
+    kind = tf.complex64 if x.dtype == tf.float32 else tf.complex128
+    found = tf.signal.fft(tf.cast(np_sized(moved, N), kind)) * tf.constant(weights, kind)
+    return np_moved(tf.signal.ifft(found), -1, axis)
+
+
+@of_numpy("scipy.signal.resample", x="float", needs_shapes=True)
+def scipy_resample(x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None, domain: str = "time") -> Any:
+    """Return a signal of real numbers with another number of samples, by its Fourier transform."""
+    if t is not None or window is not None or domain != "time" or x.dtype.is_complex:
+        raise NotImplementedError("is written for real signals, without t=, window= and domain=")
+    moved = np_moved(x, axis, -1)
+    size = moved.shape[-1]
+    if size is None:
+        raise NotImplementedError("needs a length that is known before the graph runs")
+    least = min(num, size)
+    found = tf.signal.rfft(moved)[..., : least // 2 + 1]
+    if least % 2 == 0 and num != size:  # the component of both neighbours of the middle
+        weights = np.ones(least // 2 + 1)
+        weights[-1] = 2 if num < size else 0.5
+        found = found * tf.constant(weights, found.dtype)
+    lacking = num // 2 + 1 - (least // 2 + 1)
+    found = tf.pad(found, [[0, 0]] * (x.shape.rank - 1) + [[0, lacking]])
+    return np_moved(tf.signal.irfft(found, [num]) * tf.constant(num / size, x.dtype), -1, axis)

@@ -1,0 +1,419 @@
+"""Sums, means and spreads, with NaN or without, correlations and histograms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from pyopbench.ports.tensor_functions.basics import np_axes, np_count, np_is_nan, np_number, np_truth
+from pyopbench.ports.tensor_functions.order import np_argmax, np_argmin, np_max, np_min, np_nan_where, np_searchsorted
+from pyopbench.ports.tensor_functions.table import of_numpy
+
+
+@of_numpy("np.ptp", a="own")
+def np_ptp(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """Return the largest element less the smallest."""
+    return np_max(a, axis, keepdims=keepdims) - np_min(a, axis, keepdims=keepdims)
+
+
+@of_numpy("np.average", a="common float", weights="common float")
+def np_average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
+    """Return weighted means; if asked for, with the sums of weights."""
+    axes = np_axes(axis, a.shape.rank)
+    if weights is None:
+        found = tf.reduce_mean(a, axes, keepdims)
+        total = tf.fill(tf.shape(found), tf.cast(np_count(a, axes), a.dtype))
+        return (found, total) if returned else found
+    if weights.shape.rank != a.shape.rank:
+        if axis is None or weights.shape.rank != 1 or len(axes) != 1:
+            raise TypeError("Axis must be specified when shapes of a and weights differ.")
+        weights = tf.reshape(weights, [-1 if at == axes[0] else 1 for at in range(a.shape.rank)])
+    total = tf.reduce_sum(tf.broadcast_to(weights, tf.shape(a)), axes, keepdims)
+    found = tf.reduce_sum(a * weights, axes, keepdims) / total
+    return (found, total) if returned else found
+
+
+@of_numpy("np.var", a="float")
+def np_var(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
+    """Return variances, from the differences to the mean."""
+    axes = np_axes(axis, a.shape.rank)
+    count = tf.cast(np_count(a, axes), a.dtype)
+    away = a - tf.reduce_sum(a, axes, keepdims=True) / count
+    square = tf.math.real(away * tf.math.conj(away)) if a.dtype.is_complex else tf.square(away)
+    left = tf.maximum(tf.math.real(count) - np_number(ddof, square.dtype), tf.zeros((), square.dtype))
+    return tf.reduce_sum(square, axes, keepdims) / left
+
+
+@of_numpy("np.std", a="float")
+def np_std(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
+    """Return standard deviations, from the differences to the mean."""
+    return tf.sqrt(np_var(a, axis, ddof=ddof, keepdims=keepdims))
+
+
+@of_numpy("np.cov", m="common float", y="common float", fweights="int64", aweights="float64")
+def np_cov(
+    m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None, fweights: Any = None,
+    aweights: Any = None, *, dtype: Any = None,
+) -> Any:  # fmt: skip
+    """Return the covariances of variables, which are rows."""
+    if fweights is not None or aweights is not None or dtype is not None:
+        raise NotImplementedError("is written without fweights=, aweights= and dtype=")
+    # NumPy computes in float64 at least.
+    rows = np_variables(m, rowvar)
+    if y is not None:
+        rows = tf.concat([rows, np_variables(y, rowvar)], 0)
+    count = tf.cast(tf.shape(rows)[1], rows.dtype)
+    less = (0 if bias else 1) if ddof is None else ddof
+    away = rows - tf.reduce_mean(rows, 1, keepdims=True)
+    found = tf.matmul(away, away, adjoint_b=True) / (count - np_number(less, rows.dtype))
+    gone = [axis for axis, size in enumerate(found.shape.as_list()) if size == 1]
+    return tf.squeeze(found, gone) if gone else found
+
+
+def np_variables(x: Any, rowvar: bool) -> Any:
+    """Return observations of variables as rows, float64 or complex128."""
+    x = tf.cast(x, tf.complex128 if x.dtype.is_complex else tf.float64)
+    if x.shape.rank < 2:
+        return tf.reshape(x, [1, -1])
+    return x if rowvar or x.shape[0] == 1 else tf.transpose(x)
+
+
+@of_numpy("np.corrcoef", x="common float", y="common float")
+def np_corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
+    """Return the correlations of variables, which are rows."""
+    found = np_cov(x, y, rowvar, dtype=dtype)
+    if found.dtype.is_complex:
+        raise NotImplementedError("is not written for complex numbers")
+    if found.shape.rank == 0:
+        return found / found
+    spread = tf.sqrt(tf.linalg.diag_part(found))
+    found = found / spread[:, None] / spread[None, :]
+    return tf.where(np_is_nan(found), found, tf.clip_by_value(found, -1.0, 1.0))
+
+
+def np_without_nan(a: Any, value: float) -> Any:
+    """Return an array with a value in place of NaN."""
+    return tf.where(np_is_nan(a), tf.constant(value, a.dtype), a) if a.dtype.is_floating else a
+
+
+@of_numpy("np.nansum", a="own")
+def np_nansum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """Return sums of what is not NaN."""
+    return tf.reduce_sum(np_as_summed(np_without_nan(a, 0), dtype), np_axes(axis, a.shape.rank), keepdims)
+
+
+@of_numpy("np.nanprod", a="own")
+def np_nanprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """Return products of what is not NaN."""
+    return tf.reduce_prod(np_as_summed(np_without_nan(a, 1), dtype), np_axes(axis, a.shape.rank), keepdims)
+
+
+@of_numpy("np.nancumsum", a="own")
+def np_nancumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
+    """Return running sums of what is not NaN."""
+    tensor = np_as_summed(np_without_nan(a, 0), dtype)
+    return tf.cumsum(tf.reshape(tensor, [-1])) if axis is None else tf.cumsum(tensor, axis)
+
+
+def np_as_summed(a: Any, dtype: Any) -> Any:
+    """Return an array in the dtype in which NumPy sums it: integers of few bits, and truth values, have 64."""
+    if dtype is not None:
+        return tf.cast(a, np.dtype(dtype))
+    if a.dtype.is_integer and a.dtype.size < 8:
+        return tf.cast(a, tf.uint64 if a.dtype.is_unsigned else tf.int64)
+    return tf.cast(a, tf.int64) if a.dtype == tf.bool else a
+
+
+@of_numpy("np.add.reduce", array="own")
+def np_add_reduce(array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """Return sums along an axis."""
+    return tf.reduce_sum(np_as_summed(array, dtype), np_axes(axis, array.shape.rank), keepdims)
+
+
+@of_numpy("np.multiply.reduce", array="own")
+def np_multiply_reduce(array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """Return products along an axis."""
+    return tf.reduce_prod(np_as_summed(array, dtype), np_axes(axis, array.shape.rank), keepdims)
+
+
+@of_numpy("np.maximum.reduce", array="own")
+def np_maximum_reduce(array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """Return the largest elements along an axis."""
+    return np_max(array, axis, keepdims=keepdims)
+
+
+@of_numpy("np.minimum.reduce", array="own")
+def np_minimum_reduce(array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """Return the smallest elements along an axis."""
+    return np_min(array, axis, keepdims=keepdims)
+
+
+@of_numpy("np.logical_and.reduce", array="bool")
+def np_logical_and_reduce(array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """Return whether all are true along an axis."""
+    return tf.reduce_all(array, np_axes(axis, array.shape.rank), keepdims)
+
+
+@of_numpy("np.logical_or.reduce", array="bool")
+def np_logical_or_reduce(array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """Return whether any is true along an axis."""
+    return tf.reduce_any(array, np_axes(axis, array.shape.rank), keepdims)
+
+
+@of_numpy("np.nanmax", a="own")
+def np_nanmax(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """Return the largest elements that are not NaN; NaN where there is nothing else."""
+    found = np_max(np_without_nan(a, -np.inf), axis, keepdims=keepdims)
+    return np_nan_where(tf.reduce_all(np_is_nan(a), np_axes(axis, a.shape.rank), keepdims), found)
+
+
+@of_numpy("np.nanmin", a="own")
+def np_nanmin(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """Return the smallest elements that are not NaN; NaN where there is nothing else."""
+    found = np_min(np_without_nan(a, np.inf), axis, keepdims=keepdims)
+    return np_nan_where(tf.reduce_all(np_is_nan(a), np_axes(axis, a.shape.rank), keepdims), found)
+
+
+@of_numpy("np.nanargmax", a="own")
+def np_nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
+    """Return where the largest element is that is not NaN."""
+    return np_argmax(np_without_nan(a, -np.inf), axis, keepdims=keepdims)
+
+
+@of_numpy("np.nanargmin", a="own")
+def np_nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
+    """Return where the smallest element is that is not NaN."""
+    return np_argmin(np_without_nan(a, np.inf), axis, keepdims=keepdims)
+
+
+@of_numpy("np.nanmean", a="float")
+def np_nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """Return means of what is not NaN."""
+    axes = np_axes(axis, a.shape.rank)
+    count = tf.reduce_sum(tf.cast(~np_is_nan(a), a.dtype), axes, keepdims)
+    return tf.reduce_sum(np_without_nan(a, 0), axes, keepdims) / count
+
+
+@of_numpy("np.nanvar", a="float")
+def np_nanvar(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: bool = False
+) -> Any:
+    """Return variances of what is not NaN."""
+    axes, nan = np_axes(axis, a.shape.rank), np_is_nan(a)
+    away = tf.where(nan, tf.zeros((), a.dtype), a - np_nanmean(a, axis, keepdims=True))
+    left = tf.reduce_sum(tf.cast(~nan, a.dtype), axes, keepdims) - np_number(ddof, a.dtype)
+    found = tf.reduce_sum(tf.square(away), axes, keepdims) / tf.where(left > 0, left, tf.ones((), a.dtype))
+    return np_nan_where(left <= 0, found)
+
+
+@of_numpy("np.nanstd", a="float")
+def np_nanstd(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: bool = False
+) -> Any:
+    """Return standard deviations of what is not NaN."""
+    return tf.sqrt(np_nanvar(a, axis, ddof=ddof, keepdims=keepdims))
+
+
+@of_numpy("np.count_nonzero", a="own")
+def np_count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """Return how many elements are not 0."""
+    return tf.reduce_sum(tf.cast(np_truth(a), tf.int64), np_axes(axis, a.shape.rank), keepdims)
+
+
+@of_numpy("np.bincount", x="int64", weights="float64", minlength="int64")
+def np_bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Any:
+    """Return how often each whole number from 0 on is there, or the sums of weights."""
+    highest = tf.reduce_max(tf.concat([x, tf.constant([-1], tf.int64)], 0))
+    count = tf.maximum(highest + 1, tf.cast(minlength, tf.int64))
+    amounts = tf.ones_like(x) if weights is None else weights
+    with tf.control_dependencies([tf.debugging.assert_non_negative(x, "bincount of a negative number")]):
+        return tf.math.unsorted_segment_sum(amounts, x, count)
+
+
+def np_bin_edges(x: Any, bins: Any, limits: Any) -> Any:
+    """Return the edges of bins of one width over a range, by default that of the elements."""
+    kind = x.dtype if x.dtype.is_floating else tf.float64
+    if limits is None:
+        low, high = tf.reduce_min(x), tf.reduce_max(x)
+        low, high = tf.cast(low, kind), tf.cast(high, kind)
+        if 0 in x.shape:
+            low, high = tf.zeros((), kind), tf.ones((), kind)
+    else:
+        low, high = np_number(limits[0], tf.float64), np_number(limits[1], tf.float64)
+    low, high = tf.where(tf.equal(low, high), low - 0.5, low), tf.where(tf.equal(low, high), high + 0.5, high)
+    steps = tf.cast(tf.range(bins + 1), tf.float64)
+    wide_low, wide_high = tf.cast(low, tf.float64), tf.cast(high, tf.float64)
+    edges = steps * ((wide_high - wide_low) / np_number(bins, tf.float64)) + wide_low
+    return tf.cast(tf.concat([edges[:-1], [wide_high]], 0), kind)
+
+
+def np_bins_of(x: Any, edges: Any) -> Any:
+    """Return the number of each element's bin, and which elements are in one; the last bin has both its edges."""
+    common = tf.float32 if x.dtype == tf.float32 and edges.dtype == tf.float32 else tf.float64
+    x, edges = tf.cast(x, common), tf.cast(edges, common)
+    last = tf.size(edges, tf.int64) - 1
+    place = np_searchsorted(edges, x, "right") - 1
+    place = tf.where(tf.equal(x, edges[-1]), last - 1, place)
+    inside = (x >= edges[0]) & (x <= edges[-1])
+    return tf.where(inside, place, tf.zeros((), tf.int64)), inside
+
+
+@of_numpy("np.histogram", a="own", bins="number", weights="own")
+def np_histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+    """Return how many elements are in each bin, and the edges of the bins."""
+    x = tf.reshape(tf.cast(a, tf.uint8) if a.dtype == tf.bool else a, [-1])
+    edges = np_edges_of(x, bins, range)
+    place, inside = np_bins_of(x, edges)
+    amounts = tf.cast(inside, tf.int64)
+    if weights is not None:
+        flat = tf.reshape(weights, [-1])
+        amounts = tf.where(inside, flat, tf.zeros((), flat.dtype))
+    counts = tf.math.unsorted_segment_sum(amounts, place, tf.size(edges, tf.int64) - 1)
+    if density:
+        widths = tf.cast(edges[1:] - edges[:-1], tf.float64)
+        wide = tf.cast(counts, tf.float64)
+        return wide / widths / tf.reduce_sum(wide), edges
+    return counts, edges
+
+
+def np_edges_of(x: Any, bins: Any, limits: Any) -> Any:
+    """Return the edges of bins: themselves, or those of a number of bins of one width."""
+    if isinstance(bins, str):
+        raise NotImplementedError(f"is not written for bins={bins!r}")
+    if len(np.shape(bins)) if not tf.is_tensor(bins) else bins.shape.rank:
+        if isinstance(bins, (list, tuple)) and any(tf.is_tensor(one) for one in bins):
+            return tf.stack(bins)
+        return bins if tf.is_tensor(bins) else tf.constant(np.asarray(bins))
+    return np_bin_edges(x, bins, limits)
+
+
+@of_numpy("np.histogramdd", sample="*own", weights="float64", needs_shapes=True)
+def np_histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+    """Return how many points are in each box, float64, and the edges along each axis."""
+    columns = list(sample) if isinstance(sample, (list, tuple)) else tf.unstack(sample, axis=1)
+    several = bins if isinstance(bins, (list, tuple)) else [bins] * len(columns)
+    limits = [None] * len(columns) if range is None else range
+    edges = [np_edges_of(x, count, each) for x, count, each in zip(columns, several, limits, strict=True)]
+    flat, inside = tf.zeros((), tf.int64), tf.constant(True)
+    sizes: Any = []
+    for x, each in zip(columns, edges, strict=True):
+        place, is_in = np_bins_of(x, each)
+        size = tf.size(each, tf.int64) - 1
+        flat, inside, sizes = flat * size + place, inside & is_in, [*sizes, size]
+    amounts = tf.cast(inside, tf.float64)
+    amounts = amounts if weights is None else tf.where(inside, weights, tf.zeros((), tf.float64))
+    counts = tf.math.unsorted_segment_sum(amounts, flat, tf.reduce_prod(sizes))
+    known = [None if each.shape[0] is None else each.shape[0] - 1 for each in edges]
+    counts = tf.ensure_shape(tf.reshape(counts, sizes), known)
+    if density:
+        total = tf.reduce_sum(counts)
+        for axis, each in enumerate(edges):
+            widths = tf.cast(each[1:] - each[:-1], tf.float64)
+            counts = counts / tf.reshape(widths, [-1 if axis == at else 1 for at, _ in enumerate(edges)])
+        counts = counts / total
+    return counts, tuple(edges)
+
+
+@of_numpy("np.histogram2d", x="own", y="own", weights="float64")
+def np_histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+    """Return how many points are in each rectangle, float64, and the edges along both axes."""
+    both = bins if isinstance(bins, (list, tuple)) and len(bins) == 2 else [bins, bins]
+    counts, (first, second) = np_histogramdd([x, y], both, range, density, weights)
+    return counts, first, second
+
+
+@of_numpy("np.mean", a="own")
+def np_mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """Return means; of integers and truth values in float64."""
+    axes = np_axes(axis, a.shape.rank)
+    kind = a.dtype if a.dtype.is_floating or a.dtype.is_complex else tf.float64
+    inner = tf.float32 if kind == tf.float16 else kind
+    wide = tf.cast(a, inner) if dtype is None else tf.cast(a, np.dtype(dtype))
+    found = tf.reduce_sum(wide, axes, keepdims) / tf.cast(np_count(a, axes), wide.dtype)
+    return tf.cast(found, kind) if dtype is None else found
+
+
+@of_numpy("scipy.stats.zscore", a="float")
+def scipy_zscore(a: Any, axis: Any = 0, ddof: int = 0, nan_policy: str = "propagate") -> Any:
+    """Return how many standard deviations each element is from the mean; NaN where all are equal."""
+    if nan_policy != "propagate":
+        raise NotImplementedError(f"is not written for nan_policy={nan_policy!r}")
+    mean, deviation = np_mean(a, axis, keepdims=True), np_std(a, axis, ddof=ddof, keepdims=True)
+    # As SciPy decides it (scipy/stats/_stats_py.py).
+    is_constant = deviation <= tf.abs(tf.constant(np.finfo(a.dtype.as_numpy_dtype).eps, a.dtype) * mean)
+    return np_nan_where(tf.broadcast_to(is_constant, tf.shape(a)), (a - mean) / deviation)
+
+
+@of_numpy("scipy.stats.entropy", pk="common float", qk="common float")
+def scipy_entropy(pk: Any, qk: Any = None, base: Any = None, axis: int = 0) -> Any:
+    """Return the entropy of a distribution, or its divergence from another one; both need not sum to 1."""
+    p = pk / tf.reduce_sum(pk, axis, keepdims=True)
+    if qk is None:
+        terms = tf.where(p < 0, tf.constant(-np.inf, p.dtype), -tf.math.xlogy(p, p))
+    else:
+        p, q = p + tf.zeros_like(qk), qk / tf.reduce_sum(qk, axis, keepdims=True) + tf.zeros_like(pk)
+        both = (p > 0) & (q > 0)
+        ratio = tf.where(both, p, tf.ones_like(p)) / tf.where(both, q, tf.ones_like(q))
+        outside = tf.where(tf.equal(p, 0) & (q >= 0), tf.zeros((), p.dtype), tf.constant(np.inf, p.dtype))
+        terms = tf.where(np_is_nan(p) | np_is_nan(q), p + q, tf.where(both, p * tf.math.log(ratio), outside))
+    found = tf.reduce_sum(terms, axis)
+    return found if base is None else found / tf.constant(np.log(base), found.dtype)
+
+
+@of_numpy("scipy.special.logsumexp", a="common float", b="common float")
+def scipy_logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False) -> Any:
+    """Return the logarithm of the (weighted) sum of exponentials."""
+    axes = np_axes(axis, a.shape.rank)
+    if b is not None:
+        a, b = a + tf.zeros_like(b), b + tf.zeros_like(a)
+        a = tf.where(tf.equal(b, 0), tf.constant(-np.inf, a.dtype), a)
+    high = np_max(a, axis, keepdims=True)
+    high = tf.where(tf.math.is_finite(high), high, tf.zeros((), a.dtype))
+    power = tf.exp(a - high) if b is None else b * tf.exp(a - high)
+    found = tf.math.log(tf.reduce_sum(power, axes, keepdims=True)) + high
+    return found if keepdims else tf.squeeze(found, axes)
+
+
+@of_numpy("scipy.special.softmax", x="float")
+def scipy_softmax(x: Any, axis: Any = None) -> Any:
+    """Return exponentials as shares of their sum."""
+    power = tf.exp(x - np_max(x, axis, keepdims=True))
+    return power / tf.reduce_sum(power, np_axes(axis, x.shape.rank), keepdims=True)
+
+
+@of_numpy("scipy.special.log_softmax", x="float")
+def scipy_log_softmax(x: Any, axis: Any = None) -> Any:
+    """Return the logarithm of exponentials as shares of their sum."""
+    high = np_max(x, axis, keepdims=True)
+    away = x - tf.where(tf.math.is_finite(high), high, tf.zeros((), x.dtype))
+    return away - tf.math.log(tf.reduce_sum(tf.exp(away), np_axes(axis, x.shape.rank), keepdims=True))
+
+
+@of_numpy("scipy.spatial.distance.cdist", XA="float64", XB="float64")
+def scipy_cdist(XA: Any, XB: Any, metric: str = "euclidean") -> Any:
+    """Return the distance of each row of one array from each row of another, float64."""
+    if XA.shape.rank != 2 or XB.shape.rank != 2:
+        raise ValueError("XA and XB must be 2-dimensional arrays.")
+    apart = XA[:, None, :] - XB[None, :, :]
+    if metric == "euclidean":
+        return tf.sqrt(tf.reduce_sum(tf.square(apart), -1))
+    if metric == "sqeuclidean":
+        return tf.reduce_sum(tf.square(apart), -1)
+    if metric == "cityblock":
+        return tf.reduce_sum(tf.abs(apart), -1)
+    if metric == "chebyshev":
+        return np_max(tf.abs(apart), -1)
+    if metric == "cosine":
+        lengths = tf.sqrt(tf.reduce_sum(tf.square(XA), -1))[:, None] * tf.sqrt(tf.reduce_sum(tf.square(XB), -1))
+        return 1 - tf.matmul(XA, XB, transpose_b=True) / lengths
+    raise NotImplementedError(f"is not written for metric={metric!r}")
+
+
+@of_numpy("scipy.spatial.distance.pdist", X="float64", needs_shapes=True)
+def scipy_pdist(X: Any, metric: str = "euclidean") -> Any:
+    """Return the distance of each row from each later one, float64."""
+    if X.shape[0] is None:
+        raise NotImplementedError("needs a shape that is known before the graph runs")
+    return tf.gather_nd(scipy_cdist(X, X, metric), np.stack(np.triu_indices(X.shape[0], 1), 1))

@@ -1,0 +1,1 @@
+"""Bodies that handle text, written in TensorFlow's string ops."""

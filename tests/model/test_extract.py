@@ -1,0 +1,336 @@
+"""A function is taken out of wherever it is, with all that it needs, as a module that computes the same by itself."""
+
+from __future__ import annotations
+
+import functools
+import linecache
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pyopbench.model.definitions import CannotExtract
+from pyopbench.model.extract import Extraction, extract
+from pyopbench.model.extracted_module import Extracted, place_of_user
+
+X = np.arange(5.0)
+
+
+def loaded(folder: Path, source: str, name: str = "mine", first: str = "") -> types.ModuleType:
+    """Return a file of the user's as a module."""
+    path = folder / f"{name}.py"
+    path.write_text(f"{first}import numpy as np\n\n\n{source}", encoding="utf-8")
+    module = types.ModuleType(name)
+    module.__file__ = str(path)
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec", dont_inherit=True), vars(module))
+    return module
+
+
+def taken(function: Any, name: str = "", arguments: int = 1) -> tuple[Extracted, Any]:
+    """Return what was extracted, and the function in it."""
+    extracted, module, _ = extract(lambda extraction: extraction.add(function, name, arguments))
+    (known,) = extracted.names
+    return extracted, vars(module)[known]
+
+
+@pytest.fixture
+def of_user(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Have modules found as those that were imported are."""
+
+    def register(module: types.ModuleType) -> types.ModuleType:
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        return module
+
+    return register
+
+
+def refusal(function: Any) -> CannotExtract:
+    """Return why a function cannot be taken out."""
+    with pytest.raises(CannotExtract) as caught:
+        taken(function)
+    return caught.value
+
+
+def test_a_captured_value_becomes_a_constant_under_its_name(tmp_path: Path) -> None:
+    source = (
+        "def make(sizes, dtype):\n    count = len(sizes)\n\n    def body(x):\n        # by size\n"
+        "        return (x * sizes[0] + count).astype(dtype)\n\n    return body\n"
+    )
+    body = loaded(tmp_path, source).make([2.5, 1.0], np.float32)
+    extracted, function = taken(body)
+    lines = extracted.text.splitlines()
+    assert {"count = 2", "sizes = [2.5, 1.0]", "def body(x):", "    # by size"} <= {*lines}
+    assert function(X).dtype == np.float32
+    np.testing.assert_array_equal(function(X), body(X))
+
+
+def test_lines_are_those_of_the_users_file(tmp_path: Path) -> None:
+    source = "def make(k):\n    def body(\n        x,\n    ):\n        y = x + k\n        return y\n\n    return body\n"
+    body = loaded(tmp_path, source).make(1)
+    extracted, _ = taken(body)
+    line = extracted.text.splitlines().index("    return y") + 1
+    assert place_of_user((extracted.path, line)) == (str(tmp_path / "mine.py"), 9)
+    assert place_of_user(("other.py", 3)) == ("other.py", 3)
+
+
+@pytest.mark.parametrize("first", ["lambda x: x + 1", "lambda x: x - 2"])
+def test_a_lambda_is_told_from_another_one_of_its_line(first: str, tmp_path: Path) -> None:
+    module = loaded(tmp_path, f"one, other = {first}, lambda x, k=(1, 2): (\n    x * k[1]\n)\n")
+    for name in ("one", "other"):
+        extracted, function = taken(getattr(module, name), name)
+        assert extracted.names == (name,)
+        np.testing.assert_array_equal(function(X), getattr(module, name)(X))
+
+
+def test_a_default_is_the_value_that_it_had(tmp_path: Path) -> None:
+    bodies = loaded(tmp_path, "bodies = [lambda x, k=k: x * k for k in (1.0, 2.0)]\n").bodies
+    assert taken(bodies[1])[1](2.0) == 4.0
+
+
+def test_attributes_of_the_object_become_constants_and_methods_functions(tmp_path: Path, of_user: Any) -> None:
+    source = (
+        "class Layer:\n    bias = 2.0\n\n    def __init__(self):\n        self.config = {'size': {'scale': 3.0}}\n\n"
+        "    def call(self, x, by=1.0):\n        scale = self.config['size']['scale']\n"
+        "        return self.shift(x * scale) * by\n\n"
+        "    def shift(self, x):\n        return x + self.bias\n"
+    )
+    layer = of_user(loaded(tmp_path, source)).Layer()
+    extracted, function = taken(layer.call)
+    assert "self" not in extracted.text
+    assert {"BIAS = 2.0", "CONFIG_SIZE_SCALE = 3.0", "def shift(x):"} <= {*extracted.text.splitlines()}
+    np.testing.assert_array_equal(function(X), layer.call(X))
+
+
+def test_a_constant_does_not_get_the_name_of_a_local_variable(tmp_path: Path, of_user: Any) -> None:
+    source = (
+        "class Layer:\n    scale = 2.0\n\n    def call(self, x):\n"
+        "        SCALE = x + self.scale\n        return SCALE * self.scale\n"
+    )
+    layer = of_user(loaded(tmp_path, source)).Layer()
+    assert taken(layer.call)[1](1.0) == layer.call(1.0)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "self.count += 1",
+        "self.count = x",
+        "self.seen.append(x)",
+        "self.table['a'] = x",
+        "self.inner.count = x",
+        "self.seen[0] = x",
+    ],
+)
+def test_a_method_that_changes_its_object_is_refused_with_the_line(
+    statement: str, tmp_path: Path, of_user: Any
+) -> None:
+    source = (
+        "from types import SimpleNamespace\n\n\nclass Layer:\n"
+        "    def __init__(self):\n        self.count, self.seen = 0, [0]\n"
+        "        self.table, self.inner = {}, SimpleNamespace(count=0)\n\n"
+        f"    def call(self, x):\n        y = x + 1\n        {statement}\n        return y\n"
+    )
+    error = refusal(of_user(loaded(tmp_path, source)).Layer().call)
+    assert error.place == (str(tmp_path / "mine.py"), 14)
+    assert error.fix
+
+
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        ("COUNT = 0\n\n\ndef body(x):\n    global COUNT\n    COUNT += 1\n    return x * COUNT\n", 9),
+        (
+            (
+                "def make():\n    count = 0\n\n    def body(x):\n        nonlocal count\n        count += 1\n"
+                "        return x * count\n\n    return body\n\n\nbody = make()\n"
+            ),
+            9,
+        ),
+    ],
+)
+def test_a_function_that_changes_a_variable_outside_is_refused_with_the_line(
+    source: str, line: int, tmp_path: Path
+) -> None:
+    error = refusal(loaded(tmp_path, source).body)
+    assert error.place == (str(tmp_path / "mine.py"), line)
+
+
+def test_a_variable_that_is_assigned_by_a_function_inside_is_no_state(tmp_path: Path) -> None:
+    source = (
+        "def body(x):\n    total = 0\n\n    def add(one):\n        nonlocal total\n        total += one\n\n"
+        "    for one in x:\n        add(one)\n    return total\n"
+    )
+    assert taken(loaded(tmp_path, source).body)[1](X) == 10.0
+
+
+@pytest.mark.parametrize(
+    ("before", "statement"),
+    [
+        ("TABLE = np.arange(4.0)", "TABLE = np.arange(4.0)"),
+        ("TABLE = np.arange(4.0)\nTABLE[0] = 7", "TABLE = np.array([7.0, 1.0, 2.0, 3.0], np.float64)"),
+        ("import os\n\nTABLE = [len(os.environ) * 0]", "TABLE = [0]"),
+        ("from pathlib import Path\n\nTABLE = [float(Path(__file__).read_text()[:0] or 3)]", "TABLE = [3.0]"),
+        ("def make(n):\n    return [0.5] * n\n\n\nTABLE = make(2)", "TABLE = [0.5, 0.5]"),
+        ("TABLE = {'a': (1, None)}", "TABLE = {'a': (1, None)}"),
+    ],
+)
+def test_a_constant_is_its_statement_or_the_value_that_it_has_by_now(
+    before: str, statement: str, tmp_path: Path
+) -> None:
+    body = loaded(tmp_path, f"{before}\n\n\ndef body(x):\n    return x + len(TABLE)\n").body
+    extracted, function = taken(body)
+    assert statement in extracted.text.splitlines()
+    np.testing.assert_array_equal(function(X), body(X))
+
+
+def test_a_constant_that_was_drawn_at_random_is_the_one_that_was_drawn(tmp_path: Path) -> None:
+    body = loaded(tmp_path, "W = np.random.random(5)\n\n\ndef body(x):\n    return x * W\n").body
+    np.testing.assert_array_equal(taken(body)[1](X), body(X))
+
+
+@pytest.mark.parametrize(
+    "statement", ["SEEN[len(x)] = 1", "SEEN.setdefault(1, x)", "del SEEN[0]", "SCRATCH[:3] = x", "SCRATCH.fill(0)"]
+)
+def test_a_function_that_changes_a_container_outside_is_refused_with_the_line(statement: str, tmp_path: Path) -> None:
+    source = f"SEEN, SCRATCH = {{0: 1}}, np.zeros(3)\n\n\ndef body(x):\n    {statement}\n    return x\n"
+    assert refusal(loaded(tmp_path, source).body).place == (str(tmp_path / "mine.py"), 8)
+
+
+def test_a_value_that_cannot_be_written_down_is_refused_by_name(tmp_path: Path) -> None:
+    source = "import os\n\nDATA = np.arange(len(os.environ) * 0 + 10**6)\n\n\ndef body(x):\n    return x + DATA[0]\n"
+    error = refusal(loaded(tmp_path, source).body)
+    assert "`DATA` is read from outside of the file" in error.why
+    assert "an array of 1,000,000 elements" in error.why
+    assert error.place == (str(tmp_path / "mine.py"), 6)
+    assert error.fix
+
+
+def test_a_captured_object_of_a_library_is_refused_by_name(tmp_path: Path) -> None:
+    source = "def make(rng):\n    def body(x):\n        return x + rng.random()\n\n    return body\n"
+    error = refusal(loaded(tmp_path, source).make(np.random.default_rng(0)))
+    assert "`rng`" in error.why
+    assert error.place == (str(tmp_path / "mine.py"), 6)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "head"),
+    [
+        (np.heaviside, 2, "def heaviside(x, y):"),
+        (np.sinh, 1, "def sinh(x):"),
+        (np.interp, 3, "def interp(x, xp, fp):"),
+        (np.fft.fft, 1, "def fft(a):"),
+        (np.cumsum, 2, "def cumsum(a, axis):"),
+        (functools.partial(np.clip, a_min=0.0, a_max=1.0), 1, "def body(a):"),
+        (functools.partial(np.add, 2.0), 1, "def body(x):"),
+        (len, 1, "def len_2(obj):"),
+    ],
+)
+def test_a_function_of_a_library_is_called_with_as_many_arguments(function: Any, arguments: int, head: str) -> None:
+    extracted, made = taken(function, arguments=arguments)
+    assert head in extracted.text.splitlines()
+    given = [X, np.array([0.0, 1.0]), np.array([2.0, 3.0])][:arguments] if arguments != 2 else [X, 0]
+    np.testing.assert_array_equal(made(*given), function(*given))
+
+
+def test_a_partial_of_a_function_keeps_what_was_given(tmp_path: Path) -> None:
+    source = "def scale(x, factor, *, offset=0.0, power=1):\n    return (x * factor + offset) ** power\n"
+    scale = loaded(tmp_path, source).scale
+    body = functools.partial(scale, factor=np.array([1.0, 2.0, 3.0, 4.0, 5.0]), offset=1.0)
+    extracted, function = taken(body)
+    assert "def body(x, *, power=1):" in extracted.text.splitlines()
+    np.testing.assert_array_equal(function(X), body(X))
+
+
+def test_functions_of_several_files_stand_in_one_module(tmp_path: Path, of_user: Any) -> None:
+    of_user(loaded(tmp_path, "SCALE = 2.0\n\n\ndef scaled(x):\n    return x * SCALE\n", "others"))
+    source = (
+        "import others\nfrom others import scaled as twice\n\n\ndef body(x):\n    return others.scaled(x) + twice(x)\n"
+    )
+    extracted, function = taken(loaded(tmp_path, source).body)
+    assert "    return scaled(x) + scaled(x)" in extracted.text.splitlines()
+    assert function(1.0) == 4.0
+
+
+def test_one_name_of_two_files_is_refused(tmp_path: Path, of_user: Any) -> None:
+    of_user(loaded(tmp_path, "SCALE = 2.0\n\n\ndef scaled(x):\n    return x * SCALE\n", "others"))
+    source = "from others import scaled\n\nSCALE = 3.0\n\n\ndef body(x):\n    return scaled(x) + SCALE\n"
+    error = refusal(loaded(tmp_path, source).body)
+    assert "`SCALE` is defined in" in error.why
+    assert error.fix
+
+
+def test_what_a_decorator_has_put_in_the_place_of_a_function_is_taken(tmp_path: Path) -> None:
+    source = (
+        "import functools\n\n\ndef twice(function):\n    @functools.wraps(function)\n    def wrapped(x):\n"
+        "        return function(function(x))\n\n    return wrapped\n\n\n@twice\ndef body(x):\n    return x * 3.0\n"
+    )
+    assert taken(loaded(tmp_path, source).body)[1](1.0) == 9.0
+
+
+def test_an_f_string_names_what_the_method_named(tmp_path: Path, of_user: Any) -> None:
+    source = 'class Layer:\n    kind = "a"\n\n    def call(self, x):\n        return f"{self.kind!r}: {x:.2f}"\n'
+    assert taken(of_user(loaded(tmp_path, source)).Layer().call)[1](2.0) == "'a': 2.00"
+
+
+def test_a_member_of_an_enumeration_brings_its_class(tmp_path: Path, of_user: Any) -> None:
+    source = (
+        "import enum\n\n\nclass Mode(enum.Enum):\n    FAST = 1\n    SLOW = 2\n\n\nMODE = Mode.FAST\n\n\n"
+        "def body(x):\n    return x if MODE is Mode.FAST else -x\n"
+    )
+    extracted, function = taken(of_user(loaded(tmp_path, source)).body)
+    assert "    return x if MODE is Mode.FAST else -x" in extracted.text.splitlines()
+    assert function(1) == 1
+
+
+def test_a_class_of_constants_becomes_constants(tmp_path: Path, of_user: Any) -> None:
+    source = "class Sizes:\n    wide = (4, 3)\n\n\ndef body(x):\n    return x * Sizes.wide[0]\n"
+    extracted, function = taken(of_user(loaded(tmp_path, source)).body)
+    assert "SIZES_WIDE = (4, 3)" in extracted.text.splitlines()
+    assert function(1) == 4
+
+
+def test_texts_that_go_over_lines_stay_as_they_are(tmp_path: Path) -> None:
+    source = (
+        'def make():\n    def body(x):\n        """Say.\n\n        More.\n        """\n'
+        '        return x, """\n  left\n        right"""\n\n    return body\n'
+    )
+    body = loaded(tmp_path, source).make()
+    extracted, function = taken(body)
+    assert function(1) == body(1)
+    assert "    More." in extracted.text.splitlines()
+
+
+def test_an_annotation_that_names_what_is_not_there_is_left_out(tmp_path: Path) -> None:
+    source = (
+        "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from nowhere import Thing\n\n\n"
+        "def body(x: Thing, y: np.ndarray = 1) -> Thing:\n    return x + y\n"
+    )
+    extracted, function = taken(loaded(tmp_path, source, first="from __future__ import annotations\n").body)
+    assert "def body(x, y: np.ndarray = 1):" in extracted.text.splitlines()
+    assert function(1, 2) == 3
+
+
+def test_a_function_of_a_notebook_takes_values_of_other_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cell is no file: its lines are in Python's cache of them, and its globals are those of `__main__`."""
+    text = "def helper(x):\n    return x + OFFSET\n\n\ndef body(x):\n    return helper(x) * np.sum(WEIGHTS)\n"
+    monkeypatch.setitem(linecache.cache, "<cell 1>", (len(text), None, text.splitlines(keepends=True), "<cell 1>"))
+    scope = {"__name__": "__main__", "np": np, "OFFSET": 2.0, "WEIGHTS": np.arange(3)}
+    exec(compile(text, "<cell 1>", "exec"), scope)
+    extracted, function = taken(scope["body"])
+    assert {"OFFSET = 2.0", "import numpy as np"} <= {*extracted.text.splitlines()}
+    np.testing.assert_array_equal(function(X), scope["body"](X))
+
+
+@pytest.mark.parametrize("function", [np.random.default_rng(0).normal, np.vectorize(lambda x: x), print.__self__])
+def test_what_has_no_source_is_refused(function: Any) -> None:
+    with pytest.raises(CannotExtract):
+        Extraction().add(function)
+
+
+def test_a_function_without_a_source_is_refused() -> None:
+    scope: dict[str, Any] = {}
+    exec("def typed(x):\n    return x\n", scope)
+    assert "cannot find the source" in refusal(scope["typed"]).why

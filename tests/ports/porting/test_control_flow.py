@@ -1,0 +1,175 @@
+"""Ports of bodies whose course depends on values: what is written passes its own test, and the rest is refused."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from loop_bodies import KERNELS
+from pyopbench.model import own_target
+from pyopbench.ports.porting.observe import MOST_STEPS, TENSOR, observe
+from pyopbench.ports.porting.refusal import CannotPort
+from written_ports import lines_of, run_its_test, write_source
+
+VECTOR, MATRIX = "rng.random(6)", "rng.random((5, 4))"
+
+
+@pytest.fixture(autouse=True)
+def nothing_brought(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(own_target.VARIABLE, "")
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_kernel_with_loops_is_written(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, *inputs = KERNELS[name]
+    made = write_source(tmp_path, source.lstrip(), *inputs)
+    assert "numpy_function" not in made.port
+    assert "test_values" in run_its_test(made, tmp_path, monkeypatch)
+
+
+BODIES = {
+    "an early return": "if x.sum() > 100:\n        return 0\n    return x.max()",
+    "break and continue": (
+        "total = 0\n    for v in x:\n        if v > 0.9:\n            break\n"
+        "        if v < 0.1:\n            continue\n        total += v\n    return total"
+    ),
+    "while True": "while True:\n        x = x * 0.5\n        if x.sum() < 0.1:\n            return x",
+    "a name that only a loop binds": (
+        "for i in range(len(x)):\n        last = x[i] * 2\n        if x[i] > 0.8:\n"
+        "            break\n    return last + i"
+    ),
+    "an array that grows": (
+        "y, i = x[:1], 0\n    while x[i] < 0.9 and i < 5:\n        y = np.append(y, x[i])\n        i += 1\n    return y"
+    ),
+    "a list that grows": (
+        "kept = []\n    for i in range(len(x)):\n        if x[i] > 0.3:\n            kept.append(i)\n"
+        "    return x[np.array(kept)] * len(kept)"
+    ),
+    "a comprehension on values": "return np.array([v * 2 for v in x if v > 0.4])",
+    "enumerate of an unknown number": (
+        "s = 0.0\n    for i, v in enumerate(x[x > 0.3]):\n        s += i * v\n    return s"
+    ),
+    "both and not": "s = 1.0\n    if x[0] > 0.1 and not (0.2 < x[1] < 0.7):\n        s = 2.0\n    return x * s",
+    "elif with a name of its own": (
+        "s = x.sum()\n    if s > 4:\n        k = 1\n    elif s > 3:\n        k = 2\n        w = 1.0\n"
+        "    else:\n        k = 4\n    return k * x"
+    ),
+    "items that change places": (
+        "x = x.copy()\n    for i in range(5):\n        if x[i] > x[i + 1]:\n"
+        "            x[i], x[i + 1] = x[i + 1], x[i]\n    return x"
+    ),
+    "a raise that guards": "if x.sum() < 0:\n        raise ValueError('negative')\n    return x * 2",
+    "an assertion": "assert x.min() >= 0, 'negative'\n    return x * 2",
+    "a tuple that is carried": (
+        "at, n = (0, 0), 0\n    while n < 5 and x[n] < 0.9:\n        at = (at[0] + 1, at[1] + 2)\n        n += 1\n"
+        "    return x * (at[0] + at[1])"
+    ),
+    "a long loop": "s = 0.0\n    for i in range(2000):\n        s = s * 0.5 + x[i % 6]\n    return s",
+}
+
+
+@pytest.mark.parametrize("kind", BODIES)
+def test_what_values_decide_is_written(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_its_test(write_source(tmp_path, f"def body(x):\n    {BODIES[kind]}\n", VECTOR), tmp_path, monkeypatch)
+
+
+def test_a_loop_of_known_length_stays_pythons_and_a_long_one_goes_over_a_range_of_the_graph(tmp_path: Path) -> None:
+    source = "def body(x):\n    s = 0.0\n    for i in range({}):\n        s = s * 0.5 + x[i % 6]\n    return s\n"
+    short, long = (write_source(tmp_path, source.format(rounds), VECTOR).port for rounds in (20, 2000))
+    assert {"    s = 0.0", "    for i in range(20):"} <= lines_of(short)
+    assert {"    s = tf.constant(0.0, tf.float64)", "    for i in tf.range(2000, dtype=tf.int64):"} <= lines_of(long)
+
+
+def test_a_function_that_writes_to_its_arguments_returns_them(tmp_path: Path) -> None:
+    source = """
+def push(a, v):
+    a[0] = v
+    return a.sum()
+
+
+def body(x):
+    x = x.copy()
+    s = push(x, 3.0)
+    return x * s
+"""
+    made = write_source(tmp_path, source.lstrip(), VECTOR)
+    assert {"    return tf.reduce_sum(a), a", "    s, x = push(x, 3.0)"} <= lines_of(made.port)
+
+
+@pytest.mark.parametrize(
+    ("statements", "why"),
+    [
+        ("a = b = np.zeros(3)\n    a[0] = x[0]\n    return b", "two names to one array"),
+        ("x = x.copy()\n    v = x[1:]\n    v[0] = 5\n    return x", "is a view of `x`"),
+        ("x = x.copy()\n    v = x[1:]\n    x[2] = 5\n    return v", "is a view of `x`"),
+        ("s = 2 if False else 3\n    if x.sum() > 1:\n        s = 0.5\n    return s * x", "an integer on one way"),
+        ("try:\n        y = 1 / x.sum()\n    except ZeroDivisionError:\n        y = 0.0\n    return y", "catches"),
+        ("d = {'a': 0.0}\n    if x[0] > 0.5:\n        d['a'] += x[0]\n    return x", "list or dict"),
+        ("global SUM\n    SUM = x.sum()\n    return x", "outside of the function"),
+        ("if (n := x.sum()) > 1:\n        return x * n\n    return x", "in an expression"),
+    ],
+)
+def test_what_cannot_be_the_same_is_refused_with_its_line(statements: str, why: str, tmp_path: Path) -> None:
+    with pytest.raises(CannotPort, match=why) as caught:
+        write_source(tmp_path, f"def body(x):\n    {statements}\n", VECTOR)
+    assert caught.value.place is not None
+    assert caught.value.place[1] > 4
+
+
+def _observed(folder: Path, source: str, *example: object) -> dict[str, set[str]]:
+    path = folder / f"observed_{abs(hash(source))}.py"
+    path.write_text(f"import numpy as np\n\n\n{source}", encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    found = observe(module.body, [example])
+    kinds: dict[str, set[str]] = {}
+    for home, function in found.functions.values():
+        for node in ast.walk(function):
+            if isinstance(node, ast.expr):
+                kinds.setdefault(ast.unparse(node), set()).update(one.kind for one in found.of(home, node))
+    return kinds
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "int(x[0] * 9)", "len(x[x > 0.5])", "max(1.0, x[0])", "0.5 * int(n)", "[1, 2, 3][int(n)]", "not x[0]",
+        "sum([v for v in x])", "np.arange(n)", "x.shape[0] * n", "x[0] > 0.5 and n", "2 if x[0] > 0.5 else 3",
+        "sorted([x[0], x[1]])[0]", "round(float(x[0]), 2)", "int(n) in (1, 2)", "math.floor(x[0])",
+    ],
+)  # fmt: skip
+def test_what_depends_on_an_input_is_a_tensor(expression: str, tmp_path: Path) -> None:
+    source = f"import math\n\n\ndef body(x, n):\n    y = {expression}\n    return y\n"
+    kinds = _observed(tmp_path, source, np.linspace(0.2, 0.9, 5), np.int64(2))
+    assert kinds["y"] - {"other"} == {TENSOR}
+
+
+@pytest.mark.parametrize("expression", ["len(x)", "x.shape[0] * 2", "np.zeros(len(x))", "np.zeros_like(x).sum()"])
+def test_what_shapes_say_is_none(expression: str, tmp_path: Path) -> None:
+    kinds = _observed(tmp_path, f"def body(x):\n    y = {expression}\n    return y\n", np.ones(5))
+    assert TENSOR not in kinds["y"]
+
+
+def test_what_a_branch_or_a_loop_leaves_is_a_tensor(tmp_path: Path) -> None:
+    source = "def body(x):\n    n = 0\n    for v in x:\n        if v > 0.5:\n            n += 1\n    return n + 0\n"
+    assert _observed(tmp_path, source, np.ones(3))["n + 0"] == {TENSOR}
+
+
+def test_a_way_that_no_example_takes_is_looked_at(tmp_path: Path) -> None:
+    source = "def body(x):\n    if x[0] > 100:\n        return x * 3\n    return x\n"
+    assert _observed(tmp_path, source, np.ones(3))["x * 3"] == {TENSOR}
+
+
+def test_long_loops_are_not_run_to_the_end(tmp_path: Path) -> None:
+    source = "def body(x):\n    s = x[0]\n    for i in range(10**9):\n        s = s + i\n    return s * 3\n"
+    assert MOST_STEPS < 10**9
+    assert _observed(tmp_path, source, np.ones(3))["s * 3"] == {TENSOR}

@@ -1,0 +1,147 @@
+"""Every function of the tables gives what NumPy's does, traced and written: dtypes, shapes, NaN, empty arrays."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import math
+import re
+import sys
+import warnings
+from collections import defaultdict
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from function_rows import rows
+from pyopbench.ports.porting.module_text import module_text
+from pyopbench.ports.porting.names import name_of
+from pyopbench.ports.porting.observe import definition_of, observe
+from pyopbench.ports.porting.snippets import source_of
+from pyopbench.ports.porting.table import TABLE
+from pyopbench.ports.porting.tensor_code import TensorCode
+from pyopbench.ports.porting.units import Units
+from pyopbench.ports.tensor_functions import table
+from traced_compare import difference_in_graph, flat, told
+
+special = pytest.importorskip("scipy.special")
+ndimage = pytest.importorskip("scipy.ndimage")
+signal = pytest.importorskip("scipy.signal")
+stats = pytest.importorskip("scipy.stats")
+distance = pytest.importorskip("scipy.spatial.distance")
+
+HEAD = """import math
+
+import numpy as np
+from scipy import ndimage, signal, special, stats
+from scipy.spatial import distance
+
+
+"""
+NAMES = {"np": np, "math": math, "special": special, "ndimage": ndimage, "signal": signal, "stats": stats,
+         "distance": distance}  # fmt: skip
+
+
+def functions_in(expression: str) -> set[str]:
+    """Return the names of functions of the tables that an expression calls."""
+    found = set()
+    for node in ast.walk(ast.parse(expression, mode="eval")):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute | ast.Name):
+            try:
+                found.add(name_of(eval(ast.unparse(node.func), dict(NAMES))))
+            except (NameError, AttributeError):
+                found.add(f"np.{node.func.attr}" if isinstance(node.func, ast.Attribute) else "")
+    return found
+
+
+def exists(expression: str) -> bool:
+    """Has the installed NumPy got all that an expression names?"""
+    for node in ast.walk(ast.parse(expression, mode="eval")):
+        if isinstance(node, ast.Attribute) and re.fullmatch(r"np(\.\w+)+", ast.unparse(node)):
+            try:
+                eval(ast.unparse(node), dict(NAMES))
+            except AttributeError:
+                return False
+    return True
+
+
+def grouped() -> dict[str, list[tuple[str, tuple[Any, ...], str]]]:
+    found = defaultdict(list)
+    for expression, arrays, given in rows():
+        if exists(expression):
+            found[expression].append((expression, arrays, given))
+    return found
+
+
+GROUPS = grouped()
+
+
+def loaded(folder: Path, source: str, name: str) -> ModuleType:
+    path = folder / f"{name}.py"
+    path.write_text(source, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def written(body: Any, arrays: tuple[Any, ...]) -> str:
+    """Return the text of a port of a body that was seen with some arrays."""
+    source, definition = definition_of(body)
+    units = Units()
+    units.add(source, definition.name)
+    code = TensorCode(units, observe(body, [arrays]))
+    statements = [code.write_unit(unit) for unit in units.in_order()]
+    return module_text("A port.", [*source_of(sorted(code.snippets)), *statements], units)
+
+
+@pytest.mark.parametrize("expression", sorted(GROUPS))
+def test_a_function_gives_what_numpys_does(expression: str, tmp_path: Path) -> None:
+    parameters = (
+        "x, y" if "y" in {one.id for one in ast.walk(ast.parse(expression)) if isinstance(one, ast.Name)} else "x"
+    )
+    body = loaded(tmp_path, f"{HEAD}def body({parameters}):\n    return {expression}\n", "table_body").body
+    differing = {}
+    for _, arrays, letters in GROUPS[expression]:
+        given = arrays[: len(parameters.split(","))]
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            try:
+                expected = flat(body(*(np.array(one) if np.ndim(one) else one for one in given)))
+            except Exception:  # noqa: BLE001 - what NumPy refuses is not compared
+                continue
+        traced = difference_in_graph(body, *map(np.asarray, given))
+        if traced:
+            differing[letters, "traced"] = traced
+        text = written(body, tuple(map(np.asarray, given)))
+        port = loaded(tmp_path, text, f"table_port_{letters.replace(',', '_')[:3]}").body
+        found = tf.function(port)(*map(tf.constant, given))
+        difference = told([np.asarray(one) for one in tf.nest.flatten(found)], expected)
+        if difference:
+            differing[letters, "written"] = difference, text
+    assert differing == {}
+
+
+def test_every_function_of_the_tables_is_in_a_row() -> None:
+    called = set().union(*map(functions_in, GROUPS))
+    names = {*TABLE, *table.TABLE}
+    missing = {name for name in names if name not in called and _has(name)}
+    assert missing == set()
+
+
+def _has(name: str) -> bool:
+    """Has the installed NumPy the function under this name, and not under another one of the table?"""
+    top, _, rest = name.partition(".")
+    if top != "np":
+        return True
+    found: Any = np
+    for part in rest.split("."):
+        found = getattr(found, part, None)
+    return found is not None and name_of(found) in (name, "")
