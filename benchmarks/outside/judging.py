@@ -17,12 +17,12 @@ import tensorflow as tf
 
 from bodies.examine import Trial
 from pyopbench.engine.port import TOOLS, write_port
-from pyopbench.model.discover import bring_own
 from pyopbench.model.errors import PyopbenchError, WrongResult
 from pyopbench.model.op import Body, Op
-from pyopbench.model.own_target import brought
-from pyopbench.ops.load import load_op, make_inputs
+from pyopbench.model.own_target import read_target
+from pyopbench.ops.load import make_inputs
 from pyopbench.ops.own.explain import explain
+from pyopbench.ops.own.load import load_own
 from pyopbench.ops.port_file import PORTS
 from pyopbench.ports.arrays import as_array, as_given, as_tuple
 from pyopbench.ports.porting.refusal import CannotPort
@@ -45,8 +45,7 @@ LONGEST_REASON = 300
 
 def load(path: Path) -> Op:
     """Return the op of a file."""
-    (name,) = bring_own([str(path)], [])
-    return load_op(name)
+    return load_own(read_target(str(path), [], []))
 
 
 def trials_of(op: Op, seeds: Iterable[int], sizes: Sequence[int]) -> Iterator[Trial]:
@@ -132,8 +131,8 @@ def judge_file(path: Path, variant: str, folder: Path) -> dict[str, Any]:
         As `judge`. It is `refused` where nothing is written, `failed` where its own test fails, and silently wrong
         where that passes and the file differs on further draws.
     """
-    op = load(path)
-    target = brought()[op.name]
+    target = read_target(str(path), [], [])
+    op = load_own(target)
     out = folder / f"{op.name}_{variant}.py"
     try:
         write_port(target, variant, out, TEST_SECONDS, replace(TOOLS, ask=lambda request: answer(request, _ignore)))
