@@ -124,7 +124,7 @@ def examine(
     timed: bool = False,
     batch: int = 0,
     form_seconds: float = FORM_SECONDS,
-    script: Sequence[str] = (str(EXAMINE),),
+    script: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return what became of a body; a process that ends early or hangs is started again for the forms that are left.
 
@@ -133,14 +133,14 @@ def examine(
         timed: also how fast right forms are.
         batch: examples of a batch of batched forms; 0 for none.
         form_seconds: how long a form may take.
-        script: what examines it, with options of its own.
+        script: what examines it, with options of its own; `EXAMINE` if there is none.
     """
     body: dict[str, Any] = {"body": path.stem, "family": path.parent.name, "forms": []}
     while True:
         begun = None
         without = ",".join(form["form"] for form in body["forms"])
         options = ["--without", without, "--batch", str(batch), *(["--time"] if timed else [])]
-        for line in _lines([*script, str(path)], options, form_seconds):
+        for line in _lines([*(script or [str(EXAMINE)]), str(path)], options, form_seconds):
             if "ended" in line:
                 break
             begun = line if "begun" in line else None

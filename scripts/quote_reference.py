@@ -33,6 +33,7 @@ import gate_tables  # noqa: E402 - its folder was just added
 import first_try_tables  # noqa: E402 - likewise
 from bodies import tables  # noqa: E402 - likewise
 from markdown_table import table  # noqa: E402 - likewise
+from outside import callbacks, numba_bodies, numpy_tests, numpys_own_tests, tallies  # noqa: E402 - likewise
 from stored_document import environment_text  # noqa: E402 - likewise
 
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
@@ -207,6 +208,27 @@ QUOTES: dict[str, Callable[[], str]] = {
     "results/first_try.json: how it was made": partial(stored, first_try_tables.made, FIRST_TRY),
     "results/first_try.json: how many": partial(stored, first_try_tables.counted, FIRST_TRY),
     "results/first_try.json: each function": partial(stored, first_try_tables.functions, FIRST_TRY),
+    "results/outside/callbacks.json: how it was made": partial(stored, tallies.made, callbacks.STORED),
+    "results/outside/callbacks.json: how many": partial(stored, callbacks.totals, callbacks.STORED),
+    "results/outside/callbacks.json: silently wrong": partial(stored, tallies.silent_table, callbacks.STORED),
+    "results/outside/callbacks.json: each callback": partial(stored, callbacks.callbacks, callbacks.STORED),
+    "results/outside/numba_bodies.json: how it was made": partial(stored, tallies.made, numba_bodies.STORED),
+    "results/outside/numba_bodies.json: how many": partial(stored, numba_bodies.totals, numba_bodies.STORED),
+    "results/outside/numba_bodies.json: silently wrong": partial(stored, tallies.silent_table, numba_bodies.STORED),
+    "results/outside/numba_bodies.json: wrong at once": partial(stored, numba_bodies.at_once, numba_bodies.STORED),
+    "results/outside/numba_bodies.json: what stopped them": partial(stored, numba_bodies.reasons, numba_bodies.STORED),
+    "results/outside/numpys_own_tests.json: how it was made": partial(stored, tallies.made, numpys_own_tests.STORED),
+    "results/outside/numpys_own_tests.json: how many": partial(
+        stored, numpys_own_tests.totals, numpys_own_tests.STORED
+    ),
+    "results/outside/numpys_own_tests.json: wrong": partial(stored, numpys_own_tests.wrong, numpys_own_tests.STORED),
+    "results/outside/numpys_own_tests.json: what stopped them": partial(
+        stored, numpys_own_tests.reasons, numpys_own_tests.STORED
+    ),
+    "results/outside/numpy_tests.json: how it was made": partial(stored, tallies.made, numpy_tests.STORED),
+    "results/outside/numpy_tests.json: how many": partial(stored, numpy_tests.totals, numpy_tests.STORED),
+    "results/outside/numpy_tests.json: wrong": partial(stored, numpy_tests.wrong, numpy_tests.STORED),
+    "results/outside/numpy_tests.json: what stopped them": partial(stored, numpy_tests.reasons, numpy_tests.STORED),
     "results/found_changes.json": partial(stored, gate_tables.found, FOUND),
     "results/identical_commits.json": partial(stored, gate_tables.identical, IDENTICAL),
 }

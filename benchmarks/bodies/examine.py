@@ -94,7 +94,7 @@ def examined(
     trials = list(_trials(op, edges))
     yield {
         "body": name,
-        "summary": (sys.modules[f"pyopbench_own_{name}"].__doc__ or "").splitlines()[0],
+        "summary": next(iter((sys.modules[f"pyopbench_own_{name}"].__doc__ or "").splitlines()), ""),
         "found_in": op.source,
         "sizes": list(op.sizes),
         "size_unit": op.size_unit,

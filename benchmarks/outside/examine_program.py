@@ -28,7 +28,7 @@ from outside.npbench import ALL, FORMS, WRITTEN
 from outside.peer_times import seconds_of
 from pyopbench.engine.port import TOOLS, write_port
 from pyopbench.model.case import NO_GRADIENT, Case
-from pyopbench.model.discover import bring_own
+from pyopbench.model.own_target import read_target
 from pyopbench.model.errors import PyopbenchError, WrongResult
 from pyopbench.model.own_target import bring, read_target
 from pyopbench.ops.load import load_op, load_variants, make_inputs
@@ -91,8 +91,8 @@ def _written(path: Path, variant: str, test_seconds: float) -> dict[str, str]:
 
 def times(path: Path, names: Sequence[str]) -> dict[str, float]:
     """Return how long a call of the NumPy body takes, and of each form, in seconds."""
-    (name,) = bring_own([str(path)], [])
-    op = load_op(name)
+    op = load_own(read_target(str(path), [], []))
+    name = op.name
     (dtype,) = op.dtypes
     inputs = make_inputs(op, op.sizes[0], dtype, 0)
     given, tensors = as_given(inputs), constants(inputs)

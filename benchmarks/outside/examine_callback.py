@@ -1,0 +1,81 @@
+"""What becomes of one callback: its forms, and the files that `pyopbench port` writes of it.
+
+The process that `benchmarks/outside/callbacks.py` starts for each; it writes lines as `benchmarks/bodies/examine.py`
+does.
+
+    python benchmarks/outside/examine_callback.py FOLDER/01_name.py --lines FILE
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import numpy as np
+import tensorflow as tf
+
+from bodies import examine
+from bodies.find import SEEDS
+from outside.judging import judge, judge_file, load, traced_alone, trials_of
+
+FILES = ("traced", "njit")
+GRAPH = "graph_alone"
+"""The body traced into a graph, of which no source is written: it shows what is lost on the way to the file."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Examine a callback and write its lines; returns the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("path", type=Path)
+    parser.add_argument("--lines", type=Path, required=True)
+    parser.add_argument("--without", default="")
+    parser.add_argument("--batch", default="0", help="ignored")
+    options = parser.parse_args(arguments)
+    tf.get_logger().setLevel("ERROR")
+    np.seterr(all="ignore")
+    sys.path.append(str(options.path.resolve().parent))
+    with options.lines.open("a", encoding="utf-8", buffering=1) as lines:
+        for line in examined(options.path, options.without.split(",")):
+            lines.write(json.dumps(line, allow_nan=False) + "\n")
+    return 0
+
+
+def examined(path: Path, without: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield the facts of a callback, and for each form and file of it its name and then what became of it."""
+    try:
+        op = load(path)
+    except Exception as error:  # noqa: BLE001 - code of others may raise anything
+        yield {
+            "body": path.stem,
+            "failed": f"no op: {' '.join(str(error).split())}".replace(f"{path.parent}/", "")[:300],
+        }
+        return
+    for line in examine.examined(str(path), without=without):
+        # Of code of others nothing is kept but what became of it: no sentence of its author's, and no line.
+        kept = {key: value for key, value in line.items() if key not in ("summary", "change")}
+        yield {**kept, "is_on_tensors": op.is_on_tensors} if "body" in kept else kept
+    if op.is_on_tensors:
+        return
+    if GRAPH not in without:
+        yield {"begun": GRAPH, "kind": "graph"}
+        became = judge(op, lambda: traced_alone(op), trials_of(op, range(SEEDS), op.sizes))
+        yield {"form": GRAPH, "kind": "graph", **became}
+    for variant in FILES:
+        name = f"{variant}_file"
+        if name not in without:
+            yield {"begun": name, "kind": "file"}
+            with tempfile.TemporaryDirectory() as folder:
+                yield {"form": name, "kind": "file", **judge_file(path, variant, Path(folder))}
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,118 @@
+"""Run NumPy's own tests, as they are in its wheel, with traced arrays in place of the arrays that they make.
+
+    python benchmarks/outside/numpys_own_tests.py                         # all: results/outside/numpys_own_tests.json
+    python benchmarks/outside/numpys_own_tests.py lib.test_shape_base     # a module; the tables to stdout alone
+
+A test that makes no array by a function that is replaced is not tried. An `if` on a value outside of what is traced is
+refused here, because a test is not the body of a port. Exit codes: 0 done, 1 a module could not be examined, 2 bad
+usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from markdown_table import cell, table
+from outside import tallies
+
+HERE = Path(__file__).resolve().parent
+STORED = tallies.RESULTS / "numpys_own_tests.json"
+VERSION = 1
+TEST_SECONDS = 120.0
+MODULES = (
+    "lib.test_function_base",
+    "lib.test_shape_base",
+    "lib.test_arraysetops",
+    "lib.test_nanfunctions",
+    "lib.test_twodim_base",
+    "lib.test_index_tricks",
+    "lib.test_histograms",
+    "lib.test_arraypad",
+    "lib.test_type_check",
+    "lib.test_ufunclike",
+    "lib.test_polynomial",
+    "linalg.test_linalg",
+    "_core.test_numeric",
+    "_core.test_shape_base",
+    "_core.test_einsum",
+    "_core.test_function_base",
+)
+OUTCOMES = ("right", "refused", "failed", "lost", "no error", "wrong")
+LOUD = ("refused", "failed", "lost")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run what was asked for; returns the exit code."""
+    options = _read(arguments)
+    paths = [Path(f"{name}.py") for name in options.names or MODULES]
+    begun = tallies.begin(VERSION, {"modules": [path.stem for path in paths]}, ("pytest",))
+    document = tallies.run(paths, HERE / "examine_numpys_own_tests.py", options, begun, counts)
+    print(f"{totals(document)}\n{wrong(document)}\n{reasons(document)}")
+    return 1 if any("failed" in one for one in document["examined"]) else 0
+
+
+def _read(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="MODULE", help=f"of {', '.join(MODULES)}; all if none is named")
+    tallies.options_of(parser, TEST_SECONDS)
+    options = parser.parse_args(arguments)
+    unknown = [name for name in options.names if name not in MODULES]
+    if unknown:
+        parser.error(f"{unknown[0]} is none of {', '.join(MODULES)}")
+    if not options.names and not options.json:
+        options.json = STORED
+    return options
+
+
+def counts(examined: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what became of all tests, parameters counted each by itself."""
+    tests: Counter[str] = Counter()
+    for one in examined:
+        for form in one["forms"]:
+            tests.update(form.get("tests", {form["became"]: 1}))
+    return {"tests": {name: tests[name] for name in (*OUTCOMES, "not tried") if tests[name]}}
+
+
+def totals(document: Mapping[str, Any]) -> str:
+    """Return what became of the tests of each module, as Markdown."""
+    rows = []
+    for one in (*document["examined"], {"body": "all", "forms": []}):
+        counted = (document["counts"] if one["body"] == "all" else counts([one]))["tests"]
+        tried = sum(counted.get(outcome, 0) for outcome in OUTCOMES)
+        right = tallies.share(counted.get("right", 0), tried)
+        rows.append((cell(one["body"]), right, *(str(counted.get(outcome, "")) for outcome in OUTCOMES[1:])))
+    return table(("module", *OUTCOMES), rows)
+
+
+def wrong(document: Mapping[str, Any]) -> str:
+    """Return a row for each test that found another value, or no error, as Markdown."""
+    found = [one for one in _shown(document) if one[2] in ("wrong", "no error")]
+    rows = [tuple(map(cell, one)) for one in sorted(found, key=lambda one: OUTCOMES.index(one[2]), reverse=True)]
+    return table(("module", "test", "became", "what it says"), rows) if rows else "No test was wrong.\n"
+
+
+def reasons(document: Mapping[str, Any]) -> str:
+    """Return how many test functions were stopped by what, as Markdown."""
+    found = Counter((became, reason.partition(" (")[0]) for _, _, became, reason in _shown(document) if became in LOUD)
+    rows = [(became, str(count), cell(reason)) for (became, reason), count in found.most_common()]
+    return table(("became", "tests shown", "by"), rows)
+
+
+def _shown(document: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
+    return [
+        (body["body"], f"{form['form'].rpartition('.')[0]}.{one['at']}".lstrip("."), one["became"], one["reason"])
+        for body in document["examined"]
+        for form in body["forms"]
+        for one in form.get("shown", [])
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

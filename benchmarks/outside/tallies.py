@@ -1,0 +1,119 @@
+"""What these commands share: shares with intervals, a process for each part, a file that grows, tables of outcomes."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from scipy.stats import binomtest
+
+import stored_document
+from corpus import PACKAGES, examine
+from markdown_table import cell, table
+
+RESULTS = Path(__file__).resolve().parents[2] / "results" / "outside"
+"""What is kept, and quoted in docs/outside.md."""
+
+OUTCOMES = ("right", "refused", "failed", "lost", "not tried", "wrong")
+"""What can become of a port: `refused` where it is built, `failed` where it runs, `lost` with the process."""
+
+
+def options_of(parser: argparse.ArgumentParser, seconds: float) -> None:
+    """Add the options that all these commands have."""
+    parser.add_argument("--json", type=Path, help="write what became of each here; none where only some are named")
+    parser.add_argument("--resume", action="store_true", help="keep what that file holds already")
+    parser.add_argument("--seconds", type=float, default=seconds, help=f"how long one step may take ({seconds:g})")
+    parser.add_argument("--processes", type=int, default=2, help="at a time (2)")
+
+
+def run(
+    paths: Sequence[Path],
+    script: Path,
+    options: argparse.Namespace,
+    document: dict[str, Any],
+    counts: Callable[[Sequence[Mapping[str, Any]]], Mapping[str, Any]],
+) -> dict[str, Any]:
+    """Examine files or modules by a script, a process for each, and keep each as soon as it is done.
+
+    Args:
+        paths: what the script is called with, one at a time.
+        script: writes lines as `benchmarks/bodies/examine.py` does.
+        options: those of `options_of`.
+        document: without results, as `stored_document.begin` returns it.
+        counts: of what was examined so far.
+
+    Returns:
+        The document, with `counts` and `examined`.
+    """
+    begun = {**document, "counts": {}, "examined": []}
+    if options.resume and options.json and options.json.exists():
+        begun = stored_document.read_to_go_on(options.json, document)
+    done = {one["body"]: one for one in begun["examined"]}
+    left = [path for path in paths if path.stem not in done]
+    look = partial(examine, form_seconds=options.seconds, script=[str(script)])
+    with ThreadPoolExecutor(options.processes) as pool:
+        for path, found in zip(left, pool.map(look, left), strict=True):
+            done[path.stem] = {**found, "body": path.stem}
+            print(line_of(found), file=sys.stderr, flush=True)
+            begun["examined"] = [done[each.stem] for each in paths if each.stem in done]
+            begun["counts"] = counts(begun["examined"])
+            if options.json:
+                options.json.parent.mkdir(parents=True, exist_ok=True)
+                stored_document.write(options.json, begun)
+    return begun
+
+
+def begin(version: int, settings: Mapping[str, Any], packages: Sequence[str] = ()) -> dict[str, Any]:
+    """Return a document without results."""
+    return stored_document.begin(version, (*PACKAGES, *packages), settings)
+
+
+def line_of(body: Mapping[str, Any]) -> str:
+    """Return what became of a body in one line."""
+    counted = Counter(form["became"] for form in body["forms"])
+    forms = ", ".join(f"{form['form']} {form['became']}" for form in body["forms"])
+    many = ", ".join(f"{counted[one]} {one}" for one in OUTCOMES if counted[one])
+    return f"{body['body']}: {body.get('failed') or (forms if len(body['forms']) < 20 else many)}"
+
+
+def share(count: int, of: int) -> str:
+    """Return a count, the share that it is, and Wilson's 95% interval of that, such as `33 of 60, 55% (42-67%)`."""
+    if not of:
+        return "0 of 0"
+    low, high = interval(count, of)
+    return f"{count} of {of}, {count / of:.0%} ({low * 100:.0f}-{high:.0%})"
+
+
+def interval(count: int, of: int) -> tuple[float, float]:
+    """Return the ends of Wilson's 95% interval of a share (Wilson 1927, as SciPy computes it)."""
+    found = binomtest(count, of).proportion_ci(0.95, method="wilson")
+    return float(found.low), float(found.high)
+
+
+def silent(examined: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Return what was wrong after it had been right: files that passed their own test first."""
+    found = [
+        {"body": body["body"], **{key: str(form.get(key, "")) for key in ("form", "at", "reason")}}
+        for body in examined
+        for form in body["forms"]
+        if form.get("is_silent")
+    ]
+    return sorted(found, key=lambda one: "file" not in one["form"])
+
+
+def silent_table(document: Mapping[str, Any]) -> str:
+    """Return a row for each port that was silently wrong, as Markdown."""
+    rows = [tuple(map(cell, one.values())) for one in document["counts"]["silently wrong"]]
+    return table(("body", "what", "inputs", "how"), rows) if rows else "Nothing was silently wrong.\n"
+
+
+def made(document: Mapping[str, Any]) -> str:
+    """Return when, where and with what a document was made, as Markdown."""
+    where = stored_document.environment_text(document["environment"])
+    return f"Made on {document['created'][:10]} ({where}).\n"

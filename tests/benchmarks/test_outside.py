@@ -1,0 +1,302 @@
+"""The commands that try ports on code of others find what is wrong, and say which of it nobody would have found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from outside import (
+    callbacks,
+    examine_numba_bodies,
+    examine_numpy_tests,
+    examine_numpys_own_tests,
+    judging,
+    numba_bodies,
+    numpy_tests,
+    numpys_own_tests,
+    tallies,
+)
+from pyopbench.model.op import Op
+
+OP_FILE = """
+import numpy as np
+from pyopbench import OwnOp
+
+
+def doubled(x):
+    return x * 2.0
+
+
+def inputs(size, rng):
+    return (rng.uniform(1.0, 2.0, size),)
+
+
+OP = OwnOp(inputs=inputs, sizes=(3, 5), numpy=doubled, differentiable=())
+"""
+
+
+@pytest.fixture
+def op(tmp_path: Path) -> Op:
+    path = tmp_path / "doubled_outside.py"
+    path.write_text(OP_FILE)
+    return judging.load(path)
+
+
+def judged(op: Op, function: Callable[[Any], Any], seeds: int = 2) -> dict[str, Any]:
+    return judging.judge(op, lambda: function, judging.trials_of(op, range(seeds), op.sizes))
+
+
+def test_a_port_that_gives_what_numpy_gives_is_right(op: Op) -> None:
+    assert judged(op, lambda x: x * 2.0) == {"became": "right"}
+
+
+def test_a_port_that_is_wrong_from_the_start_is_not_silent_and_one_that_is_wrong_later_is(op: Op) -> None:
+    at_once = judged(op, lambda x: x * 2.5)
+    assert (at_once["became"], at_once["is_silent"], at_once["at"]) == ("wrong", False, "3 elements, seed 0")
+    later = judged(op, lambda x: x * 2.0 if x.shape == (3,) else x * 2.5)
+    assert (later["became"], later["is_silent"], later["at"]) == ("wrong", True, "5 elements, seed 0")
+
+
+def test_an_error_does_not_hide_a_value_that_is_wrong(op: Op) -> None:
+    def fails_first(x: Any) -> Any:
+        if x.shape == (3,):
+            raise ValueError("three")
+        return x * 2.5
+
+    assert judged(op, fails_first)["became"] == "wrong"
+
+
+def test_a_port_that_changes_its_input_is_wrong(op: Op) -> None:
+    class Writing:
+        def __call__(self, x: Any) -> Any:
+            found = x * 2.0
+            x._numpy()[...] = 0.0
+            return found
+
+    assert judged(op, Writing())["became"] == "wrong"
+
+
+def test_what_is_refused_while_it_is_built_says_why(op: Op) -> None:
+    def build() -> Any:
+        raise ValueError("nothing")
+
+    became = judging.judge(op, build, [])
+    assert became["became"] == "refused"
+    assert "nothing" in became["reason"]
+
+
+def test_a_file_whose_test_passes_and_whose_values_differ_later_is_silently_wrong(
+    op: Op, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "doubled_outside.py"
+    text = "def ported(x):\n    return x * {factor}\n"
+
+    def passes(target: Any, variant: str, out: Path, *_: Any) -> None:
+        out.write_text(text.format(factor=factor))
+
+    class File:
+        function = "ported"
+
+    monkeypatch.setattr(judging, "write_port", passes)
+    monkeypatch.setattr("pyopbench.ops.port_file.PORTS.file_of", lambda *_: File)
+    factor = 2.0
+    assert judging.judge_file(path, "traced", tmp_path) == {"became": "right"}
+    factor = 2.5
+    became = judging.judge_file(path, "njit", tmp_path)
+    assert (became["became"], became["is_silent"]) == ("wrong", True)
+
+
+def test_shares_have_wilsons_interval() -> None:
+    z, n, k = 1.959964, 60, 33
+    middle = (k + z * z / 2) / (n + z * z)
+    half = z * np.sqrt(k * (n - k) / n + z * z / 4) / (n + z * z)
+    assert tallies.interval(k, n) == pytest.approx((middle - half, middle + half), abs=1e-6)
+    assert tallies.share(33, 60) == "33 of 60, 55% (42-67%)"
+    assert tallies.share(0, 0) == "0 of 0"
+
+
+def form(name: str, kind: str, became: str, **more: Any) -> dict[str, Any]:
+    return {"form": name, "kind": kind, "became": became, **more}
+
+
+def callback(name: str, *forms: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"body": name, "sizes": [3, 5], "size_unit": "elements", "forms": list(forms), **more}
+
+
+def test_callbacks_are_counted_and_files_that_are_silently_wrong_come_first() -> None:
+    late = {"at": "5 elements, seed 1", "reason": "differs"}
+    examined = [
+        callback(
+            "a",
+            form("traced", "port", "right"),
+            form("traced_file", "file", "right"),
+            form("njit", "callback", "right"),
+        ),
+        callback("b", form("tnp", "port", "wrong", at="3 elements, seed 0", reason="differs")),
+        callback("c", form("njit", "callback", "wrong", **late)),
+        callback("d", form("traced", "port", "wrong", **late), form("traced_file", "file", "right")),
+        callback("e", form("autograph", "port", "right"), is_on_tensors=True),
+    ]
+    counted = callbacks.counts(examined)
+    assert [(one["count"], one["of"]) for one in counted["shares"].values()] == [
+        (2, 5),
+        (1, 4),
+        (2, 4),
+        (0, 4),
+        (1, 4),
+        (2, 5),
+    ]
+    assert [(one["body"], one["form"]) for one in counted["silently wrong"]] == [("d", "traced_file"), ("c", "njit")]
+
+
+def test_the_obstacle_of_a_callback_is_that_of_its_file() -> None:
+    stopped = callback(
+        "a", form("traced", "port", "failed", reason="r"), form("traced_file", "file", "refused", reason="f")
+    )
+    assert callbacks.obstacle(stopped) == "f"
+    assert callbacks.obstacle(callback("b", form("traced_file", "file", "right"))) == ""
+    assert callbacks.obstacle(callback("c", failed="the process ended with 1")) == "the process ended with 1"
+
+
+def summed(a, axis=None, keepdims=False):  # type: ignore[no-untyped-def] # as in Numba's tests
+    return np.sum(a, axis=axis, keepdims=keepdims)
+
+
+def filled(a, value):  # type: ignore[no-untyped-def]
+    a.fill(value)
+
+
+def test_arguments_of_a_function_are_made_by_rule() -> None:
+    assert examine_numba_bodies.ways_to_call(summed) == [("summed", 1), ("summed with all arguments", 3)]
+    call = examine_numba_bodies.call_of(summed, 1)
+    assert call is not None
+    assert call.arguments == ("matrix",)
+    assert "numpy=summed" in call.text()
+    of_constants = examine_numba_bodies.call_of(filled, 2)
+    assert of_constants is not None
+    assert of_constants.arguments == ("matrix", "1")
+    assert "    a = a.copy()\n    filled(a, 1)\n    return a\n" in of_constants.text()
+
+
+def test_a_function_of_numbas_is_held_against_numpy_on_edge_cases(tmp_path: Path) -> None:
+    became = examine_numba_bodies._became(summed, 1, tmp_path)
+    assert became["file"] == became["graph"] == {"became": "right"}
+    assert became["trials"] > len(examine_numba_bodies.SIZES) * 3
+
+
+def test_inputs_of_which_the_body_makes_another_dtype_are_no_trial(op: Op) -> None:
+    def halves(x: Any) -> Any:
+        return 0 if x.size == 3 else x / 2
+
+    of_halves = replace(op, numpy=halves)
+    assert [trial.label for trial in judging.trials_of(of_halves, [0], (3, 5))] == ["5 elements, seed 0"]
+
+
+def test_what_is_wrong_in_numbas_functions_is_listed() -> None:
+    wrong = {"became": "wrong", "at": "edge case NaN", "reason": "differs", "is_silent": True}
+    examined: list[dict[str, Any]] = [
+        {"body": "test_x", "forms": [{"form": "f", "became": "wrong", "file": wrong, "graph": {"became": "right"}}]}
+    ]
+    counted = numba_bodies.counts(examined)
+    assert counted["became"]["file"] == {"wrong": 1}
+    assert [one["form"] for one in counted["silently wrong"]] == ["file: f"]
+    examined[0]["forms"][0]["form"] = "searchsorted_left"
+    assert numba_bodies.counts(examined)["became"]["file"] == {"left open": 1}
+
+
+TESTS = """
+import unittest
+
+import numpy as onp
+import trax.tf_numpy.numpy as lnp
+
+
+class Tests(unittest.TestCase):
+    def _CheckAgainstNumpy(self, *given):
+        raise AssertionError("is replaced")
+
+    def testSum_of_rows(self):
+        self._CheckAgainstNumpy(onp.sum, lambda x: lnp.sum(x, 0), lambda: [onp.ones((2, 3), onp.float32)])
+
+    def testEig_of_one(self):
+        self._CheckAgainstNumpy(onp.linalg.eig, lnp.linalg.eig, lambda: [onp.eye(2)])
+
+    @unittest.skipIf(True, "with NumPy 2")
+    def testNegative_of_bytes(self):
+        self._CheckAgainstNumpy(onp.negative, lnp.negative, lambda: [onp.uint8([1, 2])])
+"""
+
+
+def test_the_calls_of_tests_are_traced_and_held_against_numpy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.meta_path", [*__import__("sys").meta_path])
+    path = tmp_path / "np_planted_test.py"
+    path.write_text(TESTS)
+    lines = [json.loads(json.dumps(line)) for line in examine_numpy_tests.examined(path, ["testNegative"])]
+    by_name = {line["form"]: line for line in lines if "form" in line}
+    assert by_name["testSum"]["calls"] == {"traced": {"right": 1}, "tnp": {"right": 1}}
+    assert by_name["testEig"]["calls"]["traced"] == {"refused": 1}
+    assert "testNegative" not in by_name
+    counted = numpy_tests.counts([{"body": "np_planted_test", "forms": list(by_name.values())}])
+    assert (counted["groups with calls"], counted["groups that are right"]) == (2, 1)
+
+
+def test_a_call_that_is_wrong_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examine_numpy_tests, "_traced", lambda function, arguments: lambda: tf.constant([1.0, 3.0]))
+    calls = examine_numpy_tests.Calls()
+    calls.check("testX", lambda x: x, [np.array([1.0, 2.0], np.float32)])
+    assert calls.counted["traced"] == {"wrong": 1}
+    assert calls.shown["wrong"][0]["at"] == "testX(float32[2])"
+
+
+OWN_TESTS = """
+import numpy as np
+from numpy.testing import assert_equal
+
+
+class TestPlanted:
+    def test_right(self):
+        assert_equal(np.cumsum(np.array([1, 2, 3])), [1, 3, 6])
+
+    def test_wrong(self):
+        assert_equal(np.cumsum(np.array([1, 2, 3])), [1, 3, 7])
+
+    def test_refused(self):
+        np.linalg.eig(np.eye(2))
+
+    def test_of_numbers(self):
+        assert_equal(1 + 1, 2)
+"""
+
+
+def test_numpys_tests_run_on_traced_arrays(tmp_path: Path) -> None:
+    path = tmp_path / "test_planted.py"
+    path.write_text(OWN_TESTS)
+    lines: list[dict[str, Any]] = []
+    watch = examine_numpys_own_tests.Watch(lines.append, frozenset())
+    pytest.main(
+        ["-q", "-p", "no:cacheprovider", "-c", "/dev/null", f"--rootdir={tmp_path}", str(path)], plugins=[watch]
+    )
+    watch.finish()
+    became = {line["form"].partition(".")[2]: line["became"] for line in lines if "form" in line}
+    assert became == {
+        "test_right": "right",
+        "test_wrong": "wrong",
+        "test_refused": "refused",
+        "test_of_numbers": "not tried",
+    }
+    counted = numpys_own_tests.counts([{"body": "planted", "forms": [line for line in lines if "form" in line]}])
+    assert counted["tests"] == {"right": 1, "refused": 1, "wrong": 1, "not tried": 1}
+
+
+def test_an_error_that_a_test_misses_is_no_value_that_is_wrong() -> None:
+    became = examine_numpys_own_tests.became_of
+    assert became(AssertionError("ValueError not raised by rot90"))[0] == "no error"
+    assert became(AssertionError("Arrays are not equal"))[0] == "wrong"
+    assert became(ZeroDivisionError("x"))[0] == "failed"
