@@ -28,10 +28,10 @@ from outside.npbench import ALL, FORMS, WRITTEN
 from outside.peer_times import seconds_of
 from pyopbench.engine.port import TOOLS, write_port
 from pyopbench.model.case import NO_GRADIENT, Case
-from pyopbench.model.own_target import read_target
 from pyopbench.model.errors import PyopbenchError, WrongResult
-from pyopbench.model.own_target import bring, read_target
-from pyopbench.ops.load import load_op, load_variants, make_inputs
+from pyopbench.model.own_target import OwnOps, bring, read_target
+from pyopbench.ops.load import load_variants, make_inputs
+from pyopbench.ops.own.load import load_own, register_own_ops
 from pyopbench.ports.arrays import as_given
 from pyopbench.worker.prepare.segments import constants, wrap
 from pyopbench.worker.requests import write_port as answer
@@ -91,8 +91,9 @@ def _written(path: Path, variant: str, test_seconds: float) -> dict[str, str]:
 
 def times(path: Path, names: Sequence[str]) -> dict[str, float]:
     """Return how long a call of the NumPy body takes, and of each form, in seconds."""
-    op = load_own(read_target(str(path), [], []))
-    name = op.name
+    target = read_target(str(path), [], [])
+    register_own_ops(OwnOps((target,)))
+    op, name = load_own(target), target.name
     (dtype,) = op.dtypes
     inputs = make_inputs(op, op.sizes[0], dtype, 0)
     given, tensors = as_given(inputs), constants(inputs)
