@@ -93,7 +93,7 @@ def times(path: Path, names: Sequence[str]) -> dict[str, float]:
     """Return how long a call of the NumPy body takes, and of each form, in seconds."""
     target = read_target(str(path), [], [])
     register_own_ops(OwnOps((target,)))
-    op, name = load_own(target), target.name
+    op = load_own(target)
     (dtype,) = op.dtypes
     inputs = make_inputs(op, op.sizes[0], dtype, 0)
     given, tensors = as_given(inputs), constants(inputs)

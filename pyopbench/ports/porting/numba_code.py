@@ -6,6 +6,9 @@ import ast
 import textwrap
 from collections.abc import Sequence, Set
 
+import numpy as np
+
+from pyopbench.model.source_text import parts_of
 from pyopbench.ports.conversions import on_arrays
 from pyopbench.ports.for_numba.instead import BODY, Instead, Names, helper_names, names_in
 from pyopbench.ports.for_numba.rules import instead_of
@@ -46,16 +49,34 @@ class CallbackCode(Code):
             return text
         if unit.name == self.root:
             text = with_head(text, self.root, f"def {body_name(self.root)}(")
-        if not self.decorator:
+        if not self.decorator or self._is_vectorized(unit.node):
             return text
         lines = text.splitlines(keepends=True)
         first = next(place for place, line in enumerate(lines) if line.startswith(("def ", "@")))
         return "".join([*lines[:first], f"{self.decorator}\n", *lines[first:]])
 
+    def _is_vectorized(self, node: ast.AST) -> bool:
+        """Is it a function of elements, which Numba has a decorator for?"""
+        return any(self.value_of(one) is np.vectorize for one in getattr(node, "decorator_list", ()))
+
+    def as_it_stands(self, node: ast.AST) -> str:
+        """Return a node; of a function with parameters by position too that are given by name alone.
+
+        Numba finds no default of those.
+        """
+        if not isinstance(node, ast.FunctionDef) or not self.decorator or not _can_be_by_position(node.args):
+            return super().as_it_stands(node)
+        parts = [(*self.source.span(part), self.write(part)) for part in parts_of(node)]
+        end, _ = self.source.span(node.args.kwonlyargs[0])
+        star = self.source.data.rindex(b"*", 0, end)
+        return self.source.replaced(*self.source.span(node), [*parts, (star, end, "")])
+
     def rewrite(self, node: ast.AST) -> str | None:
         """Return the body's new name, and a tuple for a list among the constants, which Numba takes for a variable."""
         if isinstance(node, ast.Name) and node.id == self.root and self.is_global(node):
             return body_name(self.root)
+        if self.decorator and isinstance(node, ast.Attribute | ast.Name) and self.value_of(node) is np.vectorize:
+            return "numba.vectorize"
         if not self.decorator:
             made = on_arrays(node, self.value_of)
             return self.filled(made) if made else super().rewrite(node)
@@ -79,6 +100,13 @@ class CallbackCode(Code):
         text = self.source.replaced(spans[0][0], spans[-1][1], replacements)
         indented = textwrap.dedent(" " * body[0].col_offset + text)
         return textwrap.indent(indented, " " * node.col_offset).lstrip()  # type: ignore[attr-defined]
+
+
+def _can_be_by_position(arguments: ast.arguments) -> bool:
+    """Has a function parameters that are given by name alone, and may they stand behind those by position?"""
+    with_default = [one is not None for one in arguments.kw_defaults]
+    is_in_order = with_default == sorted(with_default) and (all(with_default) or not arguments.defaults)
+    return bool(arguments.kwonlyargs) and arguments.vararg is None and is_in_order
 
 
 def body_name(name: str) -> str:
