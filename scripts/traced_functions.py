@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from pyopbench.ports.tensor_functions.sources import FUNCTIONS
-from pyopbench.ports.traced import functions, methods, ufuncs
-from pyopbench.ports.traced.creation import CREATION
+from pyopbench.ports.tracing import functions, methods, ufuncs
+from pyopbench.ports.tracing.creation import CREATION
 
 PAGE = Path(__file__).parents[1] / "docs" / "tracing.md"
 MARK = "<!-- written by scripts/traced_functions.py -->\n"

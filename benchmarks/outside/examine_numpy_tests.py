@@ -36,8 +36,8 @@ import tensorflow.experimental.numpy as tnp
 
 from pyopbench.model.errors import WrongResult
 from pyopbench.ports.arrays import as_array
-from pyopbench.ports.traced.refusal import Refused
-from pyopbench.ports.traced.trace import traced
+from pyopbench.ports.tracing.refusal import Refused
+from pyopbench.ports.tracing.trace import traced
 from pyopbench.worker.prepare.checks import require_equal
 
 TOLERANCE = {"float16": 1e-2, "float32": 1e-4, "complex64": 1e-4, "float64": 1e-9, "complex128": 1e-9}

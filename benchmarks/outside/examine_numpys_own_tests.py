@@ -32,9 +32,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench.ports.traced.array import TracedArray
-from pyopbench.ports.traced.refusal import Refused
-from pyopbench.ports.traced.tape import Fork, Shared, Tape, recording
+from pyopbench.ports.tracing.array import TracedArray
+from pyopbench.ports.tracing.refusal import Refused
+from pyopbench.ports.tracing.tape import Fork, Shared, Tape, recording
 
 MAKERS = ("arange", "array", "asarray", "eye", "full", "linspace", "ones", "zeros")
 """Functions whose arrays are replaced, with at least one axis and of a dtype that tensors have."""

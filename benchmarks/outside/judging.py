@@ -27,8 +27,8 @@ from pyopbench.ops.port_file import PORTS
 from pyopbench.ports.arrays import as_array, as_given, as_tuple
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.rebinding import arrange, written
-from pyopbench.ports.traced.refusal import Refused
-from pyopbench.ports.traced.trace import traced
+from pyopbench.ports.tracing.refusal import Refused
+from pyopbench.ports.tracing.trace import traced
 from pyopbench.worker.prepare.checks import check_unchanged, check_values, make_reference
 from pyopbench.worker.prepare.segments import constants
 from pyopbench.worker.requests import write_port as answer

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.ports.traced.array import TracedArray
-from pyopbench.ports.traced.names import rebound
-from pyopbench.ports.traced.trace import traced
+from pyopbench.ports.tracing.array import TracedArray
+from pyopbench.ports.tracing.names import rebound
+from pyopbench.ports.tracing.trace import traced
 
 
 def flat(nest: Any) -> list[Any]:

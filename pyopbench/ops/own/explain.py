@@ -27,8 +27,8 @@ from pyopbench.model.op import Op
 from pyopbench.ops.port_file import PORTS
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.rebinding import BODY, codes_reached, files_reached
-from pyopbench.ports.traced.obstacles import others_in
-from pyopbench.ports.traced.refusal import Refused
+from pyopbench.ports.tracing.obstacles import others_in
+from pyopbench.ports.tracing.refusal import Refused
 
 PLACE = re.compile(r'File "?([^"\n]+?)"?[,:]? (?:line |\()(\d+)')
 """A line of source as tracebacks, TensorFlow and Numba quote it in their messages."""

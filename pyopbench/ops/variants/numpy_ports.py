@@ -20,7 +20,7 @@ from pyopbench.ops.port_file import build_port
 from pyopbench.ports.arrays import as_array
 from pyopbench.ports.porting.keras_code import why_no_keras_ops
 from pyopbench.ports.rebinding import arrange, written
-from pyopbench.ports.traced.trace import traced
+from pyopbench.ports.tracing.trace import traced
 
 
 def _exported(op: Op, case: Case) -> Body:

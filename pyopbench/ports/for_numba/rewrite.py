@@ -14,7 +14,7 @@ import numpy as np
 
 from pyopbench.ports.for_numba.instead import BODY, PLACE, Instead, Names, helper_names, names_in
 from pyopbench.ports.for_numba.rules import instead_of
-from pyopbench.ports.traced.user_code import codes_at, compiled_in, functions_at, is_same
+from pyopbench.ports.tracing.user_code import codes_at, compiled_in, functions_at, is_same
 
 PART = "pyopbench_part_"
 

@@ -8,7 +8,7 @@ from pyopbench.ports.porting.arguments import Given
 from pyopbench.ports.porting.helper_calls import write_helper
 from pyopbench.ports.porting.table import written
 from pyopbench.ports.tensor_functions.sources import needed_by
-from pyopbench.ports.traced.untyped import np
+from pyopbench.ports.tracing.untyped import np
 
 UNARY = {
     "absolute": "tf.abs", "fabs": "tf.abs", "exp": "tf.exp", "expm1": "tf.math.expm1", "log": "tf.math.log",

@@ -9,7 +9,7 @@ from pyopbench.ports.porting.arguments import Given
 from pyopbench.ports.porting.elementwise import LOGICAL
 from pyopbench.ports.porting.table import PortEntry, Writer
 from pyopbench.ports.porting.typed import joined
-from pyopbench.ports.traced.untyped import np
+from pyopbench.ports.tracing.untyped import np
 
 KERAS: dict[str, PortEntry] = {}
 """By name, as `names.name_of` returns it."""

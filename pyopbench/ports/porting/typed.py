@@ -12,7 +12,7 @@ from pyopbench.ports.conversions import conversion_of
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR, Observed, Seen, seen_as
 from pyopbench.ports.porting.render import Code
 from pyopbench.ports.porting.units import Units
-from pyopbench.ports.traced import dtypes
+from pyopbench.ports.tracing import dtypes
 
 ATOMS = (ast.Name, ast.Call, ast.Attribute, ast.Subscript, ast.Constant, ast.Tuple, ast.List)
 

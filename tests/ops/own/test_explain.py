@@ -13,8 +13,8 @@ from pyopbench import OwnOp
 from pyopbench.model.errors import Unsupported
 from pyopbench.ops.own.complete import complete
 from pyopbench.ops.own.explain import explain, place_in
-from pyopbench.ports.traced import not_traced
-from pyopbench.ports.traced.refusal import Refused
+from pyopbench.ports.tracing import not_traced
+from pyopbench.ports.tracing.refusal import Refused
 from pyopbench.worker.prepare.prepare import prepare
 from small_ops import case_of, put_in_place, square
 from traced_compare import graph
