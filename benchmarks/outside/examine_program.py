@@ -29,7 +29,7 @@ from outside.peer_times import seconds_of
 from pyopbench.engine.port import TOOLS, write_port
 from pyopbench.model.case import NO_GRADIENT, Case
 from pyopbench.model.errors import PyopbenchError, WrongResult
-from pyopbench.model.own_target import OwnOps, bring, read_target
+from pyopbench.model.own_target import OwnOps, read_target
 from pyopbench.ops.load import load_variants, make_inputs
 from pyopbench.ops.own.load import load_own, register_own_ops
 from pyopbench.ports.arrays import as_given
@@ -74,7 +74,6 @@ def examined(path: Path, without: Sequence[str], test_seconds: float) -> Iterato
 
 def _written(path: Path, variant: str, test_seconds: float) -> dict[str, str]:
     target = read_target(str(path), (), ())
-    bring([target])
     out = path.with_name(f"{path.stem}_{variant}.py")
     for old in (out, out.with_name(f"test_{out.name}")):
         old.unlink(missing_ok=True)
