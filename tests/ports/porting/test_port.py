@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -146,13 +147,13 @@ def test_indices_that_may_count_from_the_end_are_counted_from_the_front(
 @pytest.mark.parametrize(
     ("source", "line"),
     [
-        ("def body(x):\n    y = x + 1\n    return np.linalg.eig(y)[1]\n", 6),
+        ("def body(x):\n    y = x + 1\n    return np.linalg.eig(y[:3])[1]\n", 6),
         ("def body(x):\n    return x.tolist()\n", 5),
         ("def body(x):\n    y = x.max()\n    return 0.0 if y > 9 else (1.0 if y > 0 else y)\n", 6),
         ("def body(x):\n    x = x.copy()\n    x[np.where(x > 0.5)[0]] = x[:1]\n    return x\n", 6),
         ("def body(x):\n    y = np.zeros(2)\n    y[np.where(x[:, 0] > 0.5, 0, 1)] = x[:, 0]\n    return y\n", 6),
         ("def body(x):\n    x = x[:, 0].copy()\n    x[np.argsort(x)[x.astype(int)]] = x + 1\n    return x\n", 6),
-        ("def body(x):\n    assert isinstance(x, np.ndarray)\n    return x\n", 5),
+        ("def body(x):\n    return hash(x.tobytes()) * x\n", 5),
     ],
 )
 def test_what_cannot_be_written_is_refused_with_the_line(source: str, line: int, tmp_path: Path) -> None:
@@ -181,8 +182,8 @@ def test_a_gradient_beside_kinks_is_checked_in_float64(tmp_path: Path, monkeypat
     many = "rng.random(400, dtype=np.float32)"
     made = write_source(tmp_path, "def body(x):\n    return np.max(x) - np.min(x) + x[:3]\n", many)
     assert run_its_test(made, tmp_path, monkeypatch) == ["test_values", "test_gradient"]
-    least = next(one for one in ("tf.reduce_min(x)", "_min(x)", "_least(x)") if one in made.port)
-    wrong = made.with_text(made.port.replace(f"- {least}", f"- tf.stop_gradient({least})"))
+    wrong = made.with_text(re.sub(r"- (\S*min\S*\(x\))", r"- tf.stop_gradient(\1)", made.port))
+    assert wrong.port != made.port
     with pytest.raises(AssertionError):
         run_its_test(wrong, tmp_path, monkeypatch)
 

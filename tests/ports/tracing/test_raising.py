@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench.ops.batched.forms import BATCHED
+from pyopbench.ops.batched.forms import OVER_BATCH
 from pyopbench.ports.tracing.raising import NODE
 from pyopbench.ports.tracing.trace import traced
 
@@ -49,7 +49,7 @@ def test_a_graph_raises(body: Callable[..., Any]) -> None:
 
 
 def test_a_batch_raises_for_one_example() -> None:
-    port = tf.function(BATCHED["map"](tf.function(traced(product_of_integers), autograph=False)), autograph=False)
+    port = tf.function(OVER_BATCH["map"](tf.function(traced(product_of_integers), autograph=False)), autograph=False)
     several = np.stack([SMALL, SMALL + 1])
     np.testing.assert_allclose(port(tf.constant(several)), list(map(product_of_integers, several)))
     with pytest.raises(tf.errors.InvalidArgumentError, match="assertion"):

@@ -56,7 +56,7 @@ def form(monkeypatch: pytest.MonkeyPatch) -> Form:
     return made
 
 
-@pytest.mark.parametrize("name", ["numpy_loop", "njit_loop", "traced_map", "tnp_map", "keras_ops_map"])
+@pytest.mark.parametrize("name", ["numpy_loop", "njit_loop", "traced_map", "tnp_map", "traced_xla_map"])
 def test_a_form_that_takes_each_example_alone_is_right(form: Form, name: str) -> None:
     found = form(name, softmax_of_all, X)
     assert (found.outcome, found.reason) == ("right", "")
@@ -75,23 +75,15 @@ def running_mean(x: Any) -> Any:
     return y
 
 
-def at_places(x: Any, k: Any) -> Any:
-    y = x * x[k, 1]
-    y[k] = 0
-    y[0, k] = x[:, k].sum()
-    return y
-
-
-@pytest.mark.parametrize(("body", "more"), [(running_mean, ()), (at_places, (np.int64(-2),))])
-def test_a_body_that_writes_to_elements_is_mapped(form: Form, body: Callable[..., Any], more: tuple[Any, ...]) -> None:
-    found = form("traced_map", body, np.linspace(0, 1, 12).reshape(4, 3), *more)
+def test_a_body_that_writes_to_elements_is_mapped(form: Form) -> None:
+    found = form("traced_map", running_mean, np.linspace(0, 1, 12).reshape(4, 3))
     assert (found.outcome, found.reason) == ("right", "")
     assert found.checked is not None
     assert found.checked.finite_difference is not None
     assert found.checked.finite_difference < 1e-6
 
 
-@pytest.mark.parametrize("name", ["numpy_whole", "traced_whole", "tnp_whole", "keras_ops_whole"])
+@pytest.mark.parametrize("name", ["numpy_whole", "traced_whole", "tnp_whole"])
 def test_a_body_that_mixes_examples_up_is_wrong_as_a_whole(form: Form, name: str) -> None:
     found = form(name, softmax_of_all, X)
     assert found.outcome == "wrong"
