@@ -79,7 +79,7 @@ def read_source(path: str) -> Source:
         OSError: it cannot be read.
         SyntaxError: it is no Python.
     """
-    text = _with_plain_names(_read(path))
+    text = _with_plain_names(_with_spaces(_read(path)))
     data, tree = text.encode(), ast.parse(text, path)
     for number, node in enumerate(ast.walk(tree)):
         setattr(node, NUMBER, number)
@@ -98,6 +98,26 @@ def _read(path: str) -> str:
         if not lines:
             raise
         return "".join(lines)
+
+
+def _with_spaces(text: str) -> str:
+    """Return a source that is indented with spaces, beside which statements are written; text in quotes stays.
+
+    A tab goes to the next multiple of 8: https://docs.python.org/3/reference/lexical_analysis.html#indentation
+    """
+    if "\t" not in text:
+        return text
+    lines = io.StringIO(text).readlines()
+    quoted = {
+        row
+        for one in tokenize.generate_tokens(iter(lines).__next__)
+        for row in (range(one.start[0], one.end[0]) if "\n" in one.string.rstrip("\n") else ())
+    }
+    for row, line in enumerate(lines):
+        rest = line.lstrip(" \t\f")
+        if row not in quoted:
+            lines[row] = line[: len(line) - len(rest)].expandtabs() + rest
+    return "".join(lines)
 
 
 def _with_plain_names(text: str) -> str:

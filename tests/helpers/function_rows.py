@@ -22,6 +22,7 @@ ARRAYS: dict[str, Any] = {
     "c": np.round(_RNG.normal(0, 2, (2, 3, 4))),
     "n": np.array([[1.0, np.nan, 3.0, np.inf], [2.0, 2.0, -np.inf, 0.0], [-0.0, 0.0, np.nan, np.nan]]),
     "k": np.array([np.nan, 1, 3, 2, np.nan], np.float32),
+    "d": np.array([1.0, 2.0, np.inf, np.inf]),
     "i": np.array([[3, -1, 2, 0], [2, 2, -3, 1], [0, 1, 1, 5]], np.int32),
     "l": np.array([4, -2, 0, 4, 1, -2, 3], np.int64),
     "j": np.array([0, 2, 1], np.int64),
@@ -41,7 +42,7 @@ ARRAYS: dict[str, Any] = {
     "h": _RNG.normal(size=(5, 6)),
     "f": _RNG.normal(size=9).astype(np.float32),
 }
-"""Arrays by letter: numbers with ties and both signs, NaN and infinities (`n`, `k`), truth values, empty ones, and what
+"""Arrays by letter: numbers with ties and both signs, NaN and infinities (`n`, `k`, `d`), truth values, empty ones, and what
 decompositions take."""
 
 ROWS = """
@@ -71,16 +72,21 @@ v m i: np.max(x, initial=2); np.min(x, initial=-9); np.ptp(x); np.ptp(x, axis=0)
 v m c n i l b e: np.sum(x); x.sum(axis=0); np.sum(x, axis=-1, keepdims=True); np.prod(x, axis=0); np.mean(x); np.mean(x, axis=-1)
 c m: np.sum(x, axis=(0, 1)); np.max(x, axis=(0, 1), keepdims=True); np.mean(x, axis=(0, -1)); np.any(x > 1, axis=(0, 1))
 v m n i b: np.std(x); np.std(x, axis=0); np.var(x); x.var(axis=-1, ddof=1); np.std(x, ddof=1, keepdims=True)
+v m i l: np.var(x, dtype=np.float32); np.std(x, dtype=np.float64)
 v n i b e: np.all(x); np.any(x); x.any(axis=0); np.all(x, axis=-1, keepdims=True); np.count_nonzero(x); np.count_nonzero(x, axis=0)
 v m i b c: np.cumsum(x); np.cumsum(x, axis=0); np.cumprod(x); x.cumsum(axis=-1)
+v m: np.cumsum(x, axis=None); np.cumprod(x, None)
 v m n k: np.maximum.accumulate(x); np.minimum.accumulate(x, axis=-1); np.nancumsum(x)
 v m n k i: np.nansum(x); np.nansum(x, axis=0, keepdims=True); np.nanprod(x); np.nanmean(x); np.nanmean(x, axis=0)
+n k i: np.nanmean(x, dtype=np.float32); np.nansum(x, axis=0, dtype=np.float32); np.nanvar(x, dtype=np.float64); np.nanstd(x, dtype=np.float32); np.nanprod(x, dtype=np.float64)
 v m k i: np.nanvar(x); np.nanstd(x, axis=0, ddof=1); np.nanmax(x); np.nanmin(x, axis=0); np.nanargmax(x); np.nanargmin(x)
 n k: np.nanstd(x, axis=-1); np.nanvar(x, axis=0); np.nanmax(x, axis=0); np.nanmin(x, axis=-1, keepdims=True)
 v m n k i c: np.median(x); np.median(x, axis=0); np.median(x, axis=-1, keepdims=True); np.nanmedian(x); np.nanmedian(x, axis=0)
 v m n i: np.percentile(x, 30); np.percentile(x, [25, 75], axis=0); np.quantile(x, 0.4, axis=-1); np.quantile(x, [0.1, 0.9])
 v m: np.quantile(x, 0.3, method="lower"); np.percentile(x, 50, method="nearest", keepdims=True); np.quantile(x, 0.3, method="midpoint")
 v m n k: np.nanpercentile(x, 30); np.nanquantile(x, 0.7, axis=0); np.nanpercentile(x, [25, 75], axis=-1)
+d k l b: np.quantile(x, 1); np.quantile(x, [0, 1]); np.quantile(x, 0.9); np.nanquantile(x, 1); np.quantile(x, np.array([0.3]), method="higher")
+e E: np.nanpercentile(x, 30); np.nanquantile(x, [0.1, 0.2]); np.nanquantile(x, 0.5, axis=-1); np.nanmedian(x)
 v p: np.average(x, weights=np.arange(len(x)) + 1)
 m i c: np.average(x, axis=0, weights=np.arange(x.shape[0]) + 1.0); np.average(x); np.average(x, axis=-1)
 m n v k: np.average(x, weights=np.ones(x.shape)); np.average(x, axis=0, returned=True)[1]
@@ -101,11 +107,13 @@ v f: np.histogram(x, 5, range=(-1, 2), weights=x)[0]; np.histogram(x, np.linspac
 v,v f,f: np.histogram2d(x, y * 2, bins=3)[0]; np.histogram2d(x, y, bins=[3, 4], range=[[-1, 1], [-2, 2]])[0]; np.histogram2d(x, y, 4)[1]
 a: np.histogramdd(x, bins=3)[0]; np.histogramdd(x, bins=(2, 3, 2), density=True)[0]
 m a v: np.cov(x); np.cov(x, rowvar=False); np.cov(x, bias=True)
+m: np.cov(x[:1], rowvar=False); np.cov(x[:1], x[1:2], rowvar=False); np.cov(x[:, :1])
+e E: np.cov(x); np.cov(x, rowvar=False, ddof=0)
 v,v f,f: np.cov(x, y + 1); np.corrcoef(x, y ** 2)
 m a: np.corrcoef(x); np.corrcoef(x, rowvar=False)
 v m n k: np.isclose(x, x + 1e-9); np.allclose(x, x); np.isclose(x, x, equal_nan=True); np.allclose(x, 1); np.array_equal(x, x, equal_nan=True)
 v m i: np.array_equal(x, x); np.array_equal(x, x[:1]); np.isclose(x, 2); np.allclose(x, x, rtol=0.1, atol=0)
-v n k m: np.nan_to_num(x); np.nan_to_num(x, nan=-1.0, posinf=9.0); np.nan_to_num(x, neginf=0)
+v n k m: np.nan_to_num(x); np.nan_to_num(x, nan=-1.0, posinf=9.0); np.nan_to_num(x, neginf=0); np.nan_to_num(x, nan=np.inf, posinf=9)
 v m n i: np.round(x); np.round(x * 1.37, 1); x.round(2); np.around(x)
 v m n i b e: np.nonzero(x)[0]; np.flatnonzero(x); np.argwhere(x); np.where(x)[0]
 v m n i: np.where(x > 0, x, 0); np.where(x > 0, 1.5, x); np.select([x > 1, x > 0], [x, x * 2], 7)
@@ -142,6 +150,7 @@ j,w: np.bitwise_xor.outer(x, y); np.left_shift.outer(x, y); np.right_shift.outer
 v m i: np.add.reduce(x); np.multiply.reduce(x); np.maximum.reduce(x, axis=-1); np.minimum.reduce([x, x * 2, 1 - x]); np.logical_and.reduce([x > 0, x < 3]); np.logical_or.reduce([x > 2, x < -1]); np.maximum.reduce([x, -x])
 m z i: np.size(x) * x; x * np.iscomplexobj(x); x * np.isrealobj(x); x.size * x
 o: np.linspace(x, x + 2, 5); np.linspace(0, x, 4, endpoint=False); np.logspace(0, x, 4); np.geomspace(1, x, 5); np.linspace(x, 3, num=1)
+k: np.geomspace(x, 3.0, 4); np.geomspace(2.0, x, 4); np.geomspace(-x, -3.0, 3); np.logspace(x, 2.0, 3); np.linspace(x, 2.5, 3); np.linspace(1.5, x, 3)
 v m i b: np.pad(x, 1); np.pad(x, (1, 2), constant_values=1); np.pad(x, 2, mode="edge"); np.pad(x, 1, mode="wrap")
 m c i: np.pad(x, ((1, 1), *((0, 0),) * (x.ndim - 1)), mode="reflect"); np.pad(x, 1, mode="symmetric"); np.pad(x, 1, "reflect"); np.pad(x, (0, 1))
 v: np.pad(x, (2, 1), constant_values=(5, 6))
@@ -149,7 +158,7 @@ v m i c: np.diff(x); np.diff(x, 2); np.diff(x, axis=0); np.diff(x, prepend=x[...
 v: np.ediff1d(x, to_begin=0, to_end=[1, 2]); np.gradient(x); np.gradient(x, 0.5); np.gradient(x, np.array([0.0, 1, 3, 4, 6, 7, 8]))
 h m: np.gradient(x, axis=0); np.gradient(x)[1]; np.gradient(x, 2.0, 0.5)[0]
 v m h: np.trapezoid(x); np.trapezoid(x, dx=0.5); np.trapezoid(x, np.arange(x.shape[-1]) ** 2.0); np.unwrap(x * 3); np.unwrap(x * 3, axis=0)
-v,u l,j: np.convolve(x, y); np.convolve(x, y, mode="same"); np.convolve(y, x, "valid"); np.correlate(x, y); np.correlate(x, y, mode="full"); np.correlate(y, x, "same")
+v,u l,j d,k k,d k,u u,d: np.convolve(x, y); np.convolve(x, y, mode="same"); np.convolve(y, x, "valid"); np.correlate(x, y); np.correlate(x, y, mode="full"); np.correlate(y, x, "same")
 v m f i z: np.fft.fft(x); np.fft.ifft(x); np.fft.fft(x, n=5); np.fft.fft(x, axis=0, norm="ortho"); np.fft.fftn(x); np.fft.ifftn(x)
 v m f i: np.fft.rfft(x); np.fft.rfft(x, n=4, norm="forward"); np.fft.rfft(x, axis=0); np.fft.irfft(np.fft.rfft(x)); np.fft.irfft(np.fft.rfft(x), n=x.shape[-1])
 m c i: np.fft.fft2(x); np.fft.ifft2(x); np.fft.rfft2(x); np.fft.irfft2(np.fft.rfft2(x)); np.fft.rfftn(x); np.fft.irfftn(np.fft.rfftn(x))
@@ -162,12 +171,16 @@ s: np.tensordot(x, x, 1); np.tensordot(x, x); np.tensordot(x, x, axes=([0], [-1]
 u,v s,s l,j: np.kron(x, y); np.outer(x, y)
 a: np.cross(x, x[::-1]); np.cross(x, np.array([1.0, 2, 3])); np.cross(x[:, :2], x[::-1, 1:] * 2); np.cross(x.T, x.T[:, ::-1], axis=0)
 s m i: np.trace(x); np.linalg.trace(x); np.diagonal(x, 1); np.diag(x); np.diag(x, -1); np.tril(x); np.triu(x, 1); np.tril(x, -1); np.triu(x)
+s m: np.diag(x, 9); np.diag(x, -3); np.diagonal(x, 4); np.trace(x, 7); np.trace(x, -7)
+c: np.diagonal(x, 5); np.trace(x, -2)
 u: np.diag(x); np.diag(x, 1); np.diagflat(x, -1); np.diagflat(x)
 s i[:3,:3]: np.linalg.inv(x + 5 * np.eye(3)); np.linalg.det(x); np.linalg.slogdet(x)[1]; np.linalg.matrix_rank(x); np.linalg.pinv(x); np.linalg.matrix_power(x, 3)
 s: np.linalg.matrix_power(x, -2); np.linalg.solve(x, x[0]); np.linalg.solve(x, x.T); np.linalg.svd(x)[1]; np.linalg.svd(x, compute_uv=False); np.linalg.svdvals(x)
+n s: np.linalg.matrix_power(x[:, :3], 0); np.linalg.matrix_power(x[:, :3], 1); np.linalg.matrix_power(x[:, :3], 2); np.linalg.matrix_power(x[:, :3], 3); np.linalg.matrix_power(x[:, :3], 6)
 s a: np.abs(np.linalg.qr(x)[1]); np.abs(np.linalg.qr(x, mode="r")); np.abs(np.linalg.svd(x, full_matrices=False)[2]); np.linalg.pinv(x); np.linalg.pinv(x, 0.5)
 y: np.linalg.cholesky(x); np.linalg.eigvalsh(x); np.linalg.eigh(x)[0]; np.abs(np.linalg.eigh(x)[1]); np.linalg.cholesky(x, upper=True); np.linalg.eigh(x, UPLO="U")[0]
 a: np.linalg.lstsq(x, x[:, 0] + 1, rcond=None)[0]; np.linalg.lstsq(x, x ** 2, rcond=None)[1]; np.linalg.lstsq(x, x[:, 0] ** 2)[3]; np.linalg.lstsq(x, x[:, 0])[2]
+a: np.linalg.lstsq(x, x[:, 0] ** 2, rcond=1)[0]; np.linalg.lstsq(x, x[:, 0] ** 2, rcond=1)[1]; np.linalg.lstsq(x, x[:, 0], rcond=-1)[2]; np.linalg.lstsq(x, x ** 2, rcond=0.5)[2]
 v m i c: np.linalg.norm(x); np.linalg.norm(x, axis=-1); np.linalg.norm(x, 1, axis=0); np.linalg.norm(x, np.inf, axis=-1, keepdims=True); np.linalg.norm(x, 3, axis=0); np.linalg.norm(x, 0, axis=-1)
 m a: np.linalg.norm(x, "fro"); np.linalg.norm(x, "nuc"); np.linalg.norm(x, 2); np.linalg.norm(x, -2, keepdims=True); np.linalg.norm(x, 1); np.linalg.norm(x, -np.inf)
 v m i: np.polyval([1, 2, 3], x); np.polyval(np.array([0.5, -1]), x)

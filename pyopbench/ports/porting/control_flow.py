@@ -11,6 +11,8 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR, Seen, dtype_of
 from pyopbench.ports.porting.operators import write_truth
@@ -355,7 +357,8 @@ def write_return(code: Any, node: ast.Return) -> str | None:
         return None
     left = code.observed.leaves(code.source, function)
     if not code.observed.decides(code.source, function):
-        return None
+        is_own = node in of_function(function.body)
+        return _with_numbers(code, node) if is_own and code.units.is_entry(code.unit) else None
     values = node.value.elts if isinstance(node.value, ast.Tuple) and "return" not in left else [node.value]
     names = ["return"] if "return" in left else [f"return {place}" for place in range(len(values))]
     if set(names) != set(left):
@@ -372,6 +375,36 @@ def write_return(code: Any, node: ast.Return) -> str | None:
     done, *results = _results(code, loops[-1])
     lines = [f"{name} = {text}" for name, text in zip(results, texts, strict=True)]
     return ("\n" + " " * node.col_offset).join([*lines, f"{done} = tf.constant(True)", "break"])
+
+
+def _with_numbers(code: Any, node: ast.Return) -> str | None:
+    """Return a `return` with numbers of Python's in NumPy's dtype of them, as TensorFlow gives them 32 bits."""
+    assert node.value is not None
+    is_display = isinstance(node.value, ast.Tuple | ast.List)
+    values = node.value.elts if is_display else [node.value]  # type: ignore[attr-defined]
+    texts = {value: _number(code, value, is_output=is_display) for value in values}
+    parts = [(*code.source.span(value), text) for value, text in texts.items() if text]
+    if not parts:
+        return None
+    parts += [(*code.source.span(value), code.write(value)) for value, text in texts.items() if not text]
+    return str(code.source.replaced(*code.source.span(node), parts))
+
+
+def _number(code: Any, node: ast.expr, *, is_output: bool) -> str:
+    """Return the text of a number of Python's, or of a list of such, as tensors; nothing for all else.
+
+    A list is one output, or each of its items is one.
+    """
+    seen = code.seen(node)
+    kinds, weak = {one.kind for one in seen}, {one.weak for one in seen}
+    if len(kinds) != 1 or len(weak) != 1 or not weak <= {int, float, complex} or code.holds_tensors(node):
+        return ""
+    dtype = f"tf.{np.dtype(next(iter(weak))).name}"
+    if kinds == {NUMBER_KIND} or (kinds == {SEQUENCE} and is_output):
+        return f"tf.constant({code.write(node)}, {dtype})"
+    if kinds == {SEQUENCE} and all(one.rank == 1 for one in seen):
+        return f"[tf.constant(item, {dtype}) for item in {code.write(node)}]"
+    return ""
 
 
 def write_for(code: Any, node: ast.For) -> str | None:

@@ -29,7 +29,7 @@ def documented(text: str, doc: str) -> str:
         return (data[:begin] + b"\n    " + doc.encode() + b"\n    " + data[begin:]).decode()
     begin = len("".join(lines[: first.lineno - 1]).encode())
     above = begin - len(_comments_above(lines, first.lineno - 1).encode())
-    return (data[:above] + b"    " + doc.encode() + b"\n" + data[above:]).decode()
+    return (data[:above] + b" " * first.col_offset + doc.encode() + b"\n" + data[above:]).decode()
 
 
 def _comments_above(lines: list[str], line: int) -> str:

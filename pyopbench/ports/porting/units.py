@@ -62,6 +62,12 @@ class Units:
                 self.need(source, read)
         return self.by_name[found.name]
 
+    def is_entry(self, unit: Unit) -> bool:
+        """Is it the function for which all others are needed, and none of them calls it?"""
+        return unit is next(iter(self.by_name.values())) and all(
+            unit.name not in one.reads for one in self.by_name.values()
+        )
+
     def need(self, source: Source, name: str) -> None:
         """Add what a global of a module is, if it is not Python's own."""
         found = self.resolve(source, name)

@@ -126,7 +126,11 @@ def np_cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, 
 @of_numpy("np.diagonal", a="own")
 def np_diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """Return diagonals of the planes of two axes, as the last axis."""
-    return tf.linalg.diag_part(np_moved(a, (axis1, axis2), (-2, -1)), k=offset)
+    planes = np_moved(a, (axis1, axis2), (-2, -1))
+    rows, columns = planes.shape[-2:]
+    if (rows is not None and offset <= -rows) or (columns is not None and offset >= columns):
+        return tf.zeros([*np_sizes(planes)[:-2], 0], a.dtype)
+    return tf.linalg.diag_part(planes, k=offset)
 
 
 @of_numpy("np.trace np.linalg.trace", a="own")
@@ -143,7 +147,7 @@ def np_trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any
 @of_numpy("np.diag", v="own")
 def np_diag(v: Any, k: int = 0) -> Any:
     """Return the diagonal of a matrix, or the matrix of a diagonal."""
-    return tf.linalg.diag_part(v, k=k) if v.shape.rank == 2 else tf.linalg.diag(v, k=k)
+    return np_diagonal(v, k) if v.shape.rank == 2 else tf.linalg.diag(v, k=k)
 
 
 @of_numpy("np.diagflat", v="own")
@@ -246,7 +250,10 @@ def np_lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     if a.dtype.is_complex or None in a.shape.as_list():
         raise NotImplementedError("is written for real matrices whose shape is known before the graph runs")
     rows, columns = a.shape.as_list()
-    cut = np.finfo(a.dtype.as_numpy_dtype).eps * max(rows, columns) if rcond is None else rcond
+    precision = np.finfo(a.dtype.as_numpy_dtype).eps
+    cut = precision * max(rows, columns) if rcond is None else rcond
+    if not tf.is_tensor(cut) and not 0 < cut < 1:  # as LAPACK's dlalsd does
+        cut = precision / 2
     values, left, right = tf.linalg.svd(a)
     large = values > np_number(cut, a.dtype) * tf.reduce_max(values)
     inverse = tf.where(large, 1 / tf.where(large, values, tf.ones((), a.dtype)), tf.zeros((), a.dtype))
@@ -264,10 +271,19 @@ def np_lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
 def np_matrix_power(a: Any, n: int) -> Any:
     """Return a matrix multiplied with itself."""
     base = tf.linalg.inv(a if a.dtype.is_floating or a.dtype.is_complex else tf.cast(a, tf.float64)) if n < 0 else a
-    found = tf.broadcast_to(tf.eye(tf.shape(a)[-1], dtype=base.dtype), tf.shape(a))
-    for _ in range(abs(n)):
-        found = tf.matmul(found, base)
-    return tf.ensure_shape(found, a.shape)
+    if n == 0:
+        return tf.ensure_shape(tf.broadcast_to(tf.eye(tf.shape(a)[-1], dtype=base.dtype), tf.shape(a)), a.shape)
+    # In NumPy's order, because a product with the identity, and any other order, spreads NaN to other places.
+    if abs(n) == 3:
+        return tf.matmul(tf.matmul(base, base), base)
+    found, square, left = None, base, abs(n)
+    while left:
+        if left % 2:
+            found = square if found is None else tf.matmul(found, square)
+        left = left // 2
+        if left:
+            square = tf.matmul(square, square)
+    return found
 
 
 @of_numpy("np.linalg.matrix_rank", A="float", needs_shapes=True)

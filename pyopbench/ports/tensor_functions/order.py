@@ -208,8 +208,10 @@ def np_quantiles(ordered: Any, count: Any, shares: Any, method: str) -> Any:
         method: of NumPy's.
     """
     rank = ordered.shape.rank - 1
-    shares = tf.cast(shares, tf.float64) if shares.dtype.is_integer else shares
-    if ordered.dtype.is_floating and ordered.dtype.size < shares.dtype.size:
+    if shares.dtype.is_integer:  # each of which is that of an element
+        method, shares = "lower", tf.cast(shares, tf.float64)
+    is_between = method not in ("lower", "higher", "nearest")
+    if is_between and ordered.dtype.is_floating and ordered.dtype.size < shares.dtype.size:
         ordered = tf.cast(ordered, shares.dtype)
     shares = tf.reshape(shares, tf.concat([tf.shape(shares), [1] * rank], 0))
     last = tf.cast(count, shares.dtype) - 1
@@ -220,7 +222,7 @@ def np_quantiles(ordered: Any, count: Any, shares: Any, method: str) -> Any:
         place = tf.where(half, lower, tf.floor(place + 0.5))
     below = tf.math.ceil(place) if method == "higher" else tf.floor(place)
     low = np_at(ordered, tf.cast(below, tf.int64))
-    if method in ("lower", "higher", "nearest"):
+    if not is_between:
         return low
     # As NumPy does it where the place is that of an element, too: 0 times the distance to an infinite one is NaN.
     high = np_at(ordered, tf.cast(tf.minimum(below + 1, last), tf.int64))
@@ -248,7 +250,15 @@ def np_at(ordered: Any, places: Any) -> Any:
     return tf.reshape(np_moved(found, -1, 0), shape)
 
 
-@of_numpy("np.quantile", a="own", q="like a")
+def np_not_empty(ordered: Any) -> Any:
+    """Return arrays with one element along the last axis if there is none, so that it can be looked up."""
+    if ordered.shape[-1]:
+        return ordered
+    is_empty = tf.cast(tf.equal(tf.shape(ordered)[-1], 0), tf.int32)
+    return tf.pad(ordered, [*[[0, 0]] * (ordered.shape.rank - 1), [0, is_empty]])
+
+
+@of_numpy("np.quantile", a="own", q="whole or like a")
 def np_quantile(
     a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
     keepdims: bool = False,
@@ -256,11 +266,10 @@ def np_quantile(
     """Return quantiles; NaN where there is any."""
     if method not in ("linear", "lower", "higher", "midpoint", "nearest"):
         raise NotImplementedError(f"is not written for method={method!r}")
-    if not a.dtype.is_floating and (method in ("linear", "midpoint") or a.dtype == tf.bool):
-        a = tf.cast(a, tf.float64)
-    flat, axes = np_gathered(a, axis)
-    if q.dtype.is_integer and method == "linear":  # each share is that of an element
-        method = "lower"
+    is_between = method in ("linear", "midpoint") and not q.dtype.is_integer
+    if a.dtype == tf.bool and not is_between:
+        return tf.cast(np_quantile(tf.cast(a, tf.uint8), q, axis, method=method, keepdims=keepdims), tf.bool)
+    flat, axes = np_gathered(tf.cast(a, tf.float64) if is_between and not a.dtype.is_floating else a, axis)
     found = np_quantiles(np_sort(flat), tf.shape(flat)[-1], q, method)
     found = np_nan_where(tf.reduce_any(np_is_nan(flat), -1), found)
     return np_with_axes(found, [q.shape.rank + one for one in axes], keepdims)
@@ -282,14 +291,14 @@ def np_nanmedian(
 ) -> Any:
     """Return the middle of the elements that are not NaN; NaN where there are none."""
     flat, axes = np_gathered(a, axis)
-    ordered = np_sort(flat)
+    ordered = np_not_empty(np_sort(flat))
     count = tf.reduce_sum(tf.cast(~np_is_nan(flat), tf.int64), -1)
     low, high = np_at(ordered, (count - 1) // 2), np_at(ordered, count // 2)
     middle = tf.where(tf.equal(low, high), low, (low + high) / 2)
     return np_with_axes(np_nan_where(tf.equal(count, 0), middle), axes, keepdims)
 
 
-@of_numpy("np.nanquantile", a="own", q="like a")
+@of_numpy("np.nanquantile", a="own", q="whole or like a")
 def np_nanquantile(
     a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
     keepdims: bool = False,
@@ -297,9 +306,14 @@ def np_nanquantile(
     """Return quantiles of the elements that are not NaN; NaN where there are none."""
     if method != "linear":
         raise NotImplementedError(f"is not written for method={method!r}")
-    flat, axes = np_gathered(a if a.dtype.is_floating else tf.cast(a, tf.float64), axis)
+    if not a.dtype.is_floating:
+        return np_quantile(a, q, axis, keepdims=keepdims)
+    flat, axes = np_gathered(a, axis)
+    if 0 in a.shape.as_list():  # for which NumPy has one NaN, of however many shares
+        nothing = tf.fill(np_sizes(flat)[:-1], tf.constant(np.nan, flat.dtype))
+        return np_with_axes(nothing, axes, keepdims)
     count = tf.reduce_sum(tf.cast(~np_is_nan(flat), tf.int64), -1)
-    found = np_nan_where(tf.equal(count, 0), np_quantiles(np_sort(flat), count, q, method))
+    found = np_nan_where(tf.equal(count, 0), np_quantiles(np_not_empty(np_sort(flat)), count, q, method))
     return np_with_axes(found, [q.shape.rank + one for one in axes], keepdims)
 
 

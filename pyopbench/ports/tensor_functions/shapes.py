@@ -308,6 +308,8 @@ def np_array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
 @of_numpy("np.vsplit", ary="own", indices_or_sections="number")
 def np_vsplit(ary: Any, indices_or_sections: Any) -> Any:
     """Return parts of an array along its first axis."""
+    if ary.shape.rank < 2:
+        raise ValueError("vsplit only works on arrays of 2 or more dimensions")
     return np_split(ary, indices_or_sections, 0)
 
 
@@ -320,6 +322,8 @@ def np_hsplit(ary: Any, indices_or_sections: Any) -> Any:
 @of_numpy("np.dsplit", ary="own", indices_or_sections="number")
 def np_dsplit(ary: Any, indices_or_sections: Any) -> Any:
     """Return parts of an array along its third axis."""
+    if ary.shape.rank < 3:
+        raise ValueError("dsplit only works on arrays of 3 or more dimensions")
     return np_split(ary, indices_or_sections, 2)
 
 
@@ -377,7 +381,7 @@ def np_ix(*args: Any) -> Any:
     return tuple(tf.reshape(one, [1] * at + [-1] + [1] * (count - 1 - at)) for at, one in enumerate(flat))
 
 
-@of_numpy("np.linspace", start="common float", stop="common float")
+@of_numpy("np.linspace", start="promoted float", stop="promoted float")
 def np_linspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
     axis: int = 0,
@@ -406,16 +410,18 @@ def np_logspace(
     return found if dtype is None else tf.cast(found, np.dtype(dtype))
 
 
-@of_numpy("np.geomspace", start="promoted float", stop="promoted float")
+@of_numpy("np.geomspace", start="common float", stop="common float")
 def np_geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
     """Return numbers between two of one sign, each of which is the same multiple of the one before."""
+    wide = tf.complex128 if start.dtype.is_complex else tf.float64  # NumPy's dtype of it at least
+    start, stop = tf.cast(start, wide), tf.cast(stop, wide)
     sign = tf.sign(start)
-    low, high = tf.math.log(start * sign), tf.math.log(stop * sign)
-    found = sign * tf.exp(np_linspace(low, high, num, endpoint))
+    start, stop = start * sign, stop * sign
+    found = tf.exp(np_linspace(tf.math.log(start), tf.math.log(stop), num, endpoint))
     found = tf.concat([(start + tf.zeros_like(stop))[None][:num], found[1:]], 0)
     if endpoint and num > 1:
         found = tf.concat([found[:-1], (stop + tf.zeros_like(start))[None]], 0)
-    found = np_moved(found, 0, axis)
+    found = np_moved(found * sign, 0, axis)
     return found if dtype is None else tf.cast(found, np.dtype(dtype))
 
 

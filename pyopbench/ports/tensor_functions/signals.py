@@ -174,13 +174,22 @@ def np_correlated(x: Any, y: Any, mode: str) -> Any:
     swapped = y.shape[0] > x.shape[0]
     long, short = (y, x) if swapped else (x, y)
     size = short.shape[0]
+    if mode not in ("full", "same", "valid"):
+        raise NotImplementedError(f"is not written for mode={mode!r}")
     left = {"full": size - 1, "same": size // 2, "valid": 0}[mode]
     right = {"full": size - 1, "same": size - 1 - size // 2, "valid": 0}[mode]
     padded = tf.pad(long, [[left, right]])
     count = long.shape[0] + left + right - size + 1
-    windows = tf.gather(padded, np.arange(count)[:, None] + np.arange(size))
-    is_bool = short.dtype == tf.bool
-    found = tf.reduce_any(windows & short, -1) if is_bool else tf.reduce_sum(windows * short, -1)
+    places = np.arange(count)[:, None] + np.arange(size)
+    windows = tf.gather(padded, places)
+    if short.dtype == tf.bool:
+        found = tf.reduce_any(windows & short, -1)
+    else:
+        products = windows * short
+        if mode != "valid":  # 0 beyond an end times NaN or an infinity is NaN
+            inside = (places >= left) & (places < left + long.shape[0])
+            products = tf.where(inside, products, tf.zeros((), products.dtype))
+        found = tf.reduce_sum(products, -1)
     return tf.reverse(found, [0]) if swapped else found
 
 

@@ -39,6 +39,7 @@ def np_average(a: Any, axis: Any = None, weights: Any = None, returned: bool = F
 def np_var(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
     """Return variances, from the differences to the mean."""
     axes = np_axes(axis, a.shape.rank)
+    a = a if dtype is None else tf.cast(a, np.dtype(dtype))
     count = tf.cast(np_count(a, axes), a.dtype)
     away = a - tf.reduce_sum(a, axes, keepdims=True) / count
     square = tf.math.real(away * tf.math.conj(away)) if a.dtype.is_complex else tf.square(away)
@@ -49,7 +50,7 @@ def np_var(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: A
 @of_numpy("np.std", a="float")
 def np_std(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
     """Return standard deviations, from the differences to the mean."""
-    return tf.sqrt(np_var(a, axis, ddof=ddof, keepdims=keepdims))
+    return tf.sqrt(np_var(a, axis, dtype, ddof=ddof, keepdims=keepdims))
 
 
 @of_numpy("np.cov", m="common float", y="common float", fweights="int64", aweights="float64")
@@ -61,23 +62,23 @@ def np_cov(
     if fweights is not None or aweights is not None or dtype is not None:
         raise NotImplementedError("is written without fweights=, aweights= and dtype=")
     # NumPy computes in float64 at least.
-    rows = np_variables(m, rowvar)
-    if y is not None:
-        rows = tf.concat([rows, np_variables(y, rowvar)], 0)
-    count = tf.cast(tf.shape(rows)[1], rows.dtype)
+    rows = np_variables(m, not rowvar)
+    if y is not None:  # of which NumPy takes one row for a variable in any case
+        rows = tf.concat([rows, np_variables(y, not rowvar and y.shape[:1] != [1])], 0)
     less = (0 if bias else 1) if ddof is None else ddof
+    count = tf.cast(tf.shape(rows)[1], tf.float64) - np_number(less, tf.float64)
     away = rows - tf.reduce_mean(rows, 1, keepdims=True)
-    found = tf.matmul(away, away, adjoint_b=True) / (count - np_number(less, rows.dtype))
+    found = tf.matmul(away, away, adjoint_b=True) / tf.cast(tf.maximum(count, 0), rows.dtype)
     gone = [axis for axis, size in enumerate(found.shape.as_list()) if size == 1]
     return tf.squeeze(found, gone) if gone else found
 
 
-def np_variables(x: Any, rowvar: bool) -> Any:
-    """Return observations of variables as rows, float64 or complex128."""
+def np_variables(x: Any, turned: bool) -> Any:
+    """Return observations of variables as rows, float64 or complex128, from rows or from columns."""
     x = tf.cast(x, tf.complex128 if x.dtype.is_complex else tf.float64)
     if x.shape.rank < 2:
         return tf.reshape(x, [1, -1])
-    return x if rowvar or x.shape[0] == 1 else tf.transpose(x)
+    return tf.transpose(x) if turned else x
 
 
 @of_numpy("np.corrcoef", x="common float", y="common float")
@@ -192,6 +193,7 @@ def np_nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = 
 def np_nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
     """Return means of what is not NaN."""
     axes = np_axes(axis, a.shape.rank)
+    a = a if dtype is None else tf.cast(a, np.dtype(dtype))
     count = tf.reduce_sum(tf.cast(~np_is_nan(a), a.dtype), axes, keepdims)
     return tf.reduce_sum(np_without_nan(a, 0), axes, keepdims) / count
 
@@ -201,6 +203,7 @@ def np_nanvar(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: bool = False
 ) -> Any:
     """Return variances of what is not NaN."""
+    a = a if dtype is None else tf.cast(a, np.dtype(dtype))
     axes, nan = np_axes(axis, a.shape.rank), np_is_nan(a)
     away = tf.where(nan, tf.zeros((), a.dtype), a - np_nanmean(a, axis, keepdims=True))
     left = tf.reduce_sum(tf.cast(~nan, a.dtype), axes, keepdims) - np_number(ddof, a.dtype)
@@ -213,7 +216,7 @@ def np_nanstd(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: bool = False
 ) -> Any:
     """Return standard deviations of what is not NaN."""
-    return tf.sqrt(np_nanvar(a, axis, ddof=ddof, keepdims=keepdims))
+    return tf.sqrt(np_nanvar(a, axis, dtype, ddof=ddof, keepdims=keepdims))
 
 
 @of_numpy("np.count_nonzero", a="own")

@@ -16,8 +16,8 @@ import tensorflow as tf
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-OWN, FLOAT, COMMON, COMMON_FLOAT, PROMOTED, PROMOTED_FLOAT, LIKE, NUMBER = (
-    "own", "float", "common", "common float", "promoted", "promoted float", "like ", "number",
+OWN, FLOAT, COMMON, COMMON_FLOAT, PROMOTED, PROMOTED_FLOAT, LIKE, WHOLE, NUMBER = (
+    "own", "float", "common", "common float", "promoted", "promoted float", "like ", "whole or ", "number",
 )  # fmt: skip
 """Rules for the dtype of an array:
 
@@ -26,6 +26,7 @@ float: its own, or float64 of what is neither float nor complex.
 common, common float: that to which all arrays with such a rule are promoted; of these the float as above.
 promoted, promoted float: the same, where numbers of Python's have no dtype of their own.
 like a: its own, but of a number of Python's that of the parameter `a`, or float64.
+whole or like a: the same, but int64 of a whole number of Python's.
 number: what only the graph knows is a tensor, and all else stays as it is.
 
 Any other rule is the name of a dtype. A `*` before a rule says that the parameter may be a list of arrays, or a nest of
@@ -111,9 +112,13 @@ def dtypes_by_rule(rules: Mapping[str, str], examples: Mapping[str, Sequence[Any
             found[name] = [_dtype(one) for one in some]
         elif rule == FLOAT:
             found[name] = [_floating(_dtype(one)) for one in some]
-        elif rule.startswith(LIKE):
-            other = _floating(found[rule.removeprefix(LIKE)][0])
-            found[name] = [other if _is_plain(one) else _dtype(one) for one in some]
+        elif rule.startswith((LIKE, WHOLE)):
+            other = _floating(found[rule.removeprefix(WHOLE).removeprefix(LIKE)][0])
+            is_whole = [rule.startswith(WHOLE) and type(one) is int for one in some]
+            found[name] = [
+                other if _is_plain(one) and not whole else _dtype(one)
+                for one, whole in zip(some, is_whole, strict=True)
+            ]
         else:
             found[name] = [np.dtype(rule)] * len(some)
     return found

@@ -8,6 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from pyopbench.ports.tensor_functions.linear import np_diagonal
 from pyopbench.ports.tracing import views
 from pyopbench.ports.tracing.array import TracedArray, as_traced
 from pyopbench.ports.tracing.dtypes import is_tensor
@@ -240,7 +241,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
         views.ReadOnly(
             "diagonal",
             lambda array: array.diagonal(offset, -2, -1),
-            lambda tensor: tf.linalg.diag_part(tensor, k=offset),
+            lambda tensor: np_diagonal(tensor, offset, -2, -1),
         )
     )
 

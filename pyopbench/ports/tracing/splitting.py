@@ -93,12 +93,25 @@ def _integer(traced: Any) -> Any:
     return number(step("int", lambda: tf.cast(value, tf.int64)), int)
 
 
-in_numpy("vsplit", on_known=True)(lambda ary, indices_or_sections: split(ary, indices_or_sections, 0))
+@in_numpy("vsplit", on_known=True)
+def vsplit(ary: Any, indices_or_sections: Any) -> Any:
+    """Return parts along the first axis."""
+    if as_traced(ary).ndim < 2:
+        raise ValueError("vsplit only works on arrays of 2 or more dimensions")
+    return split(ary, indices_or_sections, 0)
+
 
 in_numpy("hsplit", on_known=True)(
     lambda ary, indices_or_sections: split(ary, indices_or_sections, 0 if as_traced(ary).ndim == 1 else 1)
 )
 
-in_numpy("dsplit", on_known=True)(lambda ary, indices_or_sections: split(ary, indices_or_sections, 2))
+
+@in_numpy("dsplit", on_known=True)
+def dsplit(ary: Any, indices_or_sections: Any) -> Any:
+    """Return parts along the third axis."""
+    if as_traced(ary).ndim < 3:
+        raise ValueError("dsplit only works on arrays of 3 or more dimensions")
+    return split(ary, indices_or_sections, 2)
+
 
 in_numpy("unstack", on_known=True)(lambda x, axis=0: tuple(moveaxis(x, axis, 0)))

@@ -26,6 +26,7 @@ from pyopbench.ports.porting.table import TABLE
 from pyopbench.ports.porting.tensor_code import TensorCode
 from pyopbench.ports.porting.units import Units
 from pyopbench.ports.tensor_functions import table
+from pyopbench.ports.tracing.trace import traced
 from traced_compare import difference_in_graph, flat, told
 
 special = pytest.importorskip("scipy.special")
@@ -127,6 +128,15 @@ def test_a_function_gives_what_numpys_does(expression: str, tmp_path: Path) -> N
         if difference:
             differing[letters, "written"] = difference, text
     assert differing == {}
+
+
+@pytest.mark.parametrize(("name", "rank"), [("np.vsplit", 1), ("np.dsplit", 2)])
+def test_an_array_of_too_few_axes_is_not_split(name: str, rank: int) -> None:
+    array, numpys = np.ones((4,) * rank), eval(name, dict(NAMES))
+    functions = numpys, table.TABLE[name].function, traced(lambda x: numpys(x, 2))
+    for function, given in zip(functions, [(array, 2), (tf.constant(array), 2), (tf.constant(array),)], strict=True):
+        with pytest.raises(ValueError, match="only works on arrays"):
+            function(*given)
 
 
 def test_every_function_of_the_tables_is_in_a_row() -> None:
