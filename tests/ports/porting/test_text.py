@@ -142,6 +142,7 @@ OF_BYTES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("expressions", "begin", "values"),
     [
