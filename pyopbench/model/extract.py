@@ -60,7 +60,7 @@ from pyopbench.model.extracted_module import (
     place_of_user,
 )
 from pyopbench.model.function_source import free_names, name_of, names_bound
-from pyopbench.model.literals import NAMESPACES, NotWritable, Parts, is_same, source_parts
+from pyopbench.model.literals import NAMESPACES, NotWritable, Parts, is_same, plain_container, source_parts
 from pyopbench.model.source_text import Function, Source, read_source
 
 FIX = "pass it to the function as an argument, or define it in one statement at the top level of the file"
@@ -535,7 +535,7 @@ class Extraction:
                 if isinstance(value, dict) and type(value) is dict:
                     break  # a method of it
                 try:
-                    value = getattr(value, parent.attr)
+                    value = plain_container(getattr(value, parent.attr))
                 except Exception as error:
                     raise CannotExtract(
                         f"`{ast.unparse(parent)}` cannot be read: {error}", fix=FIX, place=place
@@ -546,7 +546,7 @@ class Extraction:
                 key = parent.slice.value if isinstance(parent.slice, ast.Constant) else None
                 if not isinstance(value, dict) or not isinstance(key, str) or key not in value:
                     break
-                value = value[key]
+                value = plain_container(value[key])
                 path.append(key)
             node = parent
         _require_unchanged(node, value, parents, place[0])

@@ -254,6 +254,7 @@ class ModuleText:
             begin, end = source.with_comments(_undecorated(node))
             text, lines = _assembled(source, begin, end, edits)
             text = _dedented(text, lines, node)
+        text = _without_tabs(text, lines, node)
         name = names[item]
         if isinstance(node, Function) and name != node.name:
             text = re.sub(rf"^((?:async\s+)?def[\s\\]+){node.name}\b", rf"\g<1>{name}", text, count=1, flags=re.M)
@@ -338,6 +339,27 @@ def _assembled(source: Source, begin: int, end: int, edits: Iterable[Replacement
 
 def _dedented(text: str, lines: Sequence[int], node: ast.AST) -> str:
     """Return the text of a definition at the left margin; the lines of texts in it stay, but for docstrings."""
+    kept, column = _lines_in_texts(node), node.col_offset  # type: ignore[attr-defined]
+    found = []
+    for line, row in zip(lines, text.split("\n"), strict=True):
+        width = len(row) - len(row.lstrip(" \t"))
+        found.append(row if line in kept else row[min(width, column) :])
+    return "\n".join(found)
+
+
+def _without_tabs(text: str, lines: Sequence[int], node: ast.AST) -> str:
+    """Return a text that spaces indent, as they do what a port adds to it: Python mixes both in no block."""
+    if "\t" not in text:
+        return text
+    kept, found = _lines_in_texts(node), []
+    for line, row in zip(lines, text.split("\n"), strict=True):
+        code = row.lstrip(" \t")
+        found.append(row if line in kept else row[: len(row) - len(code)].expandtabs(4) + code)
+    return "\n".join(found)
+
+
+def _lines_in_texts(node: ast.AST) -> set[int]:
+    """Return the lines of a file that begin inside of a text that is no docstring."""
     inner = [one for one in ast.walk(node) if isinstance(one, Function | ast.ClassDef)]
     docstrings = {one.body[0].value for one in inner if isinstance(one.body[0], ast.Expr)}
     kept: set[int] = set()
@@ -347,12 +369,7 @@ def _dedented(text: str, lines: Sequence[int], node: ast.AST) -> str:
         )
         if is_text and one not in docstrings and hasattr(one, "end_lineno"):
             kept |= {*range(one.lineno + 1, one.end_lineno + 1)}  # type: ignore[attr-defined]
-    column = node.col_offset  # type: ignore[attr-defined]
-    found = []
-    for line, row in zip(lines, text.split("\n"), strict=True):
-        width = len(row) - len(row.lstrip(" \t"))
-        found.append(row if line in kept else row[min(width, column) :])
-    return "\n".join(found)
+    return kept
 
 
 def _undecorated(node: Any) -> Any:

@@ -73,6 +73,9 @@ def on_arrays(function: Body) -> Body | None:
     one of the user's that it calls, also where no example goes.
     """
     function = written(function)
+    if isinstance(function, types.MethodType):
+        method = on_arrays(function.__func__)
+        return function if method is None else types.MethodType(method, function.__self__)
     if not isinstance(function, types.FunctionType):
         return function
     made: list[Any] = []
