@@ -7,7 +7,7 @@ import copy
 import types
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -34,10 +34,11 @@ class Kind:
             `other`.
         dtype: of an array, `string` for one of text.
         rank: of an array.
-        text: of an array of text, `str` or `bytes`.
+        text: of an array of text, `str` or `bytes`; empty of one that nothing was written to yet.
         item: what all items of a list, tuple or set are; None if it is empty or they differ.
         is_empty: of a list, was it seen only empty?
         is_negative: of a number or an array, is one below 0?
+        is_cut: of an array of text, does it cut what is written to it, because its items have a fixed size?
     """
 
     name: str
@@ -47,6 +48,7 @@ class Kind:
     item: Kind | None = None
     is_empty: bool = False
     is_negative: bool = False
+    is_cut: bool = False
 
     @property
     def is_text(self) -> bool:
@@ -125,12 +127,11 @@ def merged(kinds: set[Kind]) -> Kind | None:
             return Kind(name)
         item = merged({one for one in items if one is not None})
         return Kind(name, item=item)
+    kinds = {one for one in kinds if one.text or one.dtype != STRING} or kinds
     if len({(one.dtype, one.rank, one.text) for one in kinds}) > 1:
         return None
-    first = next(iter(kinds))
-    if any(one.is_negative for one in kinds):
-        return Kind(first.name, first.dtype, first.rank, first.text, is_negative=True)
-    return first
+    is_negative, is_cut = any(one.is_negative for one in kinds), any(one.is_cut for one in kinds)
+    return replace(next(iter(kinds)), is_negative=is_negative, is_cut=is_cut)
 
 
 def _number_of_several(kinds: set[Kind]) -> Kind | None:
@@ -180,9 +181,13 @@ def _items(values: Any) -> Kind | None:
 
 def _array(value: Any) -> Kind:
     if value.dtype.kind in "SU":
-        return Kind("array", STRING, value.ndim, "bytes" if value.dtype.kind == "S" else "str")
+        return Kind("array", STRING, value.ndim, "bytes" if value.dtype.kind == "S" else "str", is_cut=True)
     if value.dtype.kind == "O":
         texts = {type(one).__name__ for one in value.ravel()[:LONGEST_SEEN]} or {"bytes"}
+        if texts == {"NoneType"}:  # as `np.empty` makes it, to be filled
+            return Kind("array", STRING, value.ndim)
+        if len(texts - {"NoneType"}) == 1:
+            texts -= {"NoneType"}
         if len(texts) == 1 and texts <= {"str", "bytes"}:
             return Kind("array", STRING, value.ndim, texts.pop())
         return OTHER_KIND

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from pyopbench.ports.arrays import STRING
 from pyopbench.ports.text.kinds import NUMBERS
 from pyopbench.ports.text.patterns import (
     MARK,
@@ -459,7 +460,7 @@ def looked_up(code: TextCode, node: ast.expr, table: ast.expr, key: ast.expr, de
     if default is None:
         code.use("_present")
         places = places_table(code, table)
-        found = code.write(key)
+        found = _key(code, key)
         if not found.isidentifier():
             found = code.named_before("key", found) if not code.vectors and code.before is not None else found
         what = f"tf.constant(list({text}.values()), tf.{dtype})"
@@ -481,9 +482,9 @@ def looked_up(code: TextCode, node: ast.expr, table: ast.expr, key: ast.expr, de
             name = f"{name}_{suffix}"
             entry = _table(name, text, (key_dtype, dtype), code.write(default))
         code.tables[name] = entry
-        return f"{name}.lookup({code.write(key)})"
+        return f"{name}.lookup({_key(code, key)})"
     places = places_table(code, table)
-    found = code.write(key)
+    found = _key(code, key)
     if code.vectors or code.before is None:
         raise code.refusal(
             node, f"the default of `{ast.unparse(node)}` is not known while this is written", "write it as a number"
@@ -491,6 +492,13 @@ def looked_up(code: TextCode, node: ast.expr, table: ast.expr, key: ast.expr, de
     name = code.named_before("place", f"{places}.lookup({found})")
     what = f"tf.gather(tf.constant(list({text}.values()), tf.{dtype}), tf.maximum({name}, 0))"
     return f"tf.where({name} < 0, {code.item(default, dtype)}, {what})"
+
+
+def _key(code: TextCode, node: ast.expr) -> str:
+    """Return a key as the tables have it, which hold whole numbers as int64."""
+    kind = code.kind(node)
+    is_narrow = kind is not None and kind.name == "array" and kind.dtype not in (STRING, "int64")
+    return f"tf.cast({code.write(node)}, tf.int64)" if is_narrow else code.write(node)
 
 
 def _table(name: str, text: str, dtypes: tuple[str, str], default: str) -> str:
