@@ -108,7 +108,16 @@ class Statement:
 
 Item: TypeAlias = Import | Written | Statement
 
-Target: TypeAlias = "Item | Parts"
+
+@dataclass(frozen=True)
+class Bound:
+    """A name of several that a statement binds, such as `B` of `A, B = 1, 2`."""
+
+    item: Statement
+    name: str
+
+
+Target: TypeAlias = "Item | Bound | Parts"
 
 
 @dataclass(frozen=True)
@@ -272,9 +281,8 @@ def needs_of(item: Item) -> list[Item]:
 
 def items_in(target: Target) -> list[Item]:
     """Return the items in what a name stands for."""
-    if not isinstance(target, list):
-        return [target]
-    return [one for one in target if not isinstance(one, str)]
+    parts = target if isinstance(target, list) else [target]
+    return [one.item if isinstance(one, Bound) else one for one in parts if not isinstance(one, str)]
 
 
 def _defined_twice(name: str, first: Any, second: Statement) -> CannotExtract:
@@ -286,7 +294,7 @@ def _defined_twice(name: str, first: Any, second: Statement) -> CannotExtract:
 
 def _rendered(target: Target, names: Mapping[Item, str]) -> str:
     parts = target if isinstance(target, list) else [target]
-    return "".join(one if isinstance(one, str) else names[one] for one in parts)
+    return "".join(one if isinstance(one, str) else one.name if isinstance(one, Bound) else names[one] for one in parts)
 
 
 def _edits(item: Statement, names: Mapping[Item, str]) -> list[Replacement]:

@@ -210,11 +210,11 @@ def watch(op: Op, examples: Sequence[Sequence[Any]]) -> tuple[Kinds, list[Kind]]
         given.append((*values, *named.values()))
         return watched(*values, **named)
 
-    around = noting if op.py_function is not None else _around(op.numpy, noting)
+    called = noting if op.py_function is not None else around(op.numpy, noting)
     for example in examples:
         tensors = [tf.constant(one) for one in example]
         try:
-            around(*(tensors if op.py_function is not None else as_given(example)))
+            called(*(tensors if op.py_function is not None else as_given(example)))
         except Exception as error:
             raise CannotPort(f"the body raises {type(error).__name__} on an example: {error}") from error
     found = [merged({kind_of(one) for one in several}) for several in zip(*given, strict=True)]
@@ -223,13 +223,13 @@ def watch(op: Op, examples: Sequence[Sequence[Any]]) -> tuple[Kinds, list[Kind]]
     return kinds, [one for one in found if one is not None]
 
 
-def _around(body: Callable[..., Any], inside: Callable[..., Any]) -> Callable[..., Any]:
+def around(body: Callable[..., Any], inside: Callable[..., Any]) -> Callable[..., Any]:
     """Return what stands around a body, such as what decodes its arguments, around another function."""
     body = getattr(body, CALLED, body)
     if not hasattr(body, BODY):
         return inside
     inner = getattr(body, BODY)
-    new = _around(inner, inside)
+    new = around(inner, inside)
     assert isinstance(body, types.FunctionType)
     cells = [types.CellType(new) if one.cell_contents is inner else one for one in body.__closure__ or ()]
     return types.FunctionType(body.__code__, body.__globals__, body.__name__, body.__defaults__, tuple(cells))
