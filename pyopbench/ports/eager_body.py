@@ -51,7 +51,9 @@ def body_on_arrays(function: Body | None, example: Sequence[Any]) -> Body | None
         return None
     if len(found) != len(expected) or not all(map(is_same_output, found, expected)):
         return None
-    if not all(map(is_same_output, given, example)):  # `x.numpy()` is a copy that may be written to, and an input is not
+    if not all(
+        map(is_same_output, given, example)
+    ):  # `x.numpy()` is a copy that may be written to, and an input is not
         return None
 
     def of_arrays(*inputs: Any) -> Any:

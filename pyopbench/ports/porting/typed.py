@@ -132,7 +132,8 @@ class TypedCode(Code):
             return f"tf.stack({self.write(node)})"
         if one.dtype:
             return f"tf.cast(tf.stack({self.write(node)}), tf.{dtype})"
-        return f"tf.stack([tf.cast(item, tf.{dtype}) for item in {self.write(node)}])"
+        # Not tf.cast, which rounds a number of Python's to float32 before anything else.
+        return f"tf.stack([{self.use('np_number')}(item, tf.{dtype}) for item in {self.write(node)}])"
 
     def is_grown(self, node: ast.AST) -> bool:
         """Is it a list that is no list in the port?"""
@@ -148,7 +149,7 @@ class TypedCode(Code):
             return f"[{', '.join(self.tensor(item, dtype) for item in node.elts)}]"
         if self.one(node).dtype == dtype:
             return self.write(node)
-        return f"[tf.cast(item, tf.{dtype}) for item in {self.write(node)}]"
+        return f"[{self.use('np_number')}(item, tf.{dtype}) for item in {self.write(node)}]"
 
     def loop(self, ufunc: Any, nodes: Sequence[ast.expr]) -> tuple[list[str], str]:
         """Return the dtypes that a ufunc computes with and the one that it returns."""

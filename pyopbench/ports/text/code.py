@@ -194,6 +194,10 @@ class TextCode(TensorCode):
     def tensor(self, node: ast.expr, dtype: str = "") -> str:
         """Return the text of an expression as a tensor of a dtype, by default of its own."""
         kind = self.kind(node)
+        if isinstance(node, ast.Subscript) and isinstance(self.constant(node.value), dict):
+            text, own = self.write(node), dtype_of_kind(kind.leaf) if kind is not None else ""
+            if own != STRING:  # a row of a table is a tensor, whatever it was in Python
+                return text if dtype in ("", own) else f"tf.cast({text}, tf.{dtype})"
         if kind is not None and kind.is_sequence and self.is_dynamic(node):
             own = dtype_of_kind(kind.leaf)
             if kind.depth > 1 and dtype:
@@ -205,9 +209,9 @@ class TextCode(TensorCode):
             return self.cast(node, STRING, dtype)
         return super().tensor(node, dtype)
 
-    def cast(self, node: ast.expr, own: str, dtype: str) -> str:
-        """Return an expression of one dtype as one of another: texts as the numbers that they are."""
-        text = self.write(node)
+    def cast(self, node: ast.expr, own: str, dtype: str, text: str = "") -> str:
+        """Return an expression of one dtype, by default as it is written, as another: texts as the numbers they are."""
+        text = text or self.write(node)
         if own != STRING:
             return f"tf.cast({text}, tf.{dtype})"
         if dtype == "int64":
@@ -251,7 +255,8 @@ class TextCode(TensorCode):
             return f"tf.constant({self.write(node)}, tf.{wanted})"
         if isinstance(node, ast.List | ast.Tuple) and not any(isinstance(one, ast.Starred) for one in node.elts):
             return f"tf.stack([{', '.join(self.item(one, wanted) for one in node.elts)}])"
-        return f"tf.stack({self.write(node)})"
+        text = f"tf.stack({self.write(node)})"
+        return text if own in ("", wanted) else self.cast(node, own, wanted, text)
 
     def item(self, node: ast.expr, dtype: str) -> str:
         """Return an expression as a tensor of a dtype, a constant as it stands where that is enough."""

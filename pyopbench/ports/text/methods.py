@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from pyopbench.ports.arrays import STRING
 from pyopbench.ports.text.kinds import NUMBERS
@@ -449,13 +451,16 @@ def looked_up(code: TextCode, node: ast.expr, table: ast.expr, key: ast.expr, de
             "decode the bytes, or give the dict keys of one kind",
         )
     dtypes = {**NUMBERS, "str": "string", "bytes": "string", "int64": "int64", "float32": "float32", "int32": "int32"}
-    if len(values) != 1 or not values <= dtypes.keys():
+    rows = _dtype_of_rows(list(value.values())) if values & {"list", "tuple", "ndarray"} else ""
+    if not rows and (len(values) != 1 or not values <= dtypes.keys()):
         raise code.refusal(
             node,
             f"the values of `{ast.unparse(table)}` are of {' and '.join(sorted(values))}",
-            "give it values of one kind of number or text",
+            "give it values of one kind of number or text, or arrays or lists of one shape",
         )
-    dtype = dtypes[values.pop()]
+    if rows and default is not None:
+        raise code.refusal(node, f"`{ast.unparse(node)}` has a default, and arrays as values", "test for the key first")
+    dtype = rows or dtypes[values.pop()]
     text = code.write(table)
     if default is None:
         code.use("_present")
@@ -463,7 +468,8 @@ def looked_up(code: TextCode, node: ast.expr, table: ast.expr, key: ast.expr, de
         found = _key(code, key)
         if not found.isidentifier():
             found = code.named_before("key", found) if not code.vectors and code.before is not None else found
-        what = f"tf.constant(list({text}.values()), tf.{dtype})"
+        whole = f"list({text}.values())"
+        what = f"tf.constant(np.array({whole}), tf.{dtype})" if rows else f"tf.constant({whole}, tf.{dtype})"
         return f"tf.gather({what}, _present({places}.lookup({found}), {found}))"
     fallback = code.constant(default)
     if isinstance(default, ast.Constant | ast.UnaryOp) and type(fallback) in (int, float, str, bytes, bool):
@@ -492,6 +498,17 @@ def looked_up(code: TextCode, node: ast.expr, table: ast.expr, key: ast.expr, de
     name = code.named_before("place", f"{places}.lookup({found})")
     what = f"tf.gather(tf.constant(list({text}.values()), tf.{dtype}), tf.maximum({name}, 0))"
     return f"tf.where({name} < 0, {code.item(default, dtype)}, {what})"
+
+
+def _dtype_of_rows(values: Sequence[Any]) -> str:
+    """Return the dtype of arrays, or lists of numbers, that are of one shape and dtype; empty for others."""
+    try:
+        arrays = [np.asarray(one) for one in values]
+    except ValueError:  # rows of several lengths
+        return ""
+    kinds = {(one.shape, one.dtype) for one in arrays}
+    (_, dtype), *others = kinds
+    return "" if others or dtype.kind not in "biuf" else str(dtype.name)
 
 
 def _key(code: TextCode, node: ast.expr) -> str:

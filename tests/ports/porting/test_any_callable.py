@@ -157,10 +157,6 @@ KINDS = {
         "class Scale:\n\tby = 2.0\n\n\tdef call(self, x):\n\t\ty = x * self.by\n\t\treturn y\n\n\nbody = Scale().call\n"
     ),
     "an axis that is None by default": "def body(x, axis=None):\n    return np.cumsum(x, axis=axis)\n",
-    "the dtype of a list with a number of Python's": (
-        "def body(x):\n    y = x.astype(np.float32)\n    low = np.max([0, y[0] - y[1]])\n"
-        "    pair = [0.1, y[2]]\n    return np.array(pair) + low\n"
-    ),
     "numbers with a point in an array of whole ones": (
         "def body(x):\n    y = (x * 9).astype(int)\n    y[:2] = 1.9\n    return y\n"
     ),
@@ -175,6 +171,16 @@ def test_a_body_of_any_kind_is_ported(kind: str, to: str, tmp_path: Path, monkey
     made = write_source(tmp_path, KINDS[kind], VECTOR, to=to)
     assert "self" not in made.port + made.test
     assert "test_values" in run_its_test(made, tmp_path, monkeypatch)
+
+
+def test_a_number_of_pythons_has_a_dtype_in_a_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = (
+        "def body(x):\n    y = x.astype(np.float32)\n    low = np.max([0, y[0] - y[1]])\n"
+        "    pair = [0.1, y[2]]\n    return np.array(pair) + low, np.array([3, (x * 9).astype(np.int32)[0]])\n"
+    )
+    made = write_source(tmp_path, source, VECTOR)
+    assert [dtype for dtype, _ in made.facts.outputs] == ["float64", "int64"]
+    run_its_test(made, tmp_path, monkeypatch)
 
 
 def test_each_name_of_a_statement_stays_what_it_is(tmp_path: Path) -> None:

@@ -641,3 +641,27 @@ def test_a_method_of_a_py_function_takes_arrays(tmp_path: Path, monkeypatch: pyt
     path = tmp_path / "method_op.py"
     path.write_text(f"import numpy as np\nfrom pyopbench import OwnOp\n{METHOD}")
     run_its_test(write(str(path)), tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("end", ["np.array(POINTS[name.decode()], np.float32)", "POINTS[name.decode()] + np.zeros(2)"])
+@pytest.mark.parametrize("make", ["[float(n), 0.5]", "np.array([float(n), 0.5])"])
+def test_rows_of_a_table_are_tensors(end: str, make: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = f"POINTS = {{str(n): {make} for n in range(4)}}\n\n\ndef body(name):\n    return {end}\n"
+    run_its_test(write_source(tmp_path, source, "b'3'"), tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("dtype", ["np.float32", "np.float64"])
+def test_texts_of_a_list_are_the_numbers_of_an_array(
+    dtype: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = (
+        "def body(line):\n    first, second = line.decode().split(',')\n    pair = [first, second]\n"
+        f"    return np.array(pair, {dtype})\n"
+    )
+    run_its_test(write_source(tmp_path, source, "b'1.5,2'"), tmp_path, monkeypatch)
+
+
+def test_rows_of_a_table_have_one_length(tmp_path: Path) -> None:
+    source = "POINTS = {'a': [1], 'b': [1, 2]}\n\n\ndef body(name):\n    return np.array(POINTS[name.decode()])\n"
+    with pytest.raises(CannotPort, match="are of list"):
+        write_source(tmp_path, source, "b'a'")
