@@ -48,6 +48,7 @@ from pyopbench.model.definitions import (
     unwrapped,
 )
 from pyopbench.model.extracted_module import (
+    Bound,
     Extracted,
     Import,
     Item,
@@ -60,7 +61,7 @@ from pyopbench.model.extracted_module import (
     place_of_user,
 )
 from pyopbench.model.function_source import free_names, name_of, names_bound
-from pyopbench.model.literals import NAMESPACES, NotWritable, Parts, is_same, source_parts
+from pyopbench.model.literals import NAMESPACES, NotWritable, Parts, is_same, plain_container, source_parts
 from pyopbench.model.source_text import Function, Source, read_source
 
 FIX = "pass it to the function as an argument, or define it in one statement at the top level of the file"
@@ -97,7 +98,7 @@ class Holder:
     """
 
     value: Any
-    whole: Callable[[], Statement] | None = None
+    whole: Callable[[], Statement | Bound] | None = None
 
 
 @dataclass(frozen=True)
@@ -314,6 +315,13 @@ class Extraction:
             self._resolve(item, self._of_module(item, is_given=is_given))
         return self._items[key]  # type: ignore[return-value]
 
+    def _bound(
+        self, source: Source, node: ast.stmt, name: str, scope: dict[str, Any], *, is_given: bool = False
+    ) -> Statement | Bound:
+        """Return a statement; where it binds several names, with the one that is meant."""
+        item = self._statement(source, node, name, scope, is_given=is_given)
+        return item if name == item.wanted else Bound(item, name)
+
     def _global(
         self, scope: dict[str, Any], name: str, place: Place, *, is_given: bool = False
     ) -> Target | Holder | None:
@@ -336,7 +344,7 @@ class Extraction:
             return self._imported(scope, statement, name, place, is_given=is_given)
         value = scope.get(name)
         if isinstance(statement, ast.ClassDef):
-            whole = functools.partial(self._statement, source, statement, name, scope, is_given=is_given)
+            whole = functools.partial(self._bound, source, statement, name, scope, is_given=is_given)
             return Holder(value, whole) if isinstance(value, type) else whole()
         if isinstance(statement, ast.FunctionDef):
             if isinstance(value, types.FunctionType) and first_line(statement) != value.__code__.co_firstlineno:
@@ -345,7 +353,7 @@ class Extraction:
                     return found
             return self._statement(source, statement, name, scope, is_given=is_given)
         if self._is_instance_of_user(value):
-            return Holder(value, functools.partial(self._statement, source, statement, name, scope, is_given=is_given))
+            return Holder(value, functools.partial(self._bound, source, statement, name, scope, is_given=is_given))
         found = None if value is None else self._callable(value, name, place)
         if found is not None:
             return found
@@ -366,7 +374,7 @@ class Extraction:
             why = f"`{name}` is of a program or notebook, which is not run again"
         if not why:
             try:
-                item = self._statement(source, statement, name, scope, is_given=is_given)
+                item = self._bound(source, statement, name, scope, is_given=is_given)
             except CannotExtract as error:
                 if name not in scope:
                     raise
@@ -374,27 +382,27 @@ class Extraction:
             else:
                 if is_given or name not in scope:
                     return item
-                if not _reads_outside(item):
-                    return self._computed(item, scope[name], place)
+                if not _reads_outside(item.item if isinstance(item, Bound) else item):
+                    return self._computed(item, name, scope[name], place)
                 why = f"`{name}` is read from outside of the file"
         self._items = before
         try:
             found = self._found(scope[name], name, place)
         except CannotExtract as error:
             if is_given:
-                return self._statement(source, statement, name, scope, is_given=True)
+                return self._bound(source, statement, name, scope, is_given=True)
             raise CannotExtract(
                 error.why if error.why == why else f"{why}, and {error.why}", fix=FIX, place=place
             ) from error
         self.by_value.add((source.path, name))
         return found
 
-    def _computed(self, item: Statement, value: Any, place: Place) -> Target | Holder:
+    def _computed(self, item: Statement | Bound, name: str, value: Any, place: Place) -> Target | Holder:
         """Return a constant that is no call of the user's functions, where its value is short; else its statement."""
-        if any(one.is_function for one in _all_needs(item)):
+        if any(one.is_function for one in _all_needs(item.item if isinstance(item, Bound) else item)):
             try:
                 source_parts(value, self._refer(place), LONGEST_COMPUTED)
-                return self._found(value, item.wanted, place)
+                return self._found(value, name, place)
             except (CannotExtract, NotWritable):
                 pass
         return item
@@ -535,7 +543,7 @@ class Extraction:
                 if isinstance(value, dict) and type(value) is dict:
                     break  # a method of it
                 try:
-                    value = getattr(value, parent.attr)
+                    value = plain_container(getattr(value, parent.attr))
                 except Exception as error:
                     raise CannotExtract(
                         f"`{ast.unparse(parent)}` cannot be read: {error}", fix=FIX, place=place
@@ -546,7 +554,7 @@ class Extraction:
                 key = parent.slice.value if isinstance(parent.slice, ast.Constant) else None
                 if not isinstance(value, dict) or not isinstance(key, str) or key not in value:
                     break
-                value = value[key]
+                value = plain_container(value[key])
                 path.append(key)
             node = parent
         _require_unchanged(node, value, parents, place[0])

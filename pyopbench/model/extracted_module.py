@@ -108,7 +108,16 @@ class Statement:
 
 Item: TypeAlias = Import | Written | Statement
 
-Target: TypeAlias = "Item | Parts"
+
+@dataclass(frozen=True)
+class Bound:
+    """A name of several that a statement binds, such as `B` of `A, B = 1, 2`."""
+
+    item: Statement
+    name: str
+
+
+Target: TypeAlias = "Item | Bound | Parts"
 
 
 @dataclass(frozen=True)
@@ -254,6 +263,7 @@ class ModuleText:
             begin, end = source.with_comments(_undecorated(node))
             text, lines = _assembled(source, begin, end, edits)
             text = _dedented(text, lines, node)
+        text = _without_tabs(text, lines, node)
         name = names[item]
         if isinstance(node, Function) and name != node.name:
             text = re.sub(rf"^((?:async\s+)?def[\s\\]+){node.name}\b", rf"\g<1>{name}", text, count=1, flags=re.M)
@@ -271,9 +281,8 @@ def needs_of(item: Item) -> list[Item]:
 
 def items_in(target: Target) -> list[Item]:
     """Return the items in what a name stands for."""
-    if not isinstance(target, list):
-        return [target]
-    return [one for one in target if not isinstance(one, str)]
+    parts = target if isinstance(target, list) else [target]
+    return [one.item if isinstance(one, Bound) else one for one in parts if not isinstance(one, str)]
 
 
 def _defined_twice(name: str, first: Any, second: Statement) -> CannotExtract:
@@ -285,7 +294,7 @@ def _defined_twice(name: str, first: Any, second: Statement) -> CannotExtract:
 
 def _rendered(target: Target, names: Mapping[Item, str]) -> str:
     parts = target if isinstance(target, list) else [target]
-    return "".join(one if isinstance(one, str) else names[one] for one in parts)
+    return "".join(one if isinstance(one, str) else one.name if isinstance(one, Bound) else names[one] for one in parts)
 
 
 def _edits(item: Statement, names: Mapping[Item, str]) -> list[Replacement]:
@@ -338,6 +347,27 @@ def _assembled(source: Source, begin: int, end: int, edits: Iterable[Replacement
 
 def _dedented(text: str, lines: Sequence[int], node: ast.AST) -> str:
     """Return the text of a definition at the left margin; the lines of texts in it stay, but for docstrings."""
+    kept, column = _lines_in_texts(node), node.col_offset  # type: ignore[attr-defined]
+    found = []
+    for line, row in zip(lines, text.split("\n"), strict=True):
+        width = len(row) - len(row.lstrip(" \t"))
+        found.append(row if line in kept else row[min(width, column) :])
+    return "\n".join(found)
+
+
+def _without_tabs(text: str, lines: Sequence[int], node: ast.AST) -> str:
+    """Return a text that spaces indent, as they do what a port adds to it: Python mixes both in no block."""
+    if "\t" not in text:
+        return text
+    kept, found = _lines_in_texts(node), []
+    for line, row in zip(lines, text.split("\n"), strict=True):
+        code = row.lstrip(" \t")
+        found.append(row if line in kept else row[: len(row) - len(code)].expandtabs(4) + code)
+    return "\n".join(found)
+
+
+def _lines_in_texts(node: ast.AST) -> set[int]:
+    """Return the lines of a file that begin inside of a text that is no docstring."""
     inner = [one for one in ast.walk(node) if isinstance(one, Function | ast.ClassDef)]
     docstrings = {one.body[0].value for one in inner if isinstance(one.body[0], ast.Expr)}
     kept: set[int] = set()
@@ -347,12 +377,7 @@ def _dedented(text: str, lines: Sequence[int], node: ast.AST) -> str:
         )
         if is_text and one not in docstrings and hasattr(one, "end_lineno"):
             kept |= {*range(one.lineno + 1, one.end_lineno + 1)}  # type: ignore[attr-defined]
-    column = node.col_offset  # type: ignore[attr-defined]
-    found = []
-    for line, row in zip(lines, text.split("\n"), strict=True):
-        width = len(row) - len(row.lstrip(" \t"))
-        found.append(row if line in kept else row[min(width, column) :])
-    return "\n".join(found)
+    return kept
 
 
 def _undecorated(node: Any) -> Any:

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-LONGEST = 20_000
-"""Characters; what is longer is data, and an input."""
+LONGEST = 100_000
+"""Characters, such as a vocabulary of some thousand words has; what is longer is data, and an input."""
 
 Refer: TypeAlias = Callable[[Any], Any]
 """Returns what stands for a function or a module in the source, one part or several, or raises `NotWritable`."""
@@ -24,6 +24,8 @@ Parts: TypeAlias = list[Any]
 NAMESPACE = types.SimpleNamespace
 PLAIN = (type(None), bool, int, complex, str, bytes, type(...), range, slice)
 NAMESPACES = (types.SimpleNamespace, argparse.Namespace)
+TRACKING = ("keras", "tensorflow")
+"""Libraries that make containers of their own of those that an object of a subclass of theirs gets as attributes."""
 
 
 class NotWritable(Exception):
@@ -46,6 +48,13 @@ def source_parts(value: Any, refer: Refer, longest: int = LONGEST) -> Parts:
         size = f"an array of {value.size:,} elements" if isinstance(value, np.ndarray) else f"a {_kind(value)}"
         raise NotWritable(f"{size}, which is more than a file should hold")
     return parts
+
+
+def plain_container(value: Any) -> Any:
+    """Return Python's container for one that a layer, metric or `tf.Module` has made of it; anything else as it is."""
+    if type(value).__module__.partition(".")[0] not in TRACKING or hasattr(value, "_fields"):
+        return value
+    return next((kind(value) for kind in (dict, list, tuple, set) if isinstance(value, kind)), value)
 
 
 def is_same(one: Any, other: Any) -> bool:
@@ -71,6 +80,7 @@ def _parts(value: Any, refer: Refer, around: tuple[int, ...]) -> Parts:
     if id(value) in around:
         raise NotWritable("a container that holds itself")
     inside = (*around, id(value))
+    value = plain_container(value)
     kind = type(value)
     if kind is float:
         return [repr(value)] if math.isfinite(value) else [f'float("{value}")']

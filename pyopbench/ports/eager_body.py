@@ -49,9 +49,11 @@ def body_on_arrays(function: Body | None, example: Sequence[Any]) -> Body | None
         return None
     if copy is None or found is None:
         return None
-    if len(found) != len(expected) or not all(map(_is_same, found, expected)):
+    if len(found) != len(expected) or not all(map(is_same_output, found, expected)):
         return None
-    if not all(map(_is_same, given, example)):  # `x.numpy()` is a copy that may be written to, and an input is not
+    if not all(
+        map(is_same_output, given, example)
+    ):  # `x.numpy()` is a copy that may be written to, and an input is not
         return None
 
     def of_arrays(*inputs: Any) -> Any:
@@ -73,6 +75,9 @@ def on_arrays(function: Body) -> Body | None:
     one of the user's that it calls, also where no example goes.
     """
     function = written(function)
+    if isinstance(function, types.MethodType):
+        method = on_arrays(function.__func__)
+        return function if method is None else types.MethodType(method, function.__self__)
     if not isinstance(function, types.FunctionType):
         return function
     made: list[Any] = []
@@ -115,7 +120,7 @@ def _is_of_tensorflow(value: Any) -> bool:
     return hasattr(value, "__name__") and str(home).split(".")[0] in ("tensorflow", "keras")
 
 
-def _is_same(found: Any, expected: Any) -> bool:
+def is_same_output(found: Any, expected: Any) -> bool:
     """Are two outputs the same, bit by bit? A number of Python's is one of NumPy's for `tf.py_function` too."""
     one, other = as_array(found), as_array(expected)
     if (one.dtype, one.shape) != (other.dtype, other.shape):

@@ -113,7 +113,7 @@ def test_numbers_of_a_narrow_dtype_are_short() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [object(), [object()], np.array([object()]), np.zeros(2, [("a", "f4")]), RNG, RNG.random(10_000), "a" * 30_000],
+    [object(), [object()], np.array([object()]), np.zeros(2, [("a", "f4")]), RNG, RNG.random(10_000), "a" * 130_000],
     ids=["object", "inside", "objects", "fields", "generator", "large", "long"],
 )
 def test_what_has_no_literal_is_refused(value: Any) -> None:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pyopbench.ports.porting.observe import OTHER
 from pyopbench.ports.porting.typed import TypedCode
 
 
@@ -80,6 +81,9 @@ def given(
             found[keyword.arg] = keyword.value
         else:
             return None
+    axis = found.get("axis")
+    if isinstance(axis, ast.Name) and {one.kind for one in code.seen(axis)} == {OTHER}:
+        return None  # a name that is None, which the functions on tensors take as NumPy's do
     return Given(code, name, node, found)
 
 

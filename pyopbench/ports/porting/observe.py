@@ -70,6 +70,7 @@ class Seen:
         holds_tensors: is there a tensor in a sequence?
         is_negative: is an element of an array or number below 0?
         grows: do values decide how many items a sequence has?
+        common: of a sequence, the dtype of an array of its items; empty if it is not known.
     """
 
     kind: str
@@ -80,6 +81,7 @@ class Seen:
     holds_tensors: bool = False
     is_negative: bool = False
     grows: bool = False
+    common: str = ""
 
 
 Place = tuple[str, int]
@@ -676,12 +678,21 @@ def _sequence(value: Any) -> Seen:
     dtypes = {one.dtype for one in items if one.dtype}
     ranks = {one.rank for one in items}
     weak = {one.weak for one in items}
+    # Not only a number of NumPy's, but also one of Python's has a dtype of its own in a list: int64 or float64.
+    several = {one.common if one.kind == SEQUENCE else one.dtype or _dtype_of_number(one.weak) for one in items}
+    common = "" if "" in several or not several else np.result_type(*several).name
+    is_of_one = len(dtypes) == 1 and not dtypes - several and len(several) == 1
     return Seen(
         SEQUENCE,
-        dtypes.pop() if len(dtypes) == 1 else "",
+        dtypes.pop() if is_of_one or (len(dtypes) == 1 and not common) else "",
         1 + max(ranks, default=0),
         weak.pop() if len(weak) == 1 else None,
         holds_tensors=depends(value),
         is_negative=any(one.is_negative for one in items),
         grows=value in GROWN if isinstance(value, list) else False,
+        common=common,
     )
+
+
+def _dtype_of_number(kind: type | None) -> str:
+    return np.dtype(kind).name if kind is not None else ""

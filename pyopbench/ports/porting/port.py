@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
+import tensorflow as tf
+
 from pyopbench.model.definitions import CannotExtract
 from pyopbench.model.extract import Extraction, extract
 from pyopbench.model.extracted_module import place_of_user
@@ -17,6 +19,8 @@ from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target
 from pyopbench.model.portable import BATCHED, BatchedPort, format_text
 from pyopbench.model.source_text import read_source
+from pyopbench.ports.arrays import as_given, as_outputs
+from pyopbench.ports.eager_body import is_same_output
 from pyopbench.ports.porting import batches, skeleton
 from pyopbench.ports.porting.check_file import Inputs, Old, check_file
 from pyopbench.ports.porting.example_inputs import add_inputs
@@ -26,7 +30,7 @@ from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.units import Units
 from pyopbench.ports.porting.writers import WRITERS, Body, Made, compiled
 from pyopbench.ports.rebinding import with_body, written
-from pyopbench.ports.text.kinds import has_text
+from pyopbench.ports.text.kinds import around, has_text
 
 OBSERVED_SIZES = 2
 OF_TEXT = ("traced",)
@@ -75,6 +79,7 @@ def write_port(op: Op, variant: str, module: str = "") -> PortModule:
     with _refusals_of_user():
         _check(op, variant)
         yours, frozen = extracted_op(op)
+        _require_same(op, yours)
         source, definition = definition_of(written(yours.numpy))
         keywords = op.own.keywords if op.own is not None else ()
         names = _names(definition, keywords, len(examples_of(op, 1, 1)[0]))
@@ -124,6 +129,25 @@ def extracted_op(op: Op) -> tuple[Op, Frozen]:
     if op.numpy_gradient is not None:
         op = replace(op, numpy_gradient=with_body(op.numpy_gradient, found[extracted.names[0]]))
     return op, frozenset(frozen)
+
+
+def _require_same(op: Op, extracted: Op) -> None:
+    """Check that the extracted body computes what the user's does: its port is held against the extracted one.
+
+    Raises:
+        CannotPort: it does not.
+    """
+    example = examples_of(op, 1, 1)[0]
+    is_on_tensors = op.py_function is not None
+    expected, found = (
+        as_outputs(body(*map(tf.constant, example)) if is_on_tensors else around(op.numpy, body)(*as_given(example)))
+        for body in (written(op.numpy), written(extracted.numpy))
+    )
+    if len(found) != len(expected) or not all(map(is_same_output, found, expected)):
+        raise CannotPort(
+            "the body computes something else where it is taken out of its file",
+            fix="pass all that it reads as arguments, or define it by plain statements at the top level of the file",
+        )
 
 
 def _add(op: Op, extraction: Extraction) -> None:

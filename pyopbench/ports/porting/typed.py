@@ -77,7 +77,7 @@ class TypedCode(Code):
     def dtype(self, node: ast.expr) -> str:
         """Return the dtype that NumPy gives an expression."""
         one = self.one(node)
-        return one.dtype or (np.dtype(one.weak).name if one.weak else "float64")
+        return one.dtype or one.common or (np.dtype(one.weak).name if one.weak else "float64")
 
     def atom(self, node: ast.expr) -> str:
         """Return the text of an expression to which `.name` or `[...]` can be added."""
@@ -101,7 +101,13 @@ class TypedCode(Code):
         if seen and all(one.kind in (TENSOR, ARRAY) and one.dtype == dtype for one in seen):
             return self.write(node)  # TensorFlow takes arrays of NumPy's too
         numbers = seen and all(one.kind == NUMBER_KIND for one in seen)
+        if numbers and any(one.weak is float for one in seen) and "int" in dtype:
+            return f"tf.constant({self._whole(node)}, tf.{dtype})"
         return f"tf.{'constant' if numbers else 'cast'}({self.write(node)}, tf.{dtype})"
+
+    def _whole(self, node: ast.expr) -> str:
+        """Return a number as a whole one, as NumPy makes it where it is written into an array of whole numbers."""
+        return str(int(ast.literal_eval(node))) if is_number(node) else f"int({self.write(node)})"
 
     def operand(self, node: ast.expr, dtype: str) -> str:
         """Return the text of an operand beside a tensor of a dtype, to which TensorFlow converts what is none."""
@@ -126,7 +132,8 @@ class TypedCode(Code):
             return f"tf.stack({self.write(node)})"
         if one.dtype:
             return f"tf.cast(tf.stack({self.write(node)}), tf.{dtype})"
-        return f"tf.stack([tf.cast(item, tf.{dtype}) for item in {self.write(node)}])"
+        # Not tf.cast, which rounds a number of Python's to float32 before anything else.
+        return f"tf.stack([{self.use('np_number')}(item, tf.{dtype}) for item in {self.write(node)}])"
 
     def is_grown(self, node: ast.AST) -> bool:
         """Is it a list that is no list in the port?"""
@@ -142,7 +149,7 @@ class TypedCode(Code):
             return f"[{', '.join(self.tensor(item, dtype) for item in node.elts)}]"
         if self.one(node).dtype == dtype:
             return self.write(node)
-        return f"[tf.cast(item, tf.{dtype}) for item in {self.write(node)}]"
+        return f"[{self.use('np_number')}(item, tf.{dtype}) for item in {self.write(node)}]"
 
     def loop(self, ufunc: Any, nodes: Sequence[ast.expr]) -> tuple[list[str], str]:
         """Return the dtypes that a ufunc computes with and the one that it returns."""
@@ -157,7 +164,7 @@ class TypedCode(Code):
         one = self.one(node)
         if one.kind == OTHER:
             raise self.refusal(node, f"`{ast.unparse(node)}` is no array and no number")
-        dtype = one.dtype or (np.dtype(one.weak).name if one.kind == SEQUENCE and one.weak else one.dtype)
+        dtype = one.dtype or one.common
         weak = None if one.kind == SEQUENCE else one.weak
         return dtypes.example(weak, np.dtype(dtype or "bool"), one.rank)
 

@@ -94,12 +94,50 @@ class TextCode(TensorCode):
             return ... if found is None else found
         return ...
 
+    def value_of(self, node: ast.AST) -> Any:
+        """Return what `name` or `module.name` means in the file, also of a parameter that is always given a table."""
+        found = super().value_of(node)
+        name = self._table_given(node) if found is None and isinstance(node, ast.Name) else ""
+        return self.units.value(self.source, name) if name else found
+
+    def _table_given(self, name: ast.Name) -> str:
+        """Return the constant that a parameter of a helper is in all of its calls; empty for anything else."""
+        function = None if self.unit is None else self.unit.node
+        if self.unit is None or not isinstance(function, ast.FunctionDef) or self.depends(name):
+            return ""
+        parameters = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
+        of_name = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == name.id]
+        if name.id not in parameters or any(not isinstance(one.ctx, ast.Load) for one in of_name):
+            return ""
+        units = [one for one in self.units.in_order() if self.unit.name in one.reads]
+        nodes = [one for unit in units for one in ast.walk(unit.node)]
+        calls = [one for one in nodes if isinstance(one, ast.Call) and self._is_of_name(one.func, self.unit.name)]
+        if len(calls) < sum(self._is_of_name(one, self.unit.name) for one in nodes):
+            return ""  # it is given to another function
+        found = {self._given_name(one, parameters, name.id) for one in calls}
+        (known, *others) = found or {""}
+        is_read = all(known in unit.reads for unit in units)
+        value = self.units.value(self.source, known) if known and not others and is_read else None
+        return known if isinstance(value, dict | list | tuple) else ""
+
+    def _is_of_name(self, node: ast.AST, name: str) -> bool:
+        return isinstance(node, ast.Name) and node.id == name
+
+    def _given_name(self, call: ast.Call, parameters: Sequence[str], name: str) -> str:
+        if any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords):
+            return ""
+        given = dict(zip(parameters, call.args, strict=False)) | {one.arg or "": one.value for one in call.keywords}
+        value = given.get(name)
+        return value.id if isinstance(value, ast.Name) else ""
+
     # Expressions.
 
     def rewrite(self, node: ast.AST) -> str | None:
         """Return the text of a node that is not written as it stands."""
         if isinstance(node, ast.Name) and node.id in self.vectors and isinstance(node.ctx, ast.Load):
             return self.vectors[node.id]
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and (table := self._table_given(node)):
+            return table
         if isinstance(node, ast.Name) and node.id in self.growing and isinstance(node.ctx, ast.Load):
             return f"{node.id}.stack()"
         if isinstance(node, ast.expr):
@@ -156,6 +194,10 @@ class TextCode(TensorCode):
     def tensor(self, node: ast.expr, dtype: str = "") -> str:
         """Return the text of an expression as a tensor of a dtype, by default of its own."""
         kind = self.kind(node)
+        if isinstance(node, ast.Subscript) and isinstance(self.constant(node.value), dict):
+            text, own = self.write(node), dtype_of_kind(kind.leaf) if kind is not None else ""
+            if own != STRING:  # a row of a table is a tensor, whatever it was in Python
+                return text if dtype in ("", own) else f"tf.cast({text}, tf.{dtype})"
         if kind is not None and kind.is_sequence and self.is_dynamic(node):
             own = dtype_of_kind(kind.leaf)
             if kind.depth > 1 and dtype:
@@ -167,9 +209,9 @@ class TextCode(TensorCode):
             return self.cast(node, STRING, dtype)
         return super().tensor(node, dtype)
 
-    def cast(self, node: ast.expr, own: str, dtype: str) -> str:
-        """Return an expression of one dtype as one of another: texts as the numbers that they are."""
-        text = self.write(node)
+    def cast(self, node: ast.expr, own: str, dtype: str, text: str = "") -> str:
+        """Return an expression of one dtype, by default as it is written, as another: texts as the numbers they are."""
+        text = text or self.write(node)
         if own != STRING:
             return f"tf.cast({text}, tf.{dtype})"
         if dtype == "int64":
@@ -213,7 +255,8 @@ class TextCode(TensorCode):
             return f"tf.constant({self.write(node)}, tf.{wanted})"
         if isinstance(node, ast.List | ast.Tuple) and not any(isinstance(one, ast.Starred) for one in node.elts):
             return f"tf.stack([{', '.join(self.item(one, wanted) for one in node.elts)}])"
-        return f"tf.stack({self.write(node)})"
+        text = f"tf.stack({self.write(node)})"
+        return text if own in ("", wanted) else self.cast(node, own, wanted, text)
 
     def item(self, node: ast.expr, dtype: str) -> str:
         """Return an expression as a tensor of a dtype, a constant as it stands where that is enough."""
@@ -482,6 +525,8 @@ class TextCode(TensorCode):
             raise self.refusal(node, f"`{ast.unparse(node).split()[0]}` is not written in a body on text")
         if self._is_left_out(node):
             return super()._statement(node)
+        for one in node.targets if isinstance(node, ast.Assign) else ():
+            self._refuse_cut(one)
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             return self._assign(node.targets[0], node.value) or super()._statement(node)
         if isinstance(node, ast.AugAssign):
@@ -491,6 +536,20 @@ class TextCode(TensorCode):
         if isinstance(node, ast.Return) and node.value is not None:
             return f"return {self._returned(node.value)}"
         return super()._statement(node)
+
+    def _refuse_cut(self, target: ast.expr) -> None:
+        root = target
+        while isinstance(root, ast.Subscript):
+            root = root.value
+        kind = self.kind(root) if root is not target else None
+        if kind is not None and kind.name == "other" and self.depends(root):
+            raise self.refusal(target, f"`{ast.unparse(root)}` is written to, which is no array of text or numbers")
+        if kind is not None and kind.is_cut:
+            raise self.refusal(
+                target,
+                f"`{ast.unparse(root)}` is an array of text of a fixed size, which cuts what is written to it",
+                "make it an array of objects: np.empty(n, object)",
+            )
 
     def _assign(self, target: ast.expr, value: ast.expr) -> str | None:
         if isinstance(target, ast.Name):

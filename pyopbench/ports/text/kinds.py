@@ -7,7 +7,7 @@ import copy
 import types
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -34,10 +34,11 @@ class Kind:
             `other`.
         dtype: of an array, `string` for one of text.
         rank: of an array.
-        text: of an array of text, `str` or `bytes`.
+        text: of an array of text, `str` or `bytes`; empty of one that nothing was written to yet.
         item: what all items of a list, tuple or set are; None if it is empty or they differ.
         is_empty: of a list, was it seen only empty?
         is_negative: of a number or an array, is one below 0?
+        is_cut: of an array of text, does it cut what is written to it, because its items have a fixed size?
     """
 
     name: str
@@ -47,6 +48,7 @@ class Kind:
     item: Kind | None = None
     is_empty: bool = False
     is_negative: bool = False
+    is_cut: bool = False
 
     @property
     def is_text(self) -> bool:
@@ -125,12 +127,11 @@ def merged(kinds: set[Kind]) -> Kind | None:
             return Kind(name)
         item = merged({one for one in items if one is not None})
         return Kind(name, item=item)
+    kinds = {one for one in kinds if one.text or one.dtype != STRING} or kinds
     if len({(one.dtype, one.rank, one.text) for one in kinds}) > 1:
         return None
-    first = next(iter(kinds))
-    if any(one.is_negative for one in kinds):
-        return Kind(first.name, first.dtype, first.rank, first.text, is_negative=True)
-    return first
+    is_negative, is_cut = any(one.is_negative for one in kinds), any(one.is_cut for one in kinds)
+    return replace(next(iter(kinds)), is_negative=is_negative, is_cut=is_cut)
 
 
 def _number_of_several(kinds: set[Kind]) -> Kind | None:
@@ -180,9 +181,13 @@ def _items(values: Any) -> Kind | None:
 
 def _array(value: Any) -> Kind:
     if value.dtype.kind in "SU":
-        return Kind("array", STRING, value.ndim, "bytes" if value.dtype.kind == "S" else "str")
+        return Kind("array", STRING, value.ndim, "bytes" if value.dtype.kind == "S" else "str", is_cut=True)
     if value.dtype.kind == "O":
         texts = {type(one).__name__ for one in value.ravel()[:LONGEST_SEEN]} or {"bytes"}
+        if texts == {"NoneType"}:  # as `np.empty` makes it, to be filled
+            return Kind("array", STRING, value.ndim)
+        if len(texts - {"NoneType"}) == 1:
+            texts -= {"NoneType"}
         if len(texts) == 1 and texts <= {"str", "bytes"}:
             return Kind("array", STRING, value.ndim, texts.pop())
         return OTHER_KIND
@@ -205,11 +210,11 @@ def watch(op: Op, examples: Sequence[Sequence[Any]]) -> tuple[Kinds, list[Kind]]
         given.append((*values, *named.values()))
         return watched(*values, **named)
 
-    around = noting if op.py_function is not None else _around(op.numpy, noting)
+    called = noting if op.py_function is not None else around(op.numpy, noting)
     for example in examples:
         tensors = [tf.constant(one) for one in example]
         try:
-            around(*(tensors if op.py_function is not None else as_given(example)))
+            called(*(tensors if op.py_function is not None else as_given(example)))
         except Exception as error:
             raise CannotPort(f"the body raises {type(error).__name__} on an example: {error}") from error
     found = [merged({kind_of(one) for one in several}) for several in zip(*given, strict=True)]
@@ -218,13 +223,13 @@ def watch(op: Op, examples: Sequence[Sequence[Any]]) -> tuple[Kinds, list[Kind]]
     return kinds, [one for one in found if one is not None]
 
 
-def _around(body: Callable[..., Any], inside: Callable[..., Any]) -> Callable[..., Any]:
+def around(body: Callable[..., Any], inside: Callable[..., Any]) -> Callable[..., Any]:
     """Return what stands around a body, such as what decodes its arguments, around another function."""
     body = getattr(body, CALLED, body)
     if not hasattr(body, BODY):
         return inside
     inner = getattr(body, BODY)
-    new = _around(inner, inside)
+    new = around(inner, inside)
     assert isinstance(body, types.FunctionType)
     cells = [types.CellType(new) if one.cell_contents is inner else one for one in body.__closure__ or ()]
     return types.FunctionType(body.__code__, body.__globals__, body.__name__, body.__defaults__, tuple(cells))

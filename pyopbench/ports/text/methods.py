@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from pyopbench.ports.arrays import STRING
 from pyopbench.ports.text.kinds import NUMBERS
 from pyopbench.ports.text.patterns import (
     MARK,
@@ -448,21 +451,25 @@ def looked_up(code: TextCode, node: ast.expr, table: ast.expr, key: ast.expr, de
             "decode the bytes, or give the dict keys of one kind",
         )
     dtypes = {**NUMBERS, "str": "string", "bytes": "string", "int64": "int64", "float32": "float32", "int32": "int32"}
-    if len(values) != 1 or not values <= dtypes.keys():
+    rows = _dtype_of_rows(list(value.values())) if values & {"list", "tuple", "ndarray"} else ""
+    if not rows and (len(values) != 1 or not values <= dtypes.keys()):
         raise code.refusal(
             node,
             f"the values of `{ast.unparse(table)}` are of {' and '.join(sorted(values))}",
-            "give it values of one kind of number or text",
+            "give it values of one kind of number or text, or arrays or lists of one shape",
         )
-    dtype = dtypes[values.pop()]
+    if rows and default is not None:
+        raise code.refusal(node, f"`{ast.unparse(node)}` has a default, and arrays as values", "test for the key first")
+    dtype = rows or dtypes[values.pop()]
     text = code.write(table)
     if default is None:
         code.use("_present")
         places = places_table(code, table)
-        found = code.write(key)
+        found = _key(code, key)
         if not found.isidentifier():
             found = code.named_before("key", found) if not code.vectors and code.before is not None else found
-        what = f"tf.constant(list({text}.values()), tf.{dtype})"
+        whole = f"list({text}.values())"
+        what = f"tf.constant(np.array({whole}), tf.{dtype})" if rows else f"tf.constant({whole}, tf.{dtype})"
         return f"tf.gather({what}, _present({places}.lookup({found}), {found}))"
     fallback = code.constant(default)
     if isinstance(default, ast.Constant | ast.UnaryOp) and type(fallback) in (int, float, str, bytes, bool):
@@ -481,9 +488,9 @@ def looked_up(code: TextCode, node: ast.expr, table: ast.expr, key: ast.expr, de
             name = f"{name}_{suffix}"
             entry = _table(name, text, (key_dtype, dtype), code.write(default))
         code.tables[name] = entry
-        return f"{name}.lookup({code.write(key)})"
+        return f"{name}.lookup({_key(code, key)})"
     places = places_table(code, table)
-    found = code.write(key)
+    found = _key(code, key)
     if code.vectors or code.before is None:
         raise code.refusal(
             node, f"the default of `{ast.unparse(node)}` is not known while this is written", "write it as a number"
@@ -491,6 +498,24 @@ def looked_up(code: TextCode, node: ast.expr, table: ast.expr, key: ast.expr, de
     name = code.named_before("place", f"{places}.lookup({found})")
     what = f"tf.gather(tf.constant(list({text}.values()), tf.{dtype}), tf.maximum({name}, 0))"
     return f"tf.where({name} < 0, {code.item(default, dtype)}, {what})"
+
+
+def _dtype_of_rows(values: Sequence[Any]) -> str:
+    """Return the dtype of arrays, or lists of numbers, that are of one shape and dtype; empty for others."""
+    try:
+        arrays = [np.asarray(one) for one in values]
+    except ValueError:  # rows of several lengths
+        return ""
+    kinds = {(one.shape, one.dtype) for one in arrays}
+    (_, dtype), *others = kinds
+    return "" if others or dtype.kind not in "biuf" else str(dtype.name)
+
+
+def _key(code: TextCode, node: ast.expr) -> str:
+    """Return a key as the tables have it, which hold whole numbers as int64."""
+    kind = code.kind(node)
+    is_narrow = kind is not None and kind.name == "array" and kind.dtype not in (STRING, "int64")
+    return f"tf.cast({code.write(node)}, tf.int64)" if is_narrow else code.write(node)
 
 
 def _table(name: str, text: str, dtypes: tuple[str, str], default: str) -> str:

@@ -150,6 +150,16 @@ KINDS = {
     "decorated helper": DECORATED,
     "object that is a constant": f"{METHOD}\n\nAUGMENT = Augment(2.0)\n\n\ndef body(x):\n    return AUGMENT.run(x)\n",
     "ufunc": "body = np.sinh\n",
+    "several names of one statement": "A, B = 2.0, 3.0\n\n\ndef body(x):\n    return x * A + B\n",
+    "indented by tabs": "def body(x):\n\tif len(x) > 2:\n\t\tx = x * 2.0\n\treturn np.tanh(x)\n",
+    "indented by two spaces": "def body(x):\n  y = np.tanh(x)\n  return y * 2.0\n",
+    "a method indented by tabs": (
+        "class Scale:\n\tby = 2.0\n\n\tdef call(self, x):\n\t\ty = x * self.by\n\t\treturn y\n\n\nbody = Scale().call\n"
+    ),
+    "an axis that is None by default": "def body(x, axis=None):\n    return np.cumsum(x, axis=axis)\n",
+    "numbers with a point in an array of whole ones": (
+        "def body(x):\n    y = (x * 9).astype(int)\n    y[:2] = 1.9\n    return y\n"
+    ),
 }
 
 
@@ -161,6 +171,37 @@ def test_a_body_of_any_kind_is_ported(kind: str, to: str, tmp_path: Path, monkey
     made = write_source(tmp_path, KINDS[kind], VECTOR, to=to)
     assert "self" not in made.port + made.test
     assert "test_values" in run_its_test(made, tmp_path, monkeypatch)
+
+
+def test_a_number_of_pythons_has_a_dtype_in_a_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = (
+        "def body(x):\n    y = x.astype(np.float32)\n    low = np.max([0, y[0] - y[1]])\n"
+        "    pair = [0.1, y[2]]\n    return np.array(pair) + low, np.array([3, (x * 9).astype(np.int32)[0]])\n"
+    )
+    made = write_source(tmp_path, source, VECTOR)
+    assert [dtype for dtype, _ in made.facts.outputs] == ["float64", "int64"]
+    run_its_test(made, tmp_path, monkeypatch)
+
+
+def test_each_name_of_a_statement_stays_what_it_is(tmp_path: Path) -> None:
+    source = "A, B = 2.0, 3.0\nC = [A, B]\n\n\ndef body(x):\n    return x * B + A + C[0]\n"
+    made = write_source(tmp_path, source, VECTOR)
+    assert {"C = [A, B]", "    return x * B + A + C[0]"} <= lines_of(made.port)
+
+
+@pytest.mark.parametrize("base", ["tf.Module", "tf.keras.layers.Layer"])
+def test_containers_that_tensorflow_tracks_are_those_of_python(
+    base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = (
+        f"import tensorflow as tf\n\n\nclass Scale({base}):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.by = [1.0, 2.0, 3.0, 4.0, 5.0]\n        self.config = {'power': [2.0]}\n\n"
+        "    def run(self, x):\n        return (x * np.array(self.by)) ** self.config['power'][0]\n\n\n"
+        "body = Scale().run\n"
+    )
+    made = write_source(tmp_path, source, VECTOR)
+    assert {"BY = [1.0, 2.0, 3.0, 4.0, 5.0]", "CONFIG_POWER = [2.0]"} <= lines_of(made.port)
+    run_its_test(made, tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize("to", ["traced", "njit"])

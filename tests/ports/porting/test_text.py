@@ -565,3 +565,104 @@ def test_a_body_of_the_corpus_is_written(body: str, tmp_path: Path, monkeypatch:
         for one in (getattr(port, made.function), tf.function(getattr(port, made.function))):
             for found, other in zip(called(one, *map(tf.constant, arrays)), expected, strict=True):
                 np.testing.assert_array_equal(found, other)
+
+
+TABLES = """
+def make(names):
+    return lambda texts: look_up(texts, names)
+
+
+def look_up(texts, names):
+    return np.array([names[text.decode()] for text in texts])
+
+
+body = make({f"{place:04}.wav": ("speech", "music")[place % 2] for place in range(1200)})
+"""
+
+FILLED = """
+def clean(text):
+    return text.strip().lower()
+
+
+def body(texts):
+    cleaned = np.empty(texts.shape, dtype=texts.dtype)
+    for place, text in enumerate(texts):
+        cleaned[place] = clean(text)
+    return cleaned
+"""
+
+
+def test_a_table_that_a_helper_is_given_is_the_constant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = write_source(tmp_path, TABLES, "np.array([b'0003.wav', b'1100.wav'], object)")
+    run_its_test(made, tmp_path, monkeypatch)
+
+
+def test_a_table_that_a_helper_is_given_may_not_differ_from_call_to_call(tmp_path: Path) -> None:
+    source = (
+        "A, B = {'a': 1}, {'a': 2}\n\n\ndef look_up(text, names):\n    return names[text.decode()]\n\n\n"
+        "def body(text):\n    return np.int64(look_up(text, A) + look_up(text, B))\n"
+    )
+    with pytest.raises(CannotPort, match="`names` is no dict of the file's"):
+        write_source(tmp_path, source, "b'a'")
+
+
+def test_arrays_of_text_are_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = write_source(tmp_path, FILLED, "np.array([b' Car', b'PERSON '], object)")
+    run_its_test(made, tmp_path, monkeypatch)
+
+
+def test_arrays_that_cut_text_are_not_written_to(tmp_path: Path) -> None:
+    with pytest.raises(CannotPort, match="cuts what is written to it"):
+        write_source(tmp_path, FILLED.replace("texts.dtype", "'S4'"), "np.array([b' Car', b'PERSON '], object)")
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint8"])
+def test_keys_of_a_table_are_numbers_of_any_width(dtype: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = "WORDS = {3: 'a', 7: 'b'}\n\n\ndef body(ids):\n    return ' '.join(WORDS[one] for one in ids)\n"
+    made = write_source(tmp_path, source, f"np.array([3, 7, 3], np.{dtype})")
+    run_its_test(made, tmp_path, monkeypatch)
+
+
+METHOD = """
+class Labels:
+  def __init__(self, paths):
+    self.names = sorted({one.split("/")[-2] for one in paths})
+
+  def index(self, name):
+    name = name.numpy()
+    return self.names.index(str(name, "utf8"))
+
+
+labels = Labels(["/a/dog/1.png", "/a/cat/1.png"])
+OP = OwnOp([(np.array(b"dog", object),), (np.array(b"cat", object),)], py_function=labels.index)
+"""
+
+
+def test_a_method_of_a_py_function_takes_arrays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "method_op.py"
+    path.write_text(f"import numpy as np\nfrom pyopbench import OwnOp\n{METHOD}")
+    run_its_test(write(str(path)), tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("end", ["np.array(POINTS[name.decode()], np.float32)", "POINTS[name.decode()] + np.zeros(2)"])
+@pytest.mark.parametrize("make", ["[float(n), 0.5]", "np.array([float(n), 0.5])"])
+def test_rows_of_a_table_are_tensors(end: str, make: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = f"POINTS = {{str(n): {make} for n in range(4)}}\n\n\ndef body(name):\n    return {end}\n"
+    run_its_test(write_source(tmp_path, source, "b'3'"), tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("dtype", ["np.float32", "np.float64"])
+def test_texts_of_a_list_are_the_numbers_of_an_array(
+    dtype: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = (
+        "def body(line):\n    first, second = line.decode().split(',')\n    pair = [first, second]\n"
+        f"    return np.array(pair, {dtype})\n"
+    )
+    run_its_test(write_source(tmp_path, source, "b'1.5,2'"), tmp_path, monkeypatch)
+
+
+def test_rows_of_a_table_have_one_length(tmp_path: Path) -> None:
+    source = "POINTS = {'a': [1], 'b': [1, 2]}\n\n\ndef body(name):\n    return np.array(POINTS[name.decode()])\n"
+    with pytest.raises(CannotPort, match="are of list"):
+        write_source(tmp_path, source, "b'a'")
