@@ -46,7 +46,7 @@ OF_OTHERS = {
     "tests/judge/test_ports.py": 1,
     "tests/api/test_own_function.py": 1,
     "tests/model/test_extract.py": 4,
-    "tests/ports/porting/test_text.py": 1,
+    "tests/ports/porting/test_text.py": 4,
     "tests/report/charts/test_history.py": 1,
     "tests/report/test_history_scale.py": 1,
     "tests/report/test_write.py": 1,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pyopbench.ports.porting.observe import OTHER
 from pyopbench.ports.porting.typed import TypedCode
+from pyopbench.ports.tensor_functions.sources import FUNCTIONS
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def given(
         else:
             return None
     axis = found.get("axis")
-    if isinstance(axis, ast.Name) and {one.kind for one in code.seen(axis)} == {OTHER}:
+    if name in FUNCTIONS and isinstance(axis, ast.Name) and {one.kind for one in code.seen(axis)} == {OTHER}:
         return None  # a name that is None, which the functions on tensors take as NumPy's do
     return Given(code, name, node, found)
 
