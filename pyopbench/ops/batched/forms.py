@@ -118,11 +118,10 @@ def _callbacks(op: Op, dtype: str, size: int, *, gradients: bool) -> Iterator[Fo
 
     yield form(LOOP, "numpy_function", "loop", lambda: loops.python_loop(op.numpy, dtypes))
     random = _why_not_random(op)
+    # The user's function as it stands: where it cannot be written it can still be called with a batch.
+    yield form("numpy_whole", "numpy_function", "whole", lambda: op.numpy, random)
     if op.is_on_tensors:
-        yield form("numpy_whole", "numpy_function", "whole", lambda: op.numpy, random)
         return
-    whole = partial(port_call, op, "numpy_whole", dtype)
-    yield Form("numpy_whole", "numpy_function", "whole", "callback", whole, has_gradient, random)
     why, loop = random or why_not_compiled(op, case) or "", partial(port_call, op, "njit_loop", dtype)
     yield Form("njit_loop", "njit", "loop", "callback", loop, has_gradient, why)
 
