@@ -122,7 +122,7 @@ def pick(code: TypedCode, node: ast.expr, whole: Picked, entries: Sequence[Index
     """Return the text of what a key picks of an array."""
     special = [place for place, entry in enumerate(entries) if entry.kind in ("places", "mask")]
     if not special:
-        return f"{whole.text}[{', '.join(_basic(code, entries))}]"
+        return _mapped(code, whole, entries) or f"{whole.text}[{', '.join(_basic(code, entries))}]"
     if len(special) > 1:
         return _pick_points(code, node, whole, entries, special)
     (place,) = special
@@ -139,6 +139,27 @@ def pick(code: TypedCode, node: ast.expr, whole: Picked, entries: Sequence[Index
     del behind
     where = f", axis={axis}" if axis != "0" else ""
     return f"tf.gather({text}, {_places(code, entry.node, text, axis)}{where})"
+
+
+def _mapped(code: TypedCode, whole: Picked, entries: Sequence[IndexEntry]) -> str:
+    """Return what integers pick that differ from example to example of a batch; nothing where none do.
+
+    `tf.vectorized_map` takes a gather at any places, and a slice only where it is the same for all examples.
+    """
+    varying = [place for place, entry in enumerate(entries) if entry.kind == "number" and code.is_tensor(entry.node)]
+    if not code.is_mapped or not varying or any(entry.kind == "rest" for entry in entries):
+        return ""
+    kept = [":" if place in varying else text for place, text in enumerate(_basic(code, entries))]
+    while kept and kept[-1] == ":":
+        kept.pop()
+    text = f"{whole.text}[{', '.join(kept)}]" if kept else whole.text
+    for place in reversed(varying):
+        before = entries[:place]
+        axis = sum(entry.kind != "number" or one in varying for one, entry in enumerate(before))
+        of_whole = sum(entry.kind != "new" for entry in before)
+        where = f", axis={axis}" if axis else ""
+        text = f"tf.gather({text}, {_point(code, entries[place], whole.fixed or whole.text, of_whole)}{where})"
+    return text
 
 
 def _basic(code: TypedCode, entries: Sequence[IndexEntry]) -> list[str]:

@@ -196,7 +196,7 @@ def _made(op: Op, body: Body, form: BatchedPort) -> tuple[Facts, Made]:
     if form.how in ("whole", "loop"):
         facts = batches.of_batch(one, one.function)
         return facts, write(op, replace(body, facts=facts), batches.stacked(examples))
-    made = write(op, body, examples)
+    made = write(op, replace(body, is_mapped=form.how == "map"), examples)
     if form.how != "map":
         return one, made
     facts = batches.of_batch(one, f"{one.function}_batch")

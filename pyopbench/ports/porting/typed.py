@@ -23,6 +23,7 @@ class TypedCode(Code):
     Attributes:
         observed: what they were on examples.
         snippets: names of functions that the written code calls, which are written beside it.
+        is_mapped: is it called for each example of a batch by `tf.vectorized_map`?
     """
 
     def __init__(self, units: Units, observed: Observed) -> None:
@@ -30,6 +31,7 @@ class TypedCode(Code):
         self.observed = observed
         self.snippets: set[str] = set()
         self.fixed_shapes = False
+        self.is_mapped = False
 
     def seen(self, node: ast.AST) -> set[Seen]:
         """Return what an expression was; a number is one where it was not evaluated, too."""

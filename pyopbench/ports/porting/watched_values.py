@@ -698,6 +698,8 @@ def call(function: Any, arguments: Any, options: Any) -> Any:
     if function is np.apply_along_axis and len(arguments) > 2 and isinstance(arguments[2], WatchedArray):
         # NumPy gives the function plain rows, by which nothing is seen of it.
         arguments[0](depending(np.moveaxis(plain(arguments[2]), arguments[1], -1)[(0,) * (np.ndim(arguments[2]) - 1)]))
+    if function in (isinstance, issubclass):
+        return watched(function(*arguments))
     if is_numeric(function):
         if function is np.asarray and len(arguments) == 1 and not options and isinstance(arguments[0], WatchedArray):
             return arguments[0] if not arguments[0].is_scalar else apply(function, arguments, options)

@@ -62,6 +62,7 @@ class Body:
         facts: what the port takes and returns.
         keywords: names of the last inputs, where the body takes them by name.
         module: the name of the module that is written.
+        is_mapped: is the port called by `tf.vectorized_map`?
     """
 
     source: Source
@@ -69,6 +70,7 @@ class Body:
     facts: Facts
     keywords: tuple[str, ...]
     module: str
+    is_mapped: bool = False
 
     @property
     def doc(self) -> str:
@@ -89,6 +91,7 @@ def _traced(op: Op, body: Body, examples: Examples, *, is_compiled: bool = False
     else:
         observed = observe(op.numpy, examples)
         code = TensorCode(units, observed)
+    code.is_mapped = body.is_mapped
     statements = {unit.name: code.write_unit(unit) for unit in units.in_order()}
     notes = ["fixed shapes"] if code.fixed_shapes else []
     says = ["Shapes have to be known where it is traced, as they are in a `tf.function`."] if notes else []

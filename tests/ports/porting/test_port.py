@@ -154,6 +154,7 @@ def test_indices_that_may_count_from_the_end_are_counted_from_the_front(
         ("def body(x):\n    y = np.zeros(2)\n    y[np.where(x[:, 0] > 0.5, 0, 1)] = x[:, 0]\n    return y\n", 6),
         ("def body(x):\n    x = x[:, 0].copy()\n    x[np.argsort(x)[x.astype(int)]] = x + 1\n    return x\n", 6),
         ("def body(x):\n    return hash(x.tobytes()) * x\n", 5),
+        ("def body(x):\n    assert isinstance(x, np.ndarray)\n    return x\n", 5),
     ],
 )
 def test_what_cannot_be_written_is_refused_with_the_line(source: str, line: int, tmp_path: Path) -> None:

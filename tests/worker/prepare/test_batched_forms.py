@@ -75,8 +75,16 @@ def running_mean(x: Any) -> Any:
     return y
 
 
-def test_a_body_that_writes_to_elements_is_mapped(form: Form) -> None:
-    found = form("traced_map", running_mean, np.linspace(0, 1, 12).reshape(4, 3))
+def at_places(x: Any, k: Any) -> Any:
+    y = x * x[k, 1]
+    y[k] = 0
+    y[0, k] = x[:, k].sum()
+    return y
+
+
+@pytest.mark.parametrize(("body", "more"), [(running_mean, ()), (at_places, (np.int64(-2),))])
+def test_a_body_that_writes_to_elements_is_mapped(form: Form, body: Callable[..., Any], more: tuple[Any, ...]) -> None:
+    found = form("traced_map", body, np.linspace(0, 1, 12).reshape(4, 3), *more)
     assert (found.outcome, found.reason) == ("right", "")
     assert found.checked is not None
     assert found.checked.finite_difference is not None
