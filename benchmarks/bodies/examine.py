@@ -8,24 +8,21 @@ form, when that is begun and when it is done, so that a crash or a limit costs o
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import numpy as np
-import tensorflow as tf
 
 from bodies.blocks import gain_of
 from bodies.causes import cause_of
 from bodies.find import SEEDS
 from bodies.in_batches import in_batches
+from bodies.line_file import line_file
 from pyopbench.model.case import NO_GRADIENT, Case
 from pyopbench.model.errors import WrongResult
 from pyopbench.model.op import Op
@@ -60,19 +57,10 @@ class Trial:
 
 def main(arguments: Sequence[str]) -> int:
     """Examine a body and write its lines; returns the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("path")
-    parser.add_argument("--lines", type=Path, required=True)
-    parser.add_argument("--without", default="")
-    parser.add_argument("--time", action="store_true")
-    parser.add_argument("--batch", type=int, default=0)
-    options = parser.parse_args(arguments)
-    tf.get_logger().setLevel("ERROR")
     np.seterr(all="ignore")
-    with options.lines.open("a", encoding="utf-8", buffering=1) as lines:
-        without = options.without.split(",")
-        for line in examined(options.path, without=without, timed=options.time, batch=options.batch):
-            lines.write(json.dumps(line, allow_nan=False) + "\n")
+    with line_file(arguments, __doc__) as (options, write):
+        for line in examined(str(options.path), without=options.without, timed=options.time, batch=options.batch):
+            write(line)
     return 0
 
 

@@ -17,7 +17,6 @@ examined, 2 bad usage.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import sys
 from collections import Counter
@@ -40,7 +39,10 @@ FIRST_TRIED = ("traced_file", "traced", "autograph", "native", "njit")
 
 def main(arguments: Sequence[str]) -> int:
     """Run what was asked for; returns the exit code."""
-    options = _read(arguments)
+    parser = tallies.parser_of(__doc__)
+    parser.add_argument("folder", type=Path, help="of op files")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="numbers or names of callbacks; all if none is named")
+    options = tallies.read_options(parser, arguments, FORM_SECONDS, STORED)
     paths = [path for path in sorted(options.folder.glob("[0-9]*_*.py")) if _is_named(path, options.names)]
     if not paths:
         print(f"no op file NN_name.py of that name in {options.folder}", file=sys.stderr)
@@ -48,18 +50,7 @@ def main(arguments: Sequence[str]) -> int:
     begun = {**tallies.begin(VERSION, {}), "sources": _sources(options.folder)}
     document = tallies.run(paths, HERE / "examine_callback.py", options, begun, counts)
     print(f"{totals(document)}\n{tallies.silent_table(document)}\n{callbacks(document)}")
-    return 1 if any("failed" in one for one in document["examined"]) else 0
-
-
-def _read(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="of op files")
-    parser.add_argument("names", nargs="*", metavar="NAME", help="numbers or names of callbacks; all if none is named")
-    tallies.options_of(parser, FORM_SECONDS)
-    options = parser.parse_args(arguments)
-    if not options.names and not options.json:
-        options.json = STORED
-    return options
+    return tallies.exit_code(document)
 
 
 def _is_named(path: Path, names: Sequence[str]) -> bool:

@@ -8,8 +8,6 @@ does.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import sys
 import tempfile
@@ -21,10 +19,10 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-import tensorflow as tf
 
 from bodies import examine
 from bodies.find import SEEDS
+from bodies.line_file import line_file
 from outside.judging import judge, judge_file, load, traced_alone, trials_of
 
 FILES = ("traced", "njit")
@@ -34,18 +32,11 @@ GRAPH = "graph_alone"
 
 def main(arguments: Sequence[str]) -> int:
     """Examine a callback and write its lines; returns the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("path", type=Path)
-    parser.add_argument("--lines", type=Path, required=True)
-    parser.add_argument("--without", default="")
-    parser.add_argument("--batch", default="0", help="ignored")
-    options = parser.parse_args(arguments)
-    tf.get_logger().setLevel("ERROR")
     np.seterr(all="ignore")
-    sys.path.append(str(options.path.resolve().parent))
-    with options.lines.open("a", encoding="utf-8", buffering=1) as lines:
-        for line in examined(options.path, options.without.split(",")):
-            lines.write(json.dumps(line, allow_nan=False) + "\n")
+    with line_file(arguments, __doc__) as (options, write):
+        sys.path.append(str(options.path.resolve().parent))
+        for line in examined(options.path, options.without):
+            write(line)
     return 0
 
 

@@ -8,12 +8,10 @@ The process that `benchmarks/outside/numba_bodies.py` starts for each module; it
 
 from __future__ import annotations
 
-import argparse
 import ast
 import importlib
 import inspect
 import itertools
-import json
 import os
 import sys
 import tempfile
@@ -32,6 +30,7 @@ import tensorflow as tf
 
 from bodies.examine import Trial
 from bodies.find import SEEDS
+from bodies.line_file import line_file
 from outside.judging import judge, load, traced_alone, trial_of, trials_of
 from pyopbench.model.errors import BadInput
 from pyopbench.model.op import Op
@@ -119,18 +118,11 @@ def _imports(function: Callable[..., Any]) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     """Examine a module and write its lines; returns the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("path", type=Path, help="the name of a module of numba.tests")
-    parser.add_argument("--lines", type=Path, required=True)
-    parser.add_argument("--without", default="")
-    parser.add_argument("--batch", default="0", help="ignored")
-    options = parser.parse_args(arguments)
-    tf.get_logger().setLevel("ERROR")
     np.seterr(all="ignore")
     warnings.simplefilter("ignore")
-    with options.lines.open("a", encoding="utf-8", buffering=1) as lines:
-        for line in examined(options.path.stem, options.without.split(",")):
-            lines.write(json.dumps(line, allow_nan=False) + "\n")
+    with line_file(arguments, __doc__, "the name of a module of numba.tests") as (options, write):
+        for line in examined(options.path.stem, options.without):
+            write(line)
     return 0
 
 

@@ -11,10 +11,8 @@ Each call of `_CheckAgainstNumpy` is the function of the test twice: on arrays b
 
 from __future__ import annotations
 
-import argparse
 import importlib.abc
 import importlib.util
-import json
 import os
 import re
 import sys
@@ -34,6 +32,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow.experimental.numpy as tnp
 
+from bodies.line_file import line_file
 from pyopbench.model.errors import WrongResult
 from pyopbench.ports.arrays import as_array
 from pyopbench.ports.tracing.refusal import Refused
@@ -141,19 +140,12 @@ class Calls:
 
 def main(arguments: Sequence[str]) -> int:
     """Examine a module and write its lines; returns the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("path", type=Path)
-    parser.add_argument("--lines", type=Path, required=True)
-    parser.add_argument("--without", default="")
-    parser.add_argument("--batch", default="0", help="ignored")
-    options = parser.parse_args(arguments)
-    tf.get_logger().setLevel("ERROR")
     np.seterr(all="ignore")
     warnings.simplefilter("ignore")
     sys.argv = sys.argv[:1]  # the tests read flags
-    with options.lines.open("a", encoding="utf-8", buffering=1) as lines:
-        for line in examined(options.path, options.without.split(",")):
-            lines.write(json.dumps(line, allow_nan=False) + "\n")
+    with line_file(arguments, __doc__) as (options, write):
+        for line in examined(options.path, options.without):
+            write(line)
     return 0
 
 

@@ -12,8 +12,6 @@ given NumPy's arrays in their place.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import shutil
 import sys
@@ -32,6 +30,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from bodies.line_file import line_file
 from pyopbench.ports.tracing.array import TracedArray
 from pyopbench.ports.tracing.refusal import Refused
 from pyopbench.ports.tracing.tape import Fork, Shared, Tape, recording
@@ -118,24 +117,13 @@ class Watch:
 
 def main(arguments: list[str]) -> int:
     """Run a module's tests and write its lines; returns the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("path", type=Path, help="the name of a module of tests, such as lib.test_shape_base")
-    parser.add_argument("--lines", type=Path, required=True)
-    parser.add_argument("--without", default="")
-    parser.add_argument("--batch", default="0", help="ignored")
-    options = parser.parse_args(arguments)
-    tf.get_logger().setLevel("ERROR")
     warnings.simplefilter("ignore")
-    *folders, name = options.path.stem.split(".")
-    source = Path(np.__file__).parent.joinpath(*folders, "tests", f"{name}.py")
-    with options.lines.open("a", encoding="utf-8", buffering=1) as lines, tempfile.TemporaryDirectory() as folder:
-
-        def write(line: dict[str, Any]) -> None:
-            lines.write(json.dumps(line, allow_nan=False) + "\n")
-
+    about = "the name of a module of tests, such as lib.test_shape_base"
+    with line_file(arguments, __doc__, about) as (options, write), tempfile.TemporaryDirectory() as folder:
         write({"body": options.path.stem})
-        copied = shutil.copy(source, folder)
-        watch = Watch(write, frozenset(options.without.split(",")))
+        *folders, name = options.path.stem.split(".")
+        copied = shutil.copy(Path(np.__file__).parent.joinpath(*folders, "tests", f"{name}.py"), folder)
+        watch = Watch(write, frozenset(options.without))
         quiet = ["-q", "--tb=no", "-W", "ignore", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:randomly"]
         pytest.main([*quiet, "--rootdir", folder, "-c", os.devnull, str(copied)], plugins=[watch])
         watch.finish()

@@ -16,7 +16,6 @@ not be examined, 2 bad usage.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -58,25 +57,12 @@ WAYS = {"file": "written to `traced`", "graph": "traced alone"}
 
 def main(arguments: Sequence[str]) -> int:
     """Run what was asked for; returns the exit code."""
-    options = _read(arguments)
+    options = tallies.read_options(tallies.parser_of(__doc__), arguments, FORM_SECONDS, STORED, MODULES)
     paths = [Path(f"{name}.py") for name in options.names or MODULES]
     begun = tallies.begin(VERSION, {"modules": [path.stem for path in paths]})
     document = tallies.run(paths, HERE / "examine_numba_bodies.py", options, begun, counts)
     print(f"{totals(document)}\n{tallies.silent_table(document)}\n{at_once(document)}\n{reasons(document)}")
-    return 1 if any("failed" in one for one in document["examined"]) else 0
-
-
-def _read(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="MODULE", help=f"of {', '.join(MODULES)}; all if none is named")
-    tallies.options_of(parser, FORM_SECONDS)
-    options = parser.parse_args(arguments)
-    unknown = [name for name in options.names if name not in MODULES]
-    if unknown:
-        parser.error(f"{unknown[0]} is none of {', '.join(MODULES)}")
-    if not options.names and not options.json:
-        options.json = STORED
-    return options
+    return tallies.exit_code(document)
 
 
 def counts(examined: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

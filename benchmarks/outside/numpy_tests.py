@@ -14,7 +14,6 @@ Exit codes: 0 done, 1 a module could not be examined, 2 bad usage.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -38,7 +37,10 @@ WAYS = {"traced": "`traced`", "tnp": "`tf.experimental.numpy`"}
 
 def main(arguments: Sequence[str]) -> int:
     """Run what was asked for; returns the exit code."""
-    options = _read(arguments)
+    parser = tallies.parser_of(__doc__)
+    parser.add_argument("folder", type=Path, help="of the tests")
+    parser.add_argument("names", nargs="*", metavar="MODULE", help="modules; all if none is named")
+    options = tallies.read_options(parser, arguments, GROUP_SECONDS, STORED)
     found = [options.folder / f"{name}.py" for name in options.names or MODULES]
     paths = [path for path in found if path.exists()]
     if not paths:
@@ -47,18 +49,7 @@ def main(arguments: Sequence[str]) -> int:
     begun = tallies.begin(VERSION, {"modules": [path.stem for path in paths]})
     document = tallies.run(paths, HERE / "examine_numpy_tests.py", options, begun, counts)
     print(f"{totals(document)}\n{wrong(document)}\n{reasons(document)}")
-    return 1 if any("failed" in one for one in document["examined"]) else 0
-
-
-def _read(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="of the tests")
-    parser.add_argument("names", nargs="*", metavar="MODULE", help="modules; all if none is named")
-    tallies.options_of(parser, GROUP_SECONDS)
-    options = parser.parse_args(arguments)
-    if not options.names and not options.json:
-        options.json = STORED
-    return options
+    return tallies.exit_code(document)
 
 
 def counts(examined: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

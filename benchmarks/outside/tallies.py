@@ -24,12 +24,41 @@ OUTCOMES = ("right", "refused", "failed", "lost", "not tried", "wrong")
 """What can become of a port: `refused` where it is built, `failed` where it runs, `lost` with the process."""
 
 
-def options_of(parser: argparse.ArgumentParser, seconds: float) -> None:
-    """Add the options that all these commands have."""
+def read_options(
+    parser: argparse.ArgumentParser,
+    arguments: Sequence[str],
+    seconds: float,
+    stored: Path,
+    modules: Sequence[str] = (),
+) -> argparse.Namespace:
+    """Return the options of a command, with those that all these commands have.
+
+    Args:
+        parser: with the arguments that are the command's own; `names` is one of them unless there are `modules`.
+        arguments: of the command line.
+        seconds: how long one step may take if nothing else is said.
+        stored: what is written where all is examined.
+        modules: what may be named; anything if there are none.
+    """
+    if modules:
+        named = f"of {', '.join(modules)}; all if none is named"
+        parser.add_argument("names", nargs="*", metavar="MODULE", help=named)
     parser.add_argument("--json", type=Path, help="write what became of each here; none where only some are named")
     parser.add_argument("--resume", action="store_true", help="keep what that file holds already")
     parser.add_argument("--seconds", type=float, default=seconds, help=f"how long one step may take ({seconds:g})")
     parser.add_argument("--processes", type=int, default=2, help="at a time (2)")
+    options = parser.parse_args(arguments)
+    unknown = [name for name in options.names if modules and name not in modules]
+    if unknown:
+        parser.error(f"{unknown[0]} is none of {', '.join(modules)}")
+    if not options.names and not options.json:
+        options.json = stored
+    return options
+
+
+def parser_of(description: str | None) -> argparse.ArgumentParser:
+    """Return what reads the options of a command whose description is set as it stands."""
+    return argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
 
 
 def run(
@@ -44,7 +73,7 @@ def run(
     Args:
         paths: what the script is called with, one at a time.
         script: writes lines as `benchmarks/bodies/examine.py` does.
-        options: those of `options_of`.
+        options: as `read_options` returns them.
         document: without results, as `stored_document.begin` returns it.
         counts: of what was examined so far.
 
@@ -117,3 +146,8 @@ def made(document: Mapping[str, Any]) -> str:
     """Return when, where and with what a document was made, as Markdown."""
     where = stored_document.environment_text(document["environment"])
     return f"Made on {document['created'][:10]} ({where}).\n"
+
+
+def exit_code(document: Mapping[str, Any]) -> int:
+    """Return 0, or 1 where something could not be examined."""
+    return 1 if any("failed" in one for one in document["examined"]) else 0

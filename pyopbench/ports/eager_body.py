@@ -7,6 +7,8 @@ it may make a tensor of again. Where TensorFlow computes anything, it is no such
 from __future__ import annotations
 
 import ast
+import builtins
+import linecache
 import types
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,12 +20,15 @@ import tensorflow as tf
 from pyopbench.model.op import Body
 from pyopbench.ports import conversions
 from pyopbench.ports.arrays import as_array, as_given, as_outputs, as_tuple
-from pyopbench.ports.for_numba.instead import Instead, Names
-from pyopbench.ports.for_numba.rewrite import rewritten
+from pyopbench.ports.for_numba.instead import PLACE
 from pyopbench.ports.rebinding import BODY, content, copy_functions, globals_read, written
+from pyopbench.ports.tracing.user_code import codes_at, compiled_in, functions_at, is_same
 
 CONVERSIONS = {"Cast"}
 """Ops of TensorFlow that a body may run, where its tape ends: `tf.cast`. `tf.constant` runs none."""
+
+PART = "pyopbench_part_"
+"""What stands for a part of a conversion while the rest of it is parsed."""
 
 
 def body_on_arrays(function: Body | None, example: Sequence[Any]) -> Body | None:
@@ -83,15 +88,77 @@ def on_arrays(function: Body) -> Body | None:
     made: list[Any] = []
 
     def finish(copy: Any) -> Any:
-        made.append(rewritten(copy, _in_numpy))
+        made.append(_converted(copy))
         return made[-1]
 
     copy = copy_functions(function, finish)
     return None if any(map(_is_of_tensorflow, _values_read(copy, made, set()))) else copy
 
 
-def _in_numpy(node: ast.AST, names: Names) -> Instead | None:
-    return conversions.on_arrays(node, names.value_of)
+def _converted(function: Any) -> Any:
+    """Return a function with conversions to arrays; itself where there are none, or its source is not found.
+
+    Its lines stay those of the user. Its globals, which are its own, get NumPy under the name `np`.
+    """
+    code, scope = function.__code__, function.__globals__
+    source = "".join(linecache.getlines(code.co_filename))
+    found = functions_at(source, code.co_firstlineno, code.co_name)
+    codes = codes_at(source, code.co_filename, code.co_firstlineno)
+    if len(found) != 1 or not any(is_same(one, code) for one in codes):
+        return function
+    (node,) = found
+    converting = _Converting(function)
+    node.body = [converting.visit(one) for one in node.body]
+    if not converting.has_changed or scope.get("np", np) is not np:
+        return function
+    node.decorator_list, node.args.defaults, node.args.kw_defaults = [], [], [None] * len(node.args.kwonlyargs)
+    new = compiled_in(node, code)
+    if new is None or new.co_freevars != code.co_freevars:
+        return function
+    scope["np"] = np
+    made = types.FunctionType(new, scope, function.__name__, function.__defaults__, function.__closure__)
+    made.__kwdefaults__, made.__module__ = function.__kwdefaults__, function.__module__
+    return made
+
+
+class _Converting(ast.NodeTransformer):
+    """Puts what makes arrays in the place of what makes tensors."""
+
+    def __init__(self, function: Any) -> None:
+        code = function.__code__
+        self.scope = function.__globals__
+        self.local = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
+        self.closed_over = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+        self.has_changed = False
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        instead = conversions.on_arrays(node, self._value)
+        if instead is None:
+            return self.generic_visit(node)
+        self.has_changed = True
+        new = ast.parse(PLACE.sub(rf"{PART}\1", instead.text), mode="eval").body
+        for one in ast.walk(new):  # before its parts stand in it, which keep their lines
+            if isinstance(one, ast.expr | ast.keyword):
+                ast.copy_location(one, node)
+        return _Filling([self.visit(one) for one in instead.parts]).visit(new)
+
+    def _value(self, node: ast.AST) -> Any:
+        if isinstance(node, ast.Name) and node.id in self.closed_over:
+            return content(self.closed_over[node.id])  # of a function, which is put there later, there is none yet
+        if isinstance(node, ast.Name):
+            return None if node.id in self.local else self.scope.get(node.id, getattr(builtins, node.id, None))
+        home = self._value(node.value) if isinstance(node, ast.Attribute) else None
+        return None if home is None else getattr(home, node.attr, None)  # type: ignore[attr-defined]
+
+
+class _Filling(ast.NodeTransformer):
+    """Puts parts at their places."""
+
+    def __init__(self, parts: list[Any]) -> None:
+        self.parts = parts
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        return self.parts[int(node.id.removeprefix(PART))] if node.id.startswith(PART) else node
 
 
 def _values_read(function: Any, own: Sequence[Any], seen: set[Any]) -> Iterator[Any]:

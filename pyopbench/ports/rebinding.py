@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import dis
-import inspect
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
-
 from pyopbench.model.definitions import is_file_of_user, is_module_of_user
 from pyopbench.model.op import Body
-from pyopbench.ports.for_numba.rewrite import rewritten
 
 BODY = "pyopbench_body"
 """The attribute of what stands around a user's body under which that is found."""
@@ -24,37 +20,9 @@ ARRANGE = "pyopbench_arrange"
 """The attribute of what stands around a user's body, of what gives a port of that body its arguments by name."""
 
 
-def rebind_helpers(function: Body, finish: Callable[[Any], Any]) -> Body:
-    """Return `finish` of a copy of a Python function whose helpers, the user's of any module, are treated likewise.
-
-    What Numba does not take is written otherwise (`for_numba`). Lists among the constants that they read become tuples,
-    which a compiler can take for constants, and parameters that are given by name alone are given by position too,
-    because Numba finds no default of those.
-    """
-    copy: Body = _Rebinding(_as_constant, lambda copy: finish(_by_position(rewritten(copy)))).of(written(function))
-    return arrange(function, copy)
-
-
-def _by_position(function: Any) -> Any:
-    """Return a function whose keyword-only parameters are positional; itself where Python has no way to write that."""
-    code, kept = function.__code__, function.__kwdefaults__ or {}
-    begin, count = code.co_argcount, code.co_kwonlyargcount
-    names = code.co_varnames[begin : begin + count]
-    with_default = [name in kept for name in names]
-    if not count or code.co_flags & inspect.CO_VARARGS or with_default != sorted(with_default):
-        return function
-    if function.__defaults__ and not all(with_default):
-        return function
-    defaults = (*(function.__defaults__ or ()), *(kept[name] for name in names if name in kept))
-    positional = code.replace(co_argcount=begin + count, co_kwonlyargcount=0)
-    copy = types.FunctionType(positional, function.__globals__, function.__name__, defaults, function.__closure__)
-    copy.__module__ = function.__module__
-    return copy
-
-
 def copy_functions(function: Body, finish: Callable[[Any], Any]) -> Any:
     """Return `finish` of a copy of a Python function that finds `finish` of copies of its helpers, of any module."""
-    return _Rebinding(lambda value: value, finish).of(written(function))
+    return _Rebinding(finish).of(written(function))
 
 
 def arrange(function: Body, port: Body) -> Body:
@@ -87,8 +55,7 @@ def written(function: Body) -> Any:
 class _Rebinding:
     """One pass over a function and its helpers; each is copied once, also where they call one another."""
 
-    def __init__(self, replace: Callable[[Any], Any], finish: Callable[[Any], Any]) -> None:
-        self.replace = replace
+    def __init__(self, finish: Callable[[Any], Any]) -> None:
         self.finish = finish
         self.done: dict[Any, Any] = {}
 
@@ -113,7 +80,7 @@ class _Rebinding:
             return self.done[value] if value in self.done else self.of(value)
         if isinstance(value, types.ModuleType) and is_module_of_user(value):
             return self._module(value, function)
-        return self.replace(value)
+        return value
 
     def _module(self, module: types.ModuleType, function: Any) -> Any:
         """Return a copy of a module of the user's with copies of its functions: `utils.iou(a, b)` calls one."""
@@ -160,14 +127,6 @@ def content(cell: types.CellType) -> Any:
         return cell.cell_contents
     except ValueError:
         return None
-
-
-def _as_constant(value: Any) -> Any:
-    if isinstance(value, np.vectorize) and isinstance(value.pyfunc, types.FunctionType):
-        import numba
-
-        return numba.vectorize(value.pyfunc)
-    return tuple(map(_as_constant, value)) if isinstance(value, list) else value
 
 
 def globals_read(code: types.CodeType) -> Iterator[str]:

@@ -1,19 +1,39 @@
-"""A body that Numba compiles, as pyopbench writes it for that, and NumPy's values of it."""
+"""A body that Numba compiles, as a port of it is written, and NumPy's values of it."""
 
 from __future__ import annotations
 
+import ast
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from pyopbench.ports.rebinding import rebind_helpers
+from pyopbench.model.extract import extract
+from pyopbench.model.source_text import read_source
+from pyopbench.ops.own.modules import load_file
+from pyopbench.ports.for_numba.source import needed, source_of
+from pyopbench.ports.porting.module_text import module_text
+from pyopbench.ports.porting.numba_code import CallbackCode, body_name
+from pyopbench.ports.porting.numba_loop import DECORATOR
+from pyopbench.ports.porting.units import Units
 
 
 def compiled(body: Any) -> Any:
-    """Return a body compiled as the variant `njit` does it."""
-    numba = pytest.importorskip("numba")
-    return rebind_helpers(body, numba.njit)
+    """Return the compiled body of the port to Numba that is written of a function."""
+    pytest.importorskip("numba")
+    extracted, _, _ = extract(lambda extraction: extraction.add(body))
+    units, name = Units(), extracted.names[-1]
+    units.add(read_source(extracted.path), name)
+    functions = {unit.name for unit in units.in_order() if isinstance(unit.node, ast.FunctionDef)}
+    code = CallbackCode(units, name, functions, DECORATOR)
+    statements = [code.write_unit(unit) for unit in units.in_order()]
+    text = module_text("A body for Numba.", [*source_of(needed(code.helpers)), *statements], units)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "compiled_body.py"
+        path.write_text(text, encoding="utf-8")
+        return getattr(load_file(path, f"compiled_body_{abs(hash(text))}"), body_name(name))
 
 
 def require_equal_to_numpy(body: Any, *inputs: Any) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
+import types
 from collections.abc import Callable
+from enum import Enum
 from typing import Any
 
 import numpy as np
 
-from pyopbench.ports.for_numba import calls, constants, dtypes, joining, masks, reducing
+from pyopbench.ports.for_numba import calls, dtypes, joining, masks, reducing
 from pyopbench.ports.for_numba.instead import BODY, Instead, Names
 
 
@@ -65,6 +68,49 @@ def _names_in(node: ast.AST) -> set[str]:
     return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
+def item_of_dict(node: ast.Subscript, names: Names) -> Instead | None:
+    """Return the value of an item of a global dict, of which the key is written as a constant."""
+    if not isinstance(node.ctx, ast.Load) or not isinstance(node.slice, ast.Constant):
+        return None
+    given = names.value_of(node.value)
+    is_there = type(given) is dict and node.slice.value in given
+    return _literal(given[node.slice.value]) if is_there else None
+
+
+def attribute_of_settings(node: ast.Attribute, names: Names) -> Instead | None:
+    """Return the value of an attribute of a global object that holds settings."""
+    if not isinstance(node.ctx, ast.Load):
+        return None
+    home = names.value_of(node.value)
+    if home is None or not _holds_settings(home):
+        return None
+    return _literal(getattr(home, node.attr, None))
+
+
+def _holds_settings(home: Any) -> bool:
+    """Is it a namespace, as `argparse` makes them, an instance of a data class, or a class of the user's?"""
+    if isinstance(home, type):
+        return (
+            "__init__" not in vars(home) and home.__module__ not in ("builtins", "numpy") and not issubclass(home, Enum)
+        )
+    is_namespace = isinstance(home, types.SimpleNamespace) or type(home).__name__ == "Namespace"
+    return is_namespace or dataclasses.is_dataclass(home)
+
+
+def _literal(value: Any) -> Instead | None:
+    """Return numbers and text as they are written; None for what is neither."""
+    if type(value) is str:
+        return Instead(repr(value)) if "{" not in value else None
+    if type(value) in (int, float, bool):
+        text = repr(value)
+        return Instead(f"({text})" if text.startswith("-") else text) if np.isfinite(value) else None
+    if type(value) in (tuple, list) and value:
+        items = [_literal(one) for one in value]
+        texts = [one.text for one in items if one is not None]
+        return Instead(f"({', '.join(texts)},)") if len(texts) == len(items) else None
+    return None
+
+
 RULES: dict[type[ast.AST], tuple[Callable[[Any, Names], Instead | None], ...]] = {
     ast.Call: (
         reducing.reduction,
@@ -89,8 +135,8 @@ RULES: dict[type[ast.AST], tuple[Callable[[Any, Names], Instead | None], ...]] =
         calls.number_of_array,
         calls.as_array,
     ),
-    ast.Subscript: (constants.item_of_dict, calls.grid, masks.picked, joining.index_of_list),
-    ast.Attribute: (constants.attribute_of_settings,),
+    ast.Subscript: (item_of_dict, calls.grid, masks.picked, joining.index_of_list),
+    ast.Attribute: (attribute_of_settings,),
     ast.BinOp: (product, dtypes.number_in_operation),
     ast.AugAssign: (masks.put_in_place, dtypes.number_in_place),
     ast.Compare: (dtypes.number_compared,),

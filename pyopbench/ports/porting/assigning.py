@@ -5,13 +5,20 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from pyopbench.ports.porting.assigned_names import assign_name
-from pyopbench.ports.porting.distinct_places import is_distinct
+from pyopbench.ports.porting.control_flow import carried, dtype_of_name
 from pyopbench.ports.porting.grown_lists import refuse_lost, write_list
-from pyopbench.ports.porting.indexing import IndexEntry, Picked, entries_of, pick
+from pyopbench.ports.porting.indexing import IndexEntry, Picked, assigned, entries_of, pick
+from pyopbench.ports.porting.names import name_of
+from pyopbench.ports.porting.observe import NUMBER_KIND, SEQUENCE
 from pyopbench.ports.porting.operators import BINARY, SHIFTS, write_between
-from pyopbench.ports.porting.typed import TypedCode
+from pyopbench.ports.porting.typed import TypedCode, is_number
 from pyopbench.ports.porting.watching import names_written
+
+DISTINCT = frozenset({"np.argsort", "np.arange", "np.where", "np.nonzero", "np.flatnonzero", "np.lexsort"})
+"""Functions that name no place twice, in a row of places or in all rows together."""
+
+SCATTERS = {"np.add": "add", "np.subtract": "sub", "np.maximum": "max", "np.minimum": "min"}
+"""Functions whose `.at` is an op that scatters, by its name in TensorFlow."""
 
 
 def write_item(code: TypedCode, target: ast.Subscript, value: str, rank: int, node: ast.stmt) -> str:
@@ -314,3 +321,105 @@ def operator_of(code: TypedCode, node: ast.AugAssign) -> str:
     """Return the operator as it stands in the file, without the `=`."""
     begin, end = code.source.span(node.target)[1], code.source.span(node.value)[0]
     return code.source.text(begin, end).split("=")[0].strip()
+
+
+def assign_name(code: TypedCode, target: ast.Name, value: ast.expr) -> str | None:
+    """Return `x = value` where it is not written as it stands.
+
+    A number beside a tensor on the other way of an `if` is one of TensorFlow's own dtype to AutoGraph; so it gets
+    the other's. What converts to what is there already would assign a name to itself.
+    """
+    if code.is_tensor(value):
+        text = code.write(value)
+        return f"{target.id} = tf.identity({text})" if text == target.id and not isinstance(value, ast.Name) else None
+    if isinstance(value, ast.Tuple) and all(map(is_number, value.elts)) and value.elts:
+        return _tuple(code, target, value)
+    seen = code.seen(value)
+    if not seen or any(one.kind != NUMBER_KIND for one in seen):
+        return None
+    dtype = dtype_of_name(code, target.id)
+    return f"{target.id} = tf.constant({code.write(value)}, tf.{dtype})" if dtype else None
+
+
+def _tuple(code: TypedCode, target: ast.Name, value: ast.Tuple) -> str | None:
+    """Return a tuple of numbers, which are tensors where ways meet, as a tuple of tensors."""
+    if not any(one.kind == SEQUENCE and one.holds_tensors for one in carried(code, target.id)):
+        return None
+    return f"{target.id} = ({', '.join(code.tensor(one, code.dtype(one)) for one in value.elts)},)"
+
+
+def is_distinct(code: TypedCode, node: ast.expr, asked: frozenset[str] = frozenset()) -> bool:
+    """Is it seen from the source that no place is named twice? `asked` are names that this is being asked of."""
+    if isinstance(node, ast.Subscript):
+        return is_distinct(code, node.value, asked) and _picks_once(code, node, asked)
+    if isinstance(node, ast.Name):
+        if node.id in asked:  # `order = order[:n]`
+            return True
+        values = assigned(code, node.id)
+        asked |= {node.id}
+        return bool(values) and all(one is not None and is_distinct(code, one, asked) for one in values)
+    if isinstance(node, ast.Call):
+        name = name_of(code.value_of(node.func))
+        if isinstance(node.func, ast.Attribute) and code.is_tensor(node.func.value):
+            name = f"np.{node.func.attr}"
+        if name == "np.where" and len(node.args) > 1:
+            return False  # which chooses values
+        return name in DISTINCT and _is_in_a_row(code, node)
+    return False
+
+
+def _picks_once(code: TypedCode, node: ast.Subscript, asked: frozenset[str]) -> bool:
+    """Does a key pick each element once at most?"""
+    entries = entries_of(code, node.slice)
+    return all(entry.kind != "places" or is_distinct(code, entry.node, asked) for entry in entries)
+
+
+def _is_in_a_row(code: TypedCode, call: ast.Call) -> bool:
+    """Are places those of one axis? Of several, each has its own, and theirs may be equal."""
+    given = [call.func.value] if isinstance(call.func, ast.Attribute) and code.is_tensor(call.func.value) else call.args
+    return all(code.rank(one) <= 1 for one in given[:1] if code.is_tensor(one)) or code.rank(call) <= 1
+
+
+def write_statement(code: TypedCode, call: ast.Call) -> str | None:
+    """Return a call that writes to an array which is, or becomes, a tensor; None for any other."""
+    function = call.func
+    if isinstance(function, ast.Attribute):
+        if function.attr == "at" and name_of(code.value_of(function.value)) in SCATTERS:
+            return _scatter(code, call, SCATTERS[name_of(code.value_of(function.value))])
+        if code.is_tensor(function.value) and function.attr in ("fill", "sort"):
+            name = _name(code, function.value)
+            if function.attr == "fill":
+                dtype = code.dtype(function.value)
+                return f"{name} = tf.fill(tf.shape({name}), {code.tensor(call.args[0], dtype)})"
+            axis = "".join(f", axis={code.write(one)}" for one in call.args)
+            return f"{name} = tf.sort({name}{axis})"
+    named = name_of(code.value_of(function))
+    if named == "np.fill_diagonal" and code.is_tensor(call.args[0]):
+        name, dtype = _name(code, call.args[0]), code.dtype(call.args[0])
+        value = code.tensor(call.args[1], dtype)
+        return f"{name} = tf.linalg.set_diag({name}, tf.fill(tf.shape({name})[:1], {value}))"
+    if named in ("np.copyto", "np.put", "np.putmask", "np.place") and any(map(code.holds_tensors, call.args)):
+        raise code.refusal(call, f"`{named}` has no counterpart in TensorFlow", "assign to elements")
+    return None
+
+
+def _name(code: TypedCode, node: ast.expr) -> str:
+    if not isinstance(node, ast.Name):
+        raise code.refusal(node, f"`{ast.unparse(node)}` is written to, and is no variable", "give it a name")
+    return node.id
+
+
+def _scatter(code: TypedCode, call: ast.Call, function: str) -> str | None:
+    """Return `np.add.at(x, places, values)`."""
+    array, places, values = call.args
+    if not any(map(code.holds_tensors, call.args)):
+        return None
+    name, dtype = _name(code, array), code.dtype(array)
+    several = places.elts if isinstance(places, ast.Tuple) else [places]
+    if any(isinstance(one, ast.Slice) or not code.rank(one) for one in several):
+        raise code.refusal(call, "`.at` with other than arrays of indices is not written")
+    stacked = ", ".join(code.tensor(one, "int64") for one in several)
+    given = code.tensor(values, dtype)
+    if not code.rank(values):
+        given = f"tf.fill(tf.shape({code.write(several[0])}), {given})"
+    return f"{name} = tf.tensor_scatter_nd_{function}({name}, tf.stack([{stacked}], axis=-1), {given})"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from pyopbench.ports.arrays import STRING
-from pyopbench.ports.porting import batch_check, keras_check
+from pyopbench.ports.porting import batch_check
 from pyopbench.ports.porting.facts import Facts
 from pyopbench.ports.porting.module_text import module_text
 from pyopbench.ports.porting.refusal import CannotPort
@@ -120,7 +120,7 @@ def check_file(module: str, facts: Facts, old: Old, inputs: Inputs, *, on_keras:
     if _is_of_text(facts):
         statements.insert(3, OF_TEXT)
     given = _given(facts, inputs, "tensors")
-    statements.append(keras_check.values(module, facts.function, given) if on_keras else _values(module, facts, given))
+    statements.append(_backend_values(module, facts.function, given) if on_keras else _values(module, facts, given))
     if old.is_of_one:
         statements.append(batch_check.in_dataset(f"{module}.{facts.function}({given})"))
     if facts.differentiable:
@@ -128,7 +128,7 @@ def check_file(module: str, facts: Facts, old: Old, inputs: Inputs, *, on_keras:
         if gradient and old.is_of_one:
             statements.append(batch_check.gradient(gradient))
             gradient = batch_check.GRADIENT
-        first = keras_check.ON_TENSORFLOW if on_keras else ""
+        first = ON_TENSORFLOW if on_keras else ""
         statements += [_against_gradient(facts, gradient, first) if gradient else _against_differences(facts, first)]
     taken = units.by_name.keys() | units.imports.keys()
     tree = ast.parse("\n".join(statements))
@@ -342,3 +342,40 @@ def _run_by_itself(functions: Sequence[str]) -> str:
 if __name__ == "__main__":
 {calls}    print("passed: {", ".join(tests)}")
 """
+
+
+def _backend_values(module: str, function: str, given: str) -> str:
+    """Return the tests of values: on the backend that there is, and in a graph of TensorFlow's.
+
+    Args:
+        module: the name under which the test has the module of the port.
+        function: of the port.
+        given: its arguments, of a list `tensors`.
+    """
+    return f'''
+def check_values(port, as_tensor):
+    """Assert that a port returns what the old body does."""
+    for arguments in examples():
+        tensors = [as_tensor(np.asarray(one)) for one in arguments]
+        found, expected = as_tuple(port({given})), old(arguments)
+        assert len(found) == len(expected)
+        for one, other in zip(found, expected):
+            assert_same(keras.ops.convert_to_numpy(one), other)
+
+
+def test_values():
+    """The port returns what the old body does, on the backend of KERAS_BACKEND."""
+    check_values({module}.{function}, keras.ops.convert_to_tensor)
+
+
+def test_values_in_a_graph():
+    """The port returns that in a graph of TensorFlow's."""
+    if keras.backend.backend() == "tensorflow":
+        check_values(tf.function({module}.{function}), tf.constant)
+'''
+
+
+ON_TENSORFLOW = """    if keras.backend.backend() != "tensorflow":
+        return
+"""
+"""At the beginning of a test of gradients, which are TensorFlow's."""

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from pyopbench.model.source_text import parts_of
-from pyopbench.ports.porting import algebra, choosing, elementwise, grown_lists, reducing, shaping, writing_functions
+from pyopbench.ports.porting import choosing, elementwise, grown_lists, reducing, shaping, writing_functions
 from pyopbench.ports.porting.arguments import given
-from pyopbench.ports.porting.assigning import assign, assign_in_place
-from pyopbench.ports.porting.attributes import write_attribute, write_size
+from pyopbench.ports.porting.assigning import assign, assign_in_place, write_statement
 from pyopbench.ports.porting.control_flow import (
     is_elif,
     over,
@@ -22,9 +21,9 @@ from pyopbench.ports.porting.control_flow import (
     write_while,
 )
 from pyopbench.ports.porting.helper_calls import write_call
-from pyopbench.ports.porting.in_place import write_statement
 from pyopbench.ports.porting.indexing import write_subscript
 from pyopbench.ports.porting.names import name_of
+from pyopbench.ports.porting.observe import TENSOR
 from pyopbench.ports.porting.operators import (
     write_binary,
     write_both,
@@ -38,7 +37,7 @@ from pyopbench.ports.porting.typed import TypedCode, is_number, joined
 from pyopbench.ports.porting.units import Unit
 from pyopbench.ports.tensor_functions.sources import FUNCTIONS
 
-FILLED = (algebra, choosing, elementwise, reducing, shaping)
+FILLED = (choosing, elementwise, reducing, shaping)
 """What enters functions into the table."""
 
 UNPACKING = ("enumerate", "zip", "list", "tuple", "reversed", "sum", "any", "all", "sorted")
@@ -327,3 +326,48 @@ class TensorCode(TypedCode):
         if all(one.kind == "tensor" and one.dtype == dtype for one in self.seen(array)):
             return self.atom(array)
         return f"tf.cast({self.write(array)}, tf.{dtype})"
+
+
+def write_attribute(code: TypedCode, node: ast.Attribute) -> str:
+    """Return `x.name` of a tensor."""
+    text, name = code.atom(node.value), node.attr
+    if name == "T":
+        return f"tf.transpose({code.write(node.value)})"
+    if name == "mT":
+        return f"tf.linalg.matrix_transpose({code.write(node.value)})"
+    if name in ("real", "imag"):
+        return f"tf.math.{name}({code.write(node.value)})"
+    if name == "ndim":
+        return f"{text}.shape.rank"
+    if name == "dtype":
+        return f"{text}.dtype.as_numpy_dtype"
+    if name == "size":
+        if code.is_tensor(node):
+            return f"tf.size({text}, tf.int64)"
+        code.fixed_shapes = True
+        return f"{text}.shape.num_elements()"
+    if name == "shape":
+        if not _is_static(code, node.value):
+            return f"tf.unstack(tf.shape({text}, tf.int64))"
+        code.fixed_shapes = True
+        return f"tuple({text}.shape)"
+    raise code.refusal(node, f"`.{name}` has no counterpart in TensorFlow")
+
+
+def _is_static(code: TypedCode, node: ast.expr) -> bool:
+    return all(None not in one.shape for one in code.seen(node) if one.kind == TENSOR)
+
+
+def write_size(code: TypedCode, node: ast.Subscript) -> str | None:
+    """Return `x.shape[place]` of a tensor."""
+    shape = node.value
+    if not (isinstance(shape, ast.Attribute) and shape.attr == "shape" and code.is_tensor(shape.value)):
+        return None
+    text, key = code.atom(shape.value), code.write(node.slice)
+    if isinstance(node.slice, ast.Slice):
+        code.fixed_shapes = True
+        return f"tuple({text}.shape[{key}])"
+    if code.is_tensor(node):
+        return f"tf.shape({text}, tf.int64)[{key}]"
+    code.fixed_shapes = True
+    return f"{text}.shape[{key}]"

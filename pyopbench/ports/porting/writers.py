@@ -15,19 +15,19 @@ from pyopbench.model.op import Op
 from pyopbench.model.portable import SKELETON
 from pyopbench.model.source_text import Source
 from pyopbench.ports.arrays import as_given, as_tuple
+from pyopbench.ports.conversions import on_arrays
 from pyopbench.ports.for_numba import source as numba_source
 from pyopbench.ports.porting import numba_code, numba_loop, skeleton
 from pyopbench.ports.porting.batches import LEADING
-from pyopbench.ports.porting.documented import documented
 from pyopbench.ports.porting.facts import Facts, docstring, examples_of
 from pyopbench.ports.porting.keras_code import KerasCode, why_no_keras_ops
 from pyopbench.ports.porting.module_text import module_text
+from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import Observed, definition_of, multiplies_integers, observe
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.ports.porting.render import with_head
+from pyopbench.ports.porting.render import Code, documented, with_head
 from pyopbench.ports.porting.snippets import source_of
 from pyopbench.ports.porting.tensor_code import TensorCode
-from pyopbench.ports.porting.tnp_code import TnpCode
 from pyopbench.ports.porting.units import Unit, Units
 from pyopbench.ports.rebinding import written
 from pyopbench.ports.text.code import TextCode
@@ -281,3 +281,19 @@ WRITERS: dict[str, Writer] = {
     SKELETON: _custom_op,
 }
 """What writes a variant, by its name."""
+
+
+class TnpCode(Code):
+    """Writes functions with TensorFlow's NumPy in place of NumPy."""
+
+    def rewrite(self, node: ast.AST) -> str | None:
+        """Return `tnp` for NumPy, `tnp.name` for what was imported from it by name, and no tensors made of arrays."""
+        if isinstance(node, ast.Name) and self.is_global(node):
+            value = self.value_of(node)
+            if value is np:
+                return "tnp"
+            name = name_of(value)
+            if name.startswith("np.") and not isinstance(self.units.resolve(self.source, node.id), type(None)):
+                return f"tnp.{name.removeprefix('np.')}"
+        made = on_arrays(node, self.value_of, "tnp")
+        return self.filled(made) if made else super().rewrite(node)

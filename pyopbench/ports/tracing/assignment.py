@@ -9,14 +9,11 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.ports.tracing.for_xla import is_for_xla
 from pyopbench.ports.tracing.indexing import (
     Key,
     bounds_of,
-    broadcast,
     check_mask,
     complete,
-    counted_from_start,
     get,
     is_array,
     is_basic,
@@ -24,7 +21,6 @@ from pyopbench.ports.tracing.indexing import (
     is_known,
     strided,
 )
-from pyopbench.ports.tracing.of_batch import is_of_batch
 
 
 def put(tensor: Any, key: Key, new: Any) -> Any:
@@ -72,14 +68,10 @@ def fit(new: Any, shape: Any, static: Sequence[int | None]) -> Any:
 
 
 def _put_strided(tensor: Any, entries: Sequence[Any], new: Any) -> Any:
-    if is_of_batch():
-        return _put_anywhere(tensor, tuple(entries), new)
     picked = strided(tensor, entries)
     new = fit(new, tf.shape(picked), picked.shape.as_list())
     if all(map(_is_all, entries)):
         return new
-    if is_for_xla() and not _is_compiled(entries):
-        return _put_rows(tensor, entries, new)
     begin, end, stride = zip(*map(_span, entries), strict=True)
     return tf.raw_ops.TensorStridedSliceUpdate(
         input=tensor,
@@ -98,37 +90,6 @@ def _put_strided(tensor: Any, entries: Sequence[Any], new: Any) -> Any:
 def _span(entry: Any) -> tuple[Any, Any, Any]:
     """Return start, stop and step of an entry; of an integer only the start is looked at, and of None nothing."""
     return bounds_of(entry) if isinstance(entry, slice) else (entry, None, None)
-
-
-def _is_compiled(entries: Sequence[Any]) -> bool:
-    """Does XLA compile a `TensorStridedSliceUpdate` of a key?"""
-    return is_known(tuple(entries)) and all(one.step in (None, 1, -1) for one in entries if isinstance(one, slice))
-
-
-def _put_rows(tensor: Any, entries: Sequence[Any], new: Any) -> Any:
-    """Return a tensor in which elements are replaced, as many at once as the last axes have that are replaced whole."""
-    axes = [entry for entry in entries if entry is not None]
-    size = tf.shape(tensor, tf.int64)
-    count = max(axis + 1 for axis, entry in enumerate(axes) if not _is_all(entry))
-    places = []
-    for axis, entry in enumerate(axes[:count]):
-        if isinstance(entry, slice):
-            chosen = strided(tf.range(size[axis]), [entry])
-        else:
-            chosen = tf.reshape(counted_from_start(entry, tensor, size, axis), [1])
-        places.append(tf.reshape(chosen, [-1 if other == axis else 1 for other in range(count)]))
-    new = _on_axes(new, entries)
-    return tf.tensor_scatter_nd_update(tensor, tf.stack(broadcast(places), axis=-1), new)
-
-
-def _on_axes(new: Any, entries: Sequence[Any]) -> Any:
-    """Return what a key picks with the axes of the whole: one of one element for each integer, none for each None."""
-    picked = [entry for entry in entries if entry is None or isinstance(entry, slice)]
-    added = [axis for axis, entry in enumerate(picked) if entry is None]
-    new = tf.squeeze(new, added) if added else new
-    for axis, entry in enumerate(entry for entry in entries if entry is not None):
-        new = new if isinstance(entry, slice) else tf.expand_dims(new, axis)
-    return new
 
 
 def _packed(bounds: Sequence[Any]) -> Any:
@@ -156,8 +117,6 @@ def _put_anywhere(tensor: Any, key: Key, new: Any) -> Any:
         repeats = False
     new = tf.reshape(fit(new, tf.shape(places), places.shape.as_list()), [-1])
     places = tf.reshape(places, [-1])
-    if is_of_batch():
-        places = tf.cast(places, tf.int32)  # which tf.vectorized_map adds numbers of examples to
     replaced = _last_of(flat, places, new) if repeats else tf.tensor_scatter_nd_update(flat, places[:, None], new)
     return tf.ensure_shape(tf.reshape(replaced, tf.shape(tensor)), shape)
 

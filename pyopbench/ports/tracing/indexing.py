@@ -12,8 +12,6 @@ import numpy as np
 import tensorflow as tf
 
 from pyopbench.ports.tracing.dtypes import is_tensor
-from pyopbench.ports.tracing.for_xla import is_for_xla
-from pyopbench.ports.tracing.of_batch import is_of_batch
 from pyopbench.ports.tracing.tape import refuse
 
 Key = tuple[Any, ...]
@@ -80,10 +78,6 @@ def get(tensor: Any, key: Key) -> Any:
 def strided(tensor: Any, entries: Sequence[Any]) -> Any:
     """Return what integers, slices and None pick of a tensor."""
     _check_bounds(tensor, entries)
-    if is_of_batch() or is_for_xla():
-        tensor, entries = _without_indices(tensor, entries)
-    if is_for_xla() and not is_known(tuple(entries)):
-        tensor, entries = _with_bounds_left(tensor, entries)
     wide = tuple(widened(entry) for entry in entries)
     found = tensor[wide] if wide else tensor
     if found.shape.rank is None:  # a step that only the graph knows
@@ -106,25 +100,6 @@ def _sizes_of(tensor: Any, entries: Sequence[Any]) -> list[int | None]:
             sizes.append(len(range(*entry.indices(size))) if size is not None and is_known((entry,)) else None)
         axis += entry is not None
     return sizes
-
-
-def _without_indices(tensor: Any, entries: Sequence[Any]) -> tuple[Any, list[Any]]:
-    """Return a tensor without the axes of which only the graph knows the index, and the entries of the others."""
-    size = tf.shape(tensor, tf.int64)
-    axis = tensor.shape.rank
-    for entry in reversed(entries):
-        axis -= entry is not None
-        if tf.is_tensor(entry):
-            tensor = tf.gather(tensor, counted_from_start(entry, tensor, size, axis), axis=axis)
-    return tensor, [entry for entry in entries if not tf.is_tensor(entry)]
-
-
-def _with_bounds_left(tensor: Any, entries: Sequence[Any]) -> tuple[Any, list[Any]]:
-    """Return what known entries pick, and the entries that are left: beside those, XLA takes `[1:]` for `[0:]`."""
-    first = [entry if is_known((entry,)) else slice(None) for entry in entries if entry is not None]
-    left = [entry if entry is None or not is_known((entry,)) else slice(None) for entry in entries]
-    indexed = [entry is not None and not isinstance(entry, slice) for entry in entries]
-    return tensor[tuple(first)], [entry for entry, is_index in zip(left, indexed, strict=True) if not is_index]
 
 
 def widened(entry: Any) -> Any:
