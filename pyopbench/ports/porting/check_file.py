@@ -230,13 +230,16 @@ def test_values():
     """The port returns what the old body does, called as it is and in a graph."""
     in_graph = tf.function({module}.{facts.function})
     for arguments in examples():
-        tensors = [tf.constant({"as_array" if _is_of_text(facts) else "np.asarray"}(one)) for one in arguments]
+        arrays = [{"as_array" if _is_of_text(facts) else "np.asarray"}(one) for one in arguments]
+        tensors = [tf.constant(one.copy()) for one in arrays]  # of memory of its own
         expected = old(arguments)
         for port in ({module}.{facts.function}, in_graph):
             found = as_tuple(port({given}))
             assert len(found) == len(expected)
             for one, other in zip(found, expected):
                 assert_same(one, other)
+            for one, other in zip(tensors, arrays):
+                np.testing.assert_array_equal(one, other, "the port has written to its arguments")
 '''
 
 
@@ -244,14 +247,16 @@ def _gradient_of(module: str, facts: Facts, given: str) -> str:
     return f'''
 def gradient_of_port(arguments, output_gradients):
     """Return the gradient that TensorFlow has of the port, by each input that has one."""
-    tensors = [tf.constant(np.asarray(one)) for one in arguments]
+    tensors = [tf.constant(np.array(one)) for one in arguments]
     watched = [tensors[place] for place in {list(facts.differentiable)}]
     with tf.GradientTape() as tape:
         tape.watch(watched)
         outputs = as_tuple(tf.function({module}.{facts.function})({given}))
     floating = [outputs[place] for place in {list(facts.floating)}]
-    given = [tf.constant(one) for one in output_gradients]
+    given = [tf.constant(one.copy()) for one in output_gradients]
     found = tape.gradient(floating, watched, given, unconnected_gradients="zero")
+    for one, other in zip([*tensors, *given], [*arguments, *output_gradients]):
+        np.testing.assert_array_equal(one, other, "the gradient has written to its arguments")
     return [tf.convert_to_tensor(one).numpy() for one in found]
 
 
