@@ -27,6 +27,7 @@ from pyopbench.model.case import (
 from pyopbench.model.checkout import Checkout
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
+from pyopbench.model.portable import is_same_program
 from pyopbench.store.line_types import (
     FAILING,
     AnyLine,
@@ -171,7 +172,7 @@ class RemainingWork:
         """Store ports that a worker has written, each once.
 
         Raises:
-            BadInput: one is not the same as it was before, so that what is measured of it could not be put together.
+            BadInput: one is not the same program as before, so that what is measured of it could not be put together.
         """
         lines = self.side.lines if written else []
         stored = {_port_key(line): line for line in lines if isinstance(line, PortLine)}
@@ -179,7 +180,7 @@ class RemainingWork:
             before = stored.get(_port_key(line))
             if before is None:
                 self.side.append(line)
-            elif before.text != line.text:
+            elif not is_same_program(before.text, line.text):
                 raise BadInput(
                     "a port is written otherwise than when it was measured before",
                     received=f"{line.variant} of {line.op}",

@@ -119,3 +119,10 @@ def test_a_port_that_is_written_otherwise_later_is_refused(tmp_path: Path) -> No
     with pytest.raises(BadInput) as caught:
         work.keep_ports([port_line("x = 2\n", launch=3)])
     assert caught.value.received == "traced of well"
+
+
+def test_a_port_may_be_formatted_otherwise_later(tmp_path: Path) -> None:
+    """A run that was begun where Ruff is on the path is resumed where it is not."""
+    work = work_of(tmp_path / "run", {"kind": "port", **to_builtins(port_line("x = f('a')\n"))})
+    work.keep_ports([port_line('x=f( "a" ) # one\n', launch=3)])
+    assert [line.text for line in work.side.lines if isinstance(line, PortLine)] == ["x = f('a')\n"]

@@ -53,6 +53,11 @@ def odd(n: int) -> bool:
     return n > 0 and even(n - 1)
 
 
+def test_what_a_decorator_wraps_is_ported() -> None:
+    found = tf.function(port_of(wrapped, "tnp"))(tf.constant([0.5]))
+    np.testing.assert_allclose(found, 2 * np.tanh([0.5]), rtol=1e-6)
+
+
 def test_helpers_are_finished_too_each_once() -> None:
     finished: list[str] = []
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
+import os
 import re
 import sys
 import traceback
@@ -134,12 +135,19 @@ def _said(error: BaseException, place: tuple[str, int] | None) -> str:
         return f"`np.{elsewhere[1]}` has no tnp counterpart"
     # Where a module lies differs from machine to machine.
     of_numba = NUMBA_SAYS.findall(str(error))
+    if not of_numba and isinstance(error, AssertionError) and not str(error) and _is_of_numba(error):
+        return "Numba: an assertion of its own fails while it compiles the body"
     if not of_numba:
         return MODULE_PLACE.sub("", ADVICE.sub("", describe_error(error)))
     said = MODULE_PLACE.sub("", tidy(of_numba[-1].strip()))
     for pattern, words in NUMBA_WORDS:
         said = pattern.sub(words, said)
     return f"Numba: {said}"
+
+
+def _is_of_numba(error: BaseException) -> bool:
+    frames = traceback.extract_tb(error.__traceback__)
+    return bool(frames) and f"{os.sep}numba{os.sep}" in frames[-1].filename
 
 
 def _compiled_library(error: BaseException) -> str:

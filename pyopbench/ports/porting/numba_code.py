@@ -114,7 +114,9 @@ def body_name(name: str) -> str:
     return f"{name}_on_arrays"
 
 
-def wrapper(facts: Facts, doc: str, gradient: str, picked: Sequence[int] | None) -> str:
+def wrapper(
+    facts: Facts, doc: str, gradient: str, picked: Sequence[int] | None, *, gradient_writes: bool = False
+) -> str:
     """Return the function of tensors around the body.
 
     Args:
@@ -123,6 +125,7 @@ def wrapper(facts: Facts, doc: str, gradient: str, picked: Sequence[int] | None)
         gradient: the name of the function of arrays that is its gradient; empty for none.
         picked: which of the results of that are the gradients by the differentiable inputs; None if that
             is an array, the only gradient.
+        gradient_writes: does that function write to arrays that it is given?
     """
     names = ", ".join(name for name, _, _ in facts.inputs)
     lines = [
@@ -130,7 +133,7 @@ def wrapper(facts: Facts, doc: str, gradient: str, picked: Sequence[int] | None)
         f"def {facts.function}({names}):",
         f"    {doc}",
         *_call(facts, names),
-        *(_gradient(facts, gradient, names, picked) if gradient else []),
+        *(_gradient(facts, gradient, names, picked, is_writing=gradient_writes) if gradient else []),
         f"    return {'found' if len(facts.outputs) == 1 else 'tuple(found)'}{', backward' if gradient else ''}",
     ]
     return "\n".join(lines)
@@ -153,16 +156,37 @@ def _shape(shape: tuple[str | None, ...]) -> str:
     return f"[{', '.join('None' if size is None else size for size in shape)}]"
 
 
-def adapter(facts: Facts) -> str:
-    """Return the function that calls the body, whose numbers are Python's, and returns arrays."""
+def adapter(facts: Facts, copied: Sequence[int]) -> str:
+    """Return the function that calls the body, whose numbers are Python's, and returns arrays.
+
+    Args:
+        facts: what the body takes and returns.
+        copied: the positions of the inputs that it may write to.
+    """
     dtypes = [f"np.{dtype}" for dtype, _ in facts.outputs]
     body = f"{body_name(facts.function)}(*arrays)"
     several = f"[np.asarray(one, dtype) for one, dtype in zip({body}, [{', '.join(dtypes)}])]"
     found = f"    return {several if len(dtypes) > 1 else f'np.asarray({body}, {dtypes[0]})'}"
-    return f"def {adapter_name(facts.function)}(*arrays):\n    {ADAPTER}\n{found}"
+    lines = [f"def {adapter_name(facts.function)}(*arrays):", f"    {ADAPTER}", *copies(copied), found]
+    return "\n".join(lines)
 
 
 ADAPTER = '"""Call the body; a number of Python\'s that it returns becomes an array."""'
+
+
+def copies(places: Sequence[int]) -> list[str]:
+    """Return the lines that copy some of `arrays`, the arguments of a callback.
+
+    In a graph these have the memory of the caller's tensors.
+    """
+    if not places:
+        return []
+    is_written = f"place in {{{', '.join(map(str, places))}}}"
+    copied = f"np.array(one) if {is_written} else one for place, one in enumerate(arrays)"
+    return [f"    # {COPIES}", f"    arrays = [{copied}]"]
+
+
+COPIES = "What may be written to is copied: a graph passes the memory of its tensors."
 
 
 def adapter_name(name: str) -> str:
@@ -170,7 +194,7 @@ def adapter_name(name: str) -> str:
     return f"{name}_as_arrays"
 
 
-def _gradient(facts: Facts, gradient: str, names: str, picked: Sequence[int] | None) -> list[str]:
+def _gradient(facts: Facts, gradient: str, names: str, picked: Sequence[int] | None, *, is_writing: bool) -> list[str]:
     inputs, several = len(facts.inputs), len(facts.inputs) + len(facts.outputs)
     differentiable = [facts.inputs[place][0] for place in facts.differentiable]
     incoming = ", ".join(f"output_gradients[{place}]" for place in facts.floating)
@@ -188,6 +212,7 @@ def _gradient(facts: Facts, gradient: str, names: str, picked: Sequence[int] | N
         '        """Return the gradient by each input, computed in NumPy."""',
         "",
         "        def on_arrays(*arrays):",
+        *([f"            # {COPIES}", "            arrays = [np.array(one) for one in arrays]"] if is_writing else []),
         *returned,
         "",
         f"        arrays = [{names}, {outputs}, {incoming}]",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyopbench.ports.porting.facts import Facts
-from pyopbench.ports.porting.numba_code import adapter_name, body_name
+from pyopbench.ports.porting.numba_code import adapter_name, body_name, copies
 
 DECORATOR = "@numba.njit"
 
@@ -20,7 +22,7 @@ LOOP_DOC = '"""Write what the body returns for each example of a batch."""'
 
 ON_BATCH = """
 def {name}(*arrays):
-    {doc}
+    {doc}{copies}
     first = {first}
     found = [np.empty((len(arrays[0]), *np.shape(one)), dtype) for one, dtype in zip(first, [{dtypes}])]
     {loop}(*found, *arrays)
@@ -43,11 +45,12 @@ def {name}(inputs, outputs, output_gradients):
 GRADIENT_DOC = '"""Return the gradient of each example of a batch, with a leading axis."""'
 
 
-def texts(facts: Facts, *, is_tuple: bool) -> list[str]:
+def texts(facts: Facts, copied: Sequence[int], *, is_tuple: bool) -> list[str]:
     """Return the loop over a batch, and the function of arrays that calls it.
 
     Args:
         facts: of what takes a batch.
+        copied: the positions of the inputs that the body may write to.
         is_tuple: does the body return a tuple?
     """
     given = [name for name, _, _ in facts.inputs]
@@ -69,10 +72,13 @@ def texts(facts: Facts, *, is_tuple: bool) -> list[str]:
         rows=", ".join(f"{name}[example]" for name in given),
         lines="\n        ".join(lines),
     )
-    first = f"{body}(*(one[0] for one in arrays))"
+    # The loop calls the body for the first example again.
+    row = "one[:1].copy()[0]" if copied else "one[0]"
+    first = f"{body}(*({row} for one in arrays))"
     caller = ON_BATCH.format(
         name=adapter_name(facts.function),
         doc=ON_BATCH_DOC,
+        copies="".join(f"\n{line}" for line in copies(copied)),
         first=first if is_tuple else f"[{first}]",
         dtypes=", ".join(f"np.{dtype}" for dtype, _ in facts.outputs),
         loop=loop,

@@ -29,6 +29,7 @@ from pyopbench.ports.porting.render import Code, documented, with_head
 from pyopbench.ports.porting.snippets import source_of
 from pyopbench.ports.porting.tensor_code import TensorCode
 from pyopbench.ports.porting.units import Unit, Units
+from pyopbench.ports.porting.written_inputs import writes_to_arrays, written_inputs
 from pyopbench.ports.rebinding import written
 from pyopbench.ports.text.code import TextCode
 from pyopbench.ports.text.kinds import has_text
@@ -170,33 +171,42 @@ def compiled(text: str, name: str) -> str:
 
 @dataclass(frozen=True)
 class _Callback:
-    """How a body becomes a callback: in words, what calls it on arrays, and what compiles it, if something does."""
+    """How a body becomes a callback.
+
+    Attributes:
+        how: in words.
+        adapters: returns what calls it on arrays, of the positions of the inputs that it may write to.
+        decorator: what compiles it; empty where nothing does.
+        is_of_batch: is it called with a batch?
+        is_of_rows: is it so by a loop, which calls the body for each example?
+    """
 
     how: str
-    adapters: list[str]
+    adapters: Callable[[list[int]], list[str]]
     decorator: str = ""
     is_of_batch: bool = False
+    is_of_rows: bool = False
 
 
 def _njit(op: Op, body: Body, examples: Examples, *, parallel: bool = False) -> Made:
     facts = body.facts
     how = f"`{facts.function}` of {facts.file}, compiled by Numba, behind `tf.numpy_function`."
     decorator = "@numba.njit(parallel=True)" if parallel else "@numba.njit"
-    return _callback(op, body, _Callback(how, [numba_code.adapter(facts)], decorator))
+    return _callback(op, body, _Callback(how, lambda copied: [numba_code.adapter(facts, copied)], decorator))
 
 
 def _numpy_whole(op: Op, body: Body, examples: Examples) -> Made:
     facts = body.facts
     how = f"`{facts.function}` of {facts.file}, called once with a batch, behind `tf.numpy_function`."
-    return _callback(op, body, _Callback(how, [numba_code.adapter(facts)], is_of_batch=True))
+    return _callback(op, body, _Callback(how, lambda copied: [numba_code.adapter(facts, copied)], is_of_batch=True))
 
 
 def _njit_loop(op: Op, body: Body, examples: Examples) -> Made:
     facts = body.facts
     returned = op.numpy(*as_given(examples_of(op, 1, 1)[0]))
-    loop = numba_loop.texts(facts, is_tuple=isinstance(returned, tuple))
+    loop = partial(numba_loop.texts, facts, is_tuple=isinstance(returned, tuple))
     how = f"`{facts.function}` of {facts.file} and the loop over a batch, compiled by Numba."
-    return _callback(op, body, _Callback(how, loop, numba_loop.DECORATOR, is_of_batch=True))
+    return _callback(op, body, _Callback(how, loop, numba_loop.DECORATOR, is_of_batch=True, is_of_rows=True))
 
 
 def _callback(op: Op, body: Body, callback: _Callback) -> Made:
@@ -204,11 +214,16 @@ def _callback(op: Op, body: Body, callback: _Callback) -> Made:
     units, facts, name = Units(), body.facts, body.definition.name
     units.add(body.source, name)
     compiled = {unit.name for unit in units.in_order() if _is_function(unit)}
-    gradient, picked, adapters = "", None, list(callback.adapters)
+    # An input of no axes comes as a number.
+    least_axes = 1 if callback.is_of_rows else 0
+    written_to = written_inputs(op.numpy, examples_of(op, 2, 1), units, units.by_name[name])
+    adapters = callback.adapters([place for place in written_to if facts.inputs[place][2] > least_axes])
+    gradient, picked, gradient_writes = "", None, False
     if op.numpy_gradient is not None:
         home, of_gradient = definition_of(written(op.numpy_gradient))
         gradient = units.add(home, of_gradient.name).name
         picked = _picked(op, facts)
+        gradient_writes = _gradient_writes(op, facts)
     is_wide = {dtype for dtype, _, _ in facts.inputs} <= WIDE and not any(
         NARROW.search(unit.source.text(*unit.source.span(unit.node))) for unit in units.in_order()
     )
@@ -222,20 +237,38 @@ def _callback(op: Op, body: Body, callback: _Callback) -> Made:
     doc = docstring(body.doc, facts, callback.how, notes)
     helpers = numba_source.needed(code.helpers) if code.helpers else []
     texts = [*_with_snippets(units, statements, helpers, numba_source.source_of), *adapters]
-    texts.append(numba_code.wrapper(facts, doc, gradient, picked))
+    texts.append(numba_code.wrapper(facts, doc, gradient, picked, gradient_writes=gradient_writes))
     return Made(module_text(callback.how, texts, units), has_gradient=bool(gradient), notes=("callback",))
 
 
 def _picked(op: Op, facts: Facts) -> list[int] | None:
     """Return which results of the user's gradient are those by the differentiable inputs; None if it is an array."""
-    example = examples_of(op, 1, 1)[0]
-    outputs = [np.asarray(one) for one in as_tuple(op.numpy(*as_given(example)))]
-    incoming = [np.ones_like(outputs[place]) for place in facts.floating]
     assert op.numpy_gradient is not None
+    example, outputs, incoming = _given_to_gradient(op, facts)
     found = written(op.numpy_gradient)(example, outputs, incoming)
     if not isinstance(found, (list, tuple)):
         return None
     return list(facts.differentiable) if len(found) == len(example) else list(range(len(found)))
+
+
+def _gradient_writes(op: Op, facts: Facts) -> bool:
+    """Does the user's gradient write to arrays that it is given?"""
+    assert op.numpy_gradient is not None
+    function = written(op.numpy_gradient)
+    given = _given_to_gradient(op, facts)
+    ends = [len(given[0]), len(given[0]) + len(given[1])]
+
+    def on_arrays(*arrays: Any) -> Any:
+        return function(arrays[: ends[0]], arrays[ends[0] : ends[1]], arrays[ends[1] :])
+
+    return writes_to_arrays(on_arrays, [one for group in given for one in group])
+
+
+def _given_to_gradient(op: Op, facts: Facts) -> tuple[tuple[Any, ...], list[Any], list[Any]]:
+    """Return inputs, outputs and gradients of the floating outputs, of an example."""
+    example = examples_of(op, 1, 1)[0]
+    outputs = [np.asarray(one) for one in as_tuple(op.numpy(*as_given(example)))]
+    return example, outputs, [np.ones_like(outputs[place]) for place in facts.floating]
 
 
 def _keras_ops(op: Op, body: Body, examples: Examples) -> Made:

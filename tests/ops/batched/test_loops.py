@@ -42,10 +42,11 @@ def test_a_loop_gives_what_each_example_gives(how: str, body: Any) -> None:
         np.testing.assert_array_equal(got, np.stack([one[place] for one in each]))
 
 
-def test_outputs_of_other_shapes_are_no_batch() -> None:
+@pytest.mark.parametrize("how", ["python", "njit"])
+def test_outputs_of_other_shapes_are_no_batch(how: str) -> None:
     """One element is not spread over the place of more."""
     op = complete(OwnOp(inputs=(np.array([0.1, 0.6, 0.9]),), numpy=lambda x: x[x > 0.5]), "made", Path())
-    loop = python_loop(op.numpy, ["float64"])
+    loop = python_loop(op.numpy, ["float64"]) if how == "python" else PORTS.call_of(op, "njit_loop", "float64")
     batch = np.array([[0.6, 0.7, 0.1], [0.1, 0.2, 0.9]])
     with pytest.raises(ValueError, match="shape"):
         loop(batch)

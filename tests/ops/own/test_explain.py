@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -149,3 +150,14 @@ def test_compiled_code_is_no_part_of_a_trace_and_is_named(monkeypatch: pytest.Mo
     with pytest.raises(Refused) as refused:
         traced.get_concrete_function()
     assert refused.value.missing == "builtins.len(...)"
+
+
+def test_an_assertion_of_numbas_own_gets_words_and_one_of_the_body_keeps_its() -> None:
+    op = complete(OwnOp(inputs=(np.eye(3),), numpy=determinant), "made", HERE.parent)
+    said = []
+    for path in (f"{os.sep}numba{os.sep}core{os.sep}types.py", f"{os.sep}mine{os.sep}types.py"):
+        with pytest.raises(AssertionError) as caught:
+            exec(compile("assert False", path, "exec"))
+        said.append(explain(caught.value, op))
+    assert said[0].startswith("Numba: ")
+    assert said[1].startswith(AssertionError.__name__)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pyopbench.ports.porting import keras_code
+from pyopbench.ports.porting import keras_code, keras_table
 from pyopbench.ports.porting.keras_code import why_no_keras_ops
 from pyopbench.ports.porting.refusal import CannotPort
 from written_ports import CORPUS, body_of, lines_of, run_its_test, write, write_source
@@ -104,3 +106,37 @@ def test_the_backend_of_the_settings_of_keras_counts(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("KERAS_HOME", str(tmp_path))
     (tmp_path / "keras.json").write_text('{"backend": "torch"}', encoding="utf-8")
     assert "torch" in str(keras_code.why_no_keras_ops())
+
+
+FILES = ("numpy", "core", "linalg", "math")
+WITHOUT_BACKEND = {"get_item", "dtype"}
+"""Functions of keras.ops that are the same whatever the backend."""
+
+
+def words_of(path: Path) -> set[str]:
+    """Return the texts, their words after `ops.`, and the names in a source: what a port may call."""
+    texts = [
+        one.value for one in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(one, ast.Constant)
+    ]
+    words = {text for text in texts if isinstance(text, str)}
+    return words | {name for text in words for name in re.findall(r"\bops\.(\w+)", text)}
+
+
+def functions_of(folder: Path) -> dict[str, ast.FunctionDef]:
+    trees = [ast.parse((folder / f"{name}.py").read_text(encoding="utf-8")) for name in FILES]
+    return {node.name: node for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+@pytest.mark.parametrize("backend", ["jax", "torch"])
+def test_what_is_called_is_there_on_other_backends(backend: str) -> None:
+    """Read off Keras' own sources, because neither JAX nor PyTorch is installed here."""
+    keras = pytest.importorskip("keras")
+    home = Path(str(keras.ops.__file__)).parents[1] / "src"
+    words = set().union(*(words_of(Path(str(one.__file__))) for one in (keras_code, keras_table)))
+    words = {part for word in words for part in word.split()}
+    called = words & functions_of(home / "ops").keys() - WITHOUT_BACKEND
+    assert len(called) > 60
+    there = functions_of(home / "backend" / backend)
+    assert called <= there.keys()
+    # Of one that a backend has not got, all that there is behind its docstring is an exception.
+    assert not [name for name in called if isinstance(there[name].body[-1], ast.Raise)]

@@ -40,8 +40,9 @@ def test_helpers_of_another_file_and_constants_are_written_into_the_port(
     run_its_test(made, tmp_path, monkeypatch)
 
 
-def test_a_file_is_clean_by_the_default_rules_of_ruff(tmp_path: Path) -> None:
-    made = write(str(CORPUS / "losses" / "contrastive.py"))
+@pytest.mark.parametrize("body", ["losses/contrastive", "audio/deltas"])
+def test_a_file_is_clean_by_the_default_rules_of_ruff(body: str, tmp_path: Path) -> None:
+    made = write(str(CORPUS / f"{body}.py"))
     for name, text in (("ported.py", made.port), ("test_ported.py", made.test)):
         assert format_text(text) == text
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -189,9 +190,16 @@ def test_a_gradient_beside_kinks_is_checked_in_float64(tmp_path: Path, monkeypat
         run_its_test(wrong, tmp_path, monkeypatch)
 
 
-def test_its_test_fails_where_the_gradient_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = write_source(tmp_path, "def body(x):\n    return np.exp(x)\n", VECTOR)
-    wrong = made.port.replace("tf.exp(x)", "tf.exp(x) * 0.5 + 0.5 * tf.stop_gradient(tf.exp(x))")
+@pytest.mark.parametrize("inputs", [VECTOR, MATRIX])
+@pytest.mark.parametrize("body", ["np.exp(x)", "np.exp(x) / np.exp(x).sum()", "np.sin(20 * x) + np.exp(x)"])
+def test_its_test_fails_where_the_gradient_is_wrong(
+    body: str, inputs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a hundredth, in float32 too: what is allowed for kinks does not hide it."""
+    made = write_source(tmp_path, f"def body(x):\n    return {body}\n", inputs)
+    assert "test_gradient" in run_its_test(made, tmp_path, monkeypatch)
+    wrong = made.port.replace("return ", "return 0.99 * (").rstrip() + ")\n"
+    wrong = f"{wrong[:-1]} + 0.01 * tf.stop_gradient({body_of(made).removeprefix('return ')})\n"
     with pytest.raises(AssertionError):
         run_its_test(made.with_text(wrong), tmp_path, monkeypatch)
 

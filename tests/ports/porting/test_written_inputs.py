@@ -1,0 +1,136 @@
+"""Callbacks get the memory of tensors: a written one copies what its body may write to, and its test would notice."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from written_ports import Ported, run_its_test, write, write_source
+
+VECTOR = "rng.random(5)"
+
+
+class Copies(ast.NodeTransformer):
+    """Takes off the copies of what a callback is given, and keeps the positions of the inputs that were copied."""
+
+    def __init__(self) -> None:
+        self.positions: list[int] = []
+        self.count = 0
+
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        if ast.unparse(node.targets[0]) == "arrays" and isinstance(node.value, ast.ListComp):
+            self.count += 1
+            self.positions += [one.value for one in ast.walk(node.value) if isinstance(one, ast.Constant)]
+            return None
+        return node
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        """`one[:1].copy()[0]` is `one[0]`."""
+        self.generic_visit(node)
+        is_copy = isinstance(node.func, ast.Attribute) and node.func.attr == "copy"
+        return node.func.value if is_copy else node  # type: ignore[attr-defined]
+
+
+def copies_of(made: Ported) -> tuple[Copies, Ported]:
+    """Return what a port copies, and one that copies nothing."""
+    copies = Copies()
+    tree = copies.visit(ast.parse(made.port))
+    return copies, made.with_text(ast.unparse(tree))
+
+
+def copied(made: Ported) -> list[int]:
+    """Return the positions of the inputs that a port copies."""
+    return copies_of(made)[0].positions
+
+
+def without_copies(made: Ported) -> Ported:
+    """Return a port that copies nothing."""
+    copies, without = copies_of(made)
+    assert copies.count
+    return without
+
+
+@pytest.mark.parametrize("to", ["njit", "numpy_whole", "njit_loop"])
+def test_a_body_that_writes_to_its_input_leaves_the_tensor_as_it_is(
+    to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if to.startswith("njit"):
+        pytest.importorskip("numba")
+    source = "def body(x, y):\n    x[..., 0] = x[..., 0] * 2 + 1\n    return x + y\n"
+    made = write_source(tmp_path, source, VECTOR, VECTOR, to=to)
+    assert copied(made) == [0]
+    run_its_test(made, tmp_path, monkeypatch)
+    with pytest.raises(AssertionError):
+        run_its_test(without_copies(made), tmp_path, monkeypatch)
+
+
+def test_the_test_of_a_port_is_about_the_tensors_and_not_about_what_is_returned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("numba")
+    made = write_source(tmp_path, "def body(x):\n    x[0] = 0\n    return x[1:] * 2\n", VECTOR, to="njit")
+    with pytest.raises(AssertionError, match="written to its arguments"):
+        run_its_test(without_copies(made), tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("statements", "positions"),
+    [
+        ("x[np.isnan(x)] = 0\n    return x + y", [0]),
+        ("if x.sum() > 100:\n        y[0] = 1\n    return x + y", [1]),
+        ("if x.sum() > 100:\n        y += 1\n    return x + y", [1]),
+        ("if x.sum() > 100:\n        x.sort()\n    return x + y", [0]),
+        ("if x.sum() > 100:\n        np.add(x, 1, x)\n    return x + y", [0]),
+        ("if x.sum() > 100:\n        np.add(x, 1, out=y)\n    return x + y", [1]),
+        ("if x.sum() > 100:\n        np.add.at(y, [0], 1)\n    return x + y", [1]),
+        ("a, b = y[1:], x.copy()\n    if x.sum() > 100:\n        a[0] = 1\n        b[0] = 1\n    return x + y", [1]),
+        ("for i in range(len(x)):\n        if x[i] > 100:\n            x[i] = 100\n    return x + y", [0]),
+        ("if x.sum() > 100:\n        write(1.0, y)\n    return x + y", [1]),
+        ("if x.sum() > 100:\n        x = x.copy()\n    x[0] = 1\n    return x + y", [0]),
+        ("x = x.copy()\n    x[0] = 1\n    y = y * 2\n    y += 1\n    return x + y", []),
+        ("z = np.zeros_like(x)\n    z[0] = y[0]\n    return x.reshape(-1) + z", []),
+    ],
+)
+def test_inputs_that_may_be_written_to_are_copied_and_no_others(
+    statements: str, positions: list[int], tmp_path: Path
+) -> None:
+    """Some are written to only on inputs that are not among the examples."""
+    source = f"def write(value, to):\n    to[0] = value\n\n\ndef body(x, y):\n    {statements}\n"
+    assert copied(write_source(tmp_path, source, VECTOR, VECTOR, to="numpy_whole")) == positions
+
+
+WITH_GRADIENT = """
+from pyopbench import OwnOp
+
+
+def body(x):
+    return x * 3
+
+
+def gradient(inputs, outputs, output_gradients):
+    (slope,) = output_gradients
+    slope *= 3
+    return slope
+
+
+def inputs(size, rng):
+    return (rng.random(size),)
+
+
+OP = OwnOp(inputs=inputs, numpy=body, numpy_gradient=gradient, sizes=(3, 4), differentiable=(0,))
+"""
+
+
+def test_a_gradient_that_writes_to_what_it_is_given_gets_copies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("numba")
+    (tmp_path / "triple.py").write_text(WITH_GRADIENT, encoding="utf-8")
+    made = write(str(tmp_path / "triple.py"), to="njit")
+    assert (copied(made), copies_of(made)[0].count) == ([], 1)
+    assert "test_gradient" in run_its_test(made, tmp_path, monkeypatch)
+    with pytest.raises(AssertionError, match="written to its arguments"):
+        run_its_test(without_copies(made), tmp_path, monkeypatch)
