@@ -51,7 +51,7 @@ def _refuse_repeats(code: TypedCode, entries: list[list[IndexEntry]], rank: int,
         if code.is_tensor(entry.node) and not is_distinct(code, entry.node):
             raise code.refusal(
                 node,
-                f"`{ast.unparse(node).splitlines()[0]}` may write to a place twice, of which TensorFlow keeps any",
+                f"`{ast.unparse(node).splitlines()[0]}` may write twice to an element, and TensorFlow keeps any",
             )
 
 
@@ -62,7 +62,7 @@ def root_of(code: TypedCode, target: ast.expr) -> tuple[ast.Name, list[ast.expr]
         keys.append(target.slice)
         target = target.value
     if not isinstance(target, ast.Name):
-        raise code.refusal(target, f"`{ast.unparse(target)}` is written to, and is no variable", "give it a name")
+        raise code.refusal(target, f"`{ast.unparse(target)}` is written to, and is not a variable", "give it a name")
     return target, keys[::-1]
 
 
@@ -104,7 +104,7 @@ def _refuse_aliases(code: TypedCode, node: ast.Assign) -> None:
     }
     if names & written:
         raise code.refusal(
-            node, f"`{ast.unparse(node)}` gives two names to one array, which is written to", "make one with .copy()"
+            node, f"`{ast.unparse(node)}` gives two names to an array that is written to", "make one with .copy()"
         )
 
 
@@ -129,7 +129,7 @@ def _refuse_view(code: TypedCode, node: ast.Assign) -> None:
             if line > node.lineno and reads and not again and view != array:
                 raise code.refusal(
                     node,
-                    f"`{view}` is a view of `{array}`, of which one is written to and the other read",
+                    f"`{view}` is a view of `{array}`: one is written to, and the other is read",
                     "use .copy()",
                 )
 
@@ -162,7 +162,9 @@ def _refuse_container(code: TypedCode, target: ast.expr) -> None:
     inside = any(one is target for each in around if code.observed.decides(code.source, each) for one in ast.walk(each))
     if inside and isinstance(target, ast.Subscript) and kinds and not kinds & {"tensor", "array"}:
         raise code.refusal(
-            target, f"`{ast.unparse(target)}` is written to in a list or dict, where values decide", "use an array"
+            target,
+            f"`{ast.unparse(target)}` is written to in a list or dict under a condition on values",
+            "use an array",
         )
 
 
@@ -228,7 +230,7 @@ def _one_by_one(code: Any, node: ast.Assign) -> str:
 def _to(code: TypedCode, target: ast.expr, text: str, rank: int, node: ast.Assign) -> list[str]:
     """Return the statements that assign a name's value, of some number of axes, to a target."""
     if not isinstance(target, ast.Subscript):
-        raise code.refusal(node, "several targets within one another", "write one to a line")
+        raise code.refusal(node, "nested targets of an assignment", "write one statement per line")
     root, _ = root_of(code, target)
     if not _writes(code, target, node.value):
         return [f"{code.source.text(*code.source.span(target))} = {text}"]

@@ -35,7 +35,7 @@ def write_statement(code: TypedCode, call: ast.Call) -> str | None:
 
 def _name(code: TypedCode, node: ast.expr) -> str:
     if not isinstance(node, ast.Name):
-        raise code.refusal(node, f"`{ast.unparse(node)}` is written to, and is no variable", "give it a name")
+        raise code.refusal(node, f"`{ast.unparse(node)}` is written to, and is not a variable", "give it a name")
     return node.id
 
 
@@ -47,7 +47,7 @@ def _scatter(code: TypedCode, call: ast.Call, function: str) -> str | None:
     name, dtype = _name(code, array), code.dtype(array)
     several = places.elts if isinstance(places, ast.Tuple) else [places]
     if any(isinstance(one, ast.Slice) or not code.rank(one) for one in several):
-        raise code.refusal(call, "`.at` with other than arrays of indices is not written")
+        raise code.refusal(call, "`.at` is supported with arrays of indices only")
     stacked = ", ".join(code.tensor(one, "int64") for one in several)
     given = code.tensor(values, dtype)
     if not code.rank(values):

@@ -199,29 +199,43 @@ def test_what_tensorflow_does_otherwise_raises_an_error_and_is_not_wrong(text: s
 
 
 REFUSED = [
-    ("hash(x)", "process"), ("hashlib.md5(line).hexdigest()", "no equal"), ("unicodedata.normalize('NFC', x)", "text"),
-    ("x.title()", "title"), ("x > 'a'", "order"), ("sorted(x.split())[0]", "order"), ("line == 'a'", "never equal"),
-    ("np.array([len(v) for v in [w.split('.') for w in x.split()]])", "list of lists"),
-    ("x.encode('utf-16')", "utf-16"),
-    ("re.sub(r'x*', '-', x)", "nothing"), ("re.sub(r'(?<=a)b', '', x)", "ahead or behind"),
-    ("re.sub('e$', '', x)", r"\Z"),
-    ("re.sub(r'\\bcat\\b', '', x)", "ASCII"), ("re.sub('a', lambda m: 'b', x)", "function"),
-    ("re.sub(rb'[^a-z]', b'', line)", "decode"), ("os.path.exists(x)", "exists"), ("IDS.get(line, 1)", "bytes"),
-    ("str(line)", "shown"), ("f'{len(x)}'", "name before"), ("str(len(x) / 2)", "digits"), ("repr(x)", "repr"),
-    ("np.char.find(np.array(x.split()), 'a')", "np.char.find"), ("re.sub('a', 'b', string=x)", "count"),
-    ("set(x.split()) == set(x)", "sets"), ("x.split(maxsplit=1)[0]", "split(None, n)"),
-    ("bytes(x, 'utf-16')", "utf-16"), ("{'a': 1}.get(x, 0)", "top level"), ("len({w: 1 for w in x.split()})", "list"),
-]  # fmt: skip
+    "hash(x)",
+    "hashlib.md5(line).hexdigest()",
+    "unicodedata.normalize('NFC', x)",
+    "x.title()",
+    "x > 'a'",
+    "sorted(x.split())[0]",
+    "line == 'a'",
+    "np.array([len(v) for v in [w.split('.') for w in x.split()]])",
+    "x.encode('utf-16')",
+    "re.sub(r'x*', '-', x)",
+    "re.sub(r'(?<=a)b', '', x)",
+    "re.sub('e$', '', x)",
+    "re.sub(r'\\bcat\\b', '', x)",
+    "re.sub('a', lambda m: 'b', x)",
+    "re.sub(rb'[^a-z]', b'', line)",
+    "os.path.exists(x)",
+    "IDS.get(line, 1)",
+    "str(line)",
+    "f'{len(x)}'",
+    "str(len(x) / 2)",
+    "repr(x)",
+    "np.char.find(np.array(x.split()), 'a')",
+    "re.sub('a', 'b', string=x)",
+    "set(x.split()) == set(x)",
+    "x.split(maxsplit=1)[0]",
+    "bytes(x, 'utf-16')",
+    "{'a': 1}.get(x, 0)",
+    "len({w: 1 for w in x.split()})",
+]
 
 
-@pytest.mark.parametrize(("expression", "why"), REFUSED)
-def test_what_has_no_equal_is_refused_with_the_line_and_the_reason(expression: str, why: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("expression", REFUSED)
+def test_what_has_no_equal_is_refused_with_the_line(expression: str, tmp_path: Path) -> None:
     source = f"import hashlib, unicodedata\n{HEAD}\n\ndef body(line):\n    x = line.decode()\n    return {expression}\n"
     with pytest.raises(CannotPort) as caught:
         write_source(tmp_path, source, LINE)
-    assert caught.value.place is not None
-    assert caught.value.place[1] == 3 + len(source.splitlines())
-    assert why in f"{caught.value.why} {caught.value.fix}"
+    assert line_of(caught.value) == f"return {expression}"
 
 
 def test_text_is_written_to_traced_alone(tmp_path: Path) -> None:
