@@ -182,14 +182,14 @@ class RemainingWork:
                 self.side.append(line)
             elif not is_same_program(before.text, line.text):
                 raise BadInput(
-                    "a port is written otherwise than when it was measured before",
+                    "the source of a port is not the one that was measured before",
                     received=f"{line.variant} of {line.op}",
-                    hint="what the function reads has changed, or pyopbench: start a new run",
+                    hint="start a new run: your function, what it reads, or pyopbench has changed",
                 )
             self.ports.setdefault(_port_key(line), line)
 
     def ports_request(self, group: str) -> dict[str, Any]:
-        """Return what a worker is told of the ports of the op of a group.
+        """Return the part of a request with the ports of a group's op.
 
         Only what workers of this process have written: what lies in a folder of results is never run.
         """

@@ -1,4 +1,4 @@
-"""Where a function is defined, whose code that is, and what it changes of what is outside of it."""
+"""Where a function is defined, whose code that is, and what it changes outside itself."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LIBRARIES = tuple(
     for path in {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     if path
 )
-"""Where what is no user's lies: Python's own modules, and what is installed."""
+"""Folders of code that is not the user's: Python's own modules, and installed packages."""
 
 CHANGING = {
     *("append", "extend", "insert", "remove", "pop", "clear", "update", "setdefault", "popitem", "add", "discard"),
@@ -37,16 +37,16 @@ CHANGING = {
 """Methods that change a container or an array in place."""
 
 ARGUMENTS = ("x", "y", "z", "a", "b", "c", "d", "e")
-"""Names of the arguments of what has no names for them."""
+"""Names for arguments that have none."""
 
 
 class CannotExtract(PyopbenchError):
-    """A function cannot be taken out of where it is.
+    """A function cannot be extracted.
 
     Attributes:
         why: the reason.
-        fix: what works in its place.
-        place: file and line of the user's code, None where it is of no line.
+        fix: what to do instead; empty if nothing is known.
+        place: file and line of the user's code, or None.
     """
 
     exit_code = 1
@@ -59,14 +59,14 @@ class CannotExtract(PyopbenchError):
 
 
 class StateChanged(CannotExtract):
-    """A function changes what is outside of it."""
+    """A function changes something outside itself."""
 
 
 def definition_of(function: types.FunctionType) -> tuple[Source, Any]:
     """Return the file of a function and its definition there, a `def` or a `lambda`.
 
     Raises:
-        CannotExtract: its source is not to be had, or it cannot be told from another lambda of its line.
+        CannotExtract: its source is not available, or another lambda on its line cannot be told apart from it.
     """
     code = function.__code__
     place = (code.co_filename, code.co_firstlineno)
@@ -100,7 +100,7 @@ def _definitions(source: Source) -> tuple[Any, ...]:
 
 @functools.cache
 def bindings_of(source: Source) -> dict[str, ast.stmt]:
-    """Return what each name of the top level of a file is bound by."""
+    """Return the statement that defines each name at the top level of a file."""
     return bindings(source.tree.body)
 
 
@@ -109,7 +109,7 @@ def _code_name(node: Any) -> str:
 
 
 def first_line(node: Any) -> int:
-    """Return the line that a definition begins on, with its decorators."""
+    """Return the first line of a definition with its decorators."""
     return min(int(line) for line in [node.lineno, *(one.lineno for one in decorators_of(node))])
 
 
@@ -142,7 +142,7 @@ def _does_the_same(node: Any, code: types.CodeType) -> bool:
 
 
 def unwrapped(value: Any) -> Any:
-    """Return the function inside of what Numba has compiled or what keeps its results."""
+    """Return the function inside a wrapper of Numba or of a cache."""
     if isinstance(value, functools._lru_cache_wrapper):
         return value.__wrapped__
     inner = getattr(value, "py_func", None)
@@ -150,7 +150,7 @@ def unwrapped(value: Any) -> Any:
 
 
 def bound_name(function: Any) -> str:
-    """Return a name that the module of a function has for it, or its own."""
+    """Return the name of a function in its module, or its own."""
     module = sys.modules.get(str(getattr(function, "__module__", "")))
     for name, value in vars(module).items() if module is not None else ():
         if value is function:
@@ -160,13 +160,13 @@ def bound_name(function: Any) -> str:
 
 
 def name_for(function: Any, own: str) -> str:
-    """Return the name of a function: that of the one that it is wrapped around, if there is one."""
+    """Return the name of a function, or of the function that it wraps."""
     name = str(getattr(function, "__name__", own))
     return name if hasattr(function, "__wrapped__") and name.isidentifier() else own
 
 
 def public_home(value: Any) -> tuple[str, str]:
-    """Return the shortest module that has a function or class of a library under its name, and that name."""
+    """Return the shortest name of a module with a function or class of a library, and its name there."""
     name = str(getattr(value, "__name__", ""))
     parts = str(getattr(value, "__module__", None) or "").split(".")
     homes = [".".join(parts[:length]) for length in range(1, len(parts) + 1)]
@@ -179,7 +179,7 @@ def public_home(value: Any) -> tuple[str, str]:
 
 
 def signature_of(function: Any) -> list[inspect.Parameter]:
-    """Return the parameters of a function; any number of arguments where they are not known."""
+    """Return the parameters of a function; `*args` if they are not known."""
     try:
         return list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -188,7 +188,7 @@ def signature_of(function: Any) -> list[inspect.Parameter]:
 
 
 def parameters_of(function: Any, arguments: int) -> list[inspect.Parameter]:
-    """Return the parameters by which a function of a library is called: those that it needs or that are given."""
+    """Return the parameters to call a function of a library with: those that it requires or that are given."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     inner, given = (function.func, len(function.args)) if isinstance(function, functools.partial) else (function, 0)
     if isinstance(inner, np.ufunc):
@@ -201,20 +201,20 @@ def parameters_of(function: Any, arguments: int) -> list[inspect.Parameter]:
 
 
 def is_module_of_user(module: types.ModuleType) -> bool:
-    """Is a module outside of what is installed?"""
+    """Is a module not an installed one?"""
     file = getattr(module, "__file__", None)
     return file is not None and file.endswith(".py") and is_file_of_user(file)
 
 
 def is_file_of_user(file: str) -> bool:
-    """Does a file lie outside of what is installed, and of pyopbench?"""
+    """Is a file neither in an installed package nor in pyopbench?"""
     return os.path.isfile(file) and not file.startswith(
         (*LIBRARIES, os.path.dirname(os.path.dirname(__file__)) + os.sep)
     )
 
 
 def source_of(scope: Mapping[str, Any]) -> Source | None:
-    """Return the file of a module; None for a notebook, and for what is not Python."""
+    """Return the Python file of a module; None for a notebook or compiled code."""
     file = scope.get("__file__")
     if not isinstance(file, str):
         return None
@@ -233,10 +233,10 @@ def absolute_name(scope: Mapping[str, Any], statement: ast.ImportFrom) -> str:
 
 
 def require_no_state(source: Source, node: ast.AST, captured: Set[str]) -> None:
-    """Look whether a function changes what is outside of it.
+    """Check that a function changes nothing outside itself.
 
     Raises:
-        CannotExtract: it does, with the line.
+        CannotExtract: it does; names the line.
     """
     bound = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)}
     for one in ast.walk(node):
@@ -253,7 +253,7 @@ def require_no_state(source: Source, node: ast.AST, captured: Set[str]) -> None:
 
 
 def state_changed(spelled: str, place: Place) -> StateChanged:
-    """Return the error about a line that changes what is outside of the function."""
+    """Return the error about a line that changes something outside the function."""
     return StateChanged(
         f"it changes `{spelled}`, so that one call depends on those before it",
         fix="return what changes, and take it as an argument",
@@ -262,7 +262,7 @@ def state_changed(spelled: str, place: Place) -> StateChanged:
 
 
 def changes_of(source: Source, name: str) -> ast.stmt | None:
-    """Return the statement at the top level that changes what a name is bound to, and does not bind it."""
+    """Return the statement at the top level that changes the value of a name without assigning to it."""
     for statement in source.tree.body:
         for node in (statement, *_nested(statement)):
             targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", node)]

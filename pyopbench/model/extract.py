@@ -1,11 +1,11 @@
-"""A function with all that it needs, taken out of wherever it is defined, as the text of a module of its own.
+"""A function and everything it needs, extracted from wherever it is defined into the text of a module.
 
-The function may be anything that Python calls: a `def` of a file, a function inside of another one with the variables
+The function may be anything that Python can call: a `def` in a file, a function inside another one with the variables
 that it captures, a lambda, a method, an object with `__call__`, `functools.partial`, a ufunc. Statements of the user's
-files are taken with their comments and layout. Values that no statement makes by itself (captured variables, attributes
-of `self`, what was read from a file or changed since) are written down as they are now.
+files are copied with their comments and layout. Values that no statement makes (captured variables, attributes of
+`self`) and values that were read from a file or changed later are written as they are now.
 
-Ports are written from this module, and a function of a notebook is sent to workers as it.
+Ports are written from this module. A function of a notebook is sent to workers as such a module.
 """
 
 from __future__ import annotations
@@ -71,16 +71,16 @@ FROM_OUTSIDE = {
     *("load", "safe_load", "load_all", "loadtxt", "genfromtxt", "fromfile", "memmap", "loadmat", "load_npz"),
     *("read_text", "read_bytes", "read_csv", "read_json", "read_file", "imread", "getcwd", "FLAGS"),
 }
-"""Names and attributes that read files, arguments or the environment: what they return is another elsewhere."""
+"""Names and attributes that read files, arguments or the environment: they return something else elsewhere."""
 
 LIBRARIES_OF_BODIES = ("numpy", "scipy", "math", "tensorflow", "keras")
-"""What a function of is called and not taken along, even where it is all of the body."""
+"""Modules whose functions are called and never extracted, even if one is the whole body."""
 
 LONGEST_COMPUTED = 2_000
 """Characters of a value that is written in place of the functions that compute it."""
 
 ALIASES = {"numpy": "np", "tensorflow": "tf"}
-"""What modules are usually imported as."""
+"""The usual names of imported modules."""
 
 Parents: TypeAlias = Mapping[ast.AST, ast.AST]
 Lookup: TypeAlias = Callable[[str, Place], "Target | Holder | None"]
@@ -90,11 +90,12 @@ _CONTAINERS = (list, dict, set, np.ndarray)
 
 @dataclass(frozen=True)
 class Holder:
-    """A value that is not written down itself, but what is read of it: an object, a module, a configuration.
+    """A value of which only what is read is written: an object, a module, a configuration.
 
     Attributes:
-        value: of the user's.
-        whole: returns the statement that makes it, where one does and what is read of it cannot be written down.
+        value: the user's value.
+        whole: returns the statement that makes the value, for when a part that is read cannot be written; None if there
+            is no such statement.
     """
 
     value: Any
@@ -103,17 +104,17 @@ class Holder:
 
 @dataclass(frozen=True)
 class _Super:
-    """What `super` stands for in a method."""
+    """The value of `super()` in a method."""
 
     cls: type
     owner: Any
 
 
 class Extraction:
-    """Collects functions and what they need; then `module` writes them down.
+    """Collects functions and what they need; `module` then writes them.
 
     Args:
-        frozen: files and names of statements that are not taken, because their value is another one by now.
+        frozen: files and names of statements that are not copied, because their values have changed.
     """
 
     def __init__(self, frozen: Set[tuple[str, str]] = frozenset()) -> None:
@@ -125,15 +126,15 @@ class Extraction:
         self._alive: list[Any] = []  # so that no other object gets the id of one that is a key
 
     def add(self, function: Any, name: str = "", arguments: int = 0) -> None:
-        """Add a function and all that it needs.
+        """Add a function and everything it needs.
 
         Args:
             function: anything that can be called.
-            name: what it is called where it has no name of its own.
-            arguments: how many a function of a library is given by position, where it takes several numbers of them.
+            name: its name in the module if it has no name of its own.
+            arguments: the number of positional arguments, for a function of a library that can take different numbers.
 
         Raises:
-            CannotExtract: it has no source, or needs what cannot be written down; with the user's line.
+            CannotExtract: it has no source, or needs a value that cannot be written; names the user's line.
         """
         function = unwrapped(function)
         home = str(getattr(function, "__module__", "") or "").partition(".")[0]
@@ -147,14 +148,14 @@ class Extraction:
         if found is None:
             raise CannotExtract(
                 f"a {type(function).__module__}.{type(function).__qualname__} has no source that can be read",
-                fix="write it with def: a function of the same arguments that calls this one",
+                fix="write a def with the same arguments that calls this one",
             )
         self.roots.append(found)
 
     def add_expression(self, scope: dict[str, Any], path: str, node: ast.expr) -> Statement:
-        """Add all that an expression of the top level of a file needs; return what `expression` takes.
+        """Add everything that an expression at the top level of a file needs; return the argument of `expression`.
 
-        What it reads of the user's is taken as it is in the file, also where that is read from other files.
+        The user's statements that it reads are copied as they are, even if they read other files.
         """
         source = read_source(path)
         item = Statement("", source, ast.copy_location(ast.Expr(node), node), scope, is_given=True)
@@ -170,7 +171,7 @@ class Extraction:
         """Return the module.
 
         Raises:
-            CannotExtract: two files bind one name to different things.
+            CannotExtract: two files define one name differently.
         """
         return self._text().extracted(docstring)
 
@@ -178,7 +179,7 @@ class Extraction:
         return ModuleText(self.roots, self._items.values())
 
     def changed(self, module: types.ModuleType) -> set[tuple[str, str]]:
-        """Return files and names of the statements whose values in a loaded module are not those of now."""
+        """Return files and names of the statements whose values in a loaded module differ from the current ones."""
         text = self._text()
         names, items, found = text.names, text.in_order(), set()
         for item in items:
@@ -190,7 +191,7 @@ class Extraction:
         return found
 
     def _callable(self, value: Any, wanted: str, place: Place | None, arguments: int = 1) -> Item | None:
-        """Return what stands for a function of the user's, of whatever kind; None for anything else."""
+        """Return the item for a function of the user, of any kind; None for anything else."""
         value = unwrapped(value)
         if isinstance(value, types.FunctionType):
             return self._function(value, wanted) if self._is_of_user(value) else None
@@ -231,8 +232,8 @@ class Extraction:
         first = next(iter([*arguments.posonlyargs, *arguments.args]), None)
         if first is None:
             raise CannotExtract(
-                f"`{function.__name__}` takes the object that it is a method of by `*`",
-                fix="name its first parameter",
+                f"`{function.__name__}` takes `self` as a part of `*args`",
+                fix="write `self` as its first parameter",
                 place=(source.path, node.lineno),
             )
         own = getattr(node, "name", wanted)
@@ -275,7 +276,7 @@ class Extraction:
         given: Sequence[Parts],
         named: Mapping[str, Parts],
     ) -> Parts:
-        """Return the text of a function without its head: parameters, and the call that it returns."""
+        """Return the text of a function without its name: its parameters, and the call that it returns."""
         head: list[Parts] = []
         arguments: list[Parts] = list(given)
         is_by_name = False
@@ -296,7 +297,7 @@ class Extraction:
         return ["(", *_joined(head), "):\n    return ", *function, "(", *_joined(in_order), ")"]
 
     def _write_defaults(self, item: Statement, function: types.FunctionType) -> None:
-        """Write the defaults of a definition as the values that they have, where they are no literals."""
+        """Write the defaults of a definition as their current values, unless they are literals."""
         arguments, source = item.node.args, item.source  # type: ignore[union-attr]
         positional = [*zip(arguments.defaults, function.__defaults__ or (), strict=True)]
         by_name = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
@@ -318,14 +319,14 @@ class Extraction:
     def _bound(
         self, source: Source, node: ast.stmt, name: str, scope: dict[str, Any], *, is_given: bool = False
     ) -> Statement | Bound:
-        """Return a statement; where it binds several names, with the one that is meant."""
+        """Return the item for a statement; if it assigns several names, for the given one."""
         item = self._statement(source, node, name, scope, is_given=is_given)
         return item if name == item.wanted else Bound(item, name)
 
     def _global(
         self, scope: dict[str, Any], name: str, place: Place, *, is_given: bool = False
     ) -> Target | Holder | None:
-        """Return what a global of a module stands for; None for what is Python's."""
+        """Return the item for a global of a module; None for a builtin of Python."""
         source = source_of(scope)
         statement = bindings_of(source).get(name) if source is not None else None
         is_skipped = isinstance(statement, ast.Import | ast.ImportFrom) and name not in scope  # under TYPE_CHECKING
@@ -336,7 +337,7 @@ class Extraction:
                 return None
             file = "the module" if source is None else os.path.basename(source.path)
             raise CannotExtract(
-                f"`{name}` is bound by no statement at the top level of {file}",
+                f"`{name}` is not defined by a statement at the top level of {file}",
                 fix=f"define or import `{name}` first, or take it as an argument",
                 place=place,
             )
@@ -349,7 +350,7 @@ class Extraction:
         if isinstance(statement, ast.FunctionDef):
             if isinstance(value, types.FunctionType) and first_line(statement) != value.__code__.co_firstlineno:
                 found = self._callable(value, name, place) if is_file_of_user(value.__code__.co_filename) else None
-                if found is not None:  # what a decorator of the user's has put in its place
+                if found is not None:  # a decorator of the user has replaced it
                     return found
             return self._statement(source, statement, name, scope, is_given=is_given)
         if self._is_instance_of_user(value):
@@ -362,16 +363,16 @@ class Extraction:
     def _constant(
         self, source: Source, statement: ast.stmt, name: str, scope: dict[str, Any], *, is_given: bool
     ) -> Target | Holder:
-        """Return the statement that makes a constant; its value where the statement would make another one."""
+        """Return the item for a constant: its statement, or its value if the statement would give another one."""
         place, changes = (source.path, statement.lineno), changes_of(source, name)
         before = dict(self._items)
         why = ""
         if changes is not None:
             place, why = (source.path, changes.lineno), f"`{name}` is changed after it is defined"
         elif (source.path, name) in self.frozen:
-            why = f"`{name}` has another value than its statement gives it"
+            why = f"`{name}` no longer has the value that its statement computes"
         elif scope.get("__name__") == "__main__" and not is_given:
-            why = f"`{name}` is of a program or notebook, which is not run again"
+            why = f"`{name}` is defined in a script or notebook, which is not run again"
         if not why:
             try:
                 item = self._bound(source, statement, name, scope, is_given=is_given)
@@ -384,7 +385,7 @@ class Extraction:
                     return item
                 if not _reads_outside(item.item if isinstance(item, Bound) else item):
                     return self._computed(item, name, scope[name], place)
-                why = f"`{name}` is read from outside of the file"
+                why = f"`{name}` depends on a file, the environment or the command line"
         self._items = before
         try:
             found = self._found(scope[name], name, place)
@@ -398,7 +399,7 @@ class Extraction:
         return found
 
     def _computed(self, item: Statement | Bound, name: str, value: Any, place: Place) -> Target | Holder:
-        """Return a constant that is no call of the user's functions, where its value is short; else its statement."""
+        """Return a constant as a short value if functions of the user compute it; else its statement."""
         if any(one.is_function for one in _all_needs(item.item if isinstance(item, Bound) else item)):
             try:
                 source_parts(value, self._refer(place), LONGEST_COMPUTED)
@@ -449,7 +450,7 @@ class Extraction:
                 value = cells[name].cell_contents
             except ValueError:
                 raise CannotExtract(
-                    f"`{name}` of the function around it is bound nowhere", fix="bind it first", place=place
+                    f"`{name}` of the function around it has no value yet", fix="assign to it first", place=place
                 ) from None
             return self._found(value, name, place)
 
@@ -458,7 +459,7 @@ class Extraction:
         return find
 
     def _resolve(self, item: Statement, find: Lookup) -> None:
-        """Find what the names that a statement reads stand for."""
+        """Find the items for the names that a statement reads."""
         node, path = item.node, item.source.path
         owned, cells = getattr(find, "owned", {}), getattr(find, "cells", {})
         require_no_state(item.source, node, {*cells})
@@ -500,7 +501,7 @@ class Extraction:
     def _read(
         self, item: Statement, name: ast.Name, holder: Holder, parents: Parents, annotation: ast.expr | None
     ) -> None:
-        """Note what stands for what is read of a value; an annotation that names what cannot be taken is left out."""
+        """Record the item for what is read of a value; an annotation that cannot be extracted is left out."""
         try:
             item.references.append(self._climb(item, name, holder.value, parents))
         except StateChanged:
@@ -514,7 +515,7 @@ class Extraction:
                 raise
 
     def _climb(self, item: Statement, name: ast.Name, value: Any, parents: Parents) -> tuple[ast.expr, Target]:
-        """Return the longest chain of attributes and keys that begins with a name, and what it stands for."""
+        """Return the longest chain of attributes and keys that starts with a name, and its value."""
         node: ast.expr = name
         path = [name.id]
         while True:
@@ -567,7 +568,7 @@ class Extraction:
         return node, self._value(value, wanted, place, spelled)
 
     def _found(self, value: Any, name: str, place: Place) -> Target | Holder:
-        """Return what stands for the value of a name: that is written down, or what is read of it."""
+        """Return the item for the value of a name, or a holder if only what is read of it is written."""
         return Holder(value) if self._is_holder(value) else self._value(value, name, place)
 
     def _is_holder(self, value: Any) -> bool:
@@ -596,7 +597,7 @@ class Extraction:
         return home in self.packages or home == "__main__" or is_file_of_user(function.__code__.co_filename)
 
     def _value(self, value: Any, wanted: str, place: Place | None, spelled: str = "") -> Target:
-        """Return what stands for a value: a function, an import, or a constant that holds it."""
+        """Return the item for a value: a function, an import, or a constant."""
         found = self._callable(value, wanted, place)
         if found is not None:
             return found
@@ -608,12 +609,12 @@ class Extraction:
                 return self._library(value)
             except NotWritable as error:
                 raise CannotExtract(
-                    f"{shown} is {error}, which cannot be written down", fix=FIX, place=place
+                    f"{shown} cannot be written as source: it is {error}", fix=FIX, place=place
                 ) from error
         try:
             parts = source_parts(value, self._refer(place))
         except NotWritable as error:
-            raise CannotExtract(f"{shown} is {error}, which cannot be written down", fix=FIX, place=place) from error
+            raise CannotExtract(f"{shown} cannot be written as source: it is {error}", fix=FIX, place=place) from error
         is_shared = isinstance(value, _CONTAINERS)
         key = ("value", id(value)) if is_shared else ("value", wanted, *map(str, parts))
         if key not in self._items:
@@ -637,10 +638,10 @@ class Extraction:
         return refer
 
     def _library(self, value: Any) -> Parts:
-        """Return what spells a module, a class or a function of a library.
+        """Return the items that name a module, a class or a function of a library.
 
         Raises:
-            NotWritable: it is none, or nothing public.
+            NotWritable: it is something else, or is not public.
         """
         if isinstance(value, types.ModuleType):
             module, name = value.__name__, ""
@@ -671,7 +672,7 @@ class Extraction:
         self._alive.append(value)
 
     def _drop_annotation(self, item: Statement, annotation: ast.expr) -> None:
-        """Leave an annotation out that names what cannot be taken along."""
+        """Leave out an annotation that names something that cannot be extracted."""
         begin, end = item.source.span(annotation)
         before = item.source.data[:begin]
         mark = max(before.rfind(b":"), before.rfind(b"->"))
@@ -685,10 +686,10 @@ def _is_of_numpy(value: Any) -> bool:
 
 
 def _require_unchanged(node: ast.expr, value: Any, parents: Parents, path: str) -> None:
-    """Look whether a value from outside of a function is written to where it is read.
+    """Check that a value from outside a function is not written to where it is read.
 
     Raises:
-        CannotExtract: it is, with the line.
+        CannotExtract: it is written to; names the line.
     """
     parent = parents.get(node)
     if not isinstance(parent, ast.Attribute | ast.Subscript) or parent.value is not node:
@@ -709,7 +710,7 @@ def _reads_outside(item: Item, seen: frozenset[Item] = frozenset()) -> bool:
 
 
 def _all_needs(item: Item) -> list[Statement]:
-    """Return the statements of the user's that one needs, and those that they need."""
+    """Return the user's statements that one needs, directly or indirectly."""
     found: list[Statement] = []
     waiting = needs_of(item)
     while waiting:
@@ -725,7 +726,7 @@ def _joined(items: Sequence[Parts]) -> Parts:
 
 
 def _span_of_first(source: Source, arguments: ast.arguments) -> tuple[int, int]:
-    """Return the span of the first parameter, with the comma and what separates it from the next one."""
+    """Return the span of the first parameter, with the comma and the space after it."""
     first, *others = [*arguments.posonlyargs, *arguments.args]
     begin, end = source.span(first)
     if others and len(arguments.posonlyargs) != 1:
@@ -735,7 +736,7 @@ def _span_of_first(source: Source, arguments: ast.arguments) -> tuple[int, int]:
 
 
 def _without_first(node: Any) -> Any:
-    """Return a definition without its first parameter, whose name is free in it then."""
+    """Return a definition without its first parameter, so that its name becomes a global one."""
     arguments = node.args
     given = [*arguments.posonlyargs, *arguments.args][1:]
     count = max(0, len(arguments.posonlyargs) - 1)
@@ -744,7 +745,7 @@ def _without_first(node: Any) -> Any:
 
 
 def _evaluated_before(item: Statement) -> list[ast.AST]:
-    """Return the parts of a definition that are not taken as they stand: decorators and defaults."""
+    """Return the parts of a definition that are not copied unchanged: decorators and defaults."""
     if item.is_whole:
         return []
     arguments = item.node.args  # type: ignore[union-attr]
@@ -779,12 +780,12 @@ def _snake(name: str) -> str:
 
 
 def extract(add: Callable[[Extraction], None]) -> tuple[Extracted, types.ModuleType, Set[tuple[str, str]]]:
-    """Return what was extracted, loaded, and the statements that had to be replaced by their values.
+    """Return the extracted module as text and loaded, and the statements that had to be replaced by their values.
 
-    A statement that makes another value now than it did, or that fails, is replaced by the value that it made.
+    A statement that fails, or now gives another value than before, is replaced by the value that it gave.
 
     Args:
-        add: adds what is wanted to an extraction.
+        add: adds what is to be extracted.
 
     Raises:
         CannotExtract: as `Extraction.add`.
@@ -801,7 +802,7 @@ def extract(add: Callable[[Extraction], None]) -> tuple[Extracted, types.ModuleT
             if not changed or changed <= frozen:
                 place = _place_in(error, extracted)
                 raise CannotExtract(
-                    f"what the function needs cannot be made anew: {error}", fix=FIX, place=place
+                    f"what the function needs cannot be computed again: {error}", fix=FIX, place=place
                 ) from error
         else:
             changed = extraction.changed(module)
@@ -821,7 +822,7 @@ def _place_in(error: BaseException, extracted: Extracted) -> Place | None:
 
 
 def _failed(error: BaseException, extracted: Extracted) -> set[tuple[str, str]]:
-    """Return file and names of the statement of the user's that failed when a module was loaded."""
+    """Return file and names of the user's statement that failed when a module was loaded."""
     place = _place_in(error, extracted)
     if place is None:
         return set()

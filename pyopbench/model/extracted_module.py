@@ -1,4 +1,4 @@
-"""The text of a module that functions are extracted to: the names of what it holds, its order, and lines' origins."""
+"""The text of a module of extracted functions: the names and the order of its items, and where each line is from."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from pyopbench.model.source_text import Function, Replacement, Source
 
 @dataclass(frozen=True)
 class Extracted:
-    """A module that holds a function and all that it needs.
+    """A module with a function and everything it needs.
 
     Attributes:
-        text: of the module.
-        names: what the functions that were asked for are called in it, in their order.
-        places: file and line of the user's that each line is from; None for one that is of none.
+        text: its source.
+        names: the names in it of the functions that were asked for, in their order.
+        places: for each line, the user's file and line that it is from, or None.
     """
 
     text: str
@@ -37,7 +37,7 @@ class Extracted:
 
     @property
     def path(self) -> str:
-        """The name that its lines are found under, as those of a file are."""
+        """The file name under which its lines are found."""
         digest = hashlib.sha256(repr(self).encode()).hexdigest()[:12]
         path = f"pyopbench_extracted_{digest}.py"
         if path not in _EXTRACTED:
@@ -64,7 +64,7 @@ class Import:
 
 @dataclass(eq=False)
 class Written:
-    """A constant or a function that no statement of the user's is: `parts` are text and other items."""
+    """A constant or a function that is not a statement of the user: `parts` are text and other items."""
 
     wanted: str
     parts: Parts = field(default_factory=list)
@@ -73,17 +73,17 @@ class Written:
 
 @dataclass(eq=False)
 class Statement:
-    """A statement of the top level of a file, or a definition inside of something that becomes one.
+    """A statement at the top level of a file, or a definition inside another one that is moved there.
 
     Attributes:
-        wanted: the name that it binds, if nothing else does.
+        wanted: the name that it gets, unless it is taken.
         source: its file.
         node: a statement or a lambda.
         scope: the globals of its module.
-        is_whole: does it stay as it is, with its decorators and defaults?
-        is_given: is it only of what draws inputs, which may read files?
-        references: what names and chains of attributes in it stand for.
-        edits: what else is written otherwise.
+        is_whole: is it copied with its decorators and defaults?
+        is_given: is it needed only to make inputs? Then it may read files.
+        references: the items for names and chains of attributes in it.
+        edits: what else is replaced in it.
     """
 
     wanted: str
@@ -97,7 +97,7 @@ class Statement:
 
     @property
     def is_function(self) -> bool:
-        """Does it run when it is called, and not when the module is loaded?"""
+        """Does it run when it is called, rather than when the module is loaded?"""
         return isinstance(self.node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
 
     @property
@@ -111,7 +111,7 @@ Item: TypeAlias = Import | Written | Statement
 
 @dataclass(frozen=True)
 class Bound:
-    """A name of several that a statement binds, such as `B` of `A, B = 1, 2`."""
+    """One of several names that a statement assigns, such as `B` in `A, B = 1, 2`."""
 
     item: Statement
     name: str
@@ -134,7 +134,7 @@ class _Text:
 
 
 class ModuleText:
-    """What functions need, named and in order.
+    """Everything that functions need, named and in order.
 
     Args:
         roots: the functions that are asked for.
@@ -150,7 +150,7 @@ class ModuleText:
         """Return the module.
 
         Raises:
-            CannotExtract: two files bind one name to different things.
+            CannotExtract: two files define one name differently.
         """
         items = [one for one in self.in_order() if not (isinstance(one, Statement) and one.wanted == "")]
         imports = {one.text(self.names[one]) for one in items if isinstance(one, Import)}
@@ -181,7 +181,7 @@ class ModuleText:
         return [*found, *(one for one in reached if one not in found)]
 
     def in_order(self) -> list[Item]:
-        """Return the items so that what runs when the module is loaded stands behind what it needs."""
+        """Return the items in an order in which everything that runs on loading comes after what it needs."""
         statements = [one for one in self.reached if isinstance(one, Statement)]
         files = list(dict.fromkeys(one.source.path for one in statements))
         statements.sort(key=lambda one: (-files.index(one.source.path), one.node.lineno))
@@ -204,7 +204,7 @@ class ModuleText:
         return list(found)
 
     def _names(self) -> dict[Item, str]:
-        """Return what each item is called: as it is, where no other is called so."""
+        """Return the name of each item: the one that it wants, unless another item has it."""
         names: dict[Item, str] = {}
         taken: dict[str, Item] = {}
         avoid: dict[Item, set[str]] = {}
@@ -240,7 +240,7 @@ class ModuleText:
         return 1 if item in self.roots else {Import: 1, Statement: 2, Written: 3}[type(item)]
 
     def text_of(self, item: Item) -> _Text:
-        """Return the text of an item that is no import."""
+        """Return the text of an item that is not an import."""
         names = self.names
         if isinstance(item, Written):
             text = _rendered(item.parts, names)
@@ -280,7 +280,7 @@ def needs_of(item: Item) -> list[Item]:
 
 
 def items_in(target: Target) -> list[Item]:
-    """Return the items in what a name stands for."""
+    """Return the items that belong to a name."""
     parts = target if isinstance(target, list) else [target]
     return [one.item if isinstance(one, Bound) else one for one in parts if not isinstance(one, str)]
 
@@ -298,7 +298,7 @@ def _rendered(target: Target, names: Mapping[Item, str]) -> str:
 
 
 def _edits(item: Statement, names: Mapping[Item, str]) -> list[Replacement]:
-    """Return where names of a statement are written otherwise."""
+    """Return the replacements of names in a statement."""
     source, edits = item.source, list[Replacement]()
     texts = {
         node: text
@@ -327,7 +327,7 @@ def _unparsed(node: ast.JoinedStr, texts: Mapping[ast.AST, str]) -> str:
 
 
 def _assembled(source: Source, begin: int, end: int, edits: Iterable[Replacement]) -> tuple[str, list[int]]:
-    """Return a piece of a file with parts replaced, and the line of the file that each line of it is from."""
+    """Return a piece of a file with parts replaced, and for each of its lines the line of the file."""
     text, position = "", begin
     lines = [source.data[:begin].count(b"\n") + 1]
 
@@ -346,7 +346,7 @@ def _assembled(source: Source, begin: int, end: int, edits: Iterable[Replacement
 
 
 def _dedented(text: str, lines: Sequence[int], node: ast.AST) -> str:
-    """Return the text of a definition at the left margin; the lines of texts in it stay, but for docstrings."""
+    """Return the text of a definition at the left margin; lines inside strings stay, except in docstrings."""
     kept, column = _lines_in_texts(node), node.col_offset  # type: ignore[attr-defined]
     found = []
     for line, row in zip(lines, text.split("\n"), strict=True):
@@ -356,7 +356,7 @@ def _dedented(text: str, lines: Sequence[int], node: ast.AST) -> str:
 
 
 def _without_tabs(text: str, lines: Sequence[int], node: ast.AST) -> str:
-    """Return a text that spaces indent, as they do what a port adds to it: Python mixes both in no block."""
+    """Return a text with tabs replaced by spaces: a port adds lines with spaces, and a block cannot mix both."""
     if "\t" not in text:
         return text
     kept, found = _lines_in_texts(node), []
@@ -367,7 +367,7 @@ def _without_tabs(text: str, lines: Sequence[int], node: ast.AST) -> str:
 
 
 def _lines_in_texts(node: ast.AST) -> set[int]:
-    """Return the lines of a file that begin inside of a text that is no docstring."""
+    """Return the lines of a file that start inside a string that is not a docstring."""
     inner = [one for one in ast.walk(node) if isinstance(one, Function | ast.ClassDef)]
     docstrings = {one.body[0].value for one in inner if isinstance(one.body[0], ast.Expr)}
     kept: set[int] = set()
@@ -386,7 +386,7 @@ def _undecorated(node: Any) -> Any:
 
 
 def _lambda_text(source: Source, node: ast.Lambda, name: str, edits: Sequence[Replacement]) -> _Text:
-    """Return a lambda as a function that returns."""
+    """Return a lambda as a `def`."""
     begin, end = source.span(node.body)
     start = source.span(node)[0] + len("lambda")
     match = re.fullmatch(r"(\s*)(.*?)\s*:((?:[\s(\\]|#[^\n]*\n)*)", source.text(start, begin), re.DOTALL)
@@ -409,11 +409,11 @@ def _sorted_imports(statements: Set[str], *, gap: bool) -> list[str]:
 
 
 _EXTRACTED: dict[str, Extracted] = {}
-"""What was extracted, by its path."""
+"""Extracted modules by path."""
 
 
 def load(extracted: Extracted) -> types.ModuleType:
-    """Run the text of a module, and return that; its lines are found as those of a file are."""
+    """Return the module of a text, which is run; tracebacks find its lines."""
     path = extracted.path
     module = types.ModuleType(path.removesuffix(".py"))
     module.__file__ = path
@@ -423,7 +423,7 @@ def load(extracted: Extracted) -> types.ModuleType:
 
 
 def place_of_user(place: Place | None) -> Place | None:
-    """Return file and line of the user's for those of a module that was extracted; all others as they are."""
+    """Return the user's file and line for a place in an extracted module; any other place unchanged."""
     if place is None or place[0] not in _EXTRACTED:
         return place
     places = _EXTRACTED[place[0]].places

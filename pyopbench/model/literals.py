@@ -1,4 +1,4 @@
-"""Values as the source that makes them anew: numbers, text, containers of these, arrays, dtypes, configurations."""
+"""Values as source: numbers, text, containers of these, arrays, dtypes, configurations."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ import numpy as np
 import numpy.typing as npt
 
 LONGEST = 100_000
-"""Characters, such as a vocabulary of some thousand words has; what is longer is data, and an input."""
+"""Characters. A vocabulary of some thousand words fits; anything longer is data, and should be an input."""
 
 Refer: TypeAlias = Callable[[Any], Any]
-"""Returns what stands for a function or a module in the source, one part or several, or raises `NotWritable`."""
+"""Returns the source of a function or a module, as one part or several, or raises `NotWritable`."""
 Parts: TypeAlias = list[Any]
-"""Text, and what `Refer` returned, in the order in which they are written."""
+"""Text, and what `Refer` returned, in the order of the source."""
 
 NAMESPACE = types.SimpleNamespace
 PLAIN = (type(None), bool, int, complex, str, bytes, type(...), range, slice)
 NAMESPACES = (types.SimpleNamespace, argparse.Namespace)
 TRACKING = ("keras", "tensorflow")
-"""Libraries that make containers of their own of those that an object of a subclass of theirs gets as attributes."""
+"""Libraries whose objects replace containers among their attributes by containers of the library."""
 
 
 class NotWritable(Exception):
-    """There is no source that makes a value; says what kind of value it is."""
+    """A value cannot be written as source; the message says what kind of value it is."""
 
 
 def source_parts(value: Any, refer: Refer, longest: int = LONGEST) -> Parts:
-    """Return the source of an expression that makes a value.
+    """Return the source of an expression for a value.
 
     Args:
         value: anything.
-        refer: returns what stands for a module, a class or a function in the source.
-        longest: characters that it may have.
+        refer: returns the source of a module, a class or a function.
+        longest: the most characters that the source may have.
 
     Raises:
         NotWritable: there is no such expression, or it is too long.
@@ -46,19 +46,19 @@ def source_parts(value: Any, refer: Refer, longest: int = LONGEST) -> Parts:
     parts = _parts(value, refer, ())
     if sum(len(one) for one in parts if isinstance(one, str)) > longest:
         size = f"an array of {value.size:,} elements" if isinstance(value, np.ndarray) else f"a {_kind(value)}"
-        raise NotWritable(f"{size}, which is more than a file should hold")
+        raise NotWritable(f"{size}, too much for a source file")
     return parts
 
 
 def plain_container(value: Any) -> Any:
-    """Return Python's container for one that a layer, metric or `tf.Module` has made of it; anything else as it is."""
+    """Return Python's container for one that a layer, metric or `tf.Module` has replaced; anything else unchanged."""
     if type(value).__module__.partition(".")[0] not in TRACKING or hasattr(value, "_fields"):
         return value
     return next((kind(value) for kind in (dict, list, tuple, set) if isinstance(value, kind)), value)
 
 
 def is_same(one: Any, other: Any) -> bool:
-    """Are two values the same, as far as their source shows it? Those that have none are taken to be the same."""
+    """Do two values have the same source? Values without source count as the same."""
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
         same = (one.dtype, one.shape) == (other.dtype, other.shape)
         return same and (one.dtype.hasobject or one.tobytes() == other.tobytes())
@@ -78,7 +78,7 @@ def _kind(value: Any) -> str:
 
 def _parts(value: Any, refer: Refer, around: tuple[int, ...]) -> Parts:
     if id(value) in around:
-        raise NotWritable("a container that holds itself")
+        raise NotWritable("a container that contains itself")
     inside = (*around, id(value))
     value = plain_container(value)
     kind = type(value)
@@ -93,7 +93,7 @@ def _parts(value: Any, refer: Refer, around: tuple[int, ...]) -> Parts:
         return ["{", *_joined(pairs), "}"]
     if isinstance(value, np.dtype):
         if value.hasobject or value.names:
-            raise NotWritable("a dtype of several fields")
+            raise NotWritable("a structured dtype")
         return [
             *_referred(np, refer),
             f".dtype({value.str if value.kind in 'SUV' or not value.isnative else value.name!r})",
@@ -105,7 +105,7 @@ def _parts(value: Any, refer: Refer, around: tuple[int, ...]) -> Parts:
     if kind in NAMESPACES:
         given = [[f"{name}=", *_parts(one, refer, inside)] for name, one in vars(value).items()]
         if not all(name.isidentifier() for name in vars(value)):
-            raise NotWritable(f"a {_kind(value)} with names that are none of Python's")
+            raise NotWritable(f"a {_kind(value)} with names that are not Python identifiers")
         return [*_referred(NAMESPACE, refer), "(", *_joined(given), ")"]
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         items = _joined([_parts(one, refer, inside) for one in value])
@@ -175,7 +175,7 @@ def _nested(items: list[Parts], shape: tuple[int, ...]) -> Parts:
 
 
 def _numbers(flat: npt.NDArray[Any], refer: Refer) -> list[Parts]:
-    """Return each element as a literal of Python's that NumPy makes the same element of, the shortest where it can."""
+    """Return each element as the shortest Python literal from which NumPy makes the same element."""
     items = flat.tolist()
     if flat.dtype.kind == "f" and flat.dtype.itemsize < 8:
         short = [float(str(one)) for one in flat]

@@ -1,4 +1,4 @@
-"""A file of the user's as text and as a tree, so that parts of it can be replaced and all else stays as it is."""
+"""A Python file as text and as a tree, so that parts of it can be replaced and the rest stays unchanged."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pyopbench.model.own_target import decode_source
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Replacement: TypeAlias = tuple[int, int, str]
-"""Begin and end in bytes of the file, and the text that stands there from now on."""
+"""Start and end in bytes of the file, and the new text."""
 
 NUMBER = "pyopbench_number"
 """The attribute of a node that holds its number in the file, which its copies keep."""
@@ -29,8 +29,7 @@ class Source:
 
     Attributes:
         path: of the file.
-        data: its text in UTF-8, in which the tree counts columns, with lines that end as Unix has it and names as
-            Python takes them.
+        data: its text in UTF-8, in which the tree counts columns, with Unix line ends and normalized names.
         tree: its statements; each node has a number.
         starts: the offset of each line, in bytes.
     """
@@ -41,7 +40,7 @@ class Source:
     starts: tuple[int, ...]
 
     def span(self, node: ast.AST) -> tuple[int, int]:
-        """Return where a node begins and ends, in bytes; of a definition its decorators are a part."""
+        """Return where a node begins and ends, in bytes; a definition includes its decorators."""
         line, column, last, end = node.lineno, node.col_offset, node.end_lineno, node.end_col_offset  # type: ignore[attr-defined]
         decorators = getattr(node, "decorator_list", ())
         if decorators:
@@ -53,7 +52,7 @@ class Source:
         return self.data[begin:end].decode()
 
     def replaced(self, begin: int, end: int, replacements: Sequence[Replacement]) -> str:
-        """Return the text between two offsets with parts of it replaced; the parts lie apart."""
+        """Return the text between two offsets with parts of it replaced, which must not overlap."""
         parts, position = [], begin
         for first, last, new in sorted(replacements):
             parts += [self.text(position, first), new]
@@ -77,7 +76,7 @@ def read_source(path: str) -> Source:
 
     Raises:
         OSError: it cannot be read.
-        SyntaxError: it is no Python.
+        SyntaxError: it is not Python.
     """
     text = _with_plain_names(_with_spaces(_read(path)))
     data, tree = text.encode(), ast.parse(text, path)
@@ -101,7 +100,7 @@ def _read(path: str) -> str:
 
 
 def _with_spaces(text: str) -> str:
-    """Return a source that is indented with spaces, beside which statements are written; text in quotes stays.
+    """Return a source that is indented with spaces, as new statements are; strings stay unchanged.
 
     A tab goes to the next multiple of 8: https://docs.python.org/3/reference/lexical_analysis.html#indentation
     """
@@ -121,7 +120,7 @@ def _with_spaces(text: str) -> str:
 
 
 def _with_plain_names(text: str) -> str:
-    """Return a source whose names are written as Python takes them.
+    """Return a source with normalized names.
 
     A ligature is two letters: https://docs.python.org/3/reference/lexical_analysis.html#identifiers
     """
@@ -137,7 +136,7 @@ def _with_plain_names(text: str) -> str:
 
 def number_of(node: ast.AST) -> int:
     """Return the number of a node in its file."""
-    return int(getattr(node, NUMBER, -1))  # what is made while writing has none
+    return int(getattr(node, NUMBER, -1))  # new nodes have none
 
 
 def parts_of(node: ast.AST) -> Iterator[ast.AST]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from pyopbench.judge.comparison.versions import VersionComparison, judge_versions
 from pyopbench.judge.judge import judge
-from pyopbench.judge.ports import port_path
+from pyopbench.judge.ports import attempts_of, port_path
 from pyopbench.model.errors import BadInput
 from pyopbench.model.printable import printable
 from pyopbench.model.write_file import write_atomically
@@ -108,17 +108,21 @@ def render(judgement: Judgement, across: VersionComparison | None = None) -> dic
 
 
 def write(judgement: Judgement, directory: Path, across: VersionComparison | None = None) -> tuple[Path, ...]:
-    """Write the report into a directory, and the ports that were measured; each file whole or not at all.
+    """Write the report into a directory, and the ports that work; each file whole or not at all.
 
     Returns:
         The paths of the files of the report.
+
+    Raises:
+        BadInput: something that is not a folder has the name of the folder of ports.
     """
     directory.mkdir(parents=True, exist_ok=True)
+    failed = {(one.op, one.variant) for one in attempts_of(judgement) if not one.works}
     for port in judgement.run.ports:
+        if (port.op, port.variant) in failed:  # nobody is to merge it by mistake
+            continue
         path = directory / port_path(port)
-        path.parent.mkdir(exist_ok=True)
-        if path.parent.is_symlink():
-            raise BadInput("the folder of ports is a link", received=path.parent, hint="remove the link")
+        _make_folder(path.parent)
         write_atomically(path, port.text.encode())
     contents = render(judgement, across)
     if judgement.pipeline is not None:
@@ -152,3 +156,10 @@ def _markdown(judgement: Judgement, parts: Sequence[Part]) -> str:
     }
     whole = printable(template.render(**shown, whole=True))
     return whole if len(whole) <= TICKET_CHARACTERS else printable(template.render(**shown, whole=False))
+
+
+def _make_folder(path: Path) -> None:
+    """Make a folder if there is none; a link is not followed, because it may lead out of the results."""
+    if path.is_symlink() or (path.exists() and not path.is_dir()):
+        raise BadInput("ports are written into a folder, and this is none", received=path, hint="move or remove it")
+    path.mkdir(exist_ok=True)

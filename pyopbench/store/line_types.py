@@ -162,7 +162,7 @@ class PortLine(Line, frozen=True, kw_only=True, tag="port"):
         """Check names, which are parts of the name of a file, as `Line.check`."""
         for name in (self.op, self.variant, self.dtype):
             if not PLAIN_NAME.fullmatch(name):
-                raise corrupt(place, f"{name!r} is no name of letters, digits and underscores")
+                raise corrupt(place, f"{name!r} is not a name of letters, digits and underscores")
 
 
 class WorkersLine(Line, frozen=True, kw_only=True, tag="workers"):

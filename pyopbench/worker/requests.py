@@ -120,7 +120,10 @@ def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     wrong with the op.
     """
     target, variant, module = Target.from_plain(request["op"]), str(request["variant"]), str(request["module"])
-    op = load_own(target)
+    try:
+        op = load_own(target)
+    except BadInput as error:
+        return {"error": _details(error)}
     try:
         if variant.startswith("njit"):
             check_compiled(op, variant)
@@ -129,14 +132,19 @@ def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     except CannotPort as refusal:
         return {"refused": {"why": refusal.why, "fix": refusal.fix, "place": refusal.place}}
     except BadInput as error:
-        details = {"message": error.message, "received": str(error.received), "legal": str(error.legal)}
-        return {"error": {**details, "hint": error.hint}}
+        return {"error": _details(error)}
     except Exception as error:  # noqa: BLE001 - a body may raise anything while it is traced
         return {"refused": {"why": explain(error, op), "fix": "", "place": None}}
     answer = {"port": made.text, "test": test, "not_run": made.not_run, "notes": made.notes}
     if made.kernel:
         answer |= {"kernel": made.kernel, "not_built": _why_not_built(made.kernel)}
     return answer | {"commands": dict(made.commands)}
+
+
+def _details(error: BadInput) -> dict[str, str | None]:
+    """Return what an error is made of, as texts."""
+    received, legal = (None if value is None else str(value) for value in (error.received, error.legal))
+    return {"message": error.message, "received": received, "legal": legal, "hint": error.hint}
 
 
 def _why_not_built(kernel: str) -> str:

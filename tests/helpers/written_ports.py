@@ -16,6 +16,7 @@ from pyopbench.model.own_target import read_target
 from pyopbench.ops.compiled import check_compiled
 from pyopbench.ops.own import load as own_load
 from pyopbench.ports.porting.port import PortModule, write_port, write_test
+from pyopbench.ports.porting.refusal import CannotPort
 
 CORPUS = ROOT / "examples" / "corpus"
 
@@ -62,6 +63,13 @@ def write_source(folder: Path, source: str, *inputs: str, to: str = "traced") ->
 def body_of(made: Ported) -> str:
     """Return what is below the docstring of the last function of a port."""
     return made.port.rpartition('"""\n')[2].strip()
+
+
+def line_of(refusal: CannotPort) -> str:
+    """Return the line of the user's code that a refusal names."""
+    assert refusal.place is not None
+    file, line = refusal.place
+    return Path(file).read_text(encoding="utf-8").splitlines()[line - 1].strip()
 
 
 def lines_of(text: str) -> set[str]:

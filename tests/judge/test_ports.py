@@ -30,8 +30,11 @@ from pyopbench.judge.ports import (
 )
 from pyopbench.model import formatting
 from pyopbench.model.case import CHANGES, Case, Failure, SourceChange
+from pyopbench.model.errors import BadInput
 from pyopbench.report import terminal, write
+from pyopbench.report.sections import Code
 from pyopbench.report.sections import automatic as section
+from pyopbench.store.line_types import PortLine
 
 CURVES = {"py_function_numpy": 1e-3, "tnp": 1e-4, "native": 2e-4}
 NJIT = structs.replace(VARIANTS["numpy_function"], automatic=True)
@@ -69,6 +72,38 @@ def test_a_body_that_the_user_wrote_is_no_attempt_and_one_that_was_tried_is() ->
 def test_ops_of_the_catalogue_have_none() -> None:
     assert attempts_of(judged(own=False)) == ()
     assert section.build(judged(own=False)) == ()
+
+
+def port(variant: str) -> PortLine:
+    return PortLine(launch=0, op="mine", variant=variant, dtype="float32", text=f"# {variant}", function="f")
+
+
+def test_ports_that_work_are_shown_and_written_next_to_the_results(tmp_path: Path) -> None:
+    """Of the others there is no file that somebody could merge."""
+    judgement = judged()
+    judgement.run.ports = (port("tnp"), port("njit"), port("tnp_map"))
+    assert [one.text for one in section.build(judgement) if isinstance(one, Code)] == ["# tnp"]
+    write.write(judgement, tmp_path)
+    files = {path.name: path.read_text(encoding="utf-8") for path in (tmp_path / "ports").iterdir()}
+    assert files == {"mine_tnp_float32.py": "# tnp", "mine_tnp_map_float32.py": "# tnp_map"}
+
+
+@pytest.mark.parametrize("kind", ["link", "link to nothing", "file"])
+def test_ports_are_written_into_a_folder_of_the_results_alone(kind: str, tmp_path: Path) -> None:
+    results, outside = tmp_path / "results", tmp_path / "outside"
+    results.mkdir()
+    if kind == "file":
+        (results / "ports").touch()
+    else:
+        (results / "ports").symlink_to(outside)
+    if kind == "link":
+        outside.mkdir()
+    judgement = judged()
+    judgement.run.ports = (port("tnp"),)
+    with pytest.raises(BadInput) as caught:
+        write.write(judgement, results)
+    assert (caught.value.received, bool(caught.value.hint)) == (results / "ports", True)
+    assert not outside.exists() or not [*outside.iterdir()]
 
 
 def rows_of(judgement: Judgement) -> dict[str, tuple[Any, ...]]:

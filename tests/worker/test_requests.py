@@ -23,8 +23,9 @@ from fake_worker import LIMITS
 from places import EXTRAS
 from pyopbench.model.case import EMPTY, Axes, Case
 from pyopbench.model.discover import PATH_VARIABLE
-from pyopbench.model.errors import Unsupported
+from pyopbench.model.errors import BadInput, Unsupported
 from pyopbench.model.marker import Marker
+from pyopbench.model.own_target import read_target
 from pyopbench.ops.load import load_op
 from pyopbench.worker import requests
 from pyopbench.worker.prepare.prepare import prepare
@@ -144,6 +145,17 @@ def test_a_file_that_cannot_be_loaded_is_told_with_its_place(
     told = f"{error['message']} {error['received']}"
     assert words in told
     assert name in told
+
+
+def test_an_op_that_cannot_be_ported_is_an_error_with_its_details(tmp_path: Path) -> None:
+    path = tmp_path / "drawing.py"
+    path.write_text(
+        "import numpy as np\n\n\ndef draw(x):\n    return x + np.random.random(x.shape)\n", encoding="utf-8"
+    )
+    target = asdict(read_target(f"{path}:draw", ["rng.random(3)"], []))
+    answer = requests.write_port({"op": target, "variant": "traced", "module": "ported"}, ignore)
+    assert set(answer) == {"error"}
+    assert BadInput(**answer["error"]).hint
 
 
 def test_requests_are_answered_line_by_line_until_the_parent_is_gone() -> None:

@@ -58,7 +58,7 @@ def _refuse_repeats(code: TypedCode, entries: list[list[IndexEntry]], rank: int,
         if code.is_tensor(entry.node) and not is_distinct(code, entry.node):
             raise code.refusal(
                 node,
-                f"`{ast.unparse(node).splitlines()[0]}` may write to a place twice, of which TensorFlow keeps any",
+                f"`{ast.unparse(node).splitlines()[0]}` may write twice to an element, and TensorFlow keeps any",
             )
 
 
@@ -69,7 +69,7 @@ def root_of(code: TypedCode, target: ast.expr) -> tuple[ast.Name, list[ast.expr]
         keys.append(target.slice)
         target = target.value
     if not isinstance(target, ast.Name):
-        raise code.refusal(target, f"`{ast.unparse(target)}` is written to, and is no variable", "give it a name")
+        raise code.refusal(target, f"`{ast.unparse(target)}` is written to, and is not a variable", "give it a name")
     return target, keys[::-1]
 
 
@@ -111,7 +111,7 @@ def _refuse_aliases(code: TypedCode, node: ast.Assign) -> None:
     }
     if names & written:
         raise code.refusal(
-            node, f"`{ast.unparse(node)}` gives two names to one array, which is written to", "make one with .copy()"
+            node, f"`{ast.unparse(node)}` gives two names to an array that is written to", "make one with .copy()"
         )
 
 
@@ -136,7 +136,7 @@ def _refuse_view(code: TypedCode, node: ast.Assign) -> None:
             if line > node.lineno and reads and not again and view != array:
                 raise code.refusal(
                     node,
-                    f"`{view}` is a view of `{array}`, of which one is written to and the other read",
+                    f"`{view}` is a view of `{array}`: one is written to, and the other is read",
                     "use .copy()",
                 )
 
@@ -169,7 +169,9 @@ def _refuse_container(code: TypedCode, target: ast.expr) -> None:
     inside = any(one is target for each in around if code.observed.decides(code.source, each) for one in ast.walk(each))
     if inside and isinstance(target, ast.Subscript) and kinds and not kinds & {"tensor", "array"}:
         raise code.refusal(
-            target, f"`{ast.unparse(target)}` is written to in a list or dict, where values decide", "use an array"
+            target,
+            f"`{ast.unparse(target)}` is written to in a list or dict under a condition on values",
+            "use an array",
         )
 
 
@@ -235,7 +237,7 @@ def _one_by_one(code: Any, node: ast.Assign) -> str:
 def _to(code: TypedCode, target: ast.expr, text: str, rank: int, node: ast.Assign) -> list[str]:
     """Return the statements that assign a name's value, of some number of axes, to a target."""
     if not isinstance(target, ast.Subscript):
-        raise code.refusal(node, "several targets within one another", "write one to a line")
+        raise code.refusal(node, "nested targets of an assignment", "write one statement per line")
     root, _ = root_of(code, target)
     if not _writes(code, target, node.value):
         return [f"{code.source.text(*code.source.span(target))} = {text}"]
@@ -405,7 +407,7 @@ def write_statement(code: TypedCode, call: ast.Call) -> str | None:
 
 def _name(code: TypedCode, node: ast.expr) -> str:
     if not isinstance(node, ast.Name):
-        raise code.refusal(node, f"`{ast.unparse(node)}` is written to, and is no variable", "give it a name")
+        raise code.refusal(node, f"`{ast.unparse(node)}` is written to, and is not a variable", "give it a name")
     return node.id
 
 
@@ -417,7 +419,7 @@ def _scatter(code: TypedCode, call: ast.Call, function: str) -> str | None:
     name, dtype = _name(code, array), code.dtype(array)
     several = places.elts if isinstance(places, ast.Tuple) else [places]
     if any(isinstance(one, ast.Slice) or not code.rank(one) for one in several):
-        raise code.refusal(call, "`.at` with other than arrays of indices is not written")
+        raise code.refusal(call, "`.at` is supported with arrays of indices only")
     stacked = ", ".join(code.tensor(one, "int64") for one in several)
     given = code.tensor(values, dtype)
     if not code.rank(values):

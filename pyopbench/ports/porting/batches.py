@@ -31,7 +31,7 @@ def require_fixed_shapes(op: Op) -> None:
         found = [as_array(one).shape for one in as_tuple(op.numpy(*as_given(example)))]
         if shapes.setdefault(str([one.shape for one in example]), found) != found:
             raise CannotPort(
-                "an output has another length from example to example, so that no tensor holds a batch of them",
+                "an output has a different length for each example, so a batch of them is not a tensor",
                 fix="give it a fixed length",
             )
 

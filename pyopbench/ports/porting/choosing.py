@@ -46,7 +46,9 @@ def select(given: Given) -> str:
     """Return elements of the first array whose condition is true."""
     code, conditions, choices = given.code, given["condlist"], given["choicelist"]
     if not isinstance(conditions, ast.List | ast.Tuple) or not isinstance(choices, ast.List | ast.Tuple):
-        raise code.refusal(given.node, "`np.select` of lists that are made elsewhere", "write them into the call")
+        raise code.refusal(
+            given.node, "`np.select` of lists that are not written in the call", "write them into the call"
+        )
     default = given.get("default")
     found = f"tf.constant(0, tf.{given.dtype})" if default is None else code.tensor(default, given.dtype)
     for condition, choice in reversed(list(zip(conditions.elts, choices.elts, strict=True))):

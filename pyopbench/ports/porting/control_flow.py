@@ -179,8 +179,8 @@ def start_of(code: TypedCode, node: ast.AST, name: str, seen: set[Seen]) -> str:
     if not dtype or len(ranks) != 1 or any(one.kind in (OTHER, SEQUENCE) for one in seen):
         raise code.refusal(
             node,
-            f"`{name}` is bound on one way only, or is not of one dtype and number of axes",
-            "bind it to an array before",
+            f"`{name}` is assigned in one branch only, or its dtype or number of axes differs between branches",
+            "assign an array to it before",
         )
     rank = ranks.pop()
     if rank:
@@ -192,7 +192,9 @@ def _refuse_none(code: TypedCode, node: ast.stmt, name: str, seen: set[Seen]) ->
     kinds = {one.kind for one in seen}
     if OTHER in kinds and kinds & {TENSOR, ARRAY, NUMBER_KIND}:
         raise code.refusal(
-            node, f"`{name}` is None or the like on one way, and a number or an array on another", "begin with a number"
+            node,
+            f"`{name}` is None or similar in one branch, and a number or an array in another",
+            "start with a number",
         )
     weak = {one.weak for one in seen}
     if (
@@ -200,7 +202,9 @@ def _refuse_none(code: TypedCode, node: ast.stmt, name: str, seen: set[Seen]) ->
         and {int, float} <= weak
         and not any(one.kind == TENSOR and not one.weak for one in seen)
     ):
-        raise code.refusal(node, f"`{name}` is an integer on one way and a float on another", "write 2.0 in place of 2")
+        raise code.refusal(
+            node, f"`{name}` is an integer in one branch and a float in another", "write 2.0 in place of 2"
+        )
 
 
 def _is_number_of_argument(code: TypedCode, name: str) -> bool:
@@ -286,7 +290,7 @@ def _loop_text(code: Any, node: ast.For | ast.While, before: Sequence[str], firs
 
 def _refuse_else(code: TypedCode, node: ast.For | ast.While) -> None:
     if node.orelse:
-        raise code.refusal(node, "`else` of a loop whose rounds values decide", "set a truth value before `break`")
+        raise code.refusal(node, "`else` of a loop whose length depends on values", "set a flag before `break`")
 
 
 def _loop_lines(code: Any, node: ast.For | ast.While, first: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -328,7 +332,7 @@ def _results(code: Any, node: ast.stmt) -> dict[str, str]:
     found = {done: "tf.constant(False)"}
     parts = sorted(one for one in left if one.startswith("return"))
     if not parts:
-        raise code.refusal(node, "a `return` in a loop of the graph that no example reached", "give one that does")
+        raise code.refusal(node, "no example reached a `return` in a loop that runs in the graph", "give one that does")
     for one in parts:
         name = f"{result}{one.removeprefix('return').replace(' ', '_')}"
         found[name] = start_of(code, node, name, left[one])
@@ -362,12 +366,14 @@ def write_return(code: Any, node: ast.Return) -> str | None:
     values = node.value.elts if isinstance(node.value, ast.Tuple) and "return" not in left else [node.value]
     names = ["return"] if "return" in left else [f"return {place}" for place in range(len(values))]
     if set(names) != set(left):
-        raise code.refusal(node, "returns different numbers of values, depending on values", "return the same number")
+        raise code.refusal(node, "the number of results depends on values", "always return the same number of results")
     texts = []
     for value, name in zip(values, names, strict=True):
         dtype = dtype_of(left[name])
         if not dtype:
-            raise code.refusal(node, f"`{ast.unparse(value)}` has another dtype on another way", "convert it first")
+            raise code.refusal(
+                node, f"`{ast.unparse(value)}` has different dtypes in different branches", "convert it first"
+            )
         texts.append(code.tensor(value, dtype))
     loops = decided_around(code, node)
     if not loops:
@@ -427,7 +433,7 @@ def over(code: Any, node: ast.For) -> tuple[str, str, list[str]]:
     if name == "range":
         if isinstance(node.target, ast.Name):
             return _range(code, iterable), "", []
-        raise code.refusal(node, "the target of a loop over `range` is no name")
+        raise code.refusal(node, "the target of a loop over `range` is not a name")
     if name in ("enumerate", "zip"):
         return _together(code, node, name)
     if name == "reversed" and isinstance(iterable, ast.Call):
@@ -451,7 +457,7 @@ def _tensor(code: Any, node: ast.expr) -> str:
     seen = code.seen(node)
     if any(one.kind == OTHER for one in seen) or not seen:
         raise code.refusal(
-            node, f"a loop over `{ast.unparse(node)}` cannot be one of the graph", "go over an array, or range(n)"
+            node, f"a loop over `{ast.unparse(node)}` cannot run in the graph", "loop over an array or range(n)"
         )
     text = code.tensor(node)
     return text if {one.kind for one in seen} == {TENSOR} else f"tf.convert_to_tensor({text})"
@@ -471,13 +477,13 @@ def _together(code: Any, node: ast.For, name: str) -> tuple[str, str, list[str]]
     place = code.fresh("place")
     targets = node.target.elts if isinstance(node.target, ast.Tuple | ast.List) else []
     if len(targets) != len(parts) + (name == "enumerate"):
-        raise code.refusal(node, f"the target of a loop over `{name}` does not take it apart", "write a name for each")
+        raise code.refusal(node, f"a loop over `{name}` does not unpack its items", "write a name for each")
     first: list[str] = []
     if name == "enumerate":
         start = [*call.args[1:], *(one.value for one in call.keywords)]
         index = targets[0]
         if not isinstance(index, ast.Name):
-            raise code.refusal(node, "the number of `enumerate` is no name")
+            raise code.refusal(node, "the counter of `enumerate` is not a name")
         if start:
             first.append(f"{index.id} = {place} + {code.operand(start[0], 'int64')}")
         else:
@@ -500,11 +506,11 @@ def write_rare(code: Any, node: ast.stmt) -> str | None:
     """Return `raise` as what a graph has for it, and refuse what it has nothing for."""
     if isinstance(node, ast.Global | ast.Nonlocal):
         names = ", ".join(node.names)
-        raise code.refusal(node, f"binds {names} outside of the function", "return what the next call needs")
+        raise code.refusal(node, f"assigns to {names} outside the function", "return what the next call needs")
     if isinstance(node, ast.Try):
         inside = [one for part in node.body for one in ast.walk(part) if isinstance(one, ast.expr)]
         if node.handlers and any(map(code.holds_tensors, inside)):
-            raise code.refusal(node, "an error that the body catches is none in a graph", "test for it with `if`")
+            raise code.refusal(node, "a graph cannot catch the error that the body catches", "test for it with `if`")
         return None
     if isinstance(node, ast.Assert):
         if not code.holds_tensors(node.test):

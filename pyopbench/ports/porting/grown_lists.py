@@ -39,7 +39,7 @@ def grown_names(code: TypedCode) -> set[str]:
 
 
 def _comprehended(code: TypedCode, function: ast.AST) -> list[tuple[str, ast.ListComp]]:
-    """Return the names that are bound to a comprehension of which values decide the length."""
+    """Return the names that are bound to a comprehension whose length depends on values."""
     return [
         (one.targets[0].id, one.value)
         for one in ast.walk(function)
@@ -111,7 +111,9 @@ def write_list(code: Any, target: ast.expr, value: ast.expr) -> str | None:
         return _loop_of(code, value, target.id, value)
     if not isinstance(value, ast.List):
         raise code.refusal(
-            value, f"`{target.id}` grows where values decide, and is bound to something else", "begin with []"
+            value,
+            f"`{target.id}` grows under a condition on values, and something else is assigned to it",
+            "start with []",
         )
     dtype, shape = _element(code, target.id)
     options = f"size={len(value.elts)}, dynamic_size=True, clear_after_read=False, element_shape={shape}"
@@ -122,7 +124,7 @@ def write_list(code: Any, target: ast.expr, value: ast.expr) -> str | None:
 
 
 def write_comprehension(code: Any, node: ast.ListComp) -> str:
-    """Return the tensor of a comprehension of which values decide the length, of a loop before the statement."""
+    """Return the tensor of a comprehension whose length depends on values, of a loop before the statement."""
     name = code.fresh("items")
     code.hoisted.append(_loop_of(code, node, name, node))
     return f"{name}.stack()"
@@ -133,7 +135,7 @@ def _loop_of(code: Any, node: ast.ListComp, name: str, place: ast.expr) -> str:
     (one, *others) = node.generators
     statement = next(each for each in ast.walk(code.unit.node) if isinstance(each, ast.stmt) and _holds(each, place))
     if others or isinstance(statement, ast.While) or _names_of(one.target) & _bound_outside(code):
-        raise code.refusal(node, "a comprehension of which values decide the length", "write it as a loop")
+        raise code.refusal(node, "a comprehension whose length depends on values", "write it as a loop")
     loop = ast.copy_location(ast.For(one.target, one.iter, [], []), node)
     dtype, shape = _of_values(code, name, [node.elt] if code.seen(node.elt) else [])
     options = f"size=0, dynamic_size=True, clear_after_read=False, element_shape={shape}"
@@ -191,7 +193,7 @@ def write_append(code: TypedCode, call: ast.Call) -> str | None:
     assert isinstance(function.value, ast.Name)
     name = function.value.id
     if function.attr in CHANGING:
-        raise code.refusal(call, f"`{name}.{function.attr}` of a list that grows where values decide", "use append")
+        raise code.refusal(call, f"`{name}.{function.attr}` of a list whose length depends on values", "use append")
     dtype, _ = _element(code, name)
     return f"{name} = {name}.write({name}.size(), {code.tensor(call.args[0], dtype)})"
 
@@ -243,7 +245,7 @@ def write_item_of_list(code: TypedCode, node: ast.Subscript) -> str | None:
 def refuse_lost(code: TypedCode, node: ast.AugAssign) -> None:
     """Refuse `name += [...]` of such a list."""
     if is_grown(code, node.target):
-        raise code.refusal(node, f"`{ast.unparse(node)}` of a list that grows where values decide", "use append")
+        raise code.refusal(node, f"`{ast.unparse(node)}` of a list whose length depends on values", "use append")
 
 
 def is_empty_test(code: TypedCode, node: ast.expr) -> str:

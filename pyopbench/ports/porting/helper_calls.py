@@ -34,7 +34,7 @@ def write_call(code: TypedCode, name: str, node: ast.Call, first: ast.expr | Non
         code.fixed_shapes = True
     for key, value in given.items():
         if key not in entry.rules and code.holds_tensors(value):
-            raise code.refusal(node, f"`{name}(..., {key}=...)` has to be known before the graph runs")
+            raise code.refusal(node, f"`{key}` of `{name}` has to be known before the graph runs")
     kinds = _kinds(code, entry, given)
     parts, is_by_name = [], False
     for key, parameter in entry.signature.parameters.items():
@@ -66,7 +66,7 @@ def _function(code: TypedCode, node: ast.expr) -> str:
     if not name.startswith(("np.", "scipy.")):
         return ""
     if name not in FUNCTIONS or FUNCTIONS[name].is_of_tensorflow:
-        raise code.refusal(node, f"`{name}` is called by another function", "give it one of yours that calls it")
+        raise code.refusal(node, f"`{name}` is passed to another function", "pass a function of yours that calls it")
     for one in needed_by([FUNCTIONS[name].spelling]):
         code.use(one)
     return FUNCTIONS[name].spelling

@@ -76,7 +76,7 @@ def _entry(code: TypedCode, node: ast.expr) -> IndexEntry:
     dtype = one.dtype or ("bool" if one.weak is bool else "int64")
     if dtype == "bool":
         if not one.rank:
-            raise code.refusal(node, f"`[{ast.unparse(node)}]` is one truth value", "use `if`, or np.where")
+            raise code.refusal(node, f"`[{ast.unparse(node)}]` is a single truth value", "use `if`, or np.where")
         return IndexEntry("mask", node, one.rank)
     if one.kind in (NUMBER_KIND, TENSOR, ARRAY) and not one.rank:
         return IndexEntry("number", node)

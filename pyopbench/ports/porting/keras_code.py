@@ -110,7 +110,7 @@ class KerasCode(TypedCode):
         if isinstance(node, ast.IfExp) and self._asks(node.test):
             raise self.refusal(node, f"`if` {VALUE}", WHERE)
         if isinstance(node, ast.BoolOp | ast.UnaryOp) and self._is_truth(node):
-            raise self.refusal(node, f"`{ast.unparse(node)}` {VALUE}", "np.logical_and and its like")
+            raise self.refusal(node, f"`{ast.unparse(node)}` {VALUE}", "use np.logical_and and similar functions")
         if isinstance(node, ast.BinOp):
             return self._binary(node)
         if isinstance(node, ast.Compare):

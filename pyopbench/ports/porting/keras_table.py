@@ -188,7 +188,7 @@ def together(given: Given) -> str:
 def where(given: Given) -> str:
     """Return elements of one array or another."""
     if given.get("x") is None:
-        raise given.code.refusal(given.node, "`np.where(condition)` has as many results as there happen to be")
+        raise given.code.refusal(given.node, "`np.where(condition)` has a number of results that depends on values")
     x, y = (given.code.tensor(given[one], given.dtype) for one in ("x", "y"))
     return f"ops.where({given.code.tensor(given['condition'], 'bool')}, {x}, {y})"
 
@@ -230,7 +230,7 @@ def softmax(given: Given) -> str:
     """Return the logarithm of a sum of exponentials, or exponentials over their sum."""
     axis = given.option("axis")
     if not axis:
-        raise given.code.refusal(given.node, f"`{given.name}` over all axes is not written", "give it an axis")
+        raise given.code.refusal(given.node, f"`{given.name}` over all axes is not supported", "give it an axis")
     return f"ops.{given.name.rpartition('.')[2]}({given.code.tensor(given['a'], given.dtype)}, {axis})"
 
 

@@ -290,8 +290,8 @@ def definition_of(function: Any) -> tuple[Source, Function]:
     source, node = definitions.definition_of(function)
     if node not in source.tree.body:
         raise CannotPort(
-            f"a decorator has put `{function.__name__}` in the place of a function",
-            fix="leave the decorator out",
+            f"a decorator has replaced a function with `{function.__name__}`",
+            fix="remove the decorator",
             place=(source.path, node.lineno),
         )
     return source, node

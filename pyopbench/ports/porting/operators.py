@@ -124,7 +124,9 @@ def write_both(code: TypedCode, node: ast.BoolOp) -> str | None:
     for one in node.values[:-1]:
         if code.is_tensor(node) and code.is_tensor(one) and code.dtype(one) != "bool":
             raise code.refusal(
-                one, f"`{ast.unparse(node)}` is one of its sides, as values decide", "write an `if`, or compare with 0"
+                one,
+                f"`{ast.unparse(node)}` is one of its operands, depending on values",
+                "write an `if`, or compare with 0",
             )
     parts = [(*code.source.span(one), write_truth(code, one)) for one in node.values]
     return code.source.replaced(*code.source.span(node), parts)
@@ -138,7 +140,7 @@ def write_choice(code: TypedCode, node: ast.IfExp) -> str | None:
     inside = [one for side in (node.body, node.orelse) for one in ast.walk(side) if isinstance(one, ast.IfExp)]
     if any(code.is_tensor(one.test) for one in inside):
         raise code.refusal(
-            node, "`a if x else b` inside of another one, which AutoGraph leaves as it is", "write an `if`"
+            node, "one `a if x else b` inside another, which AutoGraph does not convert", "write an `if`"
         )
     dtype = code.dtype(node)
     texts = {one: code.tensor(one, dtype) for one in (node.body, node.orelse)} | {

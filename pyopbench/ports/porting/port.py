@@ -145,7 +145,7 @@ def _require_same(op: Op, extracted: Op) -> None:
     )
     if len(found) != len(expected) or not all(map(is_same_output, found, expected)):
         raise CannotPort(
-            "the body computes something else where it is taken out of its file",
+            "outside its file, the body computes something else",
             fix="pass all that it reads as arguments, or define it by plain statements at the top level of the file",
         )
 
@@ -214,7 +214,7 @@ def _check(op: Op, variant: str) -> None:
         raise CannotPort("the body draws random numbers", fix="draw them outside, and pass them in")
     if has_text(op, examples_of(op, 1, 1)) and variant not in OF_TEXT:
         raise CannotPort(
-            "an input or an output is text, which is written in TensorFlow's string ops alone", fix="port it to traced"
+            "an input or an output is text, which only the port to traced supports", fix="port it to traced"
         )
 
 

@@ -80,7 +80,7 @@ class TensorCode(TypedCode):
         ahead = [*ahead, *calls]
         if ahead and (self._is_behind_another(node) or is_elif(self, node)):
             raise self.refusal(
-                node, "needs another statement before it, for which there is no place", "write one to a line"
+                node, "needs a statement before it, and there is no line for it", "write one statement per line"
             )
         return ("\n" + " " * node.col_offset).join([*ahead, text]) if ahead else text
 
@@ -103,7 +103,7 @@ class TensorCode(TypedCode):
         return bool(line.strip())
 
     def is_grown(self, node: ast.AST) -> bool:
-        """Is it the name of a list that grows where values decide?"""
+        """Is it the name of a list whose length depends on values?"""
         return grown_lists.is_grown(self, node)
 
     def of_grown(self, node: ast.expr, dtype: str) -> str:
@@ -148,7 +148,7 @@ class TensorCode(TypedCode):
             return write_comparison(self, node)
         if isinstance(node, ast.NamedExpr) and self.holds_tensors(node.value):
             raise self.refusal(
-                node, f"`{ast.unparse(node)}` binds a tensor in an expression", "bind it in a line before"
+                node, f"`{ast.unparse(node)}` assigns a tensor inside an expression", "assign it on the line before"
             )
         if isinstance(node, ast.ListComp) and self.observed.decides(self.source, node):
             return grown_lists.write_comprehension(self, node)
@@ -303,7 +303,9 @@ class TensorCode(TypedCode):
         if name not in elementwise.FUNCTIONS or len(node.args) != 2:
             raise self.refusal(node, f"`map({ast.unparse(node.args[0])}, ...)` has no counterpart in TensorFlow")
         if self.one(node.args[1]).dtype not in ("float32", "float64"):
-            raise self.refusal(node, "`map` over what is not all of one floating dtype", "write a comprehension")
+            raise self.refusal(
+                node, "`map` over arrays that are not all of one floating dtype", "write a comprehension"
+            )
         items = self.write(node.args[1])
         return f"({elementwise.FUNCTIONS[name].format('item')} for item in {items})"
 

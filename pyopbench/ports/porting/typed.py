@@ -165,7 +165,7 @@ class TypedCode(Code):
     def _example(self, node: ast.expr) -> Any:
         one = self.one(node)
         if one.kind == OTHER:
-            raise self.refusal(node, f"`{ast.unparse(node)}` is no array and no number")
+            raise self.refusal(node, f"`{ast.unparse(node)}` is neither an array nor a number")
         dtype = one.dtype or one.common
         weak = None if one.kind == SEQUENCE else one.weak
         return dtypes.example(weak, np.dtype(dtype or "bool"), one.rank)

@@ -44,7 +44,9 @@ def _written(code: Any, unit: Unit, function: ast.FunctionDef) -> Iterator[str]:
         if bound and min(bound) <= writes[name]:
             continue  # it is a copy, or another array
         if bound:
-            raise code.refusal(function, f"`{name}` is written to, and then bound to another array", "use another name")
+            raise code.refusal(
+                function, f"`{name}` is written to, and then another array is assigned to it", "use another name"
+            )
         if any(one.kind == TENSOR for read in reads for one in code.observed.of(unit.source, read)):
             yield name
 
@@ -113,7 +115,7 @@ def _given(code: Any, called: Unit, call: ast.Call) -> dict[str, ast.expr]:
     arguments = called.node.args
     names = [one.arg for one in (*arguments.posonlyargs, *arguments.args)]
     if any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords):
-        raise code.refusal(call, f"`{called.name}` writes to its arguments, which are given with `*`", "write them out")
+        raise code.refusal(call, f"`{called.name}` writes to its arguments, and is called with `*`", "write them out")
     found = dict(zip(names, call.args, strict=False))
     return found | {str(one.arg): one.value for one in call.keywords}
 
@@ -163,7 +165,7 @@ def with_written(code: Any, node: ast.Return, text: str | None) -> str | None:
     if not names:
         return text
     if decided_around(code, node):
-        raise code.refusal(node, "a `return` in a loop of the graph, of a function that writes to its arguments")
+        raise code.refusal(node, "a function that writes to its arguments returns from a loop that runs in the graph")
     value = text.removeprefix("return ") if text else code.write(node.value) if node.value is not None else ""
     if not _has_value(code.unit.node):
         return f"return {', '.join(names)}"
@@ -199,7 +201,9 @@ def calls_before(code: Any, node: ast.stmt) -> tuple[list[str], bool]:
         if call in code.replacing:
             continue
         if isinstance(node, ast.While):
-            raise code.refusal(node, f"`{called.name}` writes to its arguments, in a condition", "call it before")
+            raise code.refusal(
+                node, f"`{called.name}` writes to its arguments, and is called in a condition", "call it before"
+            )
         _refuse_order(code, node, call, called)
         is_whole = isinstance(node, ast.Expr) and node.value is call
         is_assigned = isinstance(node, ast.Assign) and node.value is call and len(node.targets) == 1
@@ -242,7 +246,7 @@ def _call(code: Any, call: ast.Call, called: Unit, result: str, node: ast.stmt) 
             raise code.refusal(node, f"`{called.name}` writes to `{ast.unparse(value)}`", "give it a name before")
     others = [one for name, value in given.items() for one in _roots(value)]
     if len(set(roots)) < len(roots) or any(others.count(one) > 1 for one in roots):
-        raise code.refusal(node, f"`{called.name}` is given one array twice, and writes to it", "give it a .copy()")
+        raise code.refusal(node, f"`{called.name}` gets one array twice, and writes to it", "give it a .copy()")
     return [f"{', '.join(targets)} = {code.write_call(call)}", *behind]
 
 
@@ -265,5 +269,5 @@ def _refuse_order(code: Any, node: ast.stmt, call: ast.Call, called: Unit) -> No
         is_read = isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one.id in written
         if is_read and (one.lineno, one.col_offset) < begin:  # type: ignore[attr-defined]
             raise code.refusal(
-                node, f"`{ast.unparse(call)}` writes to what the same statement reads before", "split it"
+                node, f"`{ast.unparse(call)}` writes to an array that the same statement has read", "split it"
             )

@@ -193,7 +193,7 @@ def np_round(a: Any, decimals: int = 0) -> Any:
     """Return elements rounded to decimals, halves to even."""
     if not a.dtype.is_floating:
         if decimals < 0 or not a.dtype.is_integer:
-            raise NotImplementedError("is written for floats, and for integers without decimals")
+            raise NotImplementedError("is supported only for floats, and for integers without decimals")
         return a
     power = tf.constant(10.0 ** abs(decimals), a.dtype)
     if decimals == 0:
@@ -205,7 +205,7 @@ def np_round(a: Any, decimals: int = 0) -> Any:
 def np_nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     """Return an array with numbers in place of NaN and infinities."""
     if not copy or x.dtype.is_complex:
-        raise NotImplementedError("is written for copies of real numbers")
+        raise NotImplementedError("is supported only for copies of real numbers")
     if not x.dtype.is_floating:
         return x
     found = tf.where(tf.math.is_nan(x), tf.constant(nan, x.dtype), x)

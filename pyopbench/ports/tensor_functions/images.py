@@ -23,7 +23,7 @@ def scipy_padded(size: int, before: int, after: int, mode: str) -> Any:
     modes = {"reflect": "symmetric", "mirror": "reflect", "nearest": "edge", "wrap": "wrap", "constant": "constant",
              "grid-wrap": "wrap", "grid-mirror": "symmetric", "grid-constant": "constant"}  # fmt: skip
     if mode not in modes:
-        raise NotImplementedError(f"is not written for mode={mode!r}")
+        raise NotImplementedError(f"is not supported for mode={mode!r}")
     if modes[mode] == "constant":
         return np.pad(np.arange(size), (before, after), "constant", constant_values=size)
     kind: Any = modes[mode]
@@ -52,7 +52,7 @@ def scipy_correlate1d(
     """Return a correlation along an axis."""
     scipy_only_floats(input)
     if output is not None:
-        raise NotImplementedError("is written without output=")
+        raise NotImplementedError("is not supported with output=")
     return scipy_along(input, weights, np_axes(axis, input.shape.rank)[0], mode, cval, origin)
 
 
@@ -81,7 +81,7 @@ def scipy_gaussian_filter1d(
     """Return a Gaussian filter along an axis."""
     scipy_only_floats(input)
     if order or output is not None:
-        raise NotImplementedError("is written without order= and output=")
+        raise NotImplementedError("is not supported with order= or output=")
     (place,) = np_axes(axis, input.shape.rank)
     return scipy_along(input, scipy_gaussian(sigma, truncate, radius), place, mode, cval)
 
@@ -94,7 +94,7 @@ def scipy_gaussian_filter(
     """Return a Gaussian filter along axes."""
     scipy_only_floats(input)
     if np.any(order) or output is not None or not isinstance(mode, str):
-        raise NotImplementedError("is written without order= and output=, and for one mode")
+        raise NotImplementedError("is not supported with order= or output=, or with several modes")
     places = np_axes(axes, input.shape.rank)
     sigmas = [sigma] * len(places) if np.ndim(sigma) == 0 else list(sigma)
     reaches = [radius] * len(places) if np.ndim(radius) == 0 else list(radius)
@@ -140,7 +140,7 @@ def scipy_correlate(
     """Return a correlation with an array of weights."""
     scipy_only_floats(input)
     if output is not None or origin:
-        raise NotImplementedError("is written without output= and origin=")
+        raise NotImplementedError("is not supported with output= or origin=")
     found = tf.cast(input, tf.float64)
     sizes, widths = np_known_sizes(input), np_known_sizes(weights)
     for axis, (size, width) in enumerate(zip(sizes, widths, strict=True)):
@@ -160,7 +160,7 @@ def scipy_convolve(
 ) -> Any:
     """Return a convolution with an array of weights, of an odd number along each axis."""
     if any(size % 2 == 0 for size in np_known_sizes(weights)):
-        raise NotImplementedError("is written for an odd number of weights along each axis")
+        raise NotImplementedError("is supported only for an odd number of weights along each axis")
     turned = tf.reverse(weights, list(range(weights.shape.rank)))
     return scipy_correlate(input, turned, output, mode, cval, origin)
 
@@ -175,10 +175,10 @@ def scipy_map_coordinates(
     # Between two elements that are as near as each other, SciPy takes another one beyond an edge.
     modes = ("nearest", "constant", "reflect", "mirror") if order == 1 else ("nearest", "constant")
     if output is not None or order not in (0, 1) or mode not in modes:
-        raise NotImplementedError(f"is not written for order={order} and mode={mode!r}")
+        raise NotImplementedError(f"is not supported for order={order} and mode={mode!r}")
     sizes = np_known_sizes(input)
     if 0 in sizes:
-        raise NotImplementedError("is not written for an array without elements")
+        raise NotImplementedError("is not supported for an array without elements")
     places = [coordinates[axis] for axis in range(input.shape.rank)]
     for axis, size in enumerate(sizes):
         if size == 1 and mode in ("reflect", "mirror"):  # folded to its one element, from however far
@@ -249,7 +249,7 @@ def scipy_rotate(
 ) -> Any:  # fmt: skip
     """Return a plane turned about its middle by degrees, of order 0 or 1 and of its own size."""
     if reshape or input.shape.rank != 2:
-        raise NotImplementedError("is written for planes, and for reshape=False")
+        raise NotImplementedError("is supported only for planes, and for reshape=False")
     first, second = sorted(np_axes(list(axes), 2))
     sizes = np_known_sizes(input)
     # As SciPy computes them (scipy/ndimage/_interpolation.py).

@@ -54,7 +54,7 @@ def np_vdot(a: Any, b: Any) -> Any:
 def np_inner(a: Any, b: Any) -> Any:
     """Return sums of products over the last axes."""
     if a.dtype == tf.bool:
-        raise NotImplementedError("is not written for truth values")
+        raise NotImplementedError("is not supported for truth values")
     if a.shape.rank == 0 or b.shape.rank == 0:
         return a * b
     return tf.tensordot(a, b, [[a.shape.rank - 1], [b.shape.rank - 1]])
@@ -91,10 +91,10 @@ def np_tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
 def np_einsum(subscripts: str, *operands: Any, optimize: Any = False) -> Any:
     """Return sums of products, by Einstein's notation."""
     if not isinstance(subscripts, str):
-        raise NotImplementedError("is written for subscripts as text")
+        raise NotImplementedError("is supported only for subscripts as text")
     kind = operands[0].dtype
     if (kind.is_integer and kind not in (tf.int32, tf.int64)) or kind == tf.bool:
-        raise NotImplementedError(f"is not written for {kind.name}")
+        raise NotImplementedError(f"is not supported for {kind.name}")
     return tf.einsum(subscripts.replace(" ", ""), *operands)
 
 
@@ -227,7 +227,7 @@ def np_svdvals(x: Any) -> Any:
 def np_qr(a: Any, mode: str = "reduced") -> Any:
     """Return an orthogonal and a triangular factor; signs may be others."""
     if mode not in ("reduced", "complete", "r"):
-        raise NotImplementedError(f"is not written for mode={mode!r}")
+        raise NotImplementedError(f"is not supported for mode={mode!r}")
     orthogonal, triangular = tf.linalg.qr(a, full_matrices=mode == "complete")
     return triangular if mode == "r" else QRResult(orthogonal, triangular)
 
@@ -248,7 +248,7 @@ def np_pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = N
 def np_lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     """Return least-squares solutions, the sums of squares that are left, the rank, and the singular values."""
     if a.dtype.is_complex or None in a.shape.as_list():
-        raise NotImplementedError("is written for real matrices whose shape is known before the graph runs")
+        raise NotImplementedError("is supported only for real matrices whose shape is known before the graph runs")
     rows, columns = a.shape.as_list()
     precision = np.finfo(a.dtype.as_numpy_dtype).eps
     cut = precision * max(rows, columns) if rcond is None else rcond
@@ -290,7 +290,7 @@ def np_matrix_power(a: Any, n: int) -> Any:
 def np_matrix_rank(A: Any, tol: Any = None, hermitian: bool = False) -> Any:
     """Return how many singular values count."""
     if A.shape.rank < 2 or None in A.shape.as_list()[-2:]:
-        raise NotImplementedError("is written for matrices whose shape is known before the graph runs")
+        raise NotImplementedError("is supported only for matrices whose shape is known before the graph runs")
     values = tf.linalg.svd(A, compute_uv=False)
     share = max(A.shape.as_list()[-2:]) * np.finfo(A.dtype.as_numpy_dtype).eps
     limit = tf.reduce_max(values, -1, keepdims=True) * tf.constant(share, values.dtype)
@@ -385,7 +385,7 @@ def np_roots(p: Any) -> Any:
 def np_polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: Any = None) -> Any:
     """Return the coefficients of the polynomial of least squares, that of the highest power first."""
     if full or x.shape[0] is None:
-        raise NotImplementedError("is written for a number of points that is known before the graph runs")
+        raise NotImplementedError("is supported only for a number of points that is known before the graph runs")
     x, y = tf.cast(x, tf.float64), tf.cast(y, tf.float64)
     powers = np_vander(x, deg + 1)
     target = y[:, None] if y.shape.rank == 1 else y

@@ -21,7 +21,7 @@ from pyopbench.ports.tensor_functions.table import of_numpy
 def np_keys(tensor: Any) -> Any:
     """Return integers that are in order where NumPy takes the elements to be: NaN the largest, -0.0 equal to 0.0."""
     if tensor.dtype.is_complex or tensor.dtype == tf.uint64:
-        raise NotImplementedError(f"is not written for {tensor.dtype.name}")
+        raise NotImplementedError(f"is not supported for {tensor.dtype.name}")
     if not tensor.dtype.is_floating:
         return tf.cast(tensor, tf.int64 if tensor.dtype.size >= 4 else tf.int32)
     if tensor.dtype == tf.float16:
@@ -70,7 +70,7 @@ def np_lexsort(keys: Any, axis: int = -1) -> Any:
     """Return the order by several keys, of which the last counts first."""
     several = keys if isinstance(keys, (list, tuple)) else tf.unstack(keys)
     if several[0].shape.rank != 1:
-        raise NotImplementedError("is written for keys of one axis")
+        raise NotImplementedError("is supported only for keys of one axis")
     order = np_argsort(several[0])
     for key in several[1:]:
         order = tf.gather(order, np_argsort(tf.gather(key, order)))
@@ -129,7 +129,7 @@ def np_unique(
     """Return each element once, ascending; if asked for, where each is first, which each is, and how many there are."""
     of_rows = axis is not None and ar.shape.rank > 1
     if not equal_nan or (of_rows and (ar.shape.rank != 2 or axis not in (0, 1, -1, -2))):
-        raise NotImplementedError("is written for equal_nan=True, and for the rows or columns of a matrix")
+        raise NotImplementedError("is supported only for equal_nan=True, and for the rows or columns of a matrix")
     flat = np_moved(ar, axis, 0) if of_rows else tf.reshape(ar, [-1])
     if of_rows and not flat.shape[1]:
         raise NotImplementedError("needs a shape that is known before the graph runs")
@@ -265,7 +265,7 @@ def np_quantile(
 ) -> Any:  # fmt: skip
     """Return quantiles; NaN where there is any."""
     if method not in ("linear", "lower", "higher", "midpoint", "nearest"):
-        raise NotImplementedError(f"is not written for method={method!r}")
+        raise NotImplementedError(f"is not supported for method={method!r}")
     is_between = method in ("linear", "midpoint") and not q.dtype.is_integer
     if a.dtype == tf.bool and not is_between:
         return tf.cast(np_quantile(tf.cast(a, tf.uint8), q, axis, method=method, keepdims=keepdims), tf.bool)
@@ -305,7 +305,7 @@ def np_nanquantile(
 ) -> Any:  # fmt: skip
     """Return quantiles of the elements that are not NaN; NaN where there are none."""
     if method != "linear":
-        raise NotImplementedError(f"is not written for method={method!r}")
+        raise NotImplementedError(f"is not supported for method={method!r}")
     if not a.dtype.is_floating:
         return np_quantile(a, q, axis, keepdims=keepdims)
     flat, axes = np_gathered(a, axis)
@@ -352,7 +352,7 @@ def np_min(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, in
 def np_refuse_empty(tensor: Any, axes: Any, initial: Any) -> None:
     """Raise what NumPy does of the extreme of no elements, of which TensorFlow makes an infinity."""
     if tensor.dtype.is_complex:
-        raise NotImplementedError("is not written for complex numbers")
+        raise NotImplementedError("is not supported for complex numbers")
     if initial is None and any(tensor.shape[axis] == 0 for axis in axes):
         raise ValueError("zero-size array to reduction operation which has no identity")
 

@@ -165,7 +165,7 @@ def np_insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     values = tf.cast(values, arr.dtype)
     size = arr.shape[place]
     if size is None or not isinstance(obj, (int, list, tuple, np.integer)):
-        raise NotImplementedError("is written for places and a length that are known before the graph runs")
+        raise NotImplementedError("is supported only for places and a length that are known before the graph runs")
     is_one = isinstance(obj, (int, np.integer))
     several: Any = [obj] if is_one else obj
     places = [int(one) for one in several]
@@ -266,7 +266,7 @@ def np_pad(
                 array = tf.pad(array, width, constant_values=np_number(value, array.dtype))
         return array
     if mode not in ("reflect", "symmetric", "edge", "wrap") or reflect_type != "even":
-        raise NotImplementedError(f"is not written for mode={mode!r}")
+        raise NotImplementedError(f"is not supported for mode={mode!r}")
     for axis, (size, each) in enumerate(zip(np_known_sizes(array), widths, strict=True)):
         if each != [0, 0]:
             array = tf.gather(array, np.pad(np.arange(size), each, mode), axis=axis)
@@ -337,7 +337,7 @@ def np_unstack(x: Any, *, axis: int = 0) -> Any:
 def np_sliding_window_view(x: Any, window_shape: Any, axis: Any = None, *, writeable: bool = False) -> Any:
     """Return all windows of a shape, their axes behind those of the array."""
     if writeable:
-        raise NotImplementedError("is written for windows that nothing is written to")
+        raise NotImplementedError("is supported only for windows that nothing is written to")
     sizes = list(window_shape) if isinstance(window_shape, (list, tuple)) else [window_shape]
     axes = np_axes(axis, x.shape.rank)
     if len(axes) != len(sizes):
@@ -486,7 +486,7 @@ def np_extract(condition: Any, arr: Any) -> Any:
 def np_choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     """Return of each place the element of the array with that number."""
     if mode != "raise":
-        raise NotImplementedError(f"is not written for mode={mode!r}")
+        raise NotImplementedError(f"is not supported for mode={mode!r}")
     several = tf.unstack(choices) if tf.is_tensor(choices) else choices
     index, *arrays = np_broadcast_arrays(a, *several)
     return np_take_along_axis(tf.stack(arrays), index[None], axis=0)[0]
@@ -496,7 +496,7 @@ def np_choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any
 def np_ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: str = "C") -> Any:
     """Return places in an array as places among all elements."""
     if order != "C" or mode != "raise":
-        raise NotImplementedError("is written for order='C' and mode='raise'")
+        raise NotImplementedError("is supported only for order='C' and mode='raise'")
     several = tf.unstack(multi_index) if tf.is_tensor(multi_index) else multi_index
     found = several[0]
     for index, size in zip(several[1:], dims[1:], strict=True):
@@ -508,7 +508,7 @@ def np_ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order
 def np_unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
     """Return places among all elements as places in an array, along each axis."""
     if order != "C":
-        raise NotImplementedError("is written for order='C'")
+        raise NotImplementedError("is supported only for order='C'")
     left, found = indices, []
     for size in reversed(shape if isinstance(shape, (list, tuple)) else (shape,)):
         found.append(left % size)

@@ -75,7 +75,7 @@ def np_irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
 def np_places(tensor: Any, s: Any, axes: Any) -> Any:
     """Return the axes of a transform along several of them."""
     if s is not None:
-        raise NotImplementedError("is written without s=")
+        raise NotImplementedError("is not supported with s=")
     return np_axes(None if axes is None else list(axes), tensor.shape.rank)
 
 
@@ -175,7 +175,7 @@ def np_correlated(x: Any, y: Any, mode: str) -> Any:
     long, short = (y, x) if swapped else (x, y)
     size = short.shape[0]
     if mode not in ("full", "same", "valid"):
-        raise NotImplementedError(f"is not written for mode={mode!r}")
+        raise NotImplementedError(f"is not supported for mode={mode!r}")
     left = {"full": size - 1, "same": size // 2, "valid": 0}[mode]
     right = {"full": size - 1, "same": size - 1 - size // 2, "valid": 0}[mode]
     padded = tf.pad(long, [[left, right]])
@@ -248,7 +248,7 @@ def np_interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, per
 def np_gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Return differences over neighbours along axes, one-sided at the edges."""
     if edge_order != 1:
-        raise NotImplementedError("is written for edge_order=1")
+        raise NotImplementedError("is supported only for edge_order=1")
     axes = np_axes(axis, f.shape.rank)
     steps = [1.0] * len(axes) if not varargs else list(varargs) * (len(axes) if len(varargs) == 1 else 1)
     if len(steps) != len(axes):
@@ -390,7 +390,7 @@ def scipy_hilbert(x: Any, N: Any = None, axis: int = -1) -> Any:
 def scipy_resample(x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None, domain: str = "time") -> Any:
     """Return a signal of real numbers with another number of samples, by its Fourier transform."""
     if t is not None or window is not None or domain != "time" or x.dtype.is_complex:
-        raise NotImplementedError("is written for real signals, without t=, window= and domain=")
+        raise NotImplementedError("is supported only for real signals, without t=, window= and domain=")
     moved = np_moved(x, axis, -1)
     size = moved.shape[-1]
     if size is None:

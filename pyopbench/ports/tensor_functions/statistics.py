@@ -60,7 +60,7 @@ def np_cov(
 ) -> Any:  # fmt: skip
     """Return the covariances of variables, which are rows."""
     if fweights is not None or aweights is not None or dtype is not None:
-        raise NotImplementedError("is written without fweights=, aweights= and dtype=")
+        raise NotImplementedError("is not supported with fweights=, aweights= or dtype=")
     # NumPy computes in float64 at least.
     rows = np_variables(m, not rowvar)
     if y is not None:  # of which NumPy takes one row for a variable in any case
@@ -86,7 +86,7 @@ def np_corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None
     """Return the correlations of variables, which are rows."""
     found = np_cov(x, y, rowvar, dtype=dtype)
     if found.dtype.is_complex:
-        raise NotImplementedError("is not written for complex numbers")
+        raise NotImplementedError("is not supported for complex numbers")
     if found.shape.rank == 0:
         return found / found
     spread = tf.sqrt(tf.linalg.diag_part(found))
@@ -284,7 +284,7 @@ def np_histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None,
 def np_edges_of(x: Any, bins: Any, limits: Any) -> Any:
     """Return the edges of bins: themselves, or those of a number of bins of one width."""
     if isinstance(bins, str):
-        raise NotImplementedError(f"is not written for bins={bins!r}")
+        raise NotImplementedError(f"is not supported for bins={bins!r}")
     if len(np.shape(bins)) if not tf.is_tensor(bins) else bins.shape.rank:
         if isinstance(bins, (list, tuple)) and any(tf.is_tensor(one) for one in bins):
             return tf.stack(bins)
@@ -342,7 +342,7 @@ def np_mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdi
 def scipy_zscore(a: Any, axis: Any = 0, ddof: int = 0, nan_policy: str = "propagate") -> Any:
     """Return how many standard deviations each element is from the mean; NaN where all are equal."""
     if nan_policy != "propagate":
-        raise NotImplementedError(f"is not written for nan_policy={nan_policy!r}")
+        raise NotImplementedError(f"is not supported for nan_policy={nan_policy!r}")
     mean, deviation = np_mean(a, axis, keepdims=True), np_std(a, axis, ddof=ddof, keepdims=True)
     # As SciPy decides it (scipy/stats/_stats_py.py).
     is_constant = deviation <= tf.abs(tf.constant(np.finfo(a.dtype.as_numpy_dtype).eps, a.dtype) * mean)
@@ -411,7 +411,7 @@ def scipy_cdist(XA: Any, XB: Any, metric: str = "euclidean") -> Any:
     if metric == "cosine":
         lengths = tf.sqrt(tf.reduce_sum(tf.square(XA), -1))[:, None] * tf.sqrt(tf.reduce_sum(tf.square(XB), -1))
         return 1 - tf.matmul(XA, XB, transpose_b=True) / lengths
-    raise NotImplementedError(f"is not written for metric={metric!r}")
+    raise NotImplementedError(f"is not supported for metric={metric!r}")
 
 
 @of_numpy("scipy.spatial.distance.pdist", X="float64", needs_shapes=True)

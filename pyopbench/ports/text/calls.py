@@ -80,7 +80,7 @@ def write_call(code: TextCode, node: ast.Call) -> str | None:
             return _method(code, node, function.value, function.attr)
     if value is not None:
         return _other(code, node, value)
-    raise code.refusal(node, f"`{ast.unparse(function)}(...)` of what depends on an input is not written")
+    raise code.refusal(node, f"`{ast.unparse(function)}(...)` of a value that depends on an input is not supported")
 
 
 def _is_of_char(value: Any) -> bool:
@@ -107,12 +107,14 @@ def _refuse_known(code: TextCode, node: ast.Call) -> None:
         or any(value is getattr(hashlib, one, None) for one in hashlib.algorithms_guaranteed)
     ):
         raise code.refusal(
-            node, f"`{ast.unparse(node.func)}` has no equal in TensorFlow", "hash the text before it becomes a tensor"
+            node,
+            f"`{ast.unparse(node.func)}` has no equivalent in TensorFlow",
+            "hash the text before it becomes a tensor",
         )
     if value is unicodedata.normalize:
         raise code.refusal(
             node,
-            "`unicodedata.normalize` has no equal in TensorFlow, and tensorflow_text, which has one, is no part of it",
+            "`unicodedata.normalize` has no equivalent in TensorFlow, only in the package tensorflow_text",
             "normalize the text before it becomes a tensor",
         )
 
@@ -126,7 +128,7 @@ def _isinstance(code: TextCode, node: ast.Call) -> str | None:
     types: dict[str, Any] = {"str": str, "bytes": bytes, "int": int, "float": float, "bool": bool, "list": list,
                              "tuple": tuple, "array": np.ndarray}  # fmt: skip
     if kind.name not in types or any(one is None for one in several):
-        raise code.refusal(node, f"`{ast.unparse(node)}` is not known while this is written")
+        raise code.refusal(node, f"`{ast.unparse(node)}` is not known when the port is written")
     return str(any(isinstance(one, type) and issubclass(types[kind.name], one) for one in several))
 
 
@@ -169,13 +171,13 @@ def _named(code: TextCode, node: ast.Call, name: str) -> str | None:
     first = arguments[0] if arguments else None
     kind = code.kind(first) if first is not None else None
     if first is None or any(isinstance(one, ast.Starred) for one in arguments):
-        raise code.refusal(node, f"`{ast.unparse(node)}` is not written", "name each argument")
+        raise code.refusal(node, f"`{ast.unparse(node)}` is not supported", "name each argument")
     generator = isinstance(first, ast.GeneratorExp)
     if name == "len" and not (kind is not None and kind.name == "array" and kind.dtype != STRING):
         return _length(code, first)
     if name in ("int", "float", "np.float32", "np.float64", "np.int32", "np.int64") and kind is not None:
         if len(arguments) > 1 or node.keywords:
-            raise code.refusal(node, f"`{ast.unparse(node)}` with a base is not written")
+            raise code.refusal(node, f"`{ast.unparse(node)}` with a base is not supported")
         if kind.is_text or (kind.name == "array" and kind.dtype == STRING):
             dtype = {"int": "int64", "float": "float64"}.get(name, name.removeprefix("np."))
             if dtype == "int32":
@@ -186,7 +188,7 @@ def _named(code: TextCode, node: ast.Call, name: str) -> str | None:
         if kind.name == "bytes" and len(arguments) > 1:
             return methods.write_method(code, node, first, "decode", list(arguments[1:]))
         if kind.name == "bytes":
-            raise code.refusal(node, "`str` of bytes is how they are shown", "use .decode()")
+            raise code.refusal(node, "`str` of bytes returns their repr", "use .decode()")
         return operations._formatted(code, node, first, "") if kind.name != "str" else code.write(first)
     if name == "bytes" and kind is not None and kind.name == "str" and len(arguments) > 1:
         return methods.write_method(code, node, first, "encode", list(arguments[1:]))
@@ -221,12 +223,12 @@ def _named(code: TextCode, node: ast.Call, name: str) -> str | None:
         return f"tf.unique({code.items_of(first)}).y"
     if name == "sorted" and code.is_long(first):
         if node.keywords or code.leaf_dtype(node) == STRING:
-            raise code.refusal(node, f"`{ast.unparse(node)}` sorts text, of whose order TensorFlow knows nothing")
+            raise code.refusal(node, f"`{ast.unparse(node)}` sorts text, and TensorFlow does not order text")
         return f"tf.sort({code.items_of(first)})"
     if name == "reversed" and code.is_long(first):
         return f"tf.reverse({code.items_of(first)}, [0])"
     if name in ("enumerate", "zip", "filter", "iter", "next") and any(map(code.is_long, arguments)):
-        raise code.refusal(node, f"`{name}` is written in a `for` alone", "go over it in a loop")
+        raise code.refusal(node, f"`{name}` is supported in a `for` only", "loop over it")
     is_stacked = name in ("np.stack", "np.vstack") and len(arguments) == 1 and not node.keywords
     if is_stacked and code.is_dynamic(first) and kind is not None and kind.depth == 2:
         return code.write(first)
@@ -235,7 +237,7 @@ def _named(code: TextCode, node: ast.Call, name: str) -> str | None:
     if name == "np.fromiter":
         return f"tf.cast({code.items_of(first)}, tf.{_dtype_of(code, node)})"
     if name in ("hasattr", "getattr", "type", "repr", "print", "dict"):
-        raise code.refusal(node, f"`{name}` of what depends on an input is not written")
+        raise code.refusal(node, f"`{name}` of a value that depends on an input is not supported")
     return None
 
 
@@ -249,14 +251,14 @@ def _length(code: TextCode, node: ast.expr) -> str | None:
     if kind is not None and kind.is_sequence:
         return None
     if kind is not None and kind.name == "counter":
-        raise code.refusal(node, "the length of a Counter is not written", "use len(set(...))")
+        raise code.refusal(node, "the length of a Counter is not supported", "use len(set(...))")
     return None
 
 
 def _mapped(code: TextCode, node: ast.Call) -> str | None:
     function, items = node.args[0], node.args[-1]
     if len(node.args) != 2 or not code.is_long(items):
-        raise code.refusal(node, f"`{ast.unparse(node)}` is not written", "write a comprehension")
+        raise code.refusal(node, f"`{ast.unparse(node)}` is not supported", "write a comprehension")
     name = name_of_function(code, function)
     kind = code.kind(items)
     leaf = kind.leaf if kind is not None and kind.is_sequence else None
@@ -271,13 +273,13 @@ def _mapped(code: TextCode, node: ast.Call) -> str | None:
             return f"{code.use('_length')}({text}{unit})"
     if leaf is not None and leaf.name == "int" and name == "str":
         return f"tf.strings.as_string({text})"
-    raise code.refusal(node, f"`map({ast.unparse(function)}, ...)` is not written", "write a comprehension")
+    raise code.refusal(node, f"`map({ast.unparse(function)}, ...)` is not supported", "write a comprehension")
 
 
 def _reduced(code: TextCode, node: ast.Call, name: str, items: ast.expr) -> str | None:
     kind = code.kind(items)
     if node.keywords:
-        raise code.refusal(node, f"`{ast.unparse(node)}` with options is not written")
+        raise code.refusal(node, f"`{ast.unparse(node)}` with options is not supported")
     if kind is not None and kind.name == "array":
         return None
     if isinstance(items, ast.GeneratorExp | ast.ListComp) and code.dependence(items).is_dynamic:
@@ -335,7 +337,7 @@ def _path(code: TextCode, node: ast.Call, function: Any) -> str:
     if os.path is not posixpath or name not in ("basename", "dirname", "splitext", "join", "split", "fspath"):
         raise code.refusal(node, f"`os.path.{name}` has no counterpart in TensorFlow")
     if node.keywords or any(isinstance(one, ast.Starred) for one in node.args):
-        raise code.refusal(node, f"`{ast.unparse(node)}` is not written", "give each part by itself")
+        raise code.refusal(node, f"`{ast.unparse(node)}` is not supported", "give each part separately")
     texts = [_path_text(code, one) for one in node.args]
     if name == "fspath":
         return texts[0]
@@ -382,14 +384,14 @@ def _method(code: TextCode, node: ast.Call, receiver: ast.expr, name: str) -> st
             if default is None:
                 raise code.refusal(node, f"`{ast.unparse(node)}` may be None", "give a default")
             return methods.looked_up(code, node, receiver, node.args[0], default)
-        raise code.refusal(node, f"`.{name}()` of a {kind.name} is not written")
+        raise code.refusal(node, f"`.{name}()` of a {kind.name} is not supported")
     if kind.is_sequence:
         return _of_list(code, node, receiver, name)
     if kind.name == "array" and kind.dtype == STRING:
         return _of_text_array(code, node, receiver, name, kind)
     if kind.name in ("other", "set", "none"):
         code.write(receiver)  # which may have a reason
-        raise code.refusal(node, f"`{ast.unparse(node)}` is not written")
+        raise code.refusal(node, f"`{ast.unparse(node)}` is not supported")
     if name == "tolist" and kind.name == "array":
         return code.write(receiver)
     if name in ("bit_length", "is_integer", "to_bytes"):
@@ -408,7 +410,7 @@ def _of_list(code: TextCode, node: ast.Call, receiver: ast.expr, name: str) -> s
             or not found.is_text
             or not isinstance(receiver, ast.Name | ast.Attribute)
         ):
-            raise code.refusal(node, f"`{ast.unparse(node)}` is not written", "use a list of text of the file's")
+            raise code.refusal(node, f"`{ast.unparse(node)}` is not supported", "use a list of text of the file's")
         text = code.write(node.args[0])
         if not text.isidentifier():
             text = code.named_before("word", text)
@@ -420,7 +422,7 @@ def _of_list(code: TextCode, node: ast.Call, receiver: ast.expr, name: str) -> s
         return code.write(receiver)
     if name in ("append", "extend") and not code.name_dependence(getattr(receiver, "id", "")).is_dynamic:
         return None
-    raise code.refusal(node, f"`.{name}()` of a list is not written")
+    raise code.refusal(node, f"`.{name}()` of a list is not supported")
 
 
 def _of_text_array(code: TextCode, node: ast.Call, receiver: ast.expr, name: str, kind: Kind) -> str | None:
@@ -442,7 +444,7 @@ def _of_text_array(code: TextCode, node: ast.Call, receiver: ast.expr, name: str
         if made is not None and (kind.text, made.text) == ("bytes", "str"):  # of ASCII alone
             text = f'tf.strings.regex_replace({code.write(receiver)}, r"\\x{{0}}+\\z", "")'
             return f'tf.strings.unicode_transcode({text}, "US-ASCII", "UTF-8", errors="strict")'
-    raise code.refusal(node, f"`.{name}()` of an array of text is not written")
+    raise code.refusal(node, f"`.{name}()` of an array of text is not supported")
 
 
 def _format(code: TextCode, node: ast.Call, receiver: ast.expr) -> str:
@@ -451,7 +453,7 @@ def _format(code: TextCode, node: ast.Call, receiver: ast.expr) -> str:
 
     template = code.constant(receiver)
     if not isinstance(template, str) or node.keywords:
-        raise code.refusal(node, f"`{ast.unparse(node)}` is not written", "use an f-string")
+        raise code.refusal(node, f"`{ast.unparse(node)}` is not supported", "use an f-string")
     parts, place = [], 0
     for before, field, specification, conversion in string.Formatter().parse(template):
         if before:
@@ -459,7 +461,7 @@ def _format(code: TextCode, node: ast.Call, receiver: ast.expr) -> str:
         if field is None:
             continue
         if conversion or not (field == "" or field.isdigit()):
-            raise code.refusal(node, f"`{ast.unparse(node)}` is not written", "use an f-string")
+            raise code.refusal(node, f"`{ast.unparse(node)}` is not supported", "use an f-string")
         parts.append(operations._formatted(code, node, node.args[int(field) if field else place], specification or ""))
         place += 1
     return f"tf.strings.join([{', '.join(parts)}])"
@@ -474,7 +476,7 @@ def _other(code: TextCode, node: ast.Call, value: Any) -> str | None:
     if value is collections.Counter or value is collections.defaultdict:
         raise code.refusal(
             node,
-            f"`{value.__name__}` of what depends on an input is not written",
+            f"`{value.__name__}` of a value that depends on an input is not supported",
             "use np.unique(..., return_counts=True)",
         )
     if isinstance(value, type) and issubclass(value, str):
@@ -482,12 +484,12 @@ def _other(code: TextCode, node: ast.Call, value: Any) -> str | None:
     home = str(getattr(value, "__module__", "") or "")
     if home.startswith(("numpy", "scipy")):
         raise code.refusal(node, f"`{ast.unparse(node.func)}` has no counterpart in TensorFlow")
-    raise code.refusal(node, f"`{ast.unparse(node.func)}` of what depends on an input is not written")
+    raise code.refusal(node, f"`{ast.unparse(node.func)}` of a value that depends on an input is not supported")
 
 
 def _from_buffer(code: TextCode, node: ast.Call) -> str:
     kind = code.kind(node)
     given = {one.arg for one in node.keywords}
     if kind is None or len(node.args) > 2 or not given <= {"dtype"} or not kind.dtype or kind.dtype in ("bool", STRING):
-        raise code.refusal(node, f"`{ast.unparse(node)}` is not written", "give a dtype alone")
+        raise code.refusal(node, f"`{ast.unparse(node)}` is not supported", "give a dtype alone")
     return f"tf.io.decode_raw({code.write(node.args[0])}, tf.{kind.dtype})"

@@ -154,9 +154,7 @@ class TextCode(TensorCode):
         if not self._parts_depend(node):
             return None
         if isinstance(node, ast.SetComp | ast.DictComp | ast.Dict | ast.Set):
-            raise self.refusal(
-                node, f"`{ast.unparse(node)}` is a set or dict of what depends on an input", "use a list"
-            )
+            raise self.refusal(node, f"`{ast.unparse(node)}` is a set or dict that depends on an input", "use a list")
         if isinstance(node, ast.BinOp):
             return operations.write_binary(self, node)
         if isinstance(node, ast.Compare):
@@ -172,7 +170,7 @@ class TextCode(TensorCode):
         if isinstance(node, ast.IfExp):
             return operations.write_choice(self, node)
         if isinstance(node, ast.Lambda):
-            raise self.refusal(node, "a `lambda` of what depends on an input", "write a comprehension")
+            raise self.refusal(node, "a `lambda` of a value that depends on an input", "write a comprehension")
         return None
 
     def _parts_depend(self, node: ast.expr) -> bool:
@@ -219,7 +217,7 @@ class TextCode(TensorCode):
         if dtype.startswith("float"):
             number = f"{self.use('_number')}({text})"
             return number if dtype == "float64" else f"tf.cast({number}, tf.{dtype})"
-        raise self.refusal(node, f"text as {dtype} is not written", "use int() or float()")
+        raise self.refusal(node, f"text as {dtype} is not supported", "use int() or float()")
 
     def strings(self, node: ast.expr) -> str:
         """Return text, or a list of it, as a tensor."""
@@ -279,14 +277,18 @@ class TextCode(TensorCode):
             return self.write(node)
         if kind is None or kind.name in ("dict", "counter", "set"):
             raise self.refusal(
-                node, f"`{ast.unparse(node)}` is gone over, which no graph does in Python's order", "go over a list"
+                node,
+                f"`{ast.unparse(node)}` is looped over, and a graph does not keep Python's order",
+                "loop over a list",
             )
         if kind.name == "str":
             return f'tf.strings.unicode_split({self.write(node)}, "UTF-8")'
         if kind.name == "bytes":
             return f"tf.cast(tf.io.decode_raw({self.write(node)}, tf.uint8), tf.int64)"
         if kind.name == "other":
-            raise self.refusal(node, f"`{ast.unparse(node)}` is gone over, which is not written", "go over a list")
+            raise self.refusal(
+                node, f"`{ast.unparse(node)}` is looped over, which is not supported", "loop over a list"
+            )
         return self.listed(node) if kind.is_sequence else self.write(node)
 
     def comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> str:
@@ -348,7 +350,7 @@ class TextCode(TensorCode):
         kind = self.kind(node)
         dtype = dtype_of_kind(kind.leaf) if kind is not None else ""
         if not dtype:
-            raise self.refusal(node, f"`{ast.unparse(node)}` is nothing that a tensor holds")
+            raise self.refusal(node, f"`{ast.unparse(node)}` is not a value that fits in a tensor")
         return dtype
 
     def _in_loop(self, node: ast.ListComp | ast.GeneratorExp) -> str:
@@ -356,8 +358,8 @@ class TextCode(TensorCode):
         if self.vectors or self.before is None:
             raise self.refusal(
                 node,
-                f"`{ast.unparse(node)}` stands where no loop can be written before it",
-                "give it a name in a line of its own",
+                f"`{ast.unparse(node)}` needs a loop before it, and there is no line for it",
+                "assign it to a name on its own line",
             )
         kind = self.kind(node.elt)
         if kind is not None and kind.is_sequence:
@@ -408,7 +410,7 @@ class TextCode(TensorCode):
             return self._places_loop(name, target, over)
         if self.is_long(over):
             if not isinstance(target, ast.Name):
-                raise self.refusal(over, f"`{written}` are several names of each item", "go over `range(len(...))`")
+                raise self.refusal(over, f"`{written}` unpacks each item", "loop over `range(len(...))`")
             return f"for {written} in {self.items_of(over)}:", []
         return f"for {written} in {self.write(over)}:", []
 
@@ -426,7 +428,7 @@ class TextCode(TensorCode):
         start = over.args[1] if name == "enumerate" and len(over.args) == 2 else None
         given = over.args[:1] if name != "zip" else over.args
         if over.keywords or (start is not None and self.constant(start) is ...):
-            raise self.refusal(over, f"`{ast.unparse(over)}` is not written", "go over `range(len(...))`")
+            raise self.refusal(over, f"`{ast.unparse(over)}` is not supported", "loop over `range(len(...))`")
         several = [self._simple(one) for one in given]
         sizes = [f"tf.shape({one}, tf.int64)[0]" for one in several]
         size = sizes[0]
@@ -440,17 +442,17 @@ class TextCode(TensorCode):
         if name == "enumerate":
             index, *rest = targets
             if len(rest) != 1 or not isinstance(index, ast.Name):
-                raise self.refusal(over, "`enumerate` without a place and an item", "name both")
+                raise self.refusal(over, "`enumerate` without names for the index and the item", "name both")
             first = self.constant(start) if start is not None else 0
             if isinstance(rest[0], ast.Tuple):
-                raise self.refusal(over, "`enumerate` of several at once", "go over `range(len(...))`")
+                raise self.refusal(over, "`enumerate` of several lists at once", "loop over `range(len(...))`")
             if first == 0:
                 place = index.id
                 return f"for {place} in range({size}):", [self._take(rest[0], several[0], place)]
             lines = [f"{index.id} = {place} + {first}", self._take(rest[0], several[0], place)]
             return f"for {place} in range({size}):", lines
         if len(targets) != len(several):
-            raise self.refusal(over, "`zip` without a name for each", "name each")
+            raise self.refusal(over, "`zip` without a name for each item", "name each")
         lines = [self._take(one, items, place) for one, items in zip(targets, several, strict=True)]
         return f"for {place} in range({size}):", lines
 
@@ -470,7 +472,9 @@ class TextCode(TensorCode):
         """
         if self.before is None:
             assert self.unit is not None
-            raise self.refusal(self.unit.node, "a list stands where no line can be written before it", "give it a name")
+            raise self.refusal(
+                self.unit.node, "a list needs a line before it, and there is no place for it", "give it a name"
+            )
         name = self.fresh(name)
         self.before.append(f"{name} = {text}")
         return name
@@ -510,8 +514,8 @@ class TextCode(TensorCode):
         if not is_own_line or self.source.text(begin, begin + 4) == "elif" or isinstance(node, ast.While):
             raise self.refusal(
                 node,
-                "a line has to be written before this one, which has no place for it",
-                "give the list a name in a line of its own",
+                "this needs a line before it, and there is no place for it",
+                "assign the list to a name on its own line",
             )
         indent = " " * node.col_offset
         return "".join(f"{one}\n{indent}" for one in lines) + text
@@ -520,9 +524,11 @@ class TextCode(TensorCode):
         if isinstance(node, ast.For):
             return self._for(node)
         if isinstance(node, ast.Try):
-            raise self.refusal(node, "`try` is known to a graph too late", "test what may fail with `if`")
+            raise self.refusal(
+                node, "`try` has no counterpart: a graph cannot catch errors", "test what may fail with `if`"
+            )
         if isinstance(node, ast.Delete | ast.Global | ast.Nonlocal | ast.With | ast.Raise) and self._is_traced():
-            raise self.refusal(node, f"`{ast.unparse(node).split()[0]}` is not written in a body on text")
+            raise self.refusal(node, f"`{ast.unparse(node).split()[0]}` is not supported in a body on text")
         if self._is_left_out(node):
             return super()._statement(node)
         for one in node.targets if isinstance(node, ast.Assign) else ():
@@ -543,11 +549,11 @@ class TextCode(TensorCode):
             root = root.value
         kind = self.kind(root) if root is not target else None
         if kind is not None and kind.name == "other" and self.depends(root):
-            raise self.refusal(target, f"`{ast.unparse(root)}` is written to, which is no array of text or numbers")
+            raise self.refusal(target, f"`{ast.unparse(root)}` is written to, and is not an array of text or numbers")
         if kind is not None and kind.is_cut:
             raise self.refusal(
                 target,
-                f"`{ast.unparse(root)}` is an array of text of a fixed size, which cuts what is written to it",
+                f"`{ast.unparse(root)}` is an array of text of a fixed size, which cuts off longer text",
                 "make it an array of objects: np.empty(n, object)",
             )
 
@@ -617,10 +623,10 @@ class TextCode(TensorCode):
                 raise self.refusal(node, f"`{name}` grows by several items at once in a loop", "append each")
             if isinstance(node.op, ast.Add):
                 return f"{name} = tf.concat([{name}, {self.listed(node.value, self._dtype_of_name(name))}], 0)"
-            raise self.refusal(node, f"`{ast.unparse(node)}` is not written", "use +")
+            raise self.refusal(node, f"`{ast.unparse(node)}` is not supported", "use +")
         if kind.is_text:
             if not isinstance(node.op, ast.Add):
-                raise self.refusal(node, f"`{ast.unparse(node)}` is not written", "use +")
+                raise self.refusal(node, f"`{ast.unparse(node)}` is not supported", "use +")
             return f"{name} += {self.write(node.value)}"
         return None
 
@@ -632,7 +638,9 @@ class TextCode(TensorCode):
         if kind is None or not kind.is_sequence or not self.name_dependence(name).is_dynamic:
             if kind is not None and kind.name in ("dict", "set", "counter") and self._parts_depend(node):
                 raise self.refusal(
-                    node, f"`{ast.unparse(node)}` changes a {kind.name} by what depends on an input", "use lists"
+                    node,
+                    f"`{ast.unparse(node)}` changes a {kind.name} by a value that depends on an input",
+                    "use lists",
                 )
             return None
         if not self.name_dependence(name).depends:
@@ -652,7 +660,7 @@ class TextCode(TensorCode):
             return f"{name} = tf.reverse({name}, [0])"
         if method == "sort" and self._dtype_of_name(name) != STRING and not node.args and not node.keywords:
             return f"{name} = tf.sort({name})"
-        raise self.refusal(node, f"`{ast.unparse(node)}` of a list whose length depends on an input is not written")
+        raise self.refusal(node, f"`{ast.unparse(node)}` of a list whose length depends on an input is not supported")
 
     def _returned(self, node: ast.expr) -> str:
         if isinstance(node, ast.Tuple) and any(map(self._parts_depend, node.elts)):
@@ -687,7 +695,7 @@ class TextCode(TensorCode):
         if not is_of_graph:
             return None
         if node.orelse:
-            raise self.refusal(node, "`else` of a loop is not written", "use a flag")
+            raise self.refusal(node, "`else` of a loop is not supported", "use a flag")
         header, inside = self.loop_header(node.target, node.iter)
         bound = {
             one.id
@@ -703,7 +711,7 @@ class TextCode(TensorCode):
         first, _ = self.source.span(node.body[0])
         _, end = self.source.span(node)
         if node.body[0].lineno == node.lineno:
-            raise self.refusal(node, "a loop in one line is not written", "write its body in a line of its own")
+            raise self.refusal(node, "a loop in one line is not supported", "write its body on its own line")
         parts = [(*self.source.span(one), self.write(one)) for one in node.body]
         body = self.source.replaced(first, end, parts)
         self.growing -= set(grown)

@@ -219,7 +219,7 @@ def watch(op: Op, examples: Sequence[Sequence[Any]]) -> tuple[Kinds, list[Kind]]
             raise CannotPort(f"the body raises {type(error).__name__} on an example: {error}") from error
     found = [merged({kind_of(one) for one in several}) for several in zip(*given, strict=True)]
     if None in found:
-        raise CannotPort("an input is of another kind in another example", fix="give inputs of one kind")
+        raise CannotPort("an input is of different kinds in different examples", fix="give inputs of one kind")
     return kinds, [one for one in found if one is not None]
 
 

@@ -63,8 +63,8 @@ def _required(code: TextCode, node: ast.expr, argument: ast.expr, what: str) -> 
     if value is ... or not isinstance(value, str | bytes):
         raise code.refusal(
             node,
-            f"`{ast.unparse(argument)}` is {what}, and not known while this is written",
-            "bind it at the top level of the file",
+            f"`{ast.unparse(argument)}` is {what}, and not known when the port is written",
+            "define it at the top level of the file",
         )
     return text_of(code, node, value)
 
@@ -74,7 +74,7 @@ def text_of(code: TextCode, node: ast.expr, value: str | bytes) -> str:
     try:
         return value if isinstance(value, str) else value.decode()
     except UnicodeDecodeError:
-        raise code.refusal(node, f"`{value!r}` is no UTF-8") from None
+        raise code.refusal(node, f"`{value!r}` is not UTF-8") from None
 
 
 def pattern(code: TextCode, text: str) -> str:
@@ -119,7 +119,7 @@ def _strip(code: TextCode, node: ast.Call, receiver: ast.expr, arguments: list[a
         if not chars:
             return text
         if of_bytes(code, receiver) and not chars.isascii():
-            raise code.refusal(node, "bytes that are not of ASCII are stripped one by one", "decode the bytes first")
+            raise code.refusal(node, "bytes outside ASCII are stripped one by one", "decode the bytes first")
         inside = "".join(in_class(ord(one)) for one in dict.fromkeys(chars))
     ends = {"strip": rf"\A[{inside}]+|[{inside}]+\z", "lstrip": rf"\A[{inside}]+", "rstrip": rf"[{inside}]+\z"}
     return f'tf.strings.regex_replace({text}, {pattern(code, ends[name])}, "")'
@@ -134,24 +134,24 @@ def _split(code: TextCode, node: ast.Call, receiver: ast.expr, arguments: list[a
     if most is not None:
         count = code.constant(most)
         if not isinstance(count, int):
-            raise code.refusal(node, "`maxsplit` is not known while this is written")
+            raise code.refusal(node, "`maxsplit` is not known when the port is written")
         limit = f", maxsplit={count}" if count >= 0 else ""
         if count == 0:
-            raise code.refusal(node, "`maxsplit=0` is not written")
+            raise code.refusal(node, "`maxsplit=0` is not supported")
     value = code.constant(separator) if separator is not None else None
     if getattr(node.func, "attr", "") == "rsplit" and limit:
-        raise code.refusal(node, "`rsplit` with a limit is not written", "split, and join all but the last")
+        raise code.refusal(node, "`rsplit` with a limit is not supported", "split, and join all but the last")
     if value is None:
         if of_bytes(code, receiver):
             return f"tf.strings.split({text}{limit})"
         if limit:
-            raise code.refusal(node, "`split(None, n)` of `str` is not written", "split bytes, or by one character")
+            raise code.refusal(node, "`split(None, n)` of `str` is not supported", "split bytes, or by one character")
         return f'tf.strings.split(tf.strings.regex_replace({text}, {pattern(code, f"[{MARK}{SPACES}{MARK}]+")}, " "))'
     if value is ...:
         assert separator is not None
         kind = code.kind(separator)
         if kind is None or not kind.is_text:  # one that may be None
-            raise code.refusal(node, f"`{ast.unparse(separator)}` is not known while this is written")
+            raise code.refusal(node, f"`{ast.unparse(separator)}` is not known when the port is written")
         return f"tf.strings.split({text}, {code.write(separator)}{limit})"
     if not value:
         raise code.refusal(node, "an empty separator raises an error")
@@ -161,13 +161,13 @@ def _split(code: TextCode, node: ast.Call, receiver: ast.expr, arguments: list[a
 def _starts(code: TextCode, node: ast.Call, receiver: ast.expr, arguments: list[ast.expr]) -> str:
     name = getattr(node.func, "attr", "startswith")
     if len(arguments) != 1:
-        raise code.refusal(node, f"`.{name}` from a place on is not written", "take a slice first")
+        raise code.refusal(node, f"`.{name}` with a start position is not supported", "take a slice first")
     (given,) = arguments
     value = code.constant(given)
     rest = any_of(code, receiver)
     if value is ...:
         if name == "endswith":
-            raise code.refusal(node, "`.endswith` of what is not known while this is written")
+            raise code.refusal(node, "`.endswith` of a value that is not known when the port is written")
         part = code.write(given)
         return f"tf.equal(tf.strings.substr({code.write(receiver)}, 0, tf.strings.length({part})), {part})"
     several = value if isinstance(value, tuple) else (value,)
@@ -187,7 +187,7 @@ def _replace(code: TextCode, node: ast.Call, receiver: ast.expr, arguments: list
     new = _required(code, node, arguments[1], "what replaces it").replace("\\", "\\\\")
     count = code.constant(arguments[2]) if len(arguments) > 2 else -1
     if not old or count not in (-1, 1):
-        raise code.refusal(node, f"`{ast.unparse(node)}` is not written", "replace all of what is there")
+        raise code.refusal(node, f"`{ast.unparse(node)}` is not supported", "replace every occurrence")
     once = ", replace_global=False" if count == 1 else ""
     try:
         source = pattern(code, escaped(old))
@@ -211,7 +211,7 @@ def _encoding(code: TextCode, node: ast.Call, arguments: list[ast.expr]) -> tupl
         found = argument if argument is not None else options.get(name)
         value = usual if found is None else code.constant(found)
         if not isinstance(value, str):
-            raise code.refusal(node, f"the {name} is not known while this is written")
+            raise code.refusal(node, f"the {name} is not known when the port is written")
         values.append(value.lower())
     return values[0], values[1]
 
@@ -221,9 +221,9 @@ def _decode(code: TextCode, node: ast.Call, receiver: ast.expr, arguments: list[
     text = code.write(receiver)
     names = {**dict.fromkeys(UTF8, "UTF-8"), **dict.fromkeys(ASCII, "US-ASCII"), **dict.fromkeys(LATIN, "ISO-8859-1")}
     if encoding not in names or errors not in ("strict", "ignore", "replace"):
-        raise code.refusal(node, f"decoding from {encoding} with errors={errors!r} is not written", "decode UTF-8")
+        raise code.refusal(node, f"decoding from {encoding} with errors={errors!r} is not supported", "decode UTF-8")
     if names[encoding] == "US-ASCII" and errors != "strict":
-        raise code.refusal(node, "decoding from ASCII in another way than strictly is not written", "decode UTF-8")
+        raise code.refusal(node, "decoding from ASCII with an error handler is not supported", "decode UTF-8")
     return f'tf.strings.unicode_transcode({text}, "{names[encoding]}", "UTF-8", errors="{errors}")'
 
 
@@ -236,7 +236,7 @@ def _encode(code: TextCode, node: ast.Call, receiver: ast.expr, arguments: list[
         return f'tf.strings.regex_replace({text}, r"[^\\x{{0}}-\\x{{7f}}]", "")'
     if encoding in ASCII and errors == "strict":
         return f'tf.strings.unicode_transcode({text}, "US-ASCII", "UTF-8", errors="strict")'
-    raise code.refusal(node, f"encoding in {encoding} with errors={errors!r} is not written", "encode in UTF-8")
+    raise code.refusal(node, f"encoding in {encoding} with errors={errors!r} is not supported", "encode in UTF-8")
 
 
 def _join(code: TextCode, node: ast.Call, receiver: ast.expr, arguments: list[ast.expr]) -> str:
@@ -259,19 +259,19 @@ def _join(code: TextCode, node: ast.Call, receiver: ast.expr, arguments: list[as
 
 def _find(code: TextCode, node: ast.Call, receiver: ast.expr, arguments: list[ast.expr]) -> str:
     if len(arguments) != 1:
-        raise code.refusal(node, "`.find` from a place on is not written", "take a slice first")
+        raise code.refusal(node, "`.find` with a start position is not supported", "take a slice first")
     part = _required(code, node, arguments[0], "what is looked for")
     if not part:
-        raise code.refusal(node, "nothing is looked for")
+        raise code.refusal(node, "`.find` of an empty text is not supported")
     return f'{code.use("_find")}({code.write(receiver)}, {literal(part)}, "{code.unit_of(receiver)}")'
 
 
 def _count(code: TextCode, node: ast.Call, receiver: ast.expr, arguments: list[ast.expr]) -> str:
     if len(arguments) != 1:
-        raise code.refusal(node, "`.count` from a place on is not written", "take a slice first")
+        raise code.refusal(node, "`.count` with a start position is not supported", "take a slice first")
     part = _required(code, node, arguments[0], "what is counted")
     if not part:
-        raise code.refusal(node, "nothing is counted")
+        raise code.refusal(node, "`.count` of an empty text is not supported")
     return f"(tf.size(tf.strings.split({code.write(receiver)}, {literal(part)}), tf.int64) - 1)"
 
 
@@ -311,7 +311,7 @@ def write_regular(code: TextCode, node: ast.Call, name: str, compiled: Any, argu
         raise code.refusal(node, "a pattern of text is used on bytes, or one of bytes on text", "decode the bytes")
     more = 2 if name == "sub" else 1
     if len(arguments) != more or any(one.arg != "flags" for one in node.keywords):
-        raise code.refusal(node, f"`{ast.unparse(node)}` with a count is not written", "leave it out")
+        raise code.refusal(node, f"`{ast.unparse(node)}` with a count is not supported", "leave it out")
     try:
         if name == "sub":
             return _substituted(code, node, compiled, arguments)
@@ -319,7 +319,7 @@ def write_regular(code: TextCode, node: ast.Call, name: str, compiled: Any, argu
         for one in found.helpers:
             code.use(one)
         if expected is bytes:
-            raise code.refusal(node, f"`re.{name}` of bytes is not written", "decode the bytes")
+            raise code.refusal(node, f"`re.{name}` of bytes is not supported", "decode the bytes")
         written = code.write(text)
         if name == "split" and not compiled.groups:
             # A byte that no text of UTF-8 has.
@@ -329,16 +329,16 @@ def write_regular(code: TextCode, node: ast.Call, name: str, compiled: Any, argu
             marked = f'tf.strings.regex_replace({written}, {found.source}, b"\\xff\\\\{compiled.groups}\\xfe")'
             parts = f'tf.strings.split({marked}, b"\\xff")[1:]'
             return f'tf.strings.split({parts}, b"\\xfe")[:, :1].flat_values'
-        raise code.refusal(node, f"`{ast.unparse(node)}` with groups is not written", "write (?:...)")
+        raise code.refusal(node, f"`{ast.unparse(node)}` with groups is not supported", "write (?:...)")
     except NotInRE2 as error:
-        raise code.refusal(node, f"the pattern has no equal in TensorFlow's RE2: {error}") from None
+        raise code.refusal(node, f"the pattern has no equivalent in TensorFlow's RE2: {error}") from None
 
 
 def _substituted(code: TextCode, node: ast.Call, compiled: Any, arguments: list[ast.expr]) -> str:
     value = code.constant(arguments[0])
     if not isinstance(value, str | bytes):
         raise code.refusal(
-            node, "what replaces a match is not known while this is written, or a function", "write a text"
+            node, "the replacement is a function, or is not known when the port is written", "write a text"
         )
     found, template = pattern_of(compiled), template_of(value, compiled)
     for one in found.helpers:
@@ -353,7 +353,7 @@ def matched(code: TextCode, node: ast.Call) -> str | None:
         return None
     name, compiled, arguments = found
     if len(arguments) != 1 or any(one.arg != "flags" for one in node.keywords):
-        raise code.refusal(node, f"`{ast.unparse(node)}` from a place on is not written", "take a slice first")
+        raise code.refusal(node, f"`{ast.unparse(node)}` with a start position is not supported", "take a slice first")
     (text,) = arguments
     expected = "str" if isinstance(compiled.pattern, str) else "bytes"
     if code.text_kind(text) != expected:
@@ -365,7 +365,7 @@ def matched(code: TextCode, node: ast.Call) -> str | None:
     try:
         source = pattern_of(compiled, may_be_empty=True, around=around)
     except NotInRE2 as error:
-        raise code.refusal(node, f"the pattern has no equal in TensorFlow's RE2: {error}") from None
+        raise code.refusal(node, f"the pattern has no equivalent in TensorFlow's RE2: {error}") from None
     for one in source.helpers:
         code.use(one)
     return f"tf.strings.regex_full_match({code.write(text)}, {source.source})"
@@ -393,12 +393,12 @@ def regular(code: TextCode, node: ast.Call) -> tuple[str, Any, list[ast.expr]] |
             return function.attr, value, given[1:]
         if value is ... or flags is ...:
             raise code.refusal(
-                node, "the pattern is not known while this is written", "bind it at the top level of the file"
+                node, "the pattern is not known when the port is written", "define it at the top level of the file"
             )
         try:
             return function.attr, re.compile(value, flags), given[1:]
         except re.error as error:
-            raise code.refusal(node, f"the pattern is none: {error}") from None
+            raise code.refusal(node, f"the pattern is not valid: {error}") from None
     if isinstance(home, re.Pattern):
         return function.attr, home, list(node.args)
     if isinstance(function.value, ast.Call) and isinstance(function.value.func, ast.Attribute):
@@ -434,10 +434,12 @@ def looked_up(code: TextCode, node: ast.expr, table: ast.expr, key: ast.expr, de
     value = code.constant(table)
     if not isinstance(value, dict) or not isinstance(table, ast.Name | ast.Attribute):
         raise code.refusal(
-            node, f"`{ast.unparse(table)}` is no dict of the file's", "bind it at the top level of the file"
+            node,
+            f"`{ast.unparse(table)}` is not a dict at the top level of the file",
+            "define it at the top level of the file",
         )
     if hasattr(type(value), "__missing__"):
-        raise code.refusal(node, f"`{ast.unparse(table)}` makes what it does not have", "use .get with a default")
+        raise code.refusal(node, f"`{ast.unparse(table)}` creates missing values", "use .get with a default")
     keys = {type(one).__name__ for one in value}
     values = {type(one).__name__ for one in value.values()}
     given = code.kind(key)
@@ -493,7 +495,7 @@ def looked_up(code: TextCode, node: ast.expr, table: ast.expr, key: ast.expr, de
     found = _key(code, key)
     if code.vectors or code.before is None:
         raise code.refusal(
-            node, f"the default of `{ast.unparse(node)}` is not known while this is written", "write it as a number"
+            node, f"the default of `{ast.unparse(node)}` is not known when the port is written", "write it as a number"
         )
     name = code.named_before("place", f"{places}.lookup({found})")
     what = f"tf.gather(tf.constant(list({text}.values()), tf.{dtype}), tf.maximum({name}, 0))"

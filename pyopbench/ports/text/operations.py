@@ -32,7 +32,7 @@ def write_binary(code: TextCode, node: ast.BinOp) -> str | None:
             return code.as_it_stands(node)
         if isinstance(node.op, ast.Mod):
             return _percent(code, node)
-        raise code.refusal(node, f"`{ast.unparse(node)}` of text is not written", "use join")
+        raise code.refusal(node, f"`{ast.unparse(node)}` of text is not supported", "use join")
     if left.is_sequence or right.is_sequence:
         return _of_lists(code, node)
     if isinstance(node.op, ast.Div) and code.depends(node.right) and {left.name, right.name} <= {"int", "float"}:
@@ -41,7 +41,7 @@ def write_binary(code: TextCode, node: ast.BinOp) -> str | None:
         sides = ", ".join(code.item(one, "int64") for one in (node.left, node.right))
         return f"tf.bitwise.{'left' if isinstance(node.op, ast.LShift) else 'right'}_shift({sides})"
     if "set" in (left.name, right.name) or "counter" in (left.name, right.name):
-        raise code.refusal(node, f"`{ast.unparse(node)}` of sets is not written", "compare the lists")
+        raise code.refusal(node, f"`{ast.unparse(node)}` of sets is not supported", "compare the lists")
     return operators.write_binary(code, node)
 
 
@@ -109,10 +109,10 @@ def write_joined(code: TextCode, node: ast.JoinedStr) -> str:
         if one.format_spec is not None:
             found = one.format_spec
             if not (isinstance(found, ast.JoinedStr) and all(isinstance(part, ast.Constant) for part in found.values)):
-                raise code.refusal(node, "an f-string with a width that is computed is not written")
+                raise code.refusal(node, "an f-string with a width that is computed is not supported")
             specification = "".join(str(part.value) for part in found.values)  # type: ignore[attr-defined]
         if one.conversion != -1:
-            raise code.refusal(node, "an f-string with `!r` is not written")
+            raise code.refusal(node, "an f-string with `!r` is not supported")
         parts.append(_formatted(code, node, _placed(code, node, one.value), specification))
     return f"tf.strings.join([{', '.join(parts)}])"
 
@@ -121,13 +121,13 @@ def _placed(code: TextCode, node: ast.JoinedStr, value: ast.expr) -> ast.expr:
     """Return a value of an f-string: before Python 3.12 the tree does not say where it stands."""
     if isinstance(value, ast.Name):
         return value
-    raise code.refusal(node, f"an f-string with `{ast.unparse(value)}` is not written", "give it a name before")
+    raise code.refusal(node, f"an f-string with `{ast.unparse(value)}` is not supported", "give it a name before")
 
 
 def _percent(code: TextCode, node: ast.BinOp) -> str:
     template = code.constant(node.left)
     if not isinstance(template, str):
-        raise code.refusal(node, f"`{ast.unparse(node)}` is not written", "use an f-string")
+        raise code.refusal(node, f"`{ast.unparse(node)}` is not supported", "use an f-string")
     values = list(node.right.elts) if isinstance(node.right, ast.Tuple) else [node.right]
     import re
 
@@ -135,7 +135,7 @@ def _percent(code: TextCode, node: ast.BinOp) -> str:
     position = 0
     for found in re.finditer(r"%(%|s|d|i|0\d+d|\.\d+f)|%", template):
         if found[1] is None:
-            raise code.refusal(node, f"`{ast.unparse(node)}` is not written", "use an f-string")
+            raise code.refusal(node, f"`{ast.unparse(node)}` is not supported", "use an f-string")
         if found.start() > position:
             parts.append(literal(template[position : found.start()]))
         position = found.end()
@@ -168,7 +168,7 @@ def _formatted(code: TextCode, node: ast.expr, value: ast.expr, specification: s
     if kind == "bool" and not specification:
         return f'tf.where({text}, "True", "False")'
     fix = "give a number of digits: {x:.3f}" if kind == "float" else ""
-    raise code.refusal(node, f"`{ast.unparse(value)}` of {kind or 'an unknown kind'} as text is not written", fix)
+    raise code.refusal(node, f"`{ast.unparse(value)}` of {kind or 'an unknown kind'} as text is not supported", fix)
 
 
 def _kind_in_text(code: TextCode, value: ast.expr) -> str:
@@ -209,29 +209,29 @@ def write_comparison(code: TextCode, node: ast.Compare) -> str | None:
     assert left is not None
     assert other is not None
     if left.name in NOT_COMPARED or other.name in NOT_COMPARED:
-        raise code.refusal(node, f"`{ast.unparse(node)}` compares sets or dicts, which is not written")
+        raise code.refusal(node, f"`{ast.unparse(node)}` compares sets or dicts, which is not supported")
     texts = {code.text_kind(node.left), code.text_kind(right)}
     if texts != {""}:
         if "" in texts or len(texts) > 1:
             raise code.refusal(
                 node,
-                f"`{ast.unparse(node)}` compares text with what is none of its kind, which is never equal",
+                f"`{ast.unparse(node)}` compares text with another kind of value, which is never equal",
                 "decode the bytes",
             )
         if not isinstance(operator, ast.Eq | ast.NotEq):
             raise code.refusal(
-                node, f"`{ast.unparse(node)}` compares the order of texts, of which TensorFlow knows none"
+                node, f"`{ast.unparse(node)}` compares the order of texts, and TensorFlow does not order text"
             )
         return _equal(code, node, right)
     if left.is_sequence or other.is_sequence:
-        raise code.refusal(node, f"`{ast.unparse(node)}` compares lists, which is not written")
+        raise code.refusal(node, f"`{ast.unparse(node)}` compares lists, which is not supported")
     return operators.write_comparison(code, node)
 
 
 def _equal(code: TextCode, node: ast.Compare, right: ast.expr) -> str:
     kinds = [code.kind(node.left), code.kind(right)]
     if any(one is not None and one.is_sequence for one in kinds):
-        raise code.refusal(node, f"`{ast.unparse(node)}` compares lists, which is not written", "compare each item")
+        raise code.refusal(node, f"`{ast.unparse(node)}` compares lists, which is not supported", "compare each item")
     is_equal = isinstance(node.ops[0], ast.Eq)
     sides = [code.write(one) for one in (node.left, right)]
     if code.vectors:
@@ -267,7 +267,7 @@ def contains(code: TextCode, node: ast.expr, part: ast.expr, whole: ast.expr) ->
         _require_same_kind(code, node, same.name if same is not None else "", kind.leaf.name)
         return f"tf.reduce_any(tf.equal({code.write(whole)}, {code.write(part)}))"
     if kind is None or not (kind.is_sequence or kind.name == "array"):
-        raise code.refusal(node, f"`{ast.unparse(node)}` is not written", "look it up in a list")
+        raise code.refusal(node, f"`{ast.unparse(node)}` is not supported", "look it up in a list")
     text = code.listed(whole) if kind.is_sequence else code.write(whole)
     if kind.is_sequence and dtype_of_kind(kind.leaf) == STRING:
         _require_same_kind(code, node, code.text_kind(part), code.text_kind(whole))
@@ -280,7 +280,9 @@ def _in_text(code: TextCode, node: ast.expr, part: ast.expr, whole: ast.expr) ->
     of_whole = code.kind(whole)
     of_part = code.kind(part)
     if of_part is None or of_whole is None or of_part.name != of_whole.name:
-        raise code.refusal(node, f"`{ast.unparse(node)}` asks for what is no text of the same kind", "decode the bytes")
+        raise code.refusal(
+            node, f"`{ast.unparse(node)}` looks for something that is not text of the same kind", "decode the bytes"
+        )
     value = code.constant(part)
     if value is not ...:
         return methods.matches(code, whole, methods.any_of(code, whole), value, methods.any_of(code, whole))
@@ -295,12 +297,14 @@ def _in_constant(code: TextCode, node: ast.expr, part: ast.expr, whole: ast.expr
     if words is None and isinstance(value, str | bytes):
         raise code.refusal(
             node,
-            f"`{ast.unparse(node)}` looks for what depends on an input in a constant",
+            f"`{ast.unparse(node)}` looks in a constant for a value that depends on an input",
             "use a list of its characters",
         )
     if words is None:
         raise code.refusal(
-            node, f"`{ast.unparse(whole)}` is not known while this is written", "bind it at the top level of the file"
+            node,
+            f"`{ast.unparse(whole)}` is not known when the port is written",
+            "define it at the top level of the file",
         )
     kinds = {type(one).__name__ for one in words}
     of_part = code.kind(part)
@@ -319,7 +323,7 @@ def _in_constant(code: TextCode, node: ast.expr, part: ast.expr, whole: ast.expr
     if isinstance(whole, ast.List | ast.Tuple | ast.Set) and len(words) <= 4:
         return " | ".join(f"tf.equal({text}, {code.write(one)})" for one in whole.elts)
     if code.vectors:
-        raise code.refusal(node, f"`{ast.unparse(whole)}` is not at the top level of the file", "bind it there")
+        raise code.refusal(node, f"`{ast.unparse(whole)}` is not at the top level of the file", "define it there")
     return f"tf.reduce_any(tf.equal({text}, {sorted(set(words))!r}))"
 
 
@@ -327,7 +331,7 @@ def _require_same_kind(code: TextCode, node: ast.expr, one: str, other: str) -> 
     if one != other:
         raise code.refusal(
             node,
-            f"`{ast.unparse(node)}` compares {one or 'what is no text'} with {other}, which are never equal",
+            f"`{ast.unparse(node)}` compares {one or 'something that is not text'} with {other}, which are never equal",
             "decode the bytes",
         )
 
@@ -358,7 +362,7 @@ def write_truth(code: TextCode, node: ast.expr) -> str:
         return f"tf.not_equal({code.write(node)}, 0)"
     if kind.name == "array":
         return operators.write_truth(code, node)
-    raise code.refusal(node, f"`{ast.unparse(node)}` is asked whether it is true, which is not written")
+    raise code.refusal(node, f"`{ast.unparse(node)}` is used as a truth value, which is not supported")
 
 
 def write_not(code: TextCode, node: ast.UnaryOp) -> str:
@@ -405,7 +409,7 @@ def write_choice(code: TextCode, node: ast.IfExp) -> str | None:
         known = {dtype_of_kind(found.leaf) for one in sides if (found := code.kind(one)) is not None}
         dtype = known.pop() if len(known) == 1 else ""
     if not dtype:
-        raise code.refusal(node, f"`{ast.unparse(node)}` is nothing that a tensor holds", "write an `if`")
+        raise code.refusal(node, f"`{ast.unparse(node)}` is not a value that fits in a tensor", "write an `if`")
     if kind is not None and kind.is_sequence:
         texts = [code.listed(one, dtype) for one in sides]
     else:
@@ -448,7 +452,7 @@ def _of_text(code: TextCode, node: ast.Subscript) -> str:
         encoding = "" if unit == "BYTE" else ', "UTF-8"'
         return f"tf.strings.reduce_join(tf.reverse({split}({text}{encoding}), [0]))"
     if bounds[2] not in (None, 1):
-        raise code.refusal(node, f"`{ast.unparse(node)}` has a step", "take it apart")
+        raise code.refusal(node, f"`{ast.unparse(node)}` has a step", "slice without a step")
     counted = "" if unit == "BYTE" else f', unit="{unit}"'
     if bounds[0] in (None, 0) and isinstance(bounds[1], int) and bounds[1] >= 0:
         return f"tf.strings.substr({text}, 0, {bounds[1]}{counted})"
@@ -471,7 +475,7 @@ def _of_list(code: TextCode, node: ast.Subscript) -> str | None:
     kind = code.kind(node.value)
     dtype = kind.dtype if kind is not None and kind.name == "array" else dtype_of_kind(kind.leaf if kind else None)
     if not dtype or (kind is not None and kind.depth != 1):
-        raise code.refusal(node, f"`{ast.unparse(node)}` takes one of several that are no numbers or texts")
+        raise code.refusal(node, f"`{ast.unparse(node)}` selects among values that are neither numbers nor text")
     text = code.listed(node.value) if code.depends(node.value) else f"tf.constant({code.write(node.value)}, tf.{dtype})"
     return f"{text}[{code.write(key)}]"
 

@@ -59,7 +59,7 @@ def pattern_of(compiled: re.Pattern[Any], *, may_be_empty: bool = False, around:
     """
     tree = parser.parse(compiled.pattern, compiled.flags)
     if not may_be_empty and tree.getwidth()[0] == 0:
-        raise NotInRE2("it may match nothing, where RE2 goes on otherwise")
+        raise NotInRE2("it may match an empty text, after which RE2 continues differently")
     writing = _Writing(is_text=isinstance(compiled.pattern, str))
     flags = compiled.flags | tree.state.flags
     text = writing.sequence(tree, flags)
@@ -110,7 +110,7 @@ def escaped(text: str) -> str:
 def _character(code: int) -> str:
     one = chr(code)
     if 0xD800 <= code <= 0xDFFF or code == ord(MARK):
-        raise NotInRE2(f"{one!r} is no character of UTF-8 that is written")
+        raise NotInRE2(f"{one!r} cannot be written in UTF-8")
     if one.isalnum() and one.isascii():
         return one
     if not one.isprintable():
@@ -165,7 +165,7 @@ class _Writing:
         if len(tree) != 1 or tree[0][0] not in (sre.LITERAL, sre.IN, sre.ANY, sre.NOT_LITERAL, sre.SUBPATTERN):
             inner = f"(?:{inner})"
         if tree.getwidth()[0] == 0:
-            raise NotInRE2("it repeats what may match nothing")
+            raise NotInRE2("it repeats something that may match an empty text")
         endless = high is sre.MAXREPEAT
         if low > MOST_REPEATS or (not endless and high > MOST_REPEATS):
             raise NotInRE2(f"it repeats more than {MOST_REPEATS} times")
@@ -187,11 +187,11 @@ class _Writing:
         is_ascii = not self.is_text or flags & re.ASCII
         if value in (sre.AT_BOUNDARY, sre.AT_NON_BOUNDARY) and is_ascii:
             return r"\b" if value is sre.AT_BOUNDARY else r"\B"
-        raise NotInRE2(r"`\b` is where a word of any language ends, and of RE2 one of ASCII; add re.ASCII")
+        raise NotInRE2(r"`\b` is the end of a word in any language, and in RE2 of a word in ASCII; add re.ASCII")
 
     def _require_text(self, what: str) -> None:
         if not self.is_text:
-            raise NotInRE2(f"{what} of bytes matches a byte, and of RE2 a character; decode the bytes first")
+            raise NotInRE2(f"in bytes, {what} matches a byte, and in RE2 a character; decode the bytes first")
 
     def _literal(self, code: int, flags: int) -> str:
         if code > 127:
@@ -297,7 +297,7 @@ def template_of(template: str | bytes, compiled: re.Pattern[Any]) -> str:
     """
     text = template.decode("latin-1") if isinstance(template, bytes) else template
     if isinstance(template, bytes) and not text.isascii():
-        raise NotInRE2("what replaces it is not of ASCII")
+        raise NotInRE2("the replacement is not ASCII")
     found, place = [], 0
     while place < len(text):
         one = text[place]
@@ -320,8 +320,8 @@ def template_of(template: str | bytes, compiled: re.Pattern[Any]) -> str:
             place += 2
             continue
         else:
-            raise NotInRE2(f"what replaces it has `\\{rest[:1]}`")
+            raise NotInRE2(f"the replacement has `\\{rest[:1]}`")
         if group > 9:
-            raise NotInRE2("what replaces it has a group above 9")
+            raise NotInRE2("the replacement has a group above 9")
         found.append(f"\\{group}")
     return "".join(found)

@@ -22,7 +22,7 @@ def build(judgement: Judgement) -> Sequence[Block]:
         return ()
     intro = (
         "pyopbench wrote these from your function as it is, in TensorFlow ops, for tf.experimental.numpy, AutoGraph, "
-        "XLA and Numba. What was measured is the file that `pyopbench port` writes. Each had to give the same values, "
+        "XLA and Numba. What was measured is the file that pyopbench port writes. Each had to give the same values, "
         "and a gradient that finite differences confirm, before it was timed. If a change of one line is known to "
         "help, it is shown; there may be another obstacle behind it."
     )

@@ -13,7 +13,7 @@ import pytest
 from loop_bodies import KERNELS
 from pyopbench.ports.porting.observe import MOST_STEPS, TENSOR, observe
 from pyopbench.ports.porting.refusal import CannotPort
-from written_ports import lines_of, run_its_test, write_source
+from written_ports import line_of, lines_of, run_its_test, write_source
 
 VECTOR, MATRIX = "rng.random(6)", "rng.random((5, 4))"
 
@@ -97,23 +97,22 @@ def body(x):
 
 
 @pytest.mark.parametrize(
-    ("statements", "why"),
+    ("statements", "line"),
     [
-        ("a = b = np.zeros(3)\n    a[0] = x[0]\n    return b", "two names to one array"),
-        ("x = x.copy()\n    v = x[1:]\n    v[0] = 5\n    return x", "is a view of `x`"),
-        ("x = x.copy()\n    v = x[1:]\n    x[2] = 5\n    return v", "is a view of `x`"),
-        ("s = 2 if False else 3\n    if x.sum() > 1:\n        s = 0.5\n    return s * x", "an integer on one way"),
-        ("try:\n        y = 1 / x.sum()\n    except ZeroDivisionError:\n        y = 0.0\n    return y", "catches"),
-        ("d = {'a': 0.0}\n    if x[0] > 0.5:\n        d['a'] += x[0]\n    return x", "list or dict"),
-        ("global SUM\n    SUM = x.sum()\n    return x", "depends on those before it"),
-        ("if (n := x.sum()) > 1:\n        return x * n\n    return x", "in an expression"),
+        ("a = b = np.zeros(3)\n    a[0] = x[0]\n    return b", "a = b = np.zeros(3)"),
+        ("x = x.copy()\n    v = x[1:]\n    v[0] = 5\n    return x", "v = x[1:]"),
+        ("x = x.copy()\n    v = x[1:]\n    x[2] = 5\n    return v", "v = x[1:]"),
+        ("s = 2 if False else 3\n    if x.sum() > 1:\n        s = 0.5\n    return s * x", "if x.sum() > 1:"),
+        ("try:\n        y = 1 / x.sum()\n    except ZeroDivisionError:\n        y = 0.0\n    return y", "try:"),
+        ("d = {'a': 0.0}\n    if x[0] > 0.5:\n        d['a'] += x[0]\n    return x", "d['a'] += x[0]"),
+        ("global SUM\n    SUM = x.sum()\n    return x", "SUM = x.sum()"),
+        ("if (n := x.sum()) > 1:\n        return x * n\n    return x", "if (n := x.sum()) > 1:"),
     ],
 )
-def test_what_cannot_be_the_same_is_refused_with_its_line(statements: str, why: str, tmp_path: Path) -> None:
-    with pytest.raises(CannotPort, match=why) as caught:
+def test_what_cannot_be_the_same_is_refused_with_its_line(statements: str, line: str, tmp_path: Path) -> None:
+    with pytest.raises(CannotPort) as caught:
         write_source(tmp_path, f"def body(x):\n    {statements}\n", VECTOR)
-    assert caught.value.place is not None
-    assert caught.value.place[1] > 4
+    assert line_of(caught.value) == line
 
 
 def _observed(folder: Path, source: str, *example: object) -> dict[str, set[str]]:

@@ -17,7 +17,7 @@ import tensorflow as tf
 from pyopbench.ports.arrays import as_array
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.text.patterns import NotInRE2, pattern_of
-from written_ports import CORPUS, run_its_test, write, write_source
+from written_ports import CORPUS, line_of, run_its_test, write, write_source
 
 TEXTS = [
     "", " ", "\x1c\x1f", "\u3000 a\u2003b", "İstanbul ıI", "Straße ẞ",
@@ -199,29 +199,43 @@ def test_what_tensorflow_does_otherwise_raises_an_error_and_is_not_wrong(text: s
 
 
 REFUSED = [
-    ("hash(x)", "process"), ("hashlib.md5(line).hexdigest()", "no equal"), ("unicodedata.normalize('NFC', x)", "text"),
-    ("x.title()", "title"), ("x > 'a'", "order"), ("sorted(x.split())[0]", "order"), ("line == 'a'", "never equal"),
-    ("np.array([len(v) for v in [w.split('.') for w in x.split()]])", "list of lists"),
-    ("x.encode('utf-16')", "utf-16"),
-    ("re.sub(r'x*', '-', x)", "nothing"), ("re.sub(r'(?<=a)b', '', x)", "ahead or behind"),
-    ("re.sub('e$', '', x)", r"\Z"),
-    ("re.sub(r'\\bcat\\b', '', x)", "ASCII"), ("re.sub('a', lambda m: 'b', x)", "function"),
-    ("re.sub(rb'[^a-z]', b'', line)", "decode"), ("os.path.exists(x)", "exists"), ("IDS.get(line, 1)", "bytes"),
-    ("str(line)", "shown"), ("f'{len(x)}'", "name before"), ("str(len(x) / 2)", "digits"), ("repr(x)", "repr"),
-    ("np.char.find(np.array(x.split()), 'a')", "np.char.find"), ("re.sub('a', 'b', string=x)", "count"),
-    ("set(x.split()) == set(x)", "sets"), ("x.split(maxsplit=1)[0]", "split(None, n)"),
-    ("bytes(x, 'utf-16')", "utf-16"), ("{'a': 1}.get(x, 0)", "top level"), ("len({w: 1 for w in x.split()})", "list"),
-]  # fmt: skip
+    "hash(x)",
+    "hashlib.md5(line).hexdigest()",
+    "unicodedata.normalize('NFC', x)",
+    "x.title()",
+    "x > 'a'",
+    "sorted(x.split())[0]",
+    "line == 'a'",
+    "np.array([len(v) for v in [w.split('.') for w in x.split()]])",
+    "x.encode('utf-16')",
+    "re.sub(r'x*', '-', x)",
+    "re.sub(r'(?<=a)b', '', x)",
+    "re.sub('e$', '', x)",
+    "re.sub(r'\\bcat\\b', '', x)",
+    "re.sub('a', lambda m: 'b', x)",
+    "re.sub(rb'[^a-z]', b'', line)",
+    "os.path.exists(x)",
+    "IDS.get(line, 1)",
+    "str(line)",
+    "f'{len(x)}'",
+    "str(len(x) / 2)",
+    "repr(x)",
+    "np.char.find(np.array(x.split()), 'a')",
+    "re.sub('a', 'b', string=x)",
+    "set(x.split()) == set(x)",
+    "x.split(maxsplit=1)[0]",
+    "bytes(x, 'utf-16')",
+    "{'a': 1}.get(x, 0)",
+    "len({w: 1 for w in x.split()})",
+]
 
 
-@pytest.mark.parametrize(("expression", "why"), REFUSED)
-def test_what_has_no_equal_is_refused_with_the_line_and_the_reason(expression: str, why: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("expression", REFUSED)
+def test_what_has_no_equal_is_refused_with_the_line(expression: str, tmp_path: Path) -> None:
     source = f"import hashlib, unicodedata\n{HEAD}\n\ndef body(line):\n    x = line.decode()\n    return {expression}\n"
     with pytest.raises(CannotPort) as caught:
         write_source(tmp_path, source, LINE)
-    assert caught.value.place is not None
-    assert caught.value.place[1] == 3 + len(source.splitlines())
-    assert why in f"{caught.value.why} {caught.value.fix}"
+    assert line_of(caught.value) == f"return {expression}"
 
 
 def test_text_is_written_to_traced_alone(tmp_path: Path) -> None:
@@ -243,8 +257,8 @@ def test_a_pattern_of_re2_is_one_of_pythons(pattern: str) -> None:
 
 
 def _characters(method: str, others: str = "", is_in: bool = True) -> str:
-    every = [one for one in map(chr, range(0x3100)) if (getattr(one, method)() or one in others) == is_in]
-    return "".join(f"\\x{{{ord(one):x}}}" for one in every)
+    every = [char for char in map(chr, range(0x3100)) if (getattr(char, method)() or char in others) == is_in]
+    return "".join(f"\\x{{{ord(char):x}}}" for char in every)
 
 
 @pytest.mark.parametrize("pattern", [r"(a)\1", r"a++", r"a{1001}", r"(?=a)b", r"(?:a?){3}b"])
@@ -602,8 +616,9 @@ def test_a_table_that_a_helper_is_given_may_not_differ_from_call_to_call(tmp_pat
         "A, B = {'a': 1}, {'a': 2}\n\n\ndef look_up(text, names):\n    return names[text.decode()]\n\n\n"
         "def body(text):\n    return np.int64(look_up(text, A) + look_up(text, B))\n"
     )
-    with pytest.raises(CannotPort, match="`names` is no dict of the file's"):
+    with pytest.raises(CannotPort) as caught:
         write_source(tmp_path, source, "b'a'")
+    assert line_of(caught.value) == "return names[text.decode()]"
 
 
 def test_arrays_of_text_are_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -612,8 +627,10 @@ def test_arrays_of_text_are_written_to(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_arrays_that_cut_text_are_not_written_to(tmp_path: Path) -> None:
-    with pytest.raises(CannotPort, match="cuts what is written to it"):
+    with pytest.raises(CannotPort) as caught:
         write_source(tmp_path, FILLED.replace("texts.dtype", "'S4'"), "np.array([b' Car', b'PERSON '], object)")
+    assert line_of(caught.value) == "cleaned[place] = clean(text)"
+    assert caught.value.fix
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "uint8"])
@@ -664,5 +681,7 @@ def test_texts_of_a_list_are_the_numbers_of_an_array(
 
 def test_rows_of_a_table_have_one_length(tmp_path: Path) -> None:
     source = "POINTS = {'a': [1], 'b': [1, 2]}\n\n\ndef body(name):\n    return np.array(POINTS[name.decode()])\n"
-    with pytest.raises(CannotPort, match="are of list"):
+    with pytest.raises(CannotPort) as caught:
         write_source(tmp_path, source, "b'a'")
+    assert line_of(caught.value) == "return np.array(POINTS[name.decode()])"
+    assert caught.value.fix
