@@ -21,8 +21,6 @@ PATTERNS = {"compile", "match", "search", "fullmatch", "findall", "finditer", "s
 
 OF_OTHERS = {
     "benchmarks/outside/examine_numpys_own_tests.py": 2,
-    "benchmarks/outside/numba_bodies.py": 1,
-    "benchmarks/outside/numpys_own_tests.py": 1,
     "benchmarks/peers/pyperf.py": 2,
     "benchmarks/peers/pytest_benchmark.py": 2,
     "pyopbench/ports/for_numba/source.py": 1,
