@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pyopbench.model.source_text import number_of
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, SEQUENCE, TENSOR
 from pyopbench.ports.porting.typed import TypedCode
@@ -29,6 +30,7 @@ def write_call(code: TypedCode, name: str, node: ast.Call, first: ast.expr | Non
         CannotPort: there is an argument that cannot be written.
     """
     entry = FUNCTIONS[name]
+    code.spelled.setdefault(entry.spelling, set()).add((code.source.path, number_of(node)))
     given = _bound(code, entry, name, node, first)
     if entry.needs_shapes:
         code.fixed_shapes = True

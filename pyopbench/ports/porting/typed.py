@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 
 from pyopbench.ports.conversions import conversion_of
-from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR, Observed, Seen, seen_as
+from pyopbench.ports.porting.observe import (
+    ARRAY,
+    NUMBER_KIND,
+    OTHER,
+    SEQUENCE,
+    TENSOR,
+    Observed,
+    Place,
+    Seen,
+    seen_as,
+)
 from pyopbench.ports.porting.render import Code
 from pyopbench.ports.porting.units import Units
 from pyopbench.ports.tracing import dtypes
@@ -24,6 +34,7 @@ class TypedCode(Code):
         observed: what they were on examples.
         snippets: names of functions that the written code calls, which are written beside it.
         is_mapped: is it called for each example of a batch by `tf.vectorized_map`?
+        spelled: the calls that are written as those of a function on tensors, by its name.
     """
 
     def __init__(self, units: Units, observed: Observed) -> None:
@@ -32,6 +43,7 @@ class TypedCode(Code):
         self.snippets: set[str] = set()
         self.fixed_shapes = False
         self.is_mapped = False
+        self.spelled: dict[str, set[Place]] = {}
 
     def seen(self, node: ast.AST) -> set[Seen]:
         """Return what an expression was; a number is one where it was not evaluated, too."""

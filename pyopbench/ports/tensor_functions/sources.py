@@ -18,11 +18,12 @@ from pyopbench.ports.tensor_functions import (
     shapes,
     signals,
     statistics,
+    steps,
 )
 from pyopbench.ports.tensor_functions.table import TABLE, TensorFunction
 
 MODULES: tuple[ModuleType, ...] = (
-    basics, elementwise, order, statistics, linear, signals, shapes, images,
+    basics, elementwise, order, statistics, linear, signals, shapes, images, steps,
 )  # fmt: skip
 """In the order in which what they define stands in a port."""
 
