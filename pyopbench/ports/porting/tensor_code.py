@@ -37,13 +37,19 @@ from pyopbench.ports.porting.steps import can_be_step, is_of_library, write_step
 from pyopbench.ports.porting.table import TABLE
 from pyopbench.ports.porting.typed import TypedCode, is_number, joined
 from pyopbench.ports.porting.units import Unit
-from pyopbench.ports.tensor_functions.sources import FUNCTIONS
+from pyopbench.ports.tensor_functions.sources import FUNCTIONS, needed_by
 
 FILLED = (choosing, elementwise, reducing, shaping)
 """What enters functions into the table."""
 
 UNPACKING = ("enumerate", "zip", "list", "tuple", "reversed", "sum", "any", "all", "sorted")
 """What iterates over its arguments; a tensor is taken apart for it."""
+
+OLD_NAMES = {"correlation": "statistic"}
+"""Attributes of what SciPy returns that are another one under its name of before."""
+
+MAKING_FUNCTIONS = ("scipy.interpolate.interp1d",)
+"""What returns a function, which may be given a tensor later."""
 
 PLAIN = ("isinstance", "print", "callable", "id", "type", "repr", "str", "range", "hasattr", "getattr")
 
@@ -176,6 +182,8 @@ class TensorCode(TypedCode):
             return grown_lists.write_item_of_list(self, node) or write_size(self, node) or write_subscript(self, node)
         if isinstance(node, ast.Attribute) and self.is_tensor(node.value):
             return write_attribute(self, node)
+        if isinstance(node, ast.Attribute) and node.attr in OLD_NAMES and self.holds_tensors(node.value):
+            return f"{self.atom(node.value)}.{OLD_NAMES[node.attr]}"
         return None
 
     def as_it_stands(self, node: ast.AST) -> str:
@@ -262,10 +270,15 @@ class TensorCode(TypedCode):
         if isinstance(function, ast.Attribute) and self.is_tensor(function.value):
             return self._method(node, function)
         arguments = [*node.args, *(one.value for one in node.keywords)]
-        if not (self.is_tensor(node) or any(map(self.holds_tensors, arguments))):
-            return None
         value = self.value_of(function)
         name = name_of(value)
+        if not (self.is_tensor(node) or any(map(self.holds_tensors, arguments)) or name in MAKING_FUNCTIONS):
+            return None
+        if name_of(type(value)) in MAKING_FUNCTIONS:
+            made = f"{FUNCTIONS[name_of(type(value))].spelling}_of"
+            for one in needed_by([made]):
+                self.use(one)
+            return f"{made}({self.write(function)})({joined(map(self.tensor, node.args))})"
         if name in TABLE or name in FUNCTIONS:
             return self._of_table(name, node, None)
         if name in UNPACKING:

@@ -326,10 +326,29 @@ class NamedItems(tuple[Any, ...]):
         vars(found).update(zip(fields, found, strict=True), _fields=fields)
         return found
 
+    def __getattr__(self, name: str) -> Any:
+        """Return what has another name too, as `correlation` of SciPy's results."""
+        other = getattr(vars(self)["_of"], name)
+        return next((item for item, one in zip(self, vars(self)["_of"], strict=True) if one is other), other)
+
 
 def named_like(value: Any, items: Iterable[Any]) -> NamedItems:
     """Return other items under the names of a named tuple, whose own type may want more than its items."""
-    return NamedItems(tuple(value._fields), items)
+    found = NamedItems(tuple(value._fields), items)
+    vars(found)["_of"] = value
+    return found
+
+
+class WatchedFunction:
+    """A function that was made of what depends on an input, so that what it returns does too."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Return what it does with values that may be watched."""
+        found = self.function(*plain(arguments), **plain(options))
+        return _as_result(found, arguments, options, "", is_dependent=True)
 
 
 # What depends on an input.
@@ -482,6 +501,8 @@ def _as_result(found: Any, given: tuple[Any, ...], options: dict[str, Any], name
     if isinstance(found, np.generic):
         return depending(found) if is_dependent else found
     if not isinstance(found, np.ndarray):
+        if callable(found) and is_dependent and not isinstance(found, type):
+            return WatchedFunction(found)
         return depending(found) if is_dependent else found
     if not _is_numeric(found):
         return found

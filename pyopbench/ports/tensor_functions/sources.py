@@ -15,6 +15,8 @@ from pyopbench.ports.tensor_functions import (
     images,
     linear,
     order,
+    ranks,
+    resampling,
     shapes,
     signals,
     statistics,
@@ -23,7 +25,7 @@ from pyopbench.ports.tensor_functions import (
 from pyopbench.ports.tensor_functions.table import TABLE, TensorFunction
 
 MODULES: tuple[ModuleType, ...] = (
-    basics, elementwise, order, statistics, linear, signals, shapes, images, steps,
+    basics, elementwise, order, statistics, linear, signals, shapes, images, ranks, resampling, steps,
 )  # fmt: skip
 """In the order in which what they define stands in a port."""
 
