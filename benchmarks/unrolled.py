@@ -89,7 +89,7 @@ def compare(body: str, given: str, rounds: int, seconds: float, folder: Path) ->
         begin = time.perf_counter()
         found[name] = calls[name](x).numpy()
         calls[f"{name} traced"] = time.perf_counter() - begin
-        assert ("tf.range(" in text) == (name == "loop")
+        assert (" in tf.range(" in text) == (name == "loop")
     np.testing.assert_allclose(found["unrolled"], found["loop"], rtol=1e-9)
     times: dict[str, list[float]] = {"unrolled": [], "loop": []}
     end = time.perf_counter() + seconds

@@ -81,7 +81,9 @@ def test_variants_by_name_only_are_left_out_unless_named(variants: dict[str, Var
         "tnp_autograph",
         "tnp_xla",
         "traced",
+        "traced_loop",
         "traced_partial",
+        "traced_unrolled",
         "traced_xla",
         "xla_autograph",
     }
@@ -103,7 +105,9 @@ def test_what_can_be_tried_by_itself_is_for_own_ops(variants: dict[str, Variant]
         "tnp_autograph",
         "tnp_xla",
         "traced",
+        "traced_loop",
         "traced_partial",
+        "traced_unrolled",
         "traced_xla",
         "xla_autograph",
     }

@@ -55,7 +55,10 @@ MOST_RUNS = 12
 
 MOST_UNROLLED = 1_500
 """Operations on tensors in all rounds of a loop that is unrolled while a port is traced; one that would have more is
-a loop of the graph. Tracing takes about 1 ms for each (`benchmarks/unrolled.py`)."""
+a loop of the graph. The first call then takes up to 20 s (`benchmarks/unrolled.py`)."""
+
+MOST_TRACED = 4_000
+"""Operations of a loop that is unrolled where that is asked for: a first call of up to a minute."""
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from pyopbench.ports.porting.facts import Facts, docstring, examples_of
 from pyopbench.ports.porting.keras_code import KerasCode, why_no_keras_ops
 from pyopbench.ports.porting.module_text import module_text
 from pyopbench.ports.porting.names import name_of
-from pyopbench.ports.porting.observe import Observed, Place, definition_of, multiplies_integers, observe
+from pyopbench.ports.porting.observe import MOST_TRACED, Observed, Place, definition_of, multiplies_integers, observe
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.render import Code, documented, with_head
 from pyopbench.ports.porting.snippets import source_of
@@ -122,6 +122,20 @@ def _of_tensors(
     except_for = ", except for calls that TensorFlow has nothing for" if code.step_functions else ""
     text = module_text(f"`{facts.function}` of {facts.file} as TensorFlow ops{except_for}.", texts, units)
     return Made(text, not_run=tuple(sorted(set(code.not_run))), notes=tuple(notes)), code
+
+
+def _other_loops(op: Op, body: Body, examples: Examples, *, most_unrolled: int) -> Made:
+    """Return the body in TensorFlow ops, with another choice than `_traced` of which loops are unrolled.
+
+    Raises:
+        CannotPort: the choice is the same, or a loop has to be one of the graph that no graph has.
+    """
+    usual, _ = _of_tensors(op, body, examples, observe(op.numpy, examples))
+    made, _ = _of_tensors(op, body, examples, observe(op.numpy, examples, most_unrolled))
+    if made.text == usual.text:
+        what = "is long and could still be unrolled" if most_unrolled else "is unrolled"
+        raise CannotPort(f"the body has no loop that {what}", fix="port it to traced")
+    return made
 
 
 def _partial(op: Op, body: Body, examples: Examples) -> Made:
@@ -262,7 +276,7 @@ class _Callback:
 def _njit(op: Op, body: Body, examples: Examples, *, parallel: bool = False) -> Made:
     facts = body.facts
     how = f"`{facts.function}` of {facts.file}, compiled by Numba, behind `tf.numpy_function`."
-    decorator = "@numba.njit(parallel=True)" if parallel else "@numba.njit"
+    decorator = f"@numba.njit({'parallel=True, ' if parallel else ''}cache={numba_code.CACHED})"
     return _callback(op, body, _Callback(how, lambda copied: [numba_code.adapter(facts, copied)], decorator))
 
 
@@ -308,6 +322,11 @@ def _callback(op: Op, body: Body, callback: _Callback) -> Made:
     doc = docstring(body.doc, facts, callback.how, notes)
     helpers = numba_source.needed(code.helpers) if code.helpers else []
     texts = [*_with_snippets(units, statements, helpers, numba_source.source_of), *adapters]
+    if callback.decorator:
+        taken = {name for unit in units.in_order() for name in _bound_in(unit.node)} & {"os", numba_code.CACHED}
+        if taken:
+            raise CannotPort(f"`{taken.pop()}` is a name that the port needs", fix="give yours another name")
+        texts.insert(0, numba_code.CACHING)
     texts.append(numba_code.wrapper(facts, doc, gradient, picked, gradient_writes=gradient_writes))
     return Made(module_text(callback.how, texts, units), has_gradient=bool(gradient), notes=("callback",))
 
@@ -373,6 +392,8 @@ def _custom_op(op: Op, body: Body, examples: Examples) -> Made:
 
 WRITERS: dict[str, Writer] = {
     "traced": _traced,
+    "traced_loop": partial(_other_loops, most_unrolled=0),
+    "traced_unrolled": partial(_other_loops, most_unrolled=MOST_TRACED),
     "traced_partial": _partial,
     "traced_xla": partial(_traced, is_compiled=True),
     "keras_ops": _keras_ops,
