@@ -79,6 +79,7 @@ class Step:
         results: each of what it returns, by attribute of an object, else by number.
         counts: how many results it had.
         fields: names of attributes, of an object or a named tuple.
+        left_out: the numbers of results that no tensor holds.
         is_copied: does it want arrays that can be written to?
         why_not: why it cannot be a step; empty if it can.
     """
@@ -86,6 +87,7 @@ class Step:
     results: dict[str, Result] = field(default_factory=dict)
     counts: set[int] = field(default_factory=set)
     fields: tuple[str, ...] = ()
+    left_out: set[int] = field(default_factory=set)
     is_copied: bool = False
     why_not: str = ""
 
@@ -106,7 +108,11 @@ class Step:
         unknown = {key: one.unknown for key, one in given.items() if isinstance(one, WatchedArray)}
         if isinstance(found, tuple | list) and not getattr(found, "_fields", ()):
             self.counts.add(len(found))
-            return tuple(self._result(str(place), one, shapes, unknown, seen_as) for place, one in enumerate(found))
+            self.left_out |= {place for place, one in enumerate(found) if not _is_numeric(one)}
+            return tuple(
+                one if place in self.left_out else self._result(str(place), one, shapes, unknown, seen_as)
+                for place, one in enumerate(found)
+            )
         if isinstance(found, tuple):
             self.fields = tuple(found._fields)  # type: ignore[attr-defined]
             self.counts.add(len(found))
@@ -135,8 +141,7 @@ class Step:
         return found
 
     def _result(self, name: str, value: Any, shapes: Any, unknown: Any, seen_as: Callable[[Any], Any]) -> Any:
-        is_numeric = getattr(value, "dtype", np.dtype(float)).kind in "biufc"
-        if not isinstance(value, np.ndarray | np.generic | bool | int | float | complex) or not is_numeric:
+        if not _is_numeric(value):
             self.why_not = self.why_not or "it returns what no tensor holds"
             return value
         result = self.results.setdefault(name, Result())
@@ -152,6 +157,11 @@ class Step:
             )
         result.seen.add(seen_as(found))
         return found
+
+
+def _is_numeric(value: Any) -> bool:
+    is_of_numbers = getattr(value, "dtype", np.dtype(float)).kind in "biufc"
+    return isinstance(value, np.ndarray | np.generic | bool | int | float | complex) and is_of_numbers
 
 
 def _protected(value: Any) -> Any:
@@ -177,6 +187,10 @@ class _Object:
         if name not in self._step.fields:
             self._step.fields = (*self._step.fields, name)
         return self._result(name, getattr(self._found, name))
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        self._step.why_not = self._step.why_not or "what it returns is called"
+        return depending(self._found(*plain(arguments), **plain(options)))
 
 
 # Which calls can be steps.
@@ -226,6 +240,7 @@ def write_step(code: Any, node: ast.Call) -> str:
     shapes = ", ".join(_shape(one, arguments.by_key) for one in step.results.values())
     fields = f", fields={step.fields!r}" if step.fields else ""
     copied = ", copied=True" if step.is_copied else ""
+    left_out = f", left_out={sorted(step.left_out)}" if step.left_out else ""
     tensors = ", ".join(arguments.tensors)
     lines = [
         f"({', '.join(arguments.parameters)}):",
@@ -237,7 +252,7 @@ def write_step(code: Any, node: ast.Call) -> str:
         f"    def {last}_of_arrays({tensors}):",
         f"        return {inner}",
         "",
-        f"    return np_step({last}_of_arrays, [{tensors}], [{dtypes}], [{shapes}]{fields}{copied})",
+        f"    return np_step({last}_of_arrays, [{tensors}], [{dtypes}], [{shapes}]{fields}{copied}{left_out})",
     ]
     code.use("np_step")
     name = _written(code, f"numpy_{last}", "\n".join(lines))

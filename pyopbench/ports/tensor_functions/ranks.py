@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.ports.tensor_functions.basics import np_is_nan, np_moved, np_sizes
+from pyopbench.ports.tensor_functions.basics import np_checked, np_is_nan, np_moved, np_sizes
 from pyopbench.ports.tensor_functions.order import np_argsort, np_keys
 from pyopbench.ports.tensor_functions.table import of_numpy
 
@@ -43,9 +43,7 @@ def scipy_rankdata(a: Any, method: str = "average", *, axis: Any = None, nan_pol
     if method == "average":
         ranks = tf.where(has_nan, tf.constant(np.nan, tf.float64), ranks)
     elif moved.dtype.is_floating:  # of which SciPy makes ranks of another dtype
-        refusal = tf.debugging.Assert(~tf.reduce_any(has_nan), ["rankdata: NaN is supported only for averages"])
-        with tf.control_dependencies([] if refusal is None else [refusal]):
-            ranks = tf.identity(ranks)
+        ranks = np_checked(ranks, ~tf.reduce_any(has_nan), "rankdata: NaN is supported only for averages")
     ranks = tf.ensure_shape(ranks, moved.shape)
     return ranks if axis is None else np_moved(ranks, -1, axis)
 
@@ -56,9 +54,9 @@ def scipy_pearsonr(x: Any, y: Any) -> Any:
     if x.shape.rank != 1 or y.shape.rank != 1 or x.dtype.is_complex:
         raise NotImplementedError("is supported only for two vectors of real numbers")
     count = tf.shape(x, tf.int64)[0]
-    enough = tf.debugging.Assert((count >= 2) & tf.equal(count, tf.shape(y, tf.int64)[0]), ["pearsonr: two lengths"])
-    with tf.control_dependencies([] if enough is None else [enough]):
-        parts = [one - tf.reduce_mean(one) for one in (x, y)]
+    is_whole = (count >= 2) & tf.equal(count, tf.shape(y, tf.int64)[0])
+    x = np_checked(x, is_whole, "pearsonr: x and y must have the same length of at least 2")
+    parts = [one - tf.reduce_mean(one) for one in (x, y)]
     # Not by the sum of squares, which may be too large a number.
     parts = [one / tf.reduce_max(tf.abs(one)) for one in parts]
     first, second = (one / tf.sqrt(tf.reduce_sum(one * one)) for one in parts)

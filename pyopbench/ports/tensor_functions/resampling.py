@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.ports.tensor_functions.basics import np_is_nan, np_moved, np_number
+from pyopbench.ports.tensor_functions.basics import np_checked, np_is_nan, np_moved, np_number
 from pyopbench.ports.tensor_functions.order import np_argsort, np_searchsorted
 from pyopbench.ports.tensor_functions.table import of_numpy
 
@@ -117,9 +117,7 @@ def scipy_interp1d(
         below, above = at < knots[0], at > knots[-1]
         lacks = {"previous": (True, False), "next": (False, True)}.get(kind, (False, False))
         if not is_extended and bounds_error in (None, True):
-            refusal = tf.debugging.Assert(~tf.reduce_any(below | above), ["interp1d: a value is out of the range"])
-            with tf.control_dependencies([] if refusal is None else [refusal]):
-                found = tf.identity(found)
+            found = np_checked(found, ~tf.reduce_any(below | above), "interp1d: a value is out of the range")
         for outside, is_lacking, fill in zip(
             (below, above), lacks, (np.nan, np.nan) if is_extended else fills, strict=True
         ):

@@ -9,8 +9,12 @@ import numpy as np
 import tensorflow as tf
 
 
-def np_step(function: Any, tensors: Any, dtypes: Any, shapes: Any, fields: Any = (), copied: bool = False) -> Any:
+def np_step(
+    function: Any, tensors: Any, dtypes: Any, shapes: Any, fields: Any = (), copied: bool = False, left_out: Any = ()
+) -> Any:
     """Return what a function of arrays returns, run on the CPU while it holds the GIL.
+
+    Of several results, those that no tensor holds are left out, and are None.
 
     A gradient that has to go through its floats raises an error; without that part it would be a wrong one.
     """
@@ -19,7 +23,8 @@ def np_step(function: Any, tensors: Any, dtypes: Any, shapes: Any, fields: Any =
         found = function(*(np.array(one) if copied else one for one in arrays))
         if fields:
             return [np.asarray(getattr(found, name)) for name in fields]
-        return list(map(np.asarray, found)) if isinstance(found, (tuple, list)) else [np.asarray(found)]
+        several = found if isinstance(found, (tuple, list)) else [found]
+        return [np.asarray(one) for place, one in enumerate(several) if place not in left_out]
 
     def call(*given: Any) -> Any:
         found = tf.nest.flatten(tf.numpy_function(on_arrays, given, dtypes))
@@ -39,4 +44,7 @@ def np_step(function: Any, tensors: Any, dtypes: Any, shapes: Any, fields: Any =
     found = tf.custom_gradient(without_gradient)(*given) if is_smooth else call(*given)
     if fields:
         return collections.namedtuple("Found", fields)(*found)
+    if left_out:
+        rest = iter(found)
+        return tuple(None if place in left_out else next(rest) for place in range(len(found) + len(left_out)))
     return found[0] if len(found) == 1 else tuple(found)

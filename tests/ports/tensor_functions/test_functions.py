@@ -142,6 +142,42 @@ def test_an_array_of_too_few_axes_is_not_split(name: str, rank: int) -> None:
             function(*given)
 
 
+TINY = np.array([5e-324, 1e-310, 2e-310, 3e-310, 4e-310])
+REFUSED = {
+    "np.linalg.slogdet(x)[0]": np.array([[1.0, 2.0], [3.0, np.nan]]),
+    "np.linalg.qr(x)[0]": np.array([[np.inf, 1.0], [1.0, 2.0]]),
+    "np.histogram(x, 4)[0]": TINY,
+    "np.histogram(x, 4, (0.0, 1e-309))[0]": np.array([0.0, 1.0]),
+    "np.histogram(x, [0.0, 1.0])[0]": TINY,
+    "np.histogram(x, 3)[0]": np.array([1e-40, 1.0], np.float32),
+    "np.histogram2d(x, x + 1.0, 3)[0]": TINY,
+}
+"""Arrays of which TensorFlow has other numbers than NumPy."""
+
+
+@pytest.mark.parametrize("expression", REFUSED)
+def test_an_array_that_would_be_wrong_is_an_error(expression: str, tmp_path: Path) -> None:
+    body = loaded(tmp_path, f"{HEAD}def body(x):\n    return {expression}\n", "refused_body").body
+    array = REFUSED[expression]
+    port = loaded(
+        tmp_path,
+        written(body, (np.eye(2) + 1 if array.ndim == 2 else np.arange(5, dtype=array.dtype),)),
+        "refused_port",
+    ).body
+    for call in (port, tf.function(port)):
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            call(tf.constant(array))
+
+
+def test_the_edges_of_bins_are_numpys_to_the_last_bit_in_a_graph() -> None:
+    """An element that is an edge would be in another bin."""
+    function = tf.function(table.TABLE["np.histogram"].function)
+    for bins in (3, 7, 10, 49):
+        array = np.arange(-20.0, 30.0)
+        for one, other in zip(function(tf.constant(array), bins), np.histogram(array, bins), strict=True):
+            np.testing.assert_array_equal(one.numpy(), other)
+
+
 def test_every_function_of_the_tables_is_in_a_row() -> None:
     called = set().union(*map(functions_in, GROUPS))
     names = {*TABLE, *table.TABLE}
