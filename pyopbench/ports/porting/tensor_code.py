@@ -272,7 +272,8 @@ class TensorCode(TypedCode):
         arguments = [*node.args, *(one.value for one in node.keywords)]
         value = self.value_of(function)
         name = name_of(value)
-        if not (self.is_tensor(node) or any(map(self.holds_tensors, arguments)) or name in MAKING_FUNCTIONS):
+        makes_function = name in MAKING_FUNCTIONS and bool(self.seen(node))  # and is not at the top level of the file
+        if not (self.is_tensor(node) or any(map(self.holds_tensors, arguments)) or makes_function):
             return None
         if name_of(type(value)) in MAKING_FUNCTIONS:
             made = f"{FUNCTIONS[name_of(type(value))].spelling}_of"

@@ -64,6 +64,12 @@ def cheapest(cost, maximize):
 def body(cost):
     return cheapest(cost * 2.0, True) - cheapest(cost, False)
 """
+PEAKS = """from scipy import signal
+
+def body(x):
+    found, _ = signal.find_peaks(x, height=0.2)
+    return x[found].sum() * 2
+"""
 BODIES: dict[str, tuple[str, ...]] = {
     MATCH: POINTS,
     EDGES: ("rng.random((12, 13))",),
@@ -72,6 +78,7 @@ BODIES: dict[str, tuple[str, ...]] = {
     SPLINES: ("rng.random((5, 6))", "2.0"),
     METHOD: ("rng.random(8)",),
     HELPER: ("rng.random((5, 8))",),
+    PEAKS: ("rng.random(40)",),
 }
 
 
@@ -164,6 +171,8 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
         ("rng.random((5, 5))",),
         "return ndimage.generic_filter(x, half, size=3) * 2.0",
     ),
+    "from scipy.interpolate import interp1d\n\ndef body(x, y):\n    line = interp1d(x, y, 'cubic')\n"
+    "    return line(x) * 2.0\n": (("np.arange(5.0)", "rng.random(5)"), "line = interp1d(x, y, 'cubic')"),
     "from scipy.spatial import KDTree\n\ndef body(x):\n    tree = KDTree(x)\n    return tree.query(x)[0] * 2.0\n": (
         ("rng.random((5, 2))",),
         "tree = KDTree(x)",
@@ -193,6 +202,26 @@ def test_its_test_finds_a_step_that_is_wrong(
     assert before in made.port
     with pytest.raises((AssertionError, tf.errors.OpError, TypeError, ValueError)):
         run_its_test(made.with_text(made.port.replace(before, behind)), tmp_path, monkeypatch)
+
+
+WHOLE = {
+    "from scipy.interpolate import interp1d\n\nLINE = interp1d([0.0, 1, 2], [1.0, 3, 2])\n\n"
+    "def body(x):\n    return LINE(x * 2)\n": ("rng.random(6)",),
+    "from scipy.interpolate import interp1d\n\ndef body(x, y):\n    line = interp1d(np.arange(6), y)\n"
+    "    return line(x * 5) + line(np.array([0.5, 1.5])).sum()\n": ("rng.random(4)", "rng.random(6)"),
+    "from scipy import stats\n\ndef body(x, y):\n    found = stats.spearmanr(x, y)\n"
+    "    return found.correlation + found[0] + found.pvalue\n": ("rng.random(9)", "rng.random(9)"),
+    "def body(x, y):\n    z = np.zeros((4, 5))\n    np.place(z[1:], x[1:] > 0.5, 2)\n"
+    "    np.putmask(y, y > 0.5, 0.25)\n    return z + y\n": ("rng.random((4, 5))", "rng.random((4, 5))"),
+}
+"""Bodies that are written whole: with functions that are made of arrays, named tuples, and masks."""
+
+
+@pytest.mark.parametrize("source", WHOLE)
+def test_what_tensorflow_has_is_no_step(source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = write_source(tmp_path, source, *WHOLE[source])
+    assert "test_values" in run_its_test(made, tmp_path, monkeypatch)
+    assert "np_step" not in made.port
 
 
 class TestStep:
