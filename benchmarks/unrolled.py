@@ -51,8 +51,10 @@ BODIES = {
         "rng.random((32, 32))",
     ),
     "moving average": (
-        "s = 0.0\n    out = np.zeros(N)\n    for t in range(N):\n        s = 0.9 * s + 0.1 * a[t]\n"
-        "        out[t] = s\n    return out",
+        (
+            "s = 0.0\n    out = np.zeros(N)\n    for t in range(N):\n        s = 0.9 * s + 0.1 * a[t]\n"
+            "        out[t] = s\n    return out"
+        ),
         "rng.random(600)",
     ),
     "large stencil": (
