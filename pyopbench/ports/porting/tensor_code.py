@@ -279,7 +279,7 @@ class TensorCode(TypedCode):
             made = f"{FUNCTIONS[name_of(type(value))].spelling}_of"
             for one in needed_by([made]):
                 self.use(one)
-            return f"{made}({self.write(function)})({joined(map(self.tensor, node.args))})"
+            return f"{self.helper(made)}({self.write(function)})({joined(map(self.tensor, node.args))})"
         if name in TABLE or name in FUNCTIONS:
             return self._of_table(name, node, None)
         if name in UNPACKING:

@@ -31,6 +31,7 @@ from pyopbench.ports.porting.render import Code, documented, with_head
 from pyopbench.ports.porting.snippets import source_of
 from pyopbench.ports.porting.steps import MOST_STEPS, computes_besides
 from pyopbench.ports.porting.tensor_code import TensorCode
+from pyopbench.ports.porting.typed import RENAMED
 from pyopbench.ports.porting.units import Unit, Units
 from pyopbench.ports.porting.written_inputs import writes_to_arrays, written_inputs
 from pyopbench.ports.rebinding import arrange, written
@@ -206,12 +207,16 @@ def _with_snippets(
     A constant that calls a function of theirs stands behind that.
     """
     taken = [name for name in snippets if any(name in _bound_in(unit.node) for unit in units.in_order())]
-    if taken:
+    helpers = sources(snippets)
+    if sources is source_of and all(one.startswith(("np_", "scipy_")) for one in taken):
+        for name in taken:  # as `TypedCode.helper` calls them
+            helpers = [re.sub(rf"\b{name}\b", f"{name}{RENAMED}", text) for text in helpers]
+    elif taken:
         raise CannotPort(f"`{taken[0]}` is the name of a function that the port needs", fix="give yours another name")
     early = [unit for unit in units.in_order() if not _is_function(unit) and not _calls(unit, units)]
     constants = [statements[unit.name] for unit in early]
     functions = [statements[unit.name] for unit in units.in_order() if unit not in early]
-    return [*_together(constants), *sources(snippets), *_together(list((tables or {}).values())), *functions]
+    return [*_together(constants), *helpers, *_together(list((tables or {}).values())), *functions]
 
 
 def _calls(unit: Unit, units: Units) -> bool:

@@ -243,7 +243,9 @@ def np_bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Any:
         return tf.math.unsorted_segment_sum(amounts, x, count)
 
 
-NARROW = "histogram: TensorFlow takes numbers for 0 that are as close to it as these elements or edges"
+def np_unless_narrow(tensor: Any, is_wide: Any) -> Any:
+    """Return a tensor; an error where numbers are so close to 0 that TensorFlow takes them for it."""
+    return np_checked(tensor, is_wide, "histogram: TensorFlow takes numbers for 0 that are as small as these")
 
 
 def np_bin_edges(x: Any, bins: Any, limits: Any) -> Any:
@@ -263,14 +265,14 @@ def np_bin_edges(x: Any, bins: Any, limits: Any) -> Any:
     count = tf.raw_ops.PlaceholderWithDefault(input=np_number(bins, tf.float64), shape=[])
     width = (wide_high - wide_low) / count
     is_wide = tf.not_equal(width, 0) & ~np_is_denormal(width)
-    width = np_checked(width, is_wide | tf.equal(wide_low, wide_high), NARROW)
+    width = np_unless_narrow(width, is_wide | tf.equal(wide_low, wide_high))
     edges = steps * width + wide_low
     return tf.cast(tf.concat([edges[:-1], [wide_high]], 0), kind)
 
 
 def np_bins_of(x: Any, edges: Any) -> Any:
     """Return the number of each element's bin, and which elements are in one; the last bin has both its edges."""
-    x = np_checked(x, ~tf.reduce_any(np_is_denormal(x)) & ~tf.reduce_any(np_is_denormal(edges)), NARROW)
+    x = np_unless_narrow(x, ~tf.reduce_any(np_is_denormal(x)) & ~tf.reduce_any(np_is_denormal(edges)))
     common = tf.float32 if x.dtype == tf.float32 and edges.dtype == tf.float32 else tf.float64
     x, edges = tf.cast(x, common), tf.cast(edges, common)
     last = tf.size(edges, tf.int64) - 1
