@@ -258,6 +258,7 @@ def np_bin_edges(x: Any, bins: Any, limits: Any) -> Any:
             low, high = tf.zeros((), kind), tf.ones((), kind)
     else:
         low, high = np_number(limits[0], tf.float64), np_number(limits[1], tf.float64)
+    high = np_unless_narrow(high, ~np_is_denormal(low) & ~np_is_denormal(high))
     low, high = tf.where(tf.equal(low, high), low - 0.5, low), tf.where(tf.equal(low, high), high + 0.5, high)
     steps = tf.cast(tf.range(bins + 1), tf.float64)
     wide_low, wide_high = tf.cast(low, tf.float64), tf.cast(high, tf.float64)
