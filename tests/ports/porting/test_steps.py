@@ -70,6 +70,16 @@ def body(x):
     found, _ = signal.find_peaks(x, height=0.2)
     return x[found].sum() * 2
 """
+TARGETS = """from scipy.optimize import linear_sum_assignment
+
+def body(costs, valid):
+    found = np.full(costs.shape[:2], -1, np.int32)
+    for i in range(costs.shape[0]):
+        if valid[i] > 0.5:
+            rows, columns = linear_sum_assignment(costs[i])
+            found[i, rows] = columns
+    return found
+"""
 BODIES: dict[str, tuple[str, ...]] = {
     MATCH: POINTS,
     EDGES: ("rng.random((12, 13))",),
@@ -79,6 +89,7 @@ BODIES: dict[str, tuple[str, ...]] = {
     METHOD: ("rng.random(8)",),
     HELPER: ("rng.random((5, 8))",),
     PEAKS: ("rng.random(40)",),
+    TARGETS: ("rng.random((3, 5, 6))", "rng.random(3)"),
 }
 
 
