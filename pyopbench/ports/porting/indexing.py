@@ -229,6 +229,8 @@ def is_never_negative(code: TypedCode, node: ast.expr, asked: frozenset[str] = f
             name = f"np.{node.func.attr}"
             if name in ("np.astype", "np.ravel", "np.reshape", "np.copy", "np.flatten"):
                 return is_never_negative(code, node.func.value, asked)
+        if name == "np.where" and len(node.args) > 1:  # which chooses values
+            return all(is_never_negative(code, one, asked) for one in node.args[1:])
         return name in NEVER_NEGATIVE
     if isinstance(node, ast.Subscript):
         return is_never_negative(code, node.value, asked)

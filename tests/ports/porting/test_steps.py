@@ -216,6 +216,7 @@ def test_its_test_finds_a_step_that_is_wrong(
 
 
 WHOLE = {
+    "def body(x):\n    return x[np.where(x > 0.5, -1, 0)] + x[np.where(x > 0.5, 1, 0)]\n": ("rng.random(6)",),
     "from scipy import ndimage\n\ndef scipy_shift(x):\n    return ndimage.shift(x, 1.5, order=1)\n\n"
     "def body(x):\n    return scipy_shift(x) + np.median(x)\n": ("rng.random((6, 7))",),
     "from scipy.interpolate import interp1d\n\nLINE = interp1d([0.0, 1, 2], [1.0, 3, 2])\n\n"
@@ -227,7 +228,7 @@ WHOLE = {
     "def body(x, y):\n    z = np.zeros((4, 5))\n    np.place(z[1:], x[1:] > 0.5, 2)\n"
     "    np.putmask(y, y > 0.5, 0.25)\n    return z + y\n": ("rng.random((4, 5))", "rng.random((4, 5))"),
 }
-"""Bodies that are written whole: with names that the port uses, functions made of arrays, named tuples, and masks."""
+"""Bodies that are written whole: names that ports use, functions made of arrays, named tuples, masks, chosen places."""
 
 
 @pytest.mark.parametrize("source", WHOLE)
