@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 from pathlib import Path
 from typing import Any
@@ -143,7 +144,9 @@ def test_it_runs_in_a_graph_of_other_sizes(tmp_path: Path) -> None:
 
 
 def test_the_same_call_is_one_function(tmp_path: Path) -> None:
-    assert write_source(tmp_path, SPLINES, *BODIES[SPLINES], to="traced_partial").port.count("def numpy_zoom") == 1
+    made = write_source(tmp_path, SPLINES, *BODIES[SPLINES], to="traced_partial")
+    names = [one.name for one in ast.walk(ast.parse(made.port)) if isinstance(one, ast.FunctionDef)]
+    assert [one for one in names if one.startswith("numpy_")] == ["numpy_zoom"]
 
 
 @pytest.mark.parametrize(("source", "tests"), [(MATCH, 2), (EDGES, 2), (SPLINES, 1), (HULL, 1)])
