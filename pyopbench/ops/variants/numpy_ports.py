@@ -89,6 +89,16 @@ VARIANTS = {
         function_options={"autograph": False},
         role="named_attempt",
     ),
+    "traced_loop": _port(
+        name="traced_loop",
+        summary="the NumPy body written in TensorFlow ops, its loops of known length as loops of the graph",
+        function_options={"autograph": True},
+    ),
+    "traced_unrolled": _port(
+        name="traced_unrolled",
+        summary="the NumPy body written in TensorFlow ops, with long loops of known length unrolled",
+        function_options={"autograph": True},
+    ),
     "traced_xla": _port(
         name="traced_xla",
         summary="the NumPy body written in TensorFlow ops and compiled by XLA",

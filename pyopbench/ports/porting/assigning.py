@@ -9,10 +9,13 @@ from pyopbench.ports.porting.control_flow import carried, dtype_of_name
 from pyopbench.ports.porting.grown_lists import refuse_lost, write_list
 from pyopbench.ports.porting.indexing import IndexEntry, Picked, assigned, entries_of, pick
 from pyopbench.ports.porting.names import name_of
-from pyopbench.ports.porting.observe import NUMBER_KIND, SEQUENCE
+from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, SEQUENCE, TENSOR
 from pyopbench.ports.porting.operators import BINARY, SHIFTS, write_between
 from pyopbench.ports.porting.typed import TypedCode, is_number
 from pyopbench.ports.porting.watching import names_written
+
+MATCHING = ("scipy.optimize.linear_sum_assignment",)
+"""Functions that return rows and columns, each of which is there once."""
 
 DISTINCT = frozenset({"np.argsort", "np.arange", "np.where", "np.nonzero", "np.flatnonzero", "np.lexsort"})
 """Functions that name no place twice, in a row of places or in all rows together."""
@@ -366,7 +369,7 @@ def is_distinct(code: TypedCode, node: ast.expr, asked: frozenset[str] = frozens
             name = f"np.{node.func.attr}"
         if name == "np.where" and len(node.args) > 1:
             return False  # which chooses values
-        return name in DISTINCT and _is_in_a_row(code, node)
+        return name in MATCHING or (name in DISTINCT and _is_in_a_row(code, node))
     return False
 
 
@@ -400,9 +403,26 @@ def write_statement(code: TypedCode, call: ast.Call) -> str | None:
         name, dtype = _name(code, call.args[0]), code.dtype(call.args[0])
         value = code.tensor(call.args[1], dtype)
         return f"{name} = tf.linalg.set_diag({name}, tf.fill(tf.shape({name})[:1], {value}))"
+    if named in ("np.place", "np.putmask") and len(call.args) == 3 and any(map(code.holds_tensors, call.args)):
+        written = _write_where(code, call)
+        if written is not None:
+            return written
     if named in ("np.copyto", "np.put", "np.putmask", "np.place") and any(map(code.holds_tensors, call.args)):
         raise code.refusal(call, f"`{named}` has no counterpart in TensorFlow", "assign to elements")
     return None
+
+
+def _write_where(code: TypedCode, call: ast.Call) -> str | None:
+    """Return `np.place(x, mask, number)`, where `x` may be a part of an array; None for several values."""
+    array, mask, value = call.args
+    if code.rank(value) or not {one.kind for one in code.seen(value)} <= {TENSOR, ARRAY, NUMBER_KIND}:
+        return None
+    if code.rank(mask) != code.rank(array):
+        return None
+    text = f"tf.where({code.tensor(mask, 'bool')}, {code.tensor(value, code.dtype(array))}, {code.write(array)})"
+    if isinstance(array, ast.Subscript):
+        return write_item(code, array, text, code.rank(array), ast.copy_location(ast.Expr(call), call))
+    return f"{_name(code, array)} = {text}"
 
 
 def _name(code: TypedCode, node: ast.expr) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pyopbench.model.source_text import number_of
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, SEQUENCE, TENSOR
 from pyopbench.ports.porting.typed import TypedCode
@@ -29,6 +30,7 @@ def write_call(code: TypedCode, name: str, node: ast.Call, first: ast.expr | Non
         CannotPort: there is an argument that cannot be written.
     """
     entry = FUNCTIONS[name]
+    code.spelled.setdefault(code.helper(entry.spelling), set()).add((code.source.path, number_of(node)))
     given = _bound(code, entry, name, node, first)
     if entry.needs_shapes:
         code.fixed_shapes = True
@@ -52,7 +54,7 @@ def write_call(code: TypedCode, name: str, node: ast.Call, first: ast.expr | Non
     if not entry.is_of_tensorflow:
         for one in needed_by([entry.spelling]):
             code.use(one)
-    return f"{entry.spelling}({', '.join(parts)})"
+    return f"{code.helper(entry.spelling)}({', '.join(parts)})"
 
 
 def _function(code: TypedCode, node: ast.expr) -> str:
@@ -69,7 +71,7 @@ def _function(code: TypedCode, node: ast.expr) -> str:
         raise code.refusal(node, f"`{name}` is passed to another function", "pass a function of yours that calls it")
     for one in needed_by([FUNCTIONS[name].spelling]):
         code.use(one)
-    return FUNCTIONS[name].spelling
+    return code.helper(FUNCTIONS[name].spelling)
 
 
 def write_helper(code: TypedCode, function: str, arrays: Sequence[tuple[ast.expr, str]]) -> str:
@@ -77,7 +79,7 @@ def write_helper(code: TypedCode, function: str, arrays: Sequence[tuple[ast.expr
     for one in needed_by([function]):
         code.use(one)
     texts = [_text(code, node, dtype, iter([np.dtype(dtype)])) for node, dtype in arrays]
-    return f"{function}({', '.join(texts)})"
+    return f"{code.helper(function)}({', '.join(texts)})"
 
 
 def _bound(code: TypedCode, entry: TensorFunction, name: str, node: ast.Call, first: ast.expr | None) -> dict[str, Any]:

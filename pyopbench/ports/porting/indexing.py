@@ -229,6 +229,8 @@ def is_never_negative(code: TypedCode, node: ast.expr, asked: frozenset[str] = f
             name = f"np.{node.func.attr}"
             if name in ("np.astype", "np.ravel", "np.reshape", "np.copy", "np.flatten"):
                 return is_never_negative(code, node.func.value, asked)
+        if name == "np.where" and len(node.args) > 1:  # which chooses values
+            return all(is_never_negative(code, one, asked) for one in node.args[1:])
         return name in NEVER_NEGATIVE
     if isinstance(node, ast.Subscript):
         return is_never_negative(code, node.value, asked)
@@ -254,7 +256,9 @@ def assigned(code: TypedCode, name: str) -> list[ast.expr | None]:
             found.append(None)
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             target = node.targets[0]
-            if isinstance(target, ast.Name) and target.id == name:
+            # Of several names that one call is unpacked to, each is a part of what it returns.
+            parts = target.elts if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Call) else [target]
+            if any(isinstance(one, ast.Name) and one.id == name for one in parts):
                 found.append(node.value)
     simple: list[ast.expr | None] = [one for one in found if one is not None]
     return simple if len(simple) == len(found) - len(simple) else found

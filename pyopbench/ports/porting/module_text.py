@@ -19,6 +19,7 @@ USUAL = {
     "ops": "from keras import ops",
     "keras": "import keras",
     "functools": "import functools",
+    "os": "import os",
 }
 """What names are imported as that written code uses of itself."""
 

@@ -11,7 +11,7 @@ import ast
 import copy
 import operator
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,7 @@ import numpy as np
 from pyopbench.model import definitions
 from pyopbench.model.source_text import Function, Source, number_of
 from pyopbench.ports.porting.refusal import CannotPort
+from pyopbench.ports.porting.steps import Step
 from pyopbench.ports.porting.watched_values import (
     CONTROL,
     GROWN,
@@ -54,7 +55,10 @@ MOST_RUNS = 12
 
 MOST_UNROLLED = 1_500
 """Operations on tensors in all rounds of a loop that is unrolled while a port is traced; one that would have more is
-a loop of the graph. Tracing takes about 1 ms for each."""
+a loop of the graph. The first call then takes up to 20 s (`benchmarks/unrolled.py`)."""
+
+MOST_TRACED = 4_000
+"""Operations of a loop that is unrolled where that is asked for: a first call of up to a minute."""
 
 CONDITION = 8
 """Operations that a condition of the graph counts for, beside those on its ways: tracing one takes 5 to 10 ms."""
@@ -102,6 +106,7 @@ class Observed:
         joining: loops of which the rounds go on in one way only, as behind `continue`.
         left: by such a statement what its names are behind it, and at the ends of its rounds; by a function `return`.
         growing: axes of such names whose size changes from round to round.
+        steps: calls that stay in NumPy.
     """
 
     seen: dict[Place, set[Seen]] = field(default_factory=dict)
@@ -110,6 +115,11 @@ class Observed:
     joining: set[Place] = field(default_factory=set)
     left: dict[Place, dict[str, set[Seen]]] = field(default_factory=dict)
     growing: dict[tuple[Place, str], frozenset[int]] = field(default_factory=dict)
+    steps: dict[Place, Step] = field(default_factory=dict)
+
+    def step(self, source: Source, node: ast.AST) -> Step | None:
+        """Return what a call was that stays in NumPy; None for any other expression."""
+        return self.steps.get((source.path, number_of(node)))
 
     def of(self, source: Source, node: ast.AST) -> set[Seen]:
         """Return what an expression was; nothing if it was never evaluated."""
@@ -149,7 +159,10 @@ def multiplies_integers(observed: Observed) -> bool:
 
 
 def observe(
-    body: Callable[..., Any], examples: Sequence[Sequence[Any]], most_unrolled: int = MOST_UNROLLED
+    body: Callable[..., Any],
+    examples: Sequence[Sequence[Any]],
+    most_unrolled: int = MOST_UNROLLED,
+    steps: Iterable[Place] = (),
 ) -> Observed:
     """Run a body on examples and return what its expressions were.
 
@@ -157,12 +170,13 @@ def observe(
         body: the user's function, or what stands around it and gives it its arguments.
         examples: arrays for its arguments.
         most_unrolled: operations on tensors in a loop that is unrolled.
+        steps: calls that stay in NumPy.
 
     Raises:
         CannotPort: it is no function whose source can be found, or it raises an error.
     """
     definition_of(written(body))
-    observed = Observed()
+    observed = Observed(steps={place: Step() for place in steps})
     runs = _Runs(body, examples, observed, most_unrolled)
     # What is found out late, such as that a `break` depends on a value, holds for what was run before.
     for _ in range(MOST_RUNS):
@@ -211,7 +225,8 @@ class _Runs:
             for place, names in left.items()
             for name, several in names.items()
         }
-        return frozenset(observed.decided), frozenset(observed.joining), dtypes, dict(observed.growing)
+        steps = {place: one.sizes() for place, one in observed.steps.items()}
+        return frozenset(observed.decided), frozenset(observed.joining), dtypes, dict(observed.growing), steps
 
     def joined_names(self, path: str, function: int) -> dict[str, str]:
         """Return the names of a function that are tensors where ways meet, with their dtypes if they are known."""
@@ -364,7 +379,8 @@ class _Watcher:
     def call(self, number: int, function: Any, /, *arguments: Any, **options: Any) -> Any:
         """Return what a call returns."""
         depth = CONTROL.depth
-        found = call(function, arguments, options)
+        step = self.runs.observed.steps.get((self.path, number))
+        found = call(function, arguments, options) if step is None else step.run(function, arguments, options, seen_as)
         CONTROL.depth = depth
         return self.see(number, found)
 

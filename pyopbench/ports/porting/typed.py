@@ -9,10 +9,23 @@ from typing import Any
 import numpy as np
 
 from pyopbench.ports.conversions import conversion_of
-from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR, Observed, Seen, seen_as
+from pyopbench.ports.porting.observe import (
+    ARRAY,
+    NUMBER_KIND,
+    OTHER,
+    SEQUENCE,
+    TENSOR,
+    Observed,
+    Place,
+    Seen,
+    seen_as,
+)
 from pyopbench.ports.porting.render import Code
 from pyopbench.ports.porting.units import Units
 from pyopbench.ports.tracing import dtypes
+
+RENAMED = "_of_tensors"
+"""What the name of a function on tensors ends with in a port whose user has a function of that name."""
 
 ATOMS = (ast.Name, ast.Call, ast.Attribute, ast.Subscript, ast.Constant, ast.Tuple, ast.List)
 
@@ -24,6 +37,8 @@ class TypedCode(Code):
         observed: what they were on examples.
         snippets: names of functions that the written code calls, which are written beside it.
         is_mapped: is it called for each example of a batch by `tf.vectorized_map`?
+        spelled: the calls that are written as those of a function on tensors, by its name.
+        bound: the names that the user binds.
     """
 
     def __init__(self, units: Units, observed: Observed) -> None:
@@ -32,6 +47,8 @@ class TypedCode(Code):
         self.snippets: set[str] = set()
         self.fixed_shapes = False
         self.is_mapped = False
+        self.spelled: dict[str, set[Place]] = {}
+        self.bound: set[str] = set()
 
     def seen(self, node: ast.AST) -> set[Seen]:
         """Return what an expression was; a number is one where it was not evaluated, too."""
@@ -186,10 +203,19 @@ class TypedCode(Code):
         reads = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == node.id]
         return set().union(*map(self.seen, reads))
 
+    def helper(self, name: str) -> str:
+        """Return what a function on tensors is called in the port, where the user may have one of its name."""
+        if not self.bound:
+            nodes = [node for unit in self.units.in_order() for node in ast.walk(unit.node)]
+            self.bound = {one.name for one in nodes if isinstance(one, ast.FunctionDef)} | {
+                one.id for one in nodes if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)
+            }
+        return f"{name}{RENAMED}" if name in self.bound and not name.startswith("tf.") else name
+
     def use(self, snippet: str) -> str:
         """Return the name of a function that is written beside the code, and have it written."""
         self.snippets.add(snippet)
-        return snippet
+        return self.helper(snippet)
 
 
 def is_number(node: ast.AST | None) -> bool:
