@@ -159,7 +159,7 @@ MOST_SITES = 10
 """Sites that are shown; all of them are in the file."""
 
 
-def record(*, command: Sequence[str], out_path: Path | None) -> int:
+def record(*, command: Sequence[str], out_path: Path | None, trace: Path | None) -> int:
     """Run your program, count its Python callbacks, and show which cost most of the run."""
     if not command:
         raise BadInput(
@@ -168,8 +168,10 @@ def record(*, command: Sequence[str], out_path: Path | None) -> int:
             hint="for example `pyopbench record -- python train.py --epochs 1`",
         )
     file = out_path or Path(f"recording-{datetime.now(timezone.utc):%Y%m%d-%H%M%S}.json")
-    code, used = run_and_record(list(command), file)
+    code, used = run_and_record(list(command), file, trace)
     _print_usage(used, file)
+    if trace is not None:
+        err.print(f"trace: {escape(str(trace))}; open it at ui.perfetto.dev", soft_wrap=True)
     return code
 
 

@@ -870,6 +870,7 @@ RECORD = (
         "command", "The program to run, e.g. -- python train.py.", "-- COMMAND...", is_argument=True, is_repeated=True
     ),
     out_option("FILE", "The recording. Default: recording-DATE.json."),
+    Option("trace", "Also write each call as a trace, for Perfetto or chrome://tracing.", "FILE", read=read_new_path),
 )
 PLACEMENT = (
     OPS,
