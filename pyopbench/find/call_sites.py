@@ -252,7 +252,7 @@ Read in tensorflow/python/ops/script_ops.py and gen_script_ops.py of 2.21; `cont
 name in TensorFlow 1.
 """
 
-TENSORFLOW_NAMES = re.compile(r"_?(tf|tensorflow)(_?v?\d)?|script_ops|raw_ops")
+TENSORFLOW_NAMES = re.compile(r"_?(tf|tensorflow)(_compat)?(_?v?\d)?|script_ops|raw_ops")
 """Names that people give TensorFlow, for a file that got it from another module."""
 
 DISTINCT = {"py_function", "numpy_function"}
@@ -395,7 +395,8 @@ def _kind(source: ProgramSource, node: ast.expr) -> str | None:
         return None
     if _is_tensorflow(path):
         return "py_function" if path.endswith("contrib.eager.py_func") else CALLBACKS[last]
-    named = TENSORFLOW_NAMES.fullmatch(base.rpartition(".")[2].lstrip(UNKNOWN))
+    outer = [part for part in base.lstrip(UNKNOWN).split(".") if part not in {"compat", "v1", "v2"}]
+    named = TENSORFLOW_NAMES.fullmatch(outer[-1]) if outer else None
     likely = last in DISTINCT and base.lstrip(UNKNOWN) not in {"self", "cls", "super"}
     return CALLBACKS[last] if named or likely else None
 

@@ -82,6 +82,12 @@ def test_a_site_has_its_place_and_the_names_around_it() -> None:
     assert (site.function, site.body) == ("A.f.<lambda>", "self.g")
 
 
+@pytest.mark.parametrize("head", ["from mylib import tf_compat", "import mylib.tf.compat as tf_compat"])
+def test_a_compatibility_module_is_tensorflow_by_its_name(head: str) -> None:
+    found = sites_of(f"{head}\ntf_compat.v1.py_func(f, [x], 1)")
+    assert [(site.kind, site.certain) for site in found] == [("py_func", False)]
+
+
 def test_what_is_no_python_says_so() -> None:
     with pytest.raises(SyntaxError):
         find_sites(b"def f(:", "a.py")
