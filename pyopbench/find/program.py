@@ -136,9 +136,10 @@ class Program:
                 for imported in self._modules_on(file, path):
                     importers[imported.name].add(file.name)
         names_to_follow: defaultdict[str, set[str]] = defaultdict(set)  # of each file
-        waiting = [(file.name, set[str]()) for file in self.files if file.makes_callbacks]
+        waiting = {file.name: set[str]() for file in self.files if file.makes_callbacks}
         while waiting:
-            name, imported_names = waiting.pop(0)
+            name = next(iter(waiting))
+            imported_names = waiting.pop(name)
             file = by_name[name]
             if name not in self._summaries:
                 code = file.read()
@@ -152,7 +153,8 @@ class Program:
             found = self._summaries[name].names_that_lead_to(imported_names)
             if not found <= names_to_follow[name]:
                 names_to_follow[name] |= found
-                waiting += [(one, set(names_to_follow[name])) for one in sorted(importers[name]) if one != name]
+                for importer in sorted(importers[name] - {name}):
+                    waiting.setdefault(importer, set()).update(names_to_follow[name])
 
     def _modules_on(self, file: SourceFile, path: str) -> Iterator[SourceFile]:
         """Yield the modules that a path begins with: of `a.b.f` the file of `a.b`, and the package `a`."""
