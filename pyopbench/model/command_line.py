@@ -846,7 +846,7 @@ SCHEMA = (
 SCAN = (
     Option(
         "paths",
-        "Python files, folders, SavedModels or GraphDefs.",
+        "Python files, notebooks, folders, SavedModels or GraphDefs.",
         "PATH",
         is_argument=True,
         is_repeated=True,
@@ -855,6 +855,13 @@ SCAN = (
     Option("draft", "Write an op file for this callback.", "FILE:LINE"),
     out_option("FILE", "File for the draft. Default: print it."),
     Option("recording", "Take shapes and dtypes from a recording of pyopbench record.", "FILE", read=Path),
+    Option("sarif", "Also write the callbacks as SARIF 2.1.0, for code scanning.", "FILE", read=Path),
+    Option("baseline", "SARIF file of an earlier scan, to find what is new.", "FILE", read=Path),
+    replace(
+        FAIL_ON,
+        help="With --baseline: new gives exit code 1 if a callback is not in it. Default: never.",
+        read=_one_of("--fail-on", ("new", "never")),
+    ),
     LIMITS,
     AS_JSON,
 )
@@ -863,6 +870,7 @@ RECORD = (
         "command", "The program to run, e.g. -- python train.py.", "-- COMMAND...", is_argument=True, is_repeated=True
     ),
     out_option("FILE", "The recording. Default: recording-DATE.json."),
+    Option("trace", "Also write each call as a trace, for Perfetto or chrome://tracing.", "FILE", read=read_new_path),
 )
 PLACEMENT = (
     OPS,

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-PARTS = ("tallies", "recorder")
+PARTS = ("slices", "tallies", "recorder")
 """What is loaded, each after what it imports."""
 
 
@@ -29,7 +29,7 @@ def begin() -> None:
     for name in PARTS:
         load(f"pyopbench.find.injected.{name}", FOLDER / f"{name}.py")
     # A program that has a pyopbench of its own is to import that.
-    _, recorder = (sys.modules.pop(f"pyopbench.find.injected.{name}") for name in PARTS)
+    *_, recorder = (sys.modules.pop(f"pyopbench.find.injected.{name}") for name in PARTS)
     recorder.wait_for_tensorflow()
 
 
