@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from pyopbench.ports.porting.arguments import Given
 from pyopbench.ports.porting.helper_calls import write_helper
 from pyopbench.ports.porting.table import written
 from pyopbench.ports.tensor_functions.sources import needed_by
-from pyopbench.ports.tracing.untyped import np
 
 UNARY = {
     "absolute": "tf.abs", "fabs": "tf.abs", "exp": "tf.exp", "expm1": "tf.math.expm1", "log": "tf.math.log",
