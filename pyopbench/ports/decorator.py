@@ -125,17 +125,14 @@ def _call_of(body: Body, arguments: Sequence[Any], named: Mapping[str, Any], own
     given = {name: value for name, value in given.items() if not _is_same(value, defaults[name])}
     constants = {name: value for name, value in given.items() if not _is_tensor(value)}
     _check_constants(constants)
-    by_name, before = [], True
-    for name in given:
-        before = (
-            before and name not in constants and signature.parameters[name].kind is not inspect.Parameter.KEYWORD_ONLY
-        )
-        by_name += [] if before or name in constants else [name]
-    tensors = [tf.convert_to_tensor(value) for name, value in given.items() if name not in constants]
+    tensors = {name: tf.convert_to_tensor(value) for name, value in given.items() if name not in constants}
+    by_name, by_place = [], True
+    for name, parameter in signature.parameters.items():  # what is behind one that is not passed on needs its name
+        by_place = by_place and name in tensors and parameter.kind in BY_PLACE
+        by_name += [name] if name in tensors and not by_place else []
     bound = functools.partial(body, **constants) if constants else body
-    return _Call(
-        _by_position(bound, len(tensors), by_name), tuple(tensors), tuple(by_name), (owner, *constants.items())
-    )
+    taking = _by_position(bound, len(tensors), by_name)
+    return _Call(taking, tuple(tensors.values()), tuple(by_name), (owner, *constants.items()))
 
 
 def _is_same(value: Any, default: Any) -> bool:

@@ -12,6 +12,7 @@ from pyopbench.ports.conversions import conversion_of
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR, Observed, Seen, seen_as
 from pyopbench.ports.porting.render import Code
 from pyopbench.ports.porting.units import Units
+from pyopbench.ports.tensor_functions.sources import needed_by
 
 NEP50 = int(np.__version__.split(".")[0]) >= 2
 """From NumPy 2 on a Python scalar has no dtype of its own, and every array has, whatever its rank
@@ -198,8 +199,8 @@ class TypedCode(Code):
         return set().union(*map(self.seen, reads))
 
     def use(self, snippet: str) -> str:
-        """Return the name of a function that is written beside the code, and have it written."""
-        self.snippets.add(snippet)
+        """Return the name of a function that is written beside the code, and have it written, with what it calls."""
+        self.snippets |= {snippet} if snippet.startswith("_") else needed_by([snippet])
         return snippet
 
 
