@@ -54,7 +54,10 @@ MOST_RUNS = 12
 
 MOST_UNROLLED = 1_500
 """Operations on tensors in all rounds of a loop that is unrolled while a port is traced; one that would have more is
-a loop of the graph. Tracing takes about 1 ms for each (`benchmarks/unrolled.py`)."""
+a loop of the graph. Tracing takes about 1 ms for each."""
+
+CONDITION = 8
+"""Operations that a condition of the graph counts for, beside those on its ways: tracing one takes 5 to 10 ms."""
 
 
 @dataclass(frozen=True)
@@ -259,7 +262,7 @@ class _Runs:
         self.is_off_course = False
         self.occurrences: dict[Any, int] = {}
         GROWN.clear()
-        given = [np.array(one) for one in example]
+        given = [np.array(one)[()] for one in example]
         inputs = [depending(one) for one in given]
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -415,7 +418,7 @@ class _Watcher:
 
     def asked(self, number: int, value: Any) -> Any:
         """Return a value whose truth decides what is evaluated next."""
-        if not depends(value):
+        if not (depends(value) or length_depends(value)):
             return value
         if self.frames:
             self.frames[-1] = True
@@ -427,18 +430,19 @@ class _Watcher:
             return self.runs.forced[place]
         return value
 
-    def over(self, iterable: Any) -> Any:
-        """Return what a comprehension goes over."""
+    def over(self, number: int | None, iterable: Any) -> Iterator[Any]:
+        """Yield what a comprehension goes over; tensors where values decide which of it become items."""
         if length_depends(iterable) and self.frames:
             self.frames[-1] = True
-        return self._cut(iterable)
+        is_decided = (self.path, number) in self.runs.observed.decided
+        return self._items_over(iterable, is_decided=is_decided)
 
-    def _cut(self, iterable: Any) -> Iterator[Any]:
+    def _items_over(self, iterable: Any, *, is_decided: bool) -> Iterator[Any]:
         for rounds, one in enumerate(iterable):
             if rounds >= FIRST_ROUNDS and self.runs.steps > self.runs.most_steps:
                 self.runs.is_off_course = True
                 return
-            yield one
+            yield depending(one) if is_decided else one
 
     def _end(self, token: int) -> bool:
         found = any(self.frames[token - 1 :])
@@ -457,6 +461,7 @@ class _Watcher:
         if self._end(token):
             self.runs.observed.decided.add((self.path, number))
             if isinstance(value, list):
+                value = settled(value)
                 GROWN.add(value)
         return self.see(number, value)
 
@@ -477,11 +482,12 @@ class _Watcher:
         """Return the truth of a condition; `loops` are those that end, or a round of `loop`, on one of the ways."""
         runs, place = self.runs, (self.path, number)
         answer = bool(value)
-        if depends(value):
+        if depends(value) or length_depends(value):
             runs.observed.decided.add(place)
             runs.observed.decided.update((self.path, one) for one in loops)
         if place in runs.observed.decided:
             CONTROL.depth += 1
+            runs.operations += CONDITION
             if loop >= 0:
                 runs.observed.joining.add((self.path, loop))
             runs.answers.setdefault(place, set()).add(answer)
@@ -520,7 +526,7 @@ class _Watcher:
         """Return the truth of the condition of a loop."""
         runs = self.runs
         answer = bool(value)
-        if depends(value):
+        if depends(value) or length_depends(value):
             runs.observed.decided.add(loop.place)
             runs.answers.setdefault(loop.place, set()).add(answer)
             if not answer and not loop.rounds and runs.forced.get(loop.place):

@@ -158,7 +158,7 @@ def write_both(code: TypedCode, node: ast.BoolOp) -> str | None:
 def write_choice(code: TypedCode, node: ast.IfExp) -> str | None:
     """Return `a if x else b` on a tensor `x`, both ways of one dtype: AutoGraph takes no number beside a tensor."""
     asked = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
-    if not (code.is_tensor(asked) and code.is_tensor(node)):
+    if not ((code.is_tensor(asked) or is_empty_test(code, node.test)) and code.is_tensor(node)):
         return None
     inside = [one for side in (node.body, node.orelse) for one in ast.walk(side) if isinstance(one, ast.IfExp)]
     if any(code.is_tensor(one.test) for one in inside):

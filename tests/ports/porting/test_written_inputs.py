@@ -21,7 +21,7 @@ class Copies(ast.NodeTransformer):
         self.count = 0
 
     def visit_Assign(self, node: ast.Assign) -> Any:
-        if ast.unparse(node.targets[0]) == "arrays" and isinstance(node.value, ast.ListComp):
+        if ast.unparse(node.targets[0]) == "arrays" and "np.array(" in ast.unparse(node.value):
             self.count += 1
             self.positions += [one.value for one in ast.walk(node.value) if isinstance(one, ast.Constant)]
             return None
