@@ -10,7 +10,7 @@ from pyopbench.ports.porting.grown_lists import refuse_lost, write_list
 from pyopbench.ports.porting.indexing import IndexEntry, Picked, assigned, entries_of, pick
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import NUMBER_KIND
-from pyopbench.ports.porting.operators import BINARY, SHIFTS, write_between
+from pyopbench.ports.porting.operators import BINARY, SHIFTS, write_between, write_items
 from pyopbench.ports.porting.typed import TypedCode, is_number
 from pyopbench.ports.porting.watching import names_written
 
@@ -347,9 +347,7 @@ def _sequence(code: TypedCode, target: ast.Name, value: ast.Tuple | ast.List) ->
     """Return a tuple or list with numbers in it, which are tensors where ways meet, as one of tensors."""
     if not is_sequence_where_ways_meet(code, target.id):
         return None
-    texts = [code.tensor(one, code.dtype(one)) if is_number(one) else code.write(one) for one in value.elts]
-    items = ", ".join(texts)
-    return f"{target.id} = ({items},)" if isinstance(value, ast.Tuple) else f"{target.id} = [{items}]"
+    return f"{target.id} = {write_items(code, value)}"
 
 
 def is_distinct(code: TypedCode, node: ast.expr, asked: frozenset[str] = frozenset()) -> bool:

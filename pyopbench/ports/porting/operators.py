@@ -10,7 +10,7 @@ import numpy as np
 from pyopbench.ports.porting.grown_lists import is_empty_test
 from pyopbench.ports.porting.helper_calls import write_helper
 from pyopbench.ports.porting.indexing import assigned
-from pyopbench.ports.porting.typed import TypedCode
+from pyopbench.ports.porting.typed import TypedCode, is_number
 
 BINARY = {
     ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.divide, ast.FloorDiv: np.floor_divide,
@@ -158,9 +158,15 @@ def write_both(code: TypedCode, node: ast.BoolOp) -> str | None:
 def write_choice(code: TypedCode, node: ast.IfExp) -> str | None:
     """Return `a if x else b` on a tensor `x`, both ways of one dtype: AutoGraph takes no number beside a tensor."""
     asked = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
-    if not ((code.is_tensor(asked) or is_empty_test(code, node.test)) and code.is_tensor(node)):
+    sides = (node.body, node.orelse)
+    is_decided = code.is_tensor(asked) or bool(is_empty_test(code, node.test))
+    if is_decided and all(isinstance(one, ast.Tuple | ast.List) for one in sides):
+        parts = [(*code.source.span(one), write_items(code, one)) for one in sides]  # type: ignore[arg-type]
+        parts.append((*code.source.span(node.test), write_truth(code, node.test)))
+        return code.source.replaced(*code.source.span(node), parts)
+    if not (is_decided and code.is_tensor(node)):
         return None
-    inside = [one for side in (node.body, node.orelse) for one in ast.walk(side) if isinstance(one, ast.IfExp)]
+    inside = [one for side in sides for one in ast.walk(side) if isinstance(one, ast.IfExp)]
     if any(code.is_tensor(one.test) for one in inside):
         raise code.refusal(
             node, "one `a if x else b` inside another, which AutoGraph does not convert", "write an `if`"
@@ -171,6 +177,13 @@ def write_choice(code: TypedCode, node: ast.IfExp) -> str | None:
     }
     parts = [(*code.source.span(one), texts[one]) for one in (node.body, node.test, node.orelse)]
     return code.source.replaced(*code.source.span(node), parts)
+
+
+def write_items(code: TypedCode, node: ast.Tuple | ast.List) -> str:
+    """Return a tuple or list with tensors of NumPy's dtypes for numbers, of which AutoGraph makes float32 and int32."""
+    texts = [code.tensor(one, code.dtype(one)) if is_number(one) else code.write(one) for one in node.elts]
+    items = ", ".join(texts)
+    return f"({items}{',' if items else ''})" if isinstance(node, ast.Tuple) else f"[{items}]"
 
 
 def write_truth(code: TypedCode, node: ast.expr) -> str:
