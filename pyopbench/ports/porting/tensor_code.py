@@ -256,8 +256,6 @@ class TensorCode(TypedCode):
             return self._of_table(name, node, None)
         if name in UNPACKING:
             return self._unpacking(node)
-        if name == "sum" and len(arguments) == 1 and any(one.grows for one in self.seen(node.args[0])):
-            return f"tf.reduce_sum({self.tensor(node.args[0], self.dtype(node))})"
         if name == "map":
             return self._mapped(node)
         if name in PLAIN or isinstance(self._resolved(function), Unit) or value is None:
