@@ -185,7 +185,7 @@ def _require_written(answer: dict[str, Any], target: Target, variant: str) -> No
         raise BadInput(
             f"cannot write a port to {variant}: {refused['why']}",
             received=f"{place[0]}:{place[1]}" if place else target.text,
-            legal="bodies that docs/port.md describes, with the functions that docs/tracing.md lists",
+            legal="bodies and functions that docs/port.md lists",
             hint=refused["fix"] or f"try another variant: {others}",
         )
 

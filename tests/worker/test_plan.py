@@ -88,7 +88,7 @@ def test_variants_by_name_only_are_left_out_unless_named(variants: dict[str, Var
         "xla_autograph",
     }
     assert set(variants) - seen == {
-        *("py_func_stateless", "py_function_numpy_host", "njit_parallel", "traced_graph"),
+        *("py_func_stateless", "py_function_numpy_host", "njit_parallel"),
         *automatic,
     }
     cases, _ = plan_of(variants, replace(ONE, variants=("py_func_stateless",)))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from pyopbench.ports.porting.control_flow import carried, dtype_of_name
+from pyopbench.ports.porting.control_flow import dtype_of_name, is_sequence_where_ways_meet
 from pyopbench.ports.porting.grown_lists import refuse_lost, write_list
 from pyopbench.ports.porting.indexing import IndexEntry, Picked, assigned, entries_of, pick
 from pyopbench.ports.porting.names import name_of
-from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, SEQUENCE, TENSOR
-from pyopbench.ports.porting.operators import BINARY, SHIFTS, write_between
+from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, TENSOR
+from pyopbench.ports.porting.operators import BINARY, SHIFTS, write_between, write_items
 from pyopbench.ports.porting.typed import TypedCode, is_number
 from pyopbench.ports.porting.watching import names_written
 
@@ -337,8 +337,8 @@ def assign_name(code: TypedCode, target: ast.Name, value: ast.expr) -> str | Non
     if code.is_tensor(value):
         text = code.write(value)
         return f"{target.id} = tf.identity({text})" if text == target.id and not isinstance(value, ast.Name) else None
-    if isinstance(value, ast.Tuple) and all(map(is_number, value.elts)) and value.elts:
-        return _tuple(code, target, value)
+    if isinstance(value, ast.Tuple | ast.List) and any(map(is_number, value.elts)):
+        return _sequence(code, target, value)
     seen = code.seen(value)
     if not seen or any(one.kind != NUMBER_KIND for one in seen):
         return None
@@ -346,11 +346,11 @@ def assign_name(code: TypedCode, target: ast.Name, value: ast.expr) -> str | Non
     return f"{target.id} = tf.constant({code.write(value)}, tf.{dtype})" if dtype else None
 
 
-def _tuple(code: TypedCode, target: ast.Name, value: ast.Tuple) -> str | None:
-    """Return a tuple of numbers, which are tensors where ways meet, as a tuple of tensors."""
-    if not any(one.kind == SEQUENCE and one.holds_tensors for one in carried(code, target.id)):
+def _sequence(code: TypedCode, target: ast.Name, value: ast.Tuple | ast.List) -> str | None:
+    """Return a tuple or list with numbers in it, which are tensors where ways meet, as one of tensors."""
+    if not is_sequence_where_ways_meet(code, target.id):
         return None
-    return f"{target.id} = ({', '.join(code.tensor(one, code.dtype(one)) for one in value.elts)},)"
+    return f"{target.id} = {write_items(code, value)}"
 
 
 def is_distinct(code: TypedCode, node: ast.expr, asked: frozenset[str] = frozenset()) -> bool:

@@ -145,6 +145,8 @@ def rounded(given: Given) -> str | None:
     text = code.tensor(given["x"])
     if decimals is not None and given.name == "np.round":
         return None
+    if decimals is not None and code.one(given["x"]).weak is float:
+        return f"{code.use('np_rounded_decimal')}({text}, {code.write(decimals)})"
     if decimals is not None:
         scale = f"10.0 ** {code.write(decimals)}"
         return f"(tf.round({text} * {scale}) / {scale})"

@@ -298,7 +298,7 @@ class TensorCode(TypedCode):
         root = node.func
         while isinstance(root, ast.Attribute):
             root = root.value
-        if name == "isinstance" or (root is not node.func and self.value_of(root) is np):
+        if name in ("isinstance", "type") or (root is not node.func and self.value_of(root) is np):
             raise self.refusal(node, f"`{ast.unparse(node.func)}(...)` has no counterpart in TensorFlow")
         return None
 

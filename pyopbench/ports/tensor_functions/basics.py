@@ -62,6 +62,11 @@ def np_truth(tensor: Any) -> Any:
     return tensor if tensor.dtype == tf.bool else tf.not_equal(tensor, tf.zeros((), tensor.dtype))
 
 
+def np_not(truth: Any) -> Any:
+    """Return what is false. Of `not x >= 0`, TensorFlow's optimizer of graphs makes `x < 0`, which NaN is not."""
+    return tf.where(truth, False, True)
+
+
 def np_moved(tensor: Any, source: Any, destination: Any) -> Any:
     """Return a tensor with an axis, or several, at other places."""
     rank = tensor.shape.rank

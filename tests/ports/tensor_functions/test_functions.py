@@ -1,4 +1,4 @@
-"""Every function of the tables gives what NumPy's does, traced and written: dtypes, shapes, NaN, empty arrays."""
+"""Every function of the tables gives what NumPy's does: dtypes, shapes, NaN, empty arrays."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 import importlib.util
 import math
 import re
+import runpy
 import sys
 import warnings
 from collections import defaultdict
@@ -18,6 +19,7 @@ import pytest
 import tensorflow as tf
 
 from function_rows import rows
+from places import ROOT
 from pyopbench.ports.porting.module_text import module_text
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import definition_of, observe
@@ -26,8 +28,7 @@ from pyopbench.ports.porting.table import TABLE
 from pyopbench.ports.porting.tensor_code import TensorCode
 from pyopbench.ports.porting.units import Units
 from pyopbench.ports.tensor_functions import table
-from pyopbench.ports.tracing.trace import traced
-from traced_compare import difference_in_graph, flat, told
+from written_ports import difference, flat
 
 special = pytest.importorskip("scipy.special")
 ndimage = pytest.importorskip("scipy.ndimage")
@@ -120,26 +121,21 @@ def test_a_function_gives_what_numpys_does(expression: str, tmp_path: Path) -> N
                 expected = flat(body(*(np.array(one) if np.ndim(one) else one for one in given)))
             except Exception:  # noqa: BLE001 - what NumPy refuses is not compared
                 continue
-        makes_a_function = "interp1d" in expression  # which is only written
-        traced = "" if makes_a_function else difference_in_graph(body, *map(np.asarray, given))
-        if traced:
-            differing[letters, "traced"] = traced
         text = written(body, tuple(map(np.asarray, given)))
         port = loaded(tmp_path, text, f"table_port_{letters.replace(',', '_')[:3]}").body
         found = tf.function(port)(*map(tf.constant, given))
-        difference = told([np.asarray(one) for one in tf.nest.flatten(found)], expected)
-        if difference:
-            differing[letters, "written"] = difference, text
+        differs = difference(found, expected)
+        if differs:
+            differing[letters] = differs, text
     assert differing == {}
 
 
 @pytest.mark.parametrize(("name", "rank"), [("np.vsplit", 1), ("np.dsplit", 2)])
 def test_an_array_of_too_few_axes_is_not_split(name: str, rank: int) -> None:
     array, numpys = np.ones((4,) * rank), eval(name, dict(NAMES))
-    functions = numpys, table.TABLE[name].function, traced(lambda x: numpys(x, 2))
-    for function, given in zip(functions, [(array, 2), (tf.constant(array), 2), (tf.constant(array),)], strict=True):
+    for function, given in ((numpys, array), (table.TABLE[name].function, tf.constant(array))):
         with pytest.raises(ValueError, match="only works on arrays"):
-            function(*given)
+            function(given, 2)
 
 
 TINY = np.array([5e-324, 1e-310, 2e-310, 3e-310, 4e-310])
@@ -194,3 +190,10 @@ def _has(name: str) -> bool:
     for part in rest.split("."):
         found = getattr(found, part, None)
     return found is not None and name_of(found) in (name, "")
+
+
+def test_the_page_lists_what_is_in_the_tables() -> None:
+    """`python scripts/ported_functions.py` writes it."""
+    script = runpy.run_path(str(ROOT / "scripts" / "ported_functions.py"))
+    page = (ROOT / "docs" / "port.md").read_text(encoding="utf-8")
+    assert script["written"](page) == page
