@@ -54,7 +54,7 @@ def compare(
         for warning in run.warnings:
             say(f"[yellow]warning:[/] {escape(warning.text())}", err)
     found = compare_sides(sides, minimum_effect, run_spread)
-    slower = () if slowdown is None else found.slower_by(slowdown)
+    slower = () if slowdown is None else (*found.slower_by(slowdown), *found.bodies_slower_by(slowdown))
     said = _said(slowdown, len(slower)) if found.smallest is not None else NOTHING_TOLD
     _write_short(found, slowdown, comment, junit)
     if markdown not in (None, STANDARD_OUTPUT):
@@ -108,7 +108,7 @@ def _said(slowdown: float | None, many: int) -> str:
         return "Slowdowns do not fail this comparison (--fail-on never)."
     share = f"by {formatting.percent(slowdown)} or more"
     return (
-        f"Failed: {formatting.count(many, 'case')} {'is' if many == 1 else 'are'} slower {share}."
+        f"Failed: {formatting.count(many, 'case or body is', 'cases or bodies are')} slower {share}."
         if many
         else f"Passed: no case is clearly slower {share}."
     )
@@ -132,6 +132,8 @@ def print_comparison(found: Comparison, said: str) -> None:
     print_table(f"Worst first{shared and f'; all are {shared}'}", comparison.COLUMNS, rows, folds=True)
     if len(rows) < len(found.cases):
         out.print(f"and {len(found.cases) - len(rows):,} more, in --markdown and --json\n")
+    for body in found.bodies:
+        out.print(escape(body.text()))
     if found.unmatched:
         print_table("Measured on one side only", ("cases", "only in", "why"), comparison.unmatched(found))
     out.print(escape(found.summary()))

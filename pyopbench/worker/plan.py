@@ -187,7 +187,19 @@ def _combinations(axes: Axes, ops: dict[str, Op], variants: dict[str, Variant]) 
 def _variants(op: Op, axes: Axes, variants: Mapping[str, Variant]) -> tuple[str, ...]:
     if axes.variants:
         return axes.variants
-    return tuple(name for name, one in variants.items() if one.is_usual_for(op))
+    usual = tuple(name for name, one in variants.items() if one.is_usual_for(op))
+    return _in_use(op, axes.in_use, {name: variants[name] for name in usual}) if axes.in_use else usual
+
+
+def _in_use(op: Op, callback: str, usual: Mapping[str, Variant]) -> tuple[str, ...]:
+    """Return the current callback, and the easiest port that somebody wrote for the op; all usual if it has neither."""
+    written = {
+        name: one for name, one in usual.items() if getattr(op, one.body) is not None and not one.is_attempt_for(op)
+    }
+    bodies = [name for name, one in written.items() if one.is_callback]
+    ports = sorted((name for name, one in written.items() if one.is_port), key=lambda name: usual[name].effort)
+    current = [callback] if callback in bodies else bodies[:1]  # an op on tensors has another callback than the others
+    return (*current, *ports[:1]) or tuple(usual)
 
 
 def _gradients(axes: Axes, op: Op, variant: Variant, case: Case) -> tuple[str, ...]:
