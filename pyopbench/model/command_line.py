@@ -523,6 +523,9 @@ RUN_SPREAD = Option(
 
 # Which results, and what is written.
 
+DASHBOARDS = ("bmf", "github-action-benchmark", "nyrkio")
+"""Formats of dashboards that draw series over commits: of Bencher, of the action of that name, of Nyrkiö."""
+
 RESULTS = Option(
     "results",
     "Folders of runs to pool, or one file of asv or pytest-benchmark.",
@@ -602,6 +605,12 @@ RESUME = (
     AS_JSON,
     QUIET,
 )
+EXPORT = Option(
+    "export",
+    f"Print latencies with both ends of their intervals for a dashboard: {', '.join(DASHBOARDS)}.",
+    "FORMAT",
+    read=_one_of("--export", DASHBOARDS),
+)
 REPORT = (
     RESULTS,
     BASELINE_OF_RUN,
@@ -614,6 +623,7 @@ REPORT = (
     TRUST_FOLDER,
     ALLOW_CHANGED,
     LIMITS,
+    EXPORT,
     AS_JSON,
     QUIET,
 )
