@@ -1,6 +1,8 @@
 """Look for changes in series that other projects labelled, with `pyopbench history` and with four other detectors.
 
-python benchmarks/outside/histories.py FOLDER [--json FILE]    writes results/outside/histories.json
+python benchmarks/outside/histories.py FOLDER [--json FILE] [--again history]    writes results/outside/histories.json
+
+With `--again`, only these detectors run, and what the file has of the others is kept.
 
 `FOLDER` holds checkouts, or the parts named here, of other projects; a source that is not there is left out:
 
@@ -404,6 +406,12 @@ def summary(series: Sequence[Labelled], run: Mapping[str, Mapping[str, Detector]
     return found
 
 
+def in_order(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows by source, and of each source those of `history` first."""
+    sources = list(SOURCES)
+    return sorted(rows, key=lambda one: (sources.index(one["source"]), one["detector"] != "history"))
+
+
 def results_table(document: Mapping[str, Any]) -> str:
     """Return a row for each source and detector, as Markdown: its defaults, and the best of the settings tried."""
     rows = []
@@ -445,6 +453,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = tallies.parser_of(__doc__)
     parser.add_argument("folder", type=Path, help="checkouts of the projects")
     parser.add_argument("--json", type=Path, default=STORED, help=f"what is written ({STORED})")
+    parser.add_argument("--again", nargs="+", default=[], metavar="NAME", help="only these detectors")
     options = parser.parse_args(arguments)
     series, left_out = series_in(options.folder)
     if not series:
@@ -452,7 +461,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     packages = ("numpy", "scipy", "asv", "ruptures", "apache-otava")
     document = stored_document.begin(VERSION, packages, {"margin": MARGIN})
     run = detectors(options.folder)
-    document |= {"left_out": left_out, "summary": summary(series, run)}
+    kept: list[dict[str, Any]] = []
+    if options.again:
+        unknown = [name for name in options.again if name not in run]
+        if unknown:
+            parser.error(f"{unknown[0]} is none of {', '.join(run)}")
+        stored = stored_document.read_to_go_on(options.json, document)
+        kept = [one for one in stored["summary"] if one["detector"] not in options.again]
+        run = {name: run[name] for name in options.again}
+    document |= {"left_out": left_out, "summary": in_order([*summary(series, run), *kept])}
     options.json.parent.mkdir(parents=True, exist_ok=True)
     stored_document.write(options.json, document)
     sys.stdout.write(results_table(document) + "\n" + skipped_text(document))

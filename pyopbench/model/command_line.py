@@ -607,7 +607,7 @@ RESUME = (
 )
 EXPORT = Option(
     "export",
-    f"Print latencies with both ends of their intervals for a dashboard: {', '.join(DASHBOARDS)}.",
+    f"Print latencies with intervals for a dashboard: {', '.join(DASHBOARDS)}.",
     "FORMAT",
     read=_one_of("--export", DASHBOARDS),
 )
