@@ -1,4 +1,4 @@
-"""Detectors on labelled series are scored as the paper of TCPD does, and series are read out of other projects' files."""
+"""Detectors on labelled series are scored as TCPD's paper does, and series are read out of files of other projects."""
 
 from __future__ import annotations
 
