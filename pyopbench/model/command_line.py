@@ -523,6 +523,9 @@ RUN_SPREAD = Option(
 
 # Which results, and what is written.
 
+DASHBOARDS = ("bmf", "github-action-benchmark", "nyrkio")
+"""Formats of dashboards that draw series over commits: of Bencher, of the action of that name, of Nyrkiö."""
+
 RESULTS = Option(
     "results",
     "Folders of runs to pool, or one file of asv or pytest-benchmark.",
@@ -602,6 +605,12 @@ RESUME = (
     AS_JSON,
     QUIET,
 )
+EXPORT = Option(
+    "export",
+    f"Print latencies with intervals for a dashboard: {', '.join(DASHBOARDS)}.",
+    "FORMAT",
+    read=_one_of("--export", DASHBOARDS),
+)
 REPORT = (
     RESULTS,
     BASELINE_OF_RUN,
@@ -614,6 +623,7 @@ REPORT = (
     TRUST_FOLDER,
     ALLOW_CHANGED,
     LIMITS,
+    EXPORT,
     AS_JSON,
     QUIET,
 )
@@ -814,7 +824,13 @@ HISTORY = (
         read=partial(parse_share, "--alarm-rate"),
     ),
     Option("confirm", "Measure both sides of each suspected change again, interleaved.", type=bool, default=False),
-    replace(BUDGET, help="Time for each re-run of --confirm, e.g. 5m.", panel=None),
+    Option(
+        "bisect",
+        "Go on from each confirmed change to the commit, by halving; includes --confirm.",
+        type=bool,
+        default=False,
+    ),
+    replace(BUDGET, help="Time for each re-run of --confirm and --bisect, e.g. 5m.", panel=None),
     out_option("DIR", "Folder for history.html, .md and .json.", default="results/history"),
     TRUST_FOLDER,
     ALLOW_CHANGED,
