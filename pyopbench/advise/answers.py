@@ -1,0 +1,258 @@
+"""What to do with each callback: its op is measured on the inputs that the program passed, and the port is written."""
+
+from __future__ import annotations
+
+import ast
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from pyopbench.advise.callbacks import MIX_FILE, Callback, Shown, Step, load, write_op_file
+from pyopbench.api import frames, measure
+from pyopbench.engine.port import write_port
+from pyopbench.find.draft import BASELINES
+from pyopbench.judge.decision import Decision
+from pyopbench.judge.judge import Judgement
+from pyopbench.model.case import MINIMUM_EFFECT
+from pyopbench.model.cores import usable_cores
+from pyopbench.model.errors import PyopbenchError
+from pyopbench.model.own_target import read_target
+from pyopbench.store.open_file import SOURCE, read_bytes
+
+PORTS = ("traced", "njit")
+"""What a callback can be replaced by: TensorFlow ops, or a callback over a body that Numba compiles."""
+
+Action: TypeAlias = Literal["leave", "port"]
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share of the time of a step, with an interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A port of a callback: which, and what it saves of the callback's own time, with an interval."""
+
+    variant: str
+    saved: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What to do with a callback.
+
+    Attributes:
+        action: `leave` it or `port` it.
+        why: the reason to leave it, or what the measurement says.
+        candidates: ports that may save time, the surest first.
+        variant: the port that was chosen.
+        port, test: file names of the port and its test.
+        function: the name of the port in its file.
+        promised: share of a step of the program that is saved.
+        seconds: a call today, as it was measured by itself.
+    """
+
+    action: Action
+    why: str
+    candidates: tuple[Candidate, ...] = ()
+    variant: str = ""
+    port: str = ""
+    test: str = ""
+    function: str = ""
+    promised: Share | None = None
+    seconds: float | None = None
+
+    @property
+    def text(self) -> str:
+        """The answer in a few words."""
+        return "leave it" if self.action == "leave" else f"port to {self.variant}"
+
+    def as_plain(self) -> dict[str, Any]:
+        """Return the answer as plain data."""
+        return asdict(self)
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Answer:
+        """Return what `as_plain` made plain, after JSON too."""
+        promised = plain["promised"]
+        return cls(
+            **{
+                **plain,
+                "candidates": tuple(Candidate(**one) for one in plain["candidates"]),
+                "promised": None if promised is None else Share(**promised),
+            }
+        )
+
+
+def leave(shown: Shown) -> Answer:
+    """Return the answer for a callback that is not measured."""
+    return Answer("leave", shown.why_not)
+
+
+def decide(callback: Callback, step: Step, folder: Path, budget_seconds: float) -> Answer:
+    """Measure a callback against its ports, and write the one that is best.
+
+    Args:
+        callback: which.
+        step: of the program.
+        folder: for its op file, its run and its port; what is there already of the same callback goes on.
+        budget_seconds: for sampling.
+
+    Returns:
+        The answer; whatever goes wrong with this callback is a reason to leave it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    op_file = folder / f"{callback.name}.py"
+    if not op_file.exists():
+        op_file = write_op_file(callback, folder)
+    try:
+        judgement = _measured(callback, op_file, folder, budget_seconds)
+    except PyopbenchError as error:
+        return Answer("leave", f"it could not be measured: {error.message}: {_last(error.received)}")
+    use = "training" if callback.gradient_calls else "inference"
+    made = [one for one in judgement.decisions if one.use == use] or list(judgement.decisions)
+    if not made:
+        return Answer("leave", "nothing could be measured of it")
+    decision = made[0]
+    candidates = _candidates(decision)
+    if not candidates:
+        return Answer("leave", _why_kept(judgement, decision), seconds=_today(decision))
+    refused = ""
+    for candidate in candidates:
+        promised = _promised(callback, step, candidate, _today(decision))
+        if promised.high < MINIMUM_EFFECT:
+            return Answer("leave", "the best port would save too little of a step", candidates, promised=promised)
+        written = _write(callback, op_file, folder, candidate.variant)
+        if isinstance(written, str):
+            refused = written
+            continue
+        return Answer(
+            "port",
+            decision.answer_text(),
+            candidates,
+            candidate.variant,
+            *written,
+            promised=promised,
+            seconds=_today(decision),
+        )
+    return Answer("leave", f"its port cannot be written: {refused}", candidates, seconds=_today(decision))
+
+
+def _last(received: object) -> str:
+    lines = [line for line in str(received).splitlines() if line.strip()]
+    return lines[-1].strip()[:200] if lines else ""
+
+
+def _measured(callback: Callback, op_file: Path, folder: Path, budget_seconds: float) -> Judgement:
+    mix = folder / MIX_FILE if (folder / MIX_FILE).exists() else None
+    run = folder / "run"
+    if (run / "run.json").exists():
+        return measure.resume(run, str(op_file), mix=mix).judgement  # type: ignore[union-attr]
+    result = measure.run(
+        str(op_file),
+        quick=True,
+        variants=(_current(callback), *PORTS),
+        directions=() if callback.gradient_calls else ("forward",),
+        modes=("node",) if callback.mode == "graph" else ("eager",),
+        mix=mix,
+        budget_seconds=budget_seconds,
+        parts=False,
+        probes=False,
+        out=run,
+    )
+    return result.judgement  # type: ignore[union-attr]
+
+
+def _current(callback: Callback) -> str:
+    return BASELINES[callback.kind]
+
+
+def _candidates(decision: Decision) -> tuple[Candidate, ...]:
+    """Return the ports that may save time, what is decided on first."""
+    gains = getattr(decision.reason, "candidates", ())
+    found = {
+        one.label.partition("+")[0]: Candidate(
+            one.label.partition("+")[0], one.saved, _finite(one.low), _finite(one.high, 1.0)
+        )
+        for one in gains
+    }
+    if decision.choice is not None and decision.saved is not None:
+        name = decision.choice.partition("+")[0]
+        found = {
+            name: Candidate(name, decision.saved, _finite(decision.saved_low), _finite(decision.saved_high, 1.0))
+        } | {key: one for key, one in found.items() if key != name}
+        rest = list(found.values())[1:]
+        return (found[name], *(one for one in rest if one.variant in PORTS and one.saved > MINIMUM_EFFECT))
+    if decision.action == "keep":
+        return ()
+    ports = [one for one in found.values() if one.variant in PORTS and one.saved > MINIMUM_EFFECT]
+    return tuple(sorted(ports, key=lambda one: -one.saved))
+
+
+def _finite(value: float | None, otherwise: float = -1.0) -> float:
+    return otherwise if value is None or not math.isfinite(value) else value
+
+
+def _today(decision: Decision) -> float | None:
+    return decision.seconds[-1].today if decision.seconds else None
+
+
+def _why_kept(judgement: Judgement, decision: Decision) -> str:
+    failed = frames.failures(judgement)
+    failed = failed[failed["variant"].isin(PORTS)]
+    if failed["variant"].nunique() == len(PORTS):
+        return f"no port is right: {_last(failed['reason'].iloc[0])}"
+    return decision.answer_text()
+
+
+def _promised(callback: Callback, step: Step, candidate: Candidate, today: float | None) -> Share:
+    """Return what a port saves of a step: what the callback takes of it in the program, times what is saved of that.
+
+    What it takes is between what is seen from Python and what lies between inputs and outputs. A pipeline works while
+    the program does: the program gains nothing for sure where it hardly waits, and no more than the callback takes.
+    """
+    least = min(1.0, callback.seconds / step.steps / step.seconds)
+    most = min(1.0, max(callback.most_seconds / step.steps / step.seconds, least))
+    usual = most if today is None else today * callback.calls / step.steps / step.seconds
+    usual = min(max(usual, least), most)
+    low, high = least * max(candidate.low, 0.0), most * min(candidate.high, 1.0)
+    value = usual * candidate.saved
+    if callback.in_input:
+        low = min(low, step.waited) / len(usable_cores()) if step.waited >= MINIMUM_EFFECT else 0.0
+        value = min(value, max(step.waited, 0.0))
+    return Share(min(max(value, low), high), low, high)
+
+
+def _write(callback: Callback, op_file: Path, folder: Path, variant: str) -> tuple[str, str, str] | str:
+    """Write a port, and return the names of its files and of its function, or why it cannot be."""
+    name = f"{callback.name}_port"
+    place = folder / "port"
+    place.mkdir(exist_ok=True)
+    for left in (place / f"{name}.py", place / f"test_{name}.py"):
+        if os.path.lexists(left):
+            left.unlink()
+    target = read_target(str(op_file), (), ())
+    try:
+        files = write_port(target, variant, place / f"{name}.py")
+    except PyopbenchError as error:
+        return f"{error.message}: {_last(error.received)}"
+    functions = [one.name for one in ast.parse(read_bytes(files.port, SOURCE)).body if isinstance(one, ast.FunctionDef)]
+    return files.port.name, files.test.name, functions[-1]
+
+
+def output_dtypes(callback: Callback) -> list[str]:
+    """Return the dtypes of what the body returned."""
+    assert callback.kept is not None
+    outputs = callback.kept.examples[0].outputs
+    arrays = [load(one, Path(callback.kept.folder)) for one in outputs]
+    return ["string" if one.dtype.hasobject else one.dtype.name for one in arrays]
