@@ -136,7 +136,7 @@ def advise(program: Program, folder: Path, options: Options, listener: Listener,
         NothingMeasured: the program fails.
     """
     made = _Advising(program, folder, options, listener, tools or Tools())
-    made.open()
+    made.begin()
     recorded = made.record()
     advice = made.name(recorded)
     made.answer(advice)
@@ -157,7 +157,7 @@ class _Advising:
 
     # Stage 0: the folder.
 
-    def open(self) -> None:
+    def begin(self) -> None:
         """Make the folder, or go on with one of the same program."""
         state = self.folder / STATE
         mine = {"version": VERSION, "command": list(self.program.command), "root": str(self.program.root)}
@@ -324,15 +324,18 @@ class _Advising:
         self._write(result, self._as_stored(advice))
 
     def _placeable(self, advice: Advice, ports: Sequence[int]) -> list[int]:
-        kept = []
-        for number in ports:
-            try:
-                self._change(advice, [number])
-            except CannotPlace as error:
-                self._withdraw(advice, number, error.message)
-            else:
-                kept.append(number)
-        return kept
+        why = {number: self._why_not_placed(advice, number) for number in ports}
+        for number, reason in why.items():
+            if reason:
+                self._withdraw(advice, number, reason)
+        return [number for number, reason in why.items() if not reason]
+
+    def _why_not_placed(self, advice: Advice, number: int) -> str:
+        try:
+            self._change(advice, [number])
+        except CannotPlace as error:
+            return error.message
+        return ""
 
     def _withdraw(self, advice: Advice, number: int, why: str) -> None:
         row = advice.rows[number]

@@ -109,7 +109,7 @@ class Program:
                 shutil.copy2(path, place)
 
     def files(self) -> Iterator[tuple[Path, bool]]:
-        """Yield every folder and file that is copied, and whether it is a folder; each after the folder that it is in."""
+        """Yield what is copied, each with whether it is a folder, and after the folder that it is in."""
         yield self.root, True
         for name, folders, files in os.walk(self.root):
             here = Path(name)

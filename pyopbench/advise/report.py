@@ -76,9 +76,10 @@ def headline(advice: Advice) -> str:
     found = advice.realised
     before, after = formatting.seconds(found.before_seconds), formatting.seconds(found.after_seconds)
     ports = formatting.count(sum(row.answer.action == "port" for row in advice.rows), "callback")
+    start = f" It takes {formatting.seconds(found.start_seconds)} longer to start." if found.start_seconds > 1 else ""
     return (
         f"Port {ports}: a {found.unit} takes {after} instead of {before}, {realised_text(advice)} less, in "
-        f"{found.runs} runs each."
+        f"{found.runs} runs each.{start}"
     )
 
 
@@ -180,6 +181,7 @@ def _realised(advice: Advice) -> dict[str, Any]:
     found = advice.realised
     assert found is not None
     return {
+        "start_seconds": found.start_seconds,
         "before_seconds": found.before_seconds,
         "after_seconds": found.after_seconds,
         **(_interval(Share(found.saved, found.low, found.high)) or {}),

@@ -44,6 +44,8 @@ class Realised:
         saved: share of the time that is saved; nan where nothing could be timed.
         low, high: its interval.
         runs: of each side.
+        start_seconds: how much longer the program takes until its steps are timed: a port that Numba compiles, or that
+            is a larger graph to trace, takes longer to begin with; nan where its whole run is the step.
     """
 
     unit: str
@@ -53,6 +55,7 @@ class Realised:
     low: float
     high: float
     runs: int
+    start_seconds: float = math.nan
 
     @property
     def is_faster(self) -> bool:
@@ -74,25 +77,21 @@ def realised(before: Sequence[Run], after: Sequence[Run]) -> Realised:
     unit = "step" if most >= LEAST_ELEMENTS else "run"
     sides = [np.array([seconds_of(run, most) for run in side], np.float64) for side in (before, after)]
     means = [float(side.mean()) if side.size else math.nan for side in sides]
+    runs = min(side.size for side in sides)
+    start = math.nan
+    if unit == "step" and runs:
+        begun = [np.mean([_begin_seconds(run, most) for run in side]) for side in (before, after)]
+        start = float(begun[1] - begun[0])
     logs = [np.log(side) for side in sides]
-    if min(side.size for side in sides) < 2 or not all(np.isfinite(side).all() for side in logs):
-        return Realised(
-            unit, means[0], means[1], 1 - means[1] / means[0], -math.inf, 1.0, min(side.size for side in sides)
-        )
+    if runs < 2 or not all(np.isfinite(side).all() for side in logs):
+        return Realised(unit, means[0], means[1], 1 - means[1] / means[0], -math.inf, 1.0, runs, start)
     difference = float(logs[1].mean() - logs[0].mean())
     found = stats.ttest_ind(logs[1], logs[0], equal_var=False).confidence_interval(CONFIDENCE)
     low, high = float(found.low), float(found.high)
     if math.isnan(low):  # no spread at all
         low = high = difference
-    return Realised(
-        unit,
-        means[0],
-        means[1],
-        1 - math.exp(difference),
-        1 - math.exp(high),
-        1 - math.exp(low),
-        min(side.size for side in sides),
-    )
+    saved = (1 - math.exp(one) for one in (difference, high, low))
+    return Realised(unit, means[0], means[1], *saved, runs, start)
 
 
 def seconds_of(run: Run, elements: float) -> float:
@@ -101,10 +100,18 @@ def seconds_of(run: Run, elements: float) -> float:
         begun = run.samples[0][0] if run.samples else 0.0
         return run.seconds - begun if run.samples else run.seconds
     first = max(1.0, WARM_UP * elements)
+    return (_at(run, elements) - _at(run, first)) / (elements - first)
+
+
+def _begin_seconds(run: Run, elements: float) -> float:
+    """Return when a run begins to be timed, in seconds since TensorFlow was imported."""
+    return _at(run, max(1.0, WARM_UP * elements)) - run.samples[0][0]
+
+
+def _at(run: Run, elements: float) -> float:
     times = np.array([at for at, _ in run.samples])
     done = np.array([count for _, count in run.samples])
-    begin, end = np.interp([first, elements], done, times)
-    return float(end - begin) / (elements - first)
+    return float(np.interp(elements, done, times))
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, cast
@@ -494,6 +495,8 @@ class Recorder:
             self.save_all()
             end(status)
 
+        self._leave = save_and_exit
+
         os._exit = save_and_exit  # type: ignore[assignment]
 
     def _after_fork(self) -> None:
@@ -510,7 +513,10 @@ class Recorder:
                 time.sleep(pause)
                 self.add_up()
                 if self.watch is not None and self.watch.sample():
-                    self.watch.end()
+                    with suppress(OSError, ValueError, AttributeError):
+                        sys.stdout.flush()
+                        sys.stderr.flush()
+                    self._leave(0)
             self.save()
 
 
