@@ -32,8 +32,8 @@ from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.write_file import write_atomically
-from pyopbench.store.integrity import sealed
-from pyopbench.store.open_file import BESIDE, RECORDING, SOURCE, read_bytes
+from pyopbench.store.integrity import require_whole, sealed
+from pyopbench.store.open_file import RECORDING, SOURCE, read_bytes
 from pyopbench.store.strict_json import parse, storable
 
 VERSION = 1
@@ -163,8 +163,7 @@ class _Advising:
         mine = {"version": VERSION, "command": list(self.program.command), "root": str(self.program.root)}
         mine |= {"steps": self.options.steps, "seconds": self.options.seconds, "files": self._fingerprint()}
         if state.exists():
-            found = parse(read_bytes(state, BESIDE))
-            found.pop("sha256", None)
+            found = _read(state)
             changed = [key for key, value in mine.items() if found.get(key) != value]
             if changed:
                 raise BadInput(
@@ -210,7 +209,7 @@ class _Advising:
             shutil.rmtree(place, ignore_errors=True)
             with self.listener.busy("recording the program"):
                 self._record(place)
-        stored = parse(read_bytes(place / RECORDED, RECORDING), allow_nan=True)
+        stored = _read(place / RECORDED)
         run = msgspec.convert(stored["run"], Run, str_keys=True)
         usage = merge(read_parts(place / "parts"), run.seconds)
         return usage, run, Path(stored["copy"])
@@ -284,9 +283,7 @@ class _Advising:
             place = self.folder / "callbacks" / row.callback.name
             stored = place / "answer.json"
             if stored.exists():
-                found = parse(read_bytes(stored, BESIDE))
-                found.pop("sha256", None)
-                answer = Answer.from_plain(found)
+                answer = Answer.from_plain(_read(stored))
             else:
                 share = self.left_seconds() * 0.5 / (len(waiting) - done)
                 budget = min(MOST_BUDGET, max(LEAST_BUDGET, share))
@@ -308,7 +305,7 @@ class _Advising:
         if not ports:
             return
         if result.exists():
-            self._read_applied(advice, parse(read_bytes(result, BESIDE), allow_nan=True))
+            self._read_applied(advice, _read(result))
             return
         ports = self._placeable(advice, ports)
         before: list[Run] = []
@@ -394,9 +391,7 @@ class _Advising:
     def _turn(self, name: str, change: Mapping[str, bytes]) -> Run:
         stored = self.folder / "turns" / f"{name}.json"
         if stored.exists():
-            found = parse(read_bytes(stored, RECORDING), allow_nan=True)
-            found.pop("sha256", None)
-            return msgspec.convert(found, Run, str_keys=True)
+            return msgspec.convert(_read(stored), Run, str_keys=True)
         copy, parts = self._copies / name, self.folder / "turns" / name
         shutil.rmtree(parts, ignore_errors=True)
         with self.listener.busy(f"running the program, {name}"):
@@ -474,6 +469,23 @@ class _Advising:
         difference = stored["loss_difference"]
         advice.loss_difference = math.nan if difference is None else float(difference)
         advice.patch = self.folder / PATCH if stored["patch"] else None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Return what a stage has stored.
+
+    Raises:
+        BadInput: the file was changed or cut off.
+    """
+    content = read_bytes(path, RECORDING)
+    require_whole(path, content, "remove the file, and the stage is done again")
+    try:
+        found: dict[str, Any] = parse(content, allow_nan=True)
+    except ValueError as error:
+        raise BadInput(
+            "not a file of an advice", received=f"{path}: {error}", hint="remove the file, and the stage is done again"
+        ) from error
+    return found
 
 
 def _placement(callback: Callback, answer: Answer) -> Placement:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import math
 import os
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
+
+import msgspec
 
 from pyopbench.advise.callbacks import MIX_FILE, Callback, Shown, Step, load, write_op_file
 from pyopbench.api import frames, measure
@@ -82,16 +83,9 @@ class Answer:
         return asdict(self)
 
     @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> Answer:
+    def from_plain(cls, plain: Any) -> Answer:
         """Return what `as_plain` made plain, after JSON too."""
-        promised = plain["promised"]
-        return cls(
-            **{
-                **plain,
-                "candidates": tuple(Candidate(**one) for one in plain["candidates"]),
-                "promised": None if promised is None else Share(**promised),
-            }
-        )
+        return msgspec.convert(plain, cls)
 
 
 def leave(shown: Shown) -> Answer:

@@ -165,8 +165,8 @@ def _of_call(source: ProgramSource, file: _File, found: CallbackNode, placement:
     if any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords):
         raise CannotPlace("it is called with unpacked arguments")
     named = {one.arg: one.value for one in call.keywords}
-    is_bound = "partial" in source.path(call.func) or _is_partial(source, call)
-    given = named.get("inp") or (call.args[0] if is_bound and call.args else next(iter(call.args[1:2]), None))
+    place = 0 if _is_partial(source, call) else 1
+    given = named.get("inp") or next(iter(call.args[place : place + 1]), None)
     if given is None:
         raise CannotPlace("its inputs are not written in the call")
     elements = None
@@ -183,9 +183,9 @@ def _of_call(source: ProgramSource, file: _File, found: CallbackNode, placement:
 
 def _is_partial(source: ProgramSource, call: ast.Call) -> bool:
     """Is what is called a name that `functools.partial` was bound to?"""
-    before = len(source.partials)
+    source.partials.clear()
     source.path(call.func)
-    return len(source.partials) > before
+    return bool(source.partials)
 
 
 def _call(  # noqa: PLR0913 - each is known where it is called

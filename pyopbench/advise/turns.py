@@ -11,6 +11,7 @@ import numpy as np
 from scipy import stats
 
 from pyopbench.advise.program import Run
+from pyopbench.stats.estimate import Floats
 
 WARM_UP = 0.2
 """Share of the elements of a run that is left out at its start: importing, tracing, filling buffers."""
@@ -85,13 +86,23 @@ def realised(before: Sequence[Run], after: Sequence[Run]) -> Realised:
     logs = [np.log(side) for side in sides]
     if runs < 2 or not all(np.isfinite(side).all() for side in logs):
         return Realised(unit, means[0], means[1], 1 - means[1] / means[0], -math.inf, 1.0, runs, start)
-    difference = float(logs[1].mean() - logs[0].mean())
-    found = stats.ttest_ind(logs[1], logs[0], equal_var=False).confidence_interval(CONFIDENCE)
-    low, high = float(found.low), float(found.high)
-    if math.isnan(low):  # no spread at all
-        low = high = difference
-    saved = (1 - math.exp(one) for one in (difference, high, low))
-    return Realised(unit, means[0], means[1], *saved, runs, start)
+    difference, low, high = _welch(*logs)
+    saved, least, most_saved = (1 - math.exp(one) for one in (difference, high, low))
+    return Realised(unit, means[0], means[1], saved, least, most_saved, runs, start)
+
+
+def _welch(before: Floats, after: Floats) -> tuple[float, float, float]:
+    """Return the difference of two means and its interval (B. L. Welch, Biometrika 34 (1947) 28-35)."""
+    difference = float(after.mean() - before.mean())
+    parts = [float(side.var(ddof=1)) / side.size for side in (before, after)]
+    error = math.sqrt(sum(parts))
+    if error <= abs(difference) * np.finfo(np.float64).eps:
+        return difference, difference, difference
+    degrees = sum(parts) ** 2 / sum(
+        part**2 / (side.size - 1) for part, side in zip(parts, (before, after), strict=True)
+    )
+    margin = float(stats.t.ppf((1 + CONFIDENCE) / 2, degrees)) * error
+    return difference, difference - margin, difference + margin
 
 
 def seconds_of(run: Run, elements: float) -> float:
