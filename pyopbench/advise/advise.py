@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -34,7 +34,7 @@ from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.write_file import write_atomically
 from pyopbench.store.integrity import require_whole, sealed
 from pyopbench.store.open_file import RECORDING, SOURCE, read_bytes
-from pyopbench.store.strict_json import parse, storable
+from pyopbench.store.strict_json import parse, problem, storable
 
 VERSION = 1
 """Of the files; raised when a key changes its meaning or goes."""
@@ -142,6 +142,78 @@ def advise(program: Program, folder: Path, options: Options, listener: Listener,
     made.answer(advice)
     made.apply(advice)
     return advice
+
+
+@dataclass(frozen=True)
+class Change:
+    """A callback that a stored advice did not have, or had replaced.
+
+    Attributes:
+        place: file, line and function.
+        most: share of a step that it can save at the most.
+        kind: `new`, or `back` for one that was ported.
+    """
+
+    place: str
+    most: float
+    kind: Literal["new", "back"]
+
+    def text(self) -> str:
+        """Return the change in words."""
+        what = "is new" if self.kind == "new" else "was ported, and is a callback again"
+        return f"{self.place} {what}: it takes up to {formatting.percent(self.most)} of a step"
+
+
+class StoredCallback(msgspec.Struct):
+    """What a check reads of a callback in the report of an advice."""
+
+    file: str
+    function: str
+    kind: str
+    action: str
+
+
+class StoredReport(msgspec.Struct):
+    """What a check reads of the report of an advice."""
+
+    callbacks: list[StoredCallback]
+
+
+def check(  # noqa: PLR0913 - as `advise`, with what is compared
+    program: Program, folder: Path, options: Options, stored: Path, listener: Listener, tools: Tools | None = None
+) -> list[Change]:
+    """Record a program, and return which callbacks are new since an advice, or are back although they were ported.
+
+    A callback is the same where its file, its function and its kind are: lines move. What takes less of a step than
+    the minimum effect does not count.
+
+    Args:
+        program: the program.
+        folder: for the recording.
+        options: what is asked for.
+        stored: `report.json` of the advice.
+        listener: receives what happens.
+        tools: for tests.
+
+    Raises:
+        BadInput: it is no such report.
+        NothingMeasured: the program fails.
+    """
+    found = _read(stored)
+    wrong = problem(found, StoredReport)
+    if wrong is not None:
+        raise BadInput("not the report of an advice", received=f"{stored}: {wrong}", hint="name its report.json")
+    known = {(one.file, one.function, one.kind): one for one in msgspec.convert(found, StoredReport).callbacks}
+    made = _Advising(program, folder, options, listener, tools or Tools())
+    made.begin()
+    changes = []
+    for row in made.name(made.record()).rows:
+        callback = row.callback
+        before = known.get((callback.file, callback.body, callback.kind))
+        if row.shown.most >= options.minimum_effect and (before is None or before.action == "port"):
+            kind: Literal["new", "back"] = "new" if before is None else "back"
+            changes.append(Change(f"{callback.place} {callback.body}", row.shown.most, kind))
+    return changes
 
 
 class _Advising:

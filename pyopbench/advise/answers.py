@@ -132,7 +132,7 @@ def decide(callback: Callback, step: Step, folder: Path, budget_seconds: float) 
             continue
         return Answer(
             "port",
-            decision.answer_text(),
+            decision.reason.text(),
             candidates,
             candidate.variant,
             *written,
@@ -203,10 +203,12 @@ def _today(decision: Decision) -> float | None:
 
 def _why_kept(judgement: Judgement, decision: Decision) -> str:
     failed = frames.failures(judgement)
-    failed = failed[failed["variant"].isin(PORTS)]
-    if failed["variant"].nunique() == len(PORTS):
-        return f"no port is right: {_last(failed['reason'].iloc[0])}"
-    return decision.answer_text()
+    said = []
+    for variant in PORTS:
+        mine = failed[failed["variant"] == variant]
+        if len(mine):
+            said.append(f"{variant}: {_last(mine['reason'].iloc[0])}")
+    return ". ".join([decision.reason.text(), *said])
 
 
 def _promised(callback: Callback, step: Step, candidate: Candidate, today: float | None) -> Share:

@@ -85,7 +85,8 @@ class Program:
                 received=f"{script}, copied is {root}",
                 hint=f"cd {real_path(folder / script).parent} first",
             )
-        return cls(tuple(command), root, folder, tuple(real_path(one) for one in left_out))
+        first = os.path.abspath(folder / command[0]) if os.sep in command[0] else command[0]  # .venv is not copied
+        return cls((first, *command[1:]), root, folder, tuple(real_path(one) for one in left_out))
 
     def copy_to(self, target: Path) -> None:
         """Copy the folder; large files become links.

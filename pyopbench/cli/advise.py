@@ -13,10 +13,12 @@ from rich.markup import escape
 from pyopbench.advise import report
 from pyopbench.advise.advise import Advice, Options
 from pyopbench.advise.advise import advise as make_advice
+from pyopbench.advise.advise import check as check_advice
 from pyopbench.advise.program import Program
 from pyopbench.api.listeners import listener_here
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.model.errors import BadInput
+from pyopbench.model.process_guard import TemporaryFolder
 
 
 def advise(  # each is an option
@@ -28,6 +30,7 @@ def advise(  # each is an option
     budget_seconds: float | None,
     minimum_effect: float,
     apply: bool,
+    check: Path | None,
 ) -> int:
     """Say what to do about the callbacks of a program, try it on a copy, and write the change as a patch."""
     folder = out_path or Path(f"advice-{datetime.now(timezone.utc):%Y%m%d-%H%M%S}")
@@ -35,6 +38,8 @@ def advise(  # each is an option
     options = Options(steps, seconds, minimum_effect=minimum_effect)
     if budget_seconds is not None:
         options = Options(steps, seconds, budget_seconds, minimum_effect)
+    if check is not None:
+        return _check(program, options, check, out_path)
     try:
         advice = make_advice(program, folder, options, listener_here(progress=not err.quiet))
     except KeyboardInterrupt:
@@ -42,6 +47,17 @@ def advise(  # each is an option
         raise
     _show(advice)
     return _apply(advice) if apply else 0
+
+
+def _check(program: Program, options: Options, stored: Path, out_path: Path | None) -> int:
+    """Fail where a callback is new, or is back."""
+    with TemporaryFolder() as scratch:
+        folder = out_path or scratch / "advice"
+        changes = check_advice(program, folder, options, stored, listener_here(progress=not err.quiet))
+    for one in changes:
+        say(escape(one.text()))
+    say("no callback is new, and none is back" if not changes else "[bold red]failed[/]")
+    return 1 if changes else 0
 
 
 def _show(advice: Advice) -> None:

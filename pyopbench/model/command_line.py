@@ -875,6 +875,12 @@ ADVISE = (
     Option("seconds", "End each run of the program after this time, e.g. 40s.", "TIME", read=parse_duration),
     replace(BUDGET, help="Stop after about this time, e.g. 5m. Default: 8m.", panel=None),
     replace(MINIMUM_EFFECT_OPTION, help="Smallest share of a step that is worth a change.", panel=None),
+    Option(
+        "check",
+        "Only record, and fail if a callback is new since that report.json, or was ported and is back.",
+        "FILE",
+        read=Path,
+    ),
     Option("apply", "Apply the change to your files, after asking.", type=bool, default=False, flags=("--apply",)),
 )
 PLACEMENT = (

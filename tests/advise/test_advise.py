@@ -14,13 +14,14 @@ import numpy as np
 import pytest
 
 from pyopbench.advise import advise as module
-from pyopbench.advise.advise import PATCH, WITHDRAWN, Advice, Options, Tools, advise
+from pyopbench.advise.advise import PATCH, WITHDRAWN, Advice, Options, Tools, advise, check
 from pyopbench.advise.answers import Answer, Candidate, Share
 from pyopbench.advise.callbacks import Callback, Step
 from pyopbench.advise.program import Asked, Program, Run
 from pyopbench.advise.report import as_data, headline, rows, write
 from pyopbench.engine.measure import Listener
 from pyopbench.model.errors import BadInput, NothingMeasured
+from pyopbench.store.integrity import sealed
 
 SOURCE = """import tensorflow as tf
 
@@ -243,3 +244,38 @@ def test_no_callback_leaves_nothing_to_do(world: World, monkeypatch: pytest.Monk
     advice = world.advise()
     assert rows(replace(advice, rows=[])) == []
     assert world.decided == []
+
+
+def checked(world: World, **options: Any) -> list[tuple[str, str]]:
+    program = Program.here(["python", "train.py"], world.root / "program")
+    tools = Tools(world.run, world.decide, lambda: 0.0)
+    report, folder = world.root / "out" / "report.json", world.root / f"check-{len(world.ran)}"
+    found = check(program, folder, Options(**options), report, Listener(), tools)
+    return [(one.place.split()[-1], one.kind) for one in found]
+
+
+def test_a_check_finds_a_new_callback_and_one_that_was_ported(world: World) -> None:
+    world.share = {"first": 0.4, "second": 0.01}
+    write(world.advise())
+    assert checked(world) == [("first", "back")]
+    stored = world.root / "out" / "report.json"
+    content = json.loads(stored.read_text())
+    content["callbacks"] = [one | {"action": "leave"} for one in content["callbacks"]]
+    rewrite(stored, content)
+    assert checked(world) == []
+    content["callbacks"] = content["callbacks"][1:]
+    rewrite(stored, content)
+    assert checked(world) == [("first", "new")]
+    assert checked(world, minimum_effect=0.5) == []
+
+
+def rewrite(path: Path, content: dict[str, Any]) -> None:
+    content.pop("crc32", None)
+    path.write_bytes(sealed(json.dumps(content, indent=1)))
+
+
+def test_a_check_refuses_what_is_no_report(world: World) -> None:
+    world.advise()
+    (world.root / "out" / "report.json").write_bytes(sealed(json.dumps({"callbacks": 3}, indent=1)))
+    with pytest.raises(BadInput):
+        checked(world)

@@ -80,6 +80,13 @@ def test_paths_of_the_folder_are_those_of_the_copy(folder: Path, tmp_path: Path)
     assert program.original(__file__, tmp_path / "copy") == ""
 
 
+def test_an_interpreter_of_the_folder_that_is_not_copied_is_found(folder: Path, tmp_path: Path) -> None:
+    (folder / "env" / "python").symlink_to(sys.executable)
+    program = Program.here(["env/python", "train.py"], folder)
+    program.copy_to(tmp_path / "copy")
+    assert run_program(program, tmp_path / "copy", tmp_path / "parts", Asked(counts=False)).code == 0
+
+
 def test_a_run_leaves_the_users_folder_as_it_was(folder: Path, tmp_path: Path) -> None:
     before = files_in(folder)
     program = Program.here([sys.executable, "train.py"], folder)
