@@ -19,6 +19,7 @@ from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import BadInput
 from pyopbench.model.paths import real_path
 from pyopbench.model.process_guard import Guard, end_group
+from pyopbench.model.write_file import write_atomically
 from pyopbench.store.open_file import BESIDE, RECORDING, read_bytes
 from pyopbench.store.strict_json import parse, problem
 
@@ -35,6 +36,7 @@ MOST_FILES = 20_000
 SEED = 0
 """Python, NumPy and TensorFlow are seeded with it before a program begins, in every run alike."""
 
+MOST_OUTPUT_BYTES = 16 * 1024**2
 KEEP_BYTES = 128 * 1024**2
 LAST_LINES = 12
 """Of what a program wrote to stderr, which are shown where it failed."""
@@ -254,27 +256,32 @@ def run_program(program: Program, copy: Path, parts: Path, asked: Asked) -> Run:
 def _wait(
     words: Sequence[str], folder: Path, environment: Mapping[str, str], streams: tuple[Path, Path], timeout: float
 ) -> tuple[int, str]:
+    """Run a command to its end, or until it has taken too long; write what it printed, and return how it ended."""
+    if shutil.which(words[0], path=environment.get("PATH")) is None and not (folder / words[0]).exists():
+        raise BadInput(
+            "cannot start the program: there is no such command",
+            received=words[0],
+            hint="for example `pyopbench advise -- python train.py`",
+        )
     guard = Guard()
-    handles = [os.open(one, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600) for one in streams]
     try:
-        if shutil.which(words[0], path=environment.get("PATH")) is None and not (folder / words[0]).exists():
-            raise BadInput(
-                "cannot start the program: there is no such command",
-                received=words[0],
-                hint="for example `pyopbench advise -- python train.py`",
-            )
-        process = guard.start(words, cwd=folder, env=dict(environment), stdout=handles[0], stderr=handles[1])
+        process = guard.start(words, cwd=folder, env=dict(environment), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        ended = ""
         try:
-            return process.wait(timeout), ""
-        except subprocess.TimeoutExpired:
-            return -9, "timeout"
+            try:
+                printed = process.communicate(timeout=timeout)
+            except subprocess.TimeoutExpired:
+                ended = "timeout"
+                end_group(process.pid)
+                printed = process.communicate()
         finally:
             end_group(process.pid)
             process.wait()
     finally:
-        for handle in handles:
-            os.close(handle)
         guard.close()
+    for path, content in zip(streams, printed, strict=True):
+        write_atomically(path, content[-MOST_OUTPUT_BYTES:])
+    return process.returncode, ended
 
 
 def _watched(parts: Path) -> list[Watched]:

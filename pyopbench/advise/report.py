@@ -19,6 +19,7 @@ from pyopbench.report import page
 from pyopbench.report.markdown import escape, fence
 from pyopbench.report.sections import Code, Paragraph, Table
 from pyopbench.store.integrity import sealed
+from pyopbench.store.open_file import REPORT, read_bytes
 from pyopbench.store.strict_json import storable
 
 MARKDOWN, HTML, DATA = "report.md", "report.html", "report.json"
@@ -109,7 +110,7 @@ def explanation() -> str:
 
 def write(advice: Advice) -> Path:
     """Write all forms into the folder of the advice, and return the path of the HTML."""
-    patch = "" if advice.patch is None else advice.patch.read_bytes().decode(errors="replace")
+    patch = "" if advice.patch is None else read_bytes(advice.patch, REPORT).decode(errors="replace")
     lines = [
         "# What should we do about our Python callbacks?",
         "",

@@ -25,8 +25,9 @@ ONE = Placement(
 )
 
 
-def source(call: str) -> str:
-    return f'"""A program."""\n\nimport tensorflow as tf\n\n{call}\n# the end\n'
+def source(call: str, *imports: str) -> str:
+    lines = ['"""A program."""', "", "import tensorflow as tf", *imports, "", call, "# the end", ""]
+    return "\n".join(lines)
 
 
 @pytest.mark.parametrize(
@@ -84,13 +85,13 @@ def source(call: str) -> str:
 )
 def test_the_call_is_replaced_and_everything_around_it_stays(call: str, placement: Placement, expected: str) -> None:
     after = replaced(source(call).encode(), [placement]).decode()
-    assert after == source(expected).replace("import tensorflow as tf\n", "import tensorflow as tf\nimport f_port\n")
+    assert after == source(expected, "import f_port")
 
 
 def test_a_call_over_several_lines_becomes_one() -> None:
     call = "y = tf.numpy_function(\n    f,\n    [a, b],  # both\n    tf.float32,\n)"
     after = replaced(source(call).encode(), [replace(ONE, line=7)]).decode()
-    assert "\ny = f_port.f(a, b)\n# the end\n" in after
+    assert after == source("y = f_port.f(a, b)", "import f_port")
 
 
 DECORATED = """import tensorflow as tf
