@@ -46,6 +46,9 @@ BUDGET_SECONDS = 480.0
 RUNS_SHARE = 12
 """A run of the program may take this part of the budget; a longer one is ended."""
 
+LONGER = 3
+"""So many times as long as the recording may a run before or after a change take, for the same steps."""
+
 LEAST_TURNS, MOST_TURNS = 3, 6
 LEAST_BUDGET, MOST_BUDGET = 20.0, 60.0
 """For sampling one callback."""
@@ -90,6 +93,7 @@ class Advice:
         withdrawn: ports that were taken back, and why.
         loss_difference: the largest relative difference of losses; nan where there are none.
         patch: the file that `git apply` takes; None without a change.
+        tried: names of the callbacks whose ports `realised` is of.
     """
 
     program: Program
@@ -101,11 +105,12 @@ class Advice:
     withdrawn: dict[str, str] = field(default_factory=dict)
     loss_difference: float = math.nan
     patch: Path | None = None
+    tried: tuple[str, ...] = ()
 
     @property
     def promised(self) -> Share | None:
         """What the ports that are applied save of a step, all together."""
-        shares = [one.answer.promised for one in self.rows if one.answer.action == "port" and one.answer.promised]
+        shares = [row.answer.promised for row in self.rows if row.callback.name in self.tried and row.answer.promised]
         if not shares:
             return None
         low, high = sum(one.low for one in shares), min(1.0, sum(one.high for one in shares))
@@ -222,6 +227,7 @@ class _Advising:
     def __init__(self, program: Program, folder: Path, options: Options, listener: Listener, tools: Tools) -> None:
         self.program, self.folder, self.options, self.listener, self.tools = program, folder, options, listener, tools
         self.begun = tools.clock()
+        self.recorded_steps: int | None = None
 
     def left_seconds(self) -> float:
         """How much of the budget is left."""
@@ -324,6 +330,8 @@ class _Advising:
     def name(self, recorded: tuple[Usage, Run, Path]) -> Advice:
         """Return the callbacks, with what each can save at the most."""
         usage, run, copy = recorded
+        if run.ended == "seconds" and run.elements >= turns.LEAST_ELEMENTS:
+            self.recorded_steps = int(run.elements)
         files = {site.file for site in usage.sites}
         original = {file: path for file in files if (path := self.program.original(file, copy))}
         kept = read_kept(self.folder / RECORDING_FOLDER / "parts")
@@ -442,7 +450,7 @@ class _Advising:
         begun = self.tools.clock()
         while len(after) < MOST_TURNS:
             if len(after) >= LEAST_TURNS:
-                found = turns.realised(before, after)
+                found = turns.realised(before, after, turns.EARLY_CONFIDENCE)
                 each = (self.tools.clock() - begun) / len(after)
                 if found.is_faster or found.is_slower or each > self.left_seconds():
                     break
@@ -456,7 +464,7 @@ class _Advising:
                 name = f"{side}-{number + 1}{mark and f'-{mark}'}"
                 run = self._turn(name, change if side == "after" else {})
                 (before if side == "before" else after).append(run)
-            if after and turns.differences(before, after) and len(before) >= 2:
+            if after and before and turns.differences(before, after) and len(before) >= 2:
                 break
         return before, after
 
@@ -472,7 +480,9 @@ class _Advising:
                 place = copy / path
                 place.unlink(missing_ok=True)
                 write_atomically(place, content)
-            asked = Asked(False, self.options.steps, self._most_seconds, self._timeout)
+            # As many steps as were recorded; and more time, as a port may take long to compile.
+            steps = self.options.steps if self.recorded_steps is None else self.recorded_steps
+            asked = Asked(False, steps, LONGER * self._most_seconds, LONGER * self._timeout)
             run = self.tools.run(self.program, copy, parts, asked)
         shutil.rmtree(copy, ignore_errors=True)
         shutil.rmtree(parts, ignore_errors=True)
@@ -506,6 +516,7 @@ class _Advising:
     ) -> None:
         advice.realised = turns.realised(before, after)
         advice.loss_difference = turns.largest_difference(before, after)
+        advice.tried = tuple(advice.rows[number].callback.name for number in ports)
         root = self.program.root
         old = {name: read_bytes(root / name, SOURCE) for name in change if os.path.lexists(root / name)}
         patch = patch_text(old, change).encode("utf-8", "surrogateescape")
@@ -530,6 +541,7 @@ class _Advising:
             "realised": None if advice.realised is None else asdict(advice.realised),
             "loss_difference": advice.loss_difference,
             "patch": advice.patch is not None,
+            "tried": list(advice.tried),
         }
 
     def _read_applied(self, advice: Advice, stored: Mapping[str, Any]) -> None:
@@ -541,6 +553,7 @@ class _Advising:
         difference = stored["loss_difference"]
         advice.loss_difference = math.nan if difference is None else float(difference)
         advice.patch = self.folder / PATCH if stored["patch"] else None
+        advice.tried = tuple(stored["tried"])
 
 
 def _read(path: Path) -> dict[str, Any]:

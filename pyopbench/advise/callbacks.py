@@ -114,9 +114,14 @@ class Callback:
 
     @property
     def most_seconds(self) -> float:
-        """What it can cost at the most: the time in flight, or what is seen of it and an allowance for each call."""
-        seen = self.seconds + DISPATCH_SECONDS * (self.calls + self.gradient_calls)
-        return seen if self.flight_seconds is None else max(self.flight_seconds, self.seconds)
+        """What it can cost at the most: the time in flight, or what is seen from Python, and an allowance for each call.
+
+        A call in a graph that is timed in flight needs none. In a pipeline, threads hand over to each other around it.
+        """
+        allowance = DISPATCH_SECONDS * (self.calls + self.gradient_calls)
+        if self.flight_seconds is None:
+            return self.seconds + allowance
+        return max(self.flight_seconds, self.seconds) + (allowance if self.in_input else 0.0)
 
     def why_not(self) -> str:
         """Return why no port can be made of it, or put in its place; empty where nothing speaks against it."""

@@ -78,6 +78,12 @@ class Program:
                 received=" ".join(command),
                 hint="name the program that it starts, for one process: pyopbench advise -- python train.py",
             )
+        if any(word.endswith(".ipynb") for word in command):
+            raise BadInput(
+                "a notebook is not a program that can be run and compared",
+                received=" ".join(command),
+                hint="save its code cells as a script: jupyter nbconvert --to script notebook.ipynb",
+            )
         folder = real_path(folder)
         root = next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
         script = next((word for word in command[1:] if word.endswith(".py")), None)

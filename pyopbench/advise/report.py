@@ -29,18 +29,15 @@ NONE = "–"
 
 def rows(advice: Advice) -> list[tuple[str, ...]]:
     """Return a row for each callback, and one for all ports where there are several."""
-    ports = [row for row in advice.rows if row.answer.action == "port"]
-    alone = len(ports) == 1
-    found = [_cells(advice, row, realised=alone) for row in advice.rows]
-    if len(ports) > 1:
+    found = [_cells(advice, row) for row in advice.rows]
+    if len(advice.tried) > 1:
         found.append(("all ports", "", "", "", share_text(advice.promised), realised_text(advice)))
     return found
 
 
-def _cells(advice: Advice, row: Row, *, realised: bool) -> tuple[str, ...]:
-    is_port = row.answer.action == "port"
+def _cells(advice: Advice, row: Row) -> tuple[str, ...]:
     promised = share_text(row.answer.promised) if row.answer.promised is not None else NONE
-    shown = realised_text(advice) if is_port and realised else NONE
+    shown = realised_text(advice) if advice.tried == (row.callback.name,) else NONE
     return (
         f"{row.callback.place} {row.callback.body}",
         row.callback.where,
@@ -103,7 +100,7 @@ def explanation() -> str:
     """Return what the columns mean."""
     return (
         "At most: share of a step that is saved if the callback takes no time: from where its inputs are ready to "
-        "where its outputs are. Promised: from the op, measured by itself on recorded inputs. Realised: the program, "
+        "where its outputs are, and in a pipeline an allowance for the threads around it. Promised: from the op, measured by itself on recorded inputs. Realised: the program, "
         "run before and after in turns. In brackets: 95% intervals."
     )
 

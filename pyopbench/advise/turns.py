@@ -20,6 +20,8 @@ LEAST_ELEMENTS = 5
 """A program that takes fewer elements from iterators has no steps that could be told apart: its whole run is a step."""
 
 CONFIDENCE = 0.95
+EARLY_CONFIDENCE = 0.99
+"""Of what ends the turns early: several looks at the runs would otherwise find differences where there are none."""
 
 LOSS_TOLERANCE = 1e-4
 """Of the first loss, relative to its magnitude: about what float32 leaves of a sum in another order."""
@@ -69,7 +71,7 @@ class Realised:
         return self.high < 0
 
 
-def realised(before: Sequence[Run], after: Sequence[Run]) -> Realised:
+def realised(before: Sequence[Run], after: Sequence[Run], confidence: float = CONFIDENCE) -> Realised:
     """Return what a change saves, of runs that took turns.
 
     A run gives one number, so that the interval is one of runs: Welch's of the difference of the logs.
@@ -86,12 +88,12 @@ def realised(before: Sequence[Run], after: Sequence[Run]) -> Realised:
     logs = [np.log(side) for side in sides]
     if runs < 2 or not all(np.isfinite(side).all() for side in logs):
         return Realised(unit, means[0], means[1], 1 - means[1] / means[0], -math.inf, 1.0, runs, start)
-    difference, low, high = _welch(*logs)
+    difference, low, high = _welch(logs[0], logs[1], confidence)
     saved, least, most_saved = (1 - math.exp(one) for one in (difference, high, low))
     return Realised(unit, means[0], means[1], saved, least, most_saved, runs, start)
 
 
-def _welch(before: Floats, after: Floats) -> tuple[float, float, float]:
+def _welch(before: Floats, after: Floats, confidence: float) -> tuple[float, float, float]:
     """Return the difference of two means and its interval (B. L. Welch, Biometrika 34 (1947) 28-35)."""
     difference = float(after.mean() - before.mean())
     parts = [float(side.var(ddof=1)) / side.size for side in (before, after)]
@@ -101,7 +103,7 @@ def _welch(before: Floats, after: Floats) -> tuple[float, float, float]:
     degrees = sum(parts) ** 2 / sum(
         part**2 / (side.size - 1) for part, side in zip(parts, (before, after), strict=True)
     )
-    margin = float(stats.t.ppf((1 + CONFIDENCE) / 2, degrees)) * error
+    margin = float(stats.t.ppf((1 + confidence) / 2, degrees)) * error
     return difference, difference - margin, difference + margin
 
 
@@ -157,6 +159,7 @@ def differences(before: Sequence[Run], after: Sequence[Run]) -> list[Difference]
     """
     return [
         *_exits(before, after),
+        *_cut(before, after),
         *_numbers("loss", [_losses(run) for run in before], [_losses(run) for run in after]),
         *_numbers("weights", [_weights(run) for run in before], [_weights(run) for run in after]),
         *_output(before, after),
@@ -180,6 +183,15 @@ def _exits(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Difference]:
         if run.code not in codes:
             last = next((line for line in reversed(run.errors) if line.strip()), "")
             yield Difference("exit code", last.strip()[:200], str(min(codes, key=abs)), str(run.code))
+            return
+
+
+def _cut(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Difference]:
+    """Yield that a program no longer gets through the steps that it did in its time, if so."""
+    least = min((run.elements for run in before), default=0)
+    for run in after:
+        if run.ended in ("seconds", "timeout") and run.elements < least:
+            yield Difference("steps in the time of a run", "", f"{least:g}", f"{run.elements:g}")
             return
 
 

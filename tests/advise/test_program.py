@@ -64,6 +64,7 @@ def test_the_folder_that_is_copied_is_the_repository(folder: Path) -> None:
         ["torchrun", "train.py"],
         ["python", "-m", "torch.distributed.run", "train.py"],
         ["python", "/elsewhere/train.py"],
+        ["jupyter", "execute", "notebook.ipynb"],
     ],
 )
 def test_a_command_that_cannot_be_advised_on_is_refused(folder: Path, command: list[str]) -> None:

@@ -69,6 +69,7 @@ def test_equal_runs_do_not_differ() -> None:
         ({"lines": ["loss 0.53", "12 ms/step"]}, "output"),
         ({"lines": ["lost 0.5", "12 ms/step"]}, "output"),
         ({"lines": ["loss 0.5"]}, "output"),
+        ({"ended": "seconds", "samples": [(1.0, 0.0)]}, "steps in the time of a run"),
     ],
 )
 def test_a_planted_difference_is_found(changes: dict[str, object], what: str) -> None:

@@ -129,7 +129,9 @@ def held() -> dict[str, dict[str, Holder]]:
             seconds(value_of("pyopbench/ops/kernels/compiler.py", "COMPILE_SECONDS")),
             size(memory.LEAST_BYTES),
         ),
-        "advise.md": _exact(seconds(advise.BUDGET_SECONDS), percent(turns.CONFIDENCE)),
+        "advise.md": _exact(
+            seconds(advise.BUDGET_SECONDS), percent(turns.CONFIDENCE), formatting.seconds(DISPATCH_SECONDS)
+        ),
         "find-and-watch.md": {
             "100%": WHOLE,
             **_exact(MINIMUM, seconds(value_of("pyopbench/find/injected/recorder.py", "SAVE_SECONDS"))),

@@ -11,7 +11,7 @@ import json
 import random
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -161,7 +161,7 @@ class Keeper:
             return {"refused": why, "fix": getattr(error, "fix", ""), "place": list(place) if place else None}
 
 
-def describe_call(inputs: Any, output_types: Any, package: str) -> dict[str, Any]:
+def describe_call(inputs: Any, output_types: Any, package: str, as_dtype: Callable[[Any], Any]) -> dict[str, Any]:
     """Return how a callback is called: what of it are tensors, the dtypes of its outputs, and the package it is in."""
     is_list = isinstance(output_types, (list, tuple))
     listed = list(output_types) if is_list else [output_types]
@@ -169,14 +169,17 @@ def describe_call(inputs: Any, output_types: Any, package: str) -> dict[str, Any
     return {
         "are_tensors": [type(one).__module__.startswith("tensorflow.") for one in given],
         "is_list": is_list,
-        "dtypes": [_name_of_dtype(one) for one in listed],
+        "dtypes": [_name_of_dtype(one, as_dtype) for one in listed],
         "package": package,
     }
 
 
-def _name_of_dtype(given: Any) -> str:
-    dtype = getattr(given, "dtype", given)
-    return str(getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or dtype)
+def _name_of_dtype(given: Any, as_dtype: Callable[[Any], Any]) -> str:
+    """Return the name of a dtype in TensorFlow, NumPy or Python, or of what a `TensorSpec` has."""
+    try:
+        return str(as_dtype(given).name)
+    except TypeError:
+        return str(as_dtype(getattr(given, "dtype", given)).name)
 
 
 def _array(value: Any) -> Any:

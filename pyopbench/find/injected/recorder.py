@@ -358,7 +358,7 @@ class Recorder:
     def _describe_call(self, arguments: tuple[Any, ...], named: Mapping[str, Any], frame: FrameType) -> dict[str, Any]:
         given = dict(zip(("func", "inp", "Tout"), arguments, strict=False)) | dict(named)
         package = str(self._caller(frame).f_globals.get("__package__") or "")
-        return describe_call(given.get("inp"), given.get("Tout"), package)
+        return describe_call(given.get("inp"), given.get("Tout"), package, self.script_ops.dtypes.as_dtype)
 
     def _elements(self) -> float:
         return self.waits.as_dict()["elements"]
