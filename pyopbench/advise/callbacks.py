@@ -114,7 +114,7 @@ class Callback:
 
     @property
     def most_seconds(self) -> float:
-        """What it can cost at the most: the time in flight, or what is seen from Python, and an allowance for each call.
+        """What it can cost at the most: the time in flight or what is seen from Python, and an allowance for calls.
 
         A call in a graph that is timed in flight needs none. In a pipeline, threads hand over to each other around it.
         """

@@ -99,9 +99,9 @@ def commands(advice: Advice) -> list[str]:
 def explanation() -> str:
     """Return what the columns mean."""
     return (
-        "At most: share of a step that is saved if the callback takes no time: from where its inputs are ready to "
-        "where its outputs are, and in a pipeline an allowance for the threads around it. Promised: from the op, measured by itself on recorded inputs. Realised: the program, "
-        "run before and after in turns. In brackets: 95% intervals."
+        "At most: share of a step that is saved if the callback takes no time: from where inputs are ready to where "
+        "outputs are, and in a pipeline an allowance for the threads around it. Promised: from the op, measured by "
+        "itself on recorded inputs. Realised: the program, run before and after in turns. In brackets: 95% intervals."
     )
 
 

@@ -14,9 +14,10 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any
 
-from pyopbench.find.injected.tallies import Site
+from pyopbench.find.injected.tallies import GENERATED, Site
 
 MOST_SHAPES, MOST_OF_A_SHAPE = 8, 4
 """Calls that are kept of a site: some of each of the first shapes, spread over powers of two."""
@@ -85,7 +86,7 @@ class Keeper:
         key = tuple((one.shape, one.dtype.str) for one in arrays)
         with self.lock:
             if held.source == {}:
-                held.source = self._source(held.first, len(arguments))
+                held.source = self._source(held, held.first, len(arguments))
             seen = held.seen[key] = held.seen.get(key, 0) + 1
             is_wanted = seen & (seen - 1) == 0 and seen < 2**MOST_OF_A_SHAPE and len(held.seen) <= MOST_SHAPES
             size = sum(one.nbytes for one in arrays)
@@ -146,19 +147,58 @@ class Keeper:
         """Does the function read values that change, so that its source at the end is another one?"""
         if "text" not in held.source or not held.examples:
             return False
-        again = self._source(held.last, len(held.examples[0][0]))
+        again = self._source(held, held.last, len(held.examples[0][0]))
         return "text" in again and again["text"] != held.source["text"]
 
-    def _source(self, function: Any, arguments: int) -> dict[str, Any]:
+    def _source(self, held: Held, function: Any, arguments: int) -> dict[str, Any]:
         """Return the source of a function with all it needs, `text` and `name`, or why there is none, `refused`."""
         try:
             with _unchanged_random_numbers(), _on_path(self.package):
                 extract = importlib.import_module(EXTRACTOR)
-                found, _, _ = extract.extract(lambda one: one.add(function, arguments=arguments))
+                body = as_written(function, held.site.key[1])
+                found, _, _ = extract.extract(lambda one: one.add(body, arguments=arguments))
                 return {"text": found.text, "name": found.names[0]}
         except Exception as error:  # noqa: BLE001 - it cannot be extracted, or pyopbench cannot be imported
             why, place = getattr(error, "why", None) or repr(error), getattr(error, "place", None)
             return {"refused": why, "fix": getattr(error, "fix", ""), "place": list(place) if place else None}
+
+
+def as_written(function: Any, line: int) -> Any:
+    """Return a function that AutoGraph made as the program has it, with the values that it captures.
+
+    Functions inside of a function that AutoGraph converts, such as the one that `Dataset.map` is given, are converted
+    with it. They keep the globals of the program, and the names of what they capture.
+
+    Args:
+        function: any.
+        line: on which it is called back; of several lambdas the next one is meant.
+
+    Raises:
+        LookupError: it is not found in its file.
+    """
+    made = getattr(function, "__code__", None)
+    if made is None or GENERATED not in made.co_filename:
+        return function
+    file = function.__globals__["__file__"]
+    whole = compile(Path(file).read_bytes(), file, "exec", dont_inherit=True)
+    name = made.co_name.removeprefix("tf__")
+    found = [one for one in _codes(whole) if (one.co_name, one.co_argcount) == (name, made.co_argcount)]
+    if name == "<lambda>":
+        found = sorted((one for one in found if one.co_firstlineno >= line), key=lambda one: one.co_firstlineno)
+        found = found[:1] if len({one.co_firstlineno for one in found[:2]}) == len(found[:2]) else []
+    if len(found) != 1:
+        raise LookupError(f"{name} is not found in {file}, or there are several")
+    cells = dict(zip(made.co_freevars, function.__closure__ or (), strict=True))
+    closure = tuple(cells[one] for one in found[0].co_freevars)
+    return FunctionType(found[0], function.__globals__, name, function.__defaults__, closure)
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """Yield the code of every function in some code."""
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            yield one
+            yield from _codes(one)
 
 
 def describe_call(inputs: Any, output_types: Any, package: str, as_dtype: Callable[[Any], Any]) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from typing import Any, cast
 
 from pyopbench.find.injected.keeper import Keeper, describe_call
 from pyopbench.find.injected.tallies import (
+    GENERATED,
     MARK,
     OUTSIDE,
     Event,
@@ -204,9 +205,6 @@ SAVE_SECONDS = 2.0
 """How much of a process that is killed is lost at the most."""
 ADD_UP_SECONDS = 0.2
 """How long calls lie unadded at the most: some hundred bytes each, of some ten thousand calls a second."""
-
-GENERATED = "__autograph_generated_file"
-"""Begins the names of the files that AutoGraph writes (tensorflow/python/autograph/pyct/loader.py)."""
 
 HELD = "pyopbench_counted"
 """Attribute of a program's function: its site and the counted one."""
