@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from pyopbench.find.draft import BASELINES
+from pyopbench.find.draft import BASELINES, taken_names
 from pyopbench.find.usage import DISPATCH_SECONDS, MOST_SIZES, SiteUsage, Usage, propose_sizes
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.write_file import write_atomically
@@ -154,7 +154,7 @@ def callbacks_of(usage: Usage, kept: Sequence[KeptSite], original: Mapping[str, 
     by_place: dict[tuple[str, int, str, str], list[SiteUsage]] = {}
     for site in usage.sites:
         by_place.setdefault((site.file, site.line, site.kind, site.mode), []).append(site)
-    found, names = [], set[str]()
+    found, names = [], set(taken_names())
     for (file, line, kind, mode), sites in by_place.items():
         mine = [one for one in kept if (one.key[0], one.key[1], one.key[3], one.key[4]) == (file, line, kind, mode)]
         largest = max(mine, key=lambda one: len(one.examples), default=None)

@@ -122,6 +122,13 @@ def test_the_op_file_has_the_recorded_inputs_small_ones_in_it_and_a_mix(tmp_path
     assert (place / "mix.csv").read_text() == "size,weight\n2,30\n401,15\n"
 
 
+def test_a_callback_named_as_an_op_of_the_package_gets_another_name(tmp_path: Path) -> None:
+    kept = kept_of(tmp_path, np.ones(4), source=KeptSource("def sinh(x):\n    return x\n", "sinh"))
+    usage = Usage(9.0, 1, [SiteUsage("train.py", 3, "f", "numpy_function", "graph", "sinh", Cost(5, 0, 0.1))])
+    (found,) = callbacks_of(usage, [kept], {"train.py": "train.py"})
+    assert found.name == "sinh_3"
+
+
 def test_text_and_scalars_come_back_as_they_were(tmp_path: Path) -> None:
     text = KeptArray(None, [2], [b"a\0".decode("latin-1"), "ä".encode().decode("latin-1")])
     assert load(text, tmp_path).tolist() == [b"a\0", "ä".encode()]

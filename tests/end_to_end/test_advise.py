@@ -81,7 +81,7 @@ def step(x):
     with tf.GradientTape() as tape:
         loss = tf.reduce_mean(weights * y) ** 2
     weights.assign_sub(0.1 * tape.gradient(loss, weights))
-    return [loss, mean, total, tf.reduce_sum(u), tf.reduce_sum(v), tf.reduce_sum(w), 0 * tf.reduce_sum(n)]
+    return [loss, mean, total, tf.reduce_sum(u), tf.reduce_sum(v), tf.reduce_sum(w), tf.abs(0 * tf.reduce_sum(n))]
 
 
 def main():
