@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import re
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -270,7 +272,10 @@ def write_op_file(callback: Callback, folder: Path) -> Path:
         [
             f'"""{callback.name}: the {callback.kind} at {callback.place}, with inputs that the program passed."""',
             "",
-            f"{head}{sep}import numpy",
+            f"{head}{sep}import base64",
+            "import zlib",
+            "",
+            "import numpy",
             "",
             "from pyopbench import OwnOp",
             "",
@@ -328,6 +333,8 @@ def load(kept: KeptArray, folder: Path) -> np.ndarray[Any, Any]:
 
 LITERAL_ELEMENTS = 400
 """An array of so many elements at the most is written into the op file, and so into the test of the port."""
+PACKED_BYTES = 32 * 1024
+"""A larger one is written into it packed, if it is no longer than this; else it is a file of the advice."""
 
 
 def _written(array: np.ndarray[Any, Any], kept: Path, folder: Path, name: str) -> str:
@@ -337,6 +344,12 @@ def _written(array: np.ndarray[Any, Any], kept: Path, folder: Path, name: str) -
     finite = array.dtype.kind in "biu" or bool(np.all(np.isfinite(array)))
     if array.size <= LITERAL_ELEMENTS and finite and array.dtype.kind in "biuf" and array.dtype.isnative:
         return f"numpy.array({array.tolist()!r}, {array.dtype.name!r}).reshape({array.shape!r})"
+    packed = base64.b85encode(zlib.compress(array.tobytes(), 9)).decode()
+    if len(packed) <= PACKED_BYTES and array.dtype.isnative:
+        return (
+            f"numpy.frombuffer(zlib.decompress(base64.b85decode({packed!r})), {array.dtype.name!r})"
+            f".reshape({array.shape!r})"
+        )
     path = folder / f"{name}.npy"
     np.save(path, array, allow_pickle=False)
     return f"numpy.load({str(path)!r})"

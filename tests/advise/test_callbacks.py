@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pyopbench.advise import callbacks
 from pyopbench.advise.callbacks import (
     LITERAL_ELEMENTS,
     Callback,
@@ -106,7 +107,11 @@ def test_a_line_that_was_traced_twice_is_one_callback(tmp_path: Path) -> None:
     assert (unknown.flight_seconds, unknown.file) == (None, "")
 
 
-def test_the_op_file_has_the_recorded_inputs_small_ones_in_it_and_a_mix(tmp_path: Path) -> None:
+@pytest.mark.parametrize("packed_bytes", [0, 10**6])
+def test_the_op_file_has_the_recorded_inputs_and_a_mix(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed_bytes: int
+) -> None:
+    monkeypatch.setattr(callbacks, "PACKED_BYTES", packed_bytes)
     large = np.arange(LITERAL_ELEMENTS + 1, dtype=np.float32)
     kept = kept_of(tmp_path, np.array([[1.5, -2.0]], np.float32), large)
     place = tmp_path / "scale"
@@ -119,6 +124,7 @@ def test_the_op_file_has_the_recorded_inputs_small_ones_in_it_and_a_mix(tmp_path
     np.testing.assert_array_equal(second, large, strict=True)
     assert scope["OP"].baseline == "numpy_function"
     assert scope["OP"].numpy(3) == 6
+    assert len(list(place.glob("*.npy"))) == (packed_bytes == 0)
     assert (place / "mix.csv").read_text() == "size,weight\n2,30\n401,15\n"
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from places import ROOT
-from pyopbench.find.injected.keeper import MOST_OF_A_SHAPE, MOST_SHAPES, Keeper, describe_call
+from pyopbench.find.injected.keeper import MOST_OF_A_SHAPE, MOST_SHAPES, Keeper, as_written, describe_call
 from pyopbench.find.injected.tallies import Site
 
 FACTOR = 2.0
@@ -116,6 +116,37 @@ def test_the_random_numbers_of_the_program_stay(keeper: Keeper) -> None:
 def test_what_is_no_array_is_refused_and_the_program_goes_on(keeper: Keeper, tmp_path: Path) -> None:
     call(keeper, lambda x: x, np.array([{}, []], object))
     assert kept(keeper, tmp_path)["refused"]
+
+
+PROGRAM = """def outer(limit):
+    def bounded(x):
+        return min(x, limit)
+    return bounded
+
+table = [lambda x: x + 1, lambda x: x + 2]
+other = lambda x: x * 3
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "expected"), [("bounded", 1, 5), ("<lambda>", 7, 27), ("<lambda>", 6, None), ("nowhere", 1, None)]
+)
+def test_what_autograph_made_is_taken_as_the_program_has_it(
+    tmp_path: Path, name: str, line: int, expected: int | None
+) -> None:
+    """A stand-in of what AutoGraph writes: of the same name, and with what it captures, but another body."""
+    (tmp_path / "program.py").write_text(PROGRAM)
+    made = "def make(ag__, limit):\n    def tf__f(x):\n        return ag__, limit\n    return tf__f\n"
+    scope: dict[str, Any] = {"__file__": str(tmp_path / "program.py"), "__name__": "program", "min": min}
+    exec(compile(made, "__autograph_generated_file1.py", "exec"), scope)
+    function = scope["make"](None, 5)
+    function.__code__ = function.__code__.replace(co_name=name)
+    if expected is None:
+        with pytest.raises(LookupError):
+            as_written(function, line)
+        return
+    assert as_written(function, line)(9) == expected
+    assert as_written(scale, 1) is scale
 
 
 @pytest.mark.parametrize(
