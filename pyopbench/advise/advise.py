@@ -40,7 +40,7 @@ VERSION = 1
 """Of the files; raised when a key changes its meaning or goes."""
 
 STATE, RECORDING_FOLDER, RECORDED, PATCH = "advice.json", "recording", "recorded.json", "change.patch"
-WITHDRAWN = "withdrawn.patch"
+WITHDRAWN, SPENT = "withdrawn.patch", "spent.json"
 
 BUDGET_SECONDS = 480.0
 RUNS_SHARE = 12
@@ -217,7 +217,7 @@ def check(  # noqa: PLR0913 - as `advise`, with what is compared
         before = known.get((callback.file, callback.body, callback.kind))
         if row.shown.most >= options.minimum_effect and (before is None or before.action == "port"):
             kind: Literal["new", "back"] = "new" if before is None else "back"
-            changes.append(Change(f"{callback.place} {callback.body}", row.shown.most, kind))
+            changes.append(Change(callback.title, row.shown.most, kind))
     return changes
 
 
@@ -228,10 +228,11 @@ class _Advising:
         self.program, self.folder, self.options, self.listener, self.tools = program, folder, options, listener, tools
         self.begun = tools.clock()
         self.recorded_steps: int | None = None
+        self.spent_before = 0.0
 
     def left_seconds(self) -> float:
-        """How much of the budget is left."""
-        return self.options.budget_seconds - (self.tools.clock() - self.begun)
+        """How much of the budget is left, of which earlier attempts have spent some."""
+        return self.options.budget_seconds - self.spent_before - (self.tools.clock() - self.begun)
 
     # Stage 0: the folder.
 
@@ -250,6 +251,8 @@ class _Advising:
                     hint="choose another --out, or remove the folder",
                 )
             self.listener.say(f"continuing {self.folder}", whole=True)
+            if (self.folder / SPENT).exists():
+                self.spent_before = float(_read(self.folder / SPENT)["seconds"])
         elif self.folder.exists() and any(self.folder.iterdir()):
             raise BadInput(
                 "the folder is not empty, and has no advice",
@@ -276,7 +279,10 @@ class _Advising:
         return self.folder / "copies"
 
     def _write(self, path: Path, content: Mapping[str, Any]) -> None:
+        """Write what a stage came to, and how much of the budget is spent."""
         write_atomically(path, sealed(json.dumps(storable(content), indent=1)))
+        spent = {"seconds": self.options.budget_seconds - self.left_seconds()}
+        write_atomically(self.folder / SPENT, sealed(json.dumps(spent, indent=1)))
 
     # Stage 1: record.
 
@@ -351,7 +357,7 @@ class _Advising:
         for row in rows:
             share = f"can save at most {formatting.percent(row.shown.most)} of a step"
             why = f"; left: {row.shown.why_not}" if row.shown.why_not else ""
-            self.listener.say(f"{row.callback.place} {row.callback.body} in {row.callback.where}: {share}{why}")
+            self.listener.say(f"{row.callback.title} in {row.callback.where}: {share}{why}")
 
     # Stage 3: an answer for each.
 
@@ -368,12 +374,12 @@ class _Advising:
                 share = self.left_seconds() * 0.5 / (len(waiting) - done)
                 budget = min(MOST_BUDGET, max(LEAST_BUDGET, share))
                 self.listener.say(
-                    f"{row.callback.place} {row.callback.body}: measuring, {formatting.duration(budget)}; "
+                    f"{row.callback.title}: measuring, {formatting.duration(budget)}; "
                     f"{formatting.duration(max(self.left_seconds(), 0))} of the budget left"
                 )
                 answer = self.tools.decide(row.callback, advice.step, place, budget)
                 self._write(stored, answer.as_plain())
-            self.listener.say(f"{row.callback.place} {row.callback.body}: {answer.text}")
+            self.listener.say(f"{row.callback.title}: {answer.text}")
             advice.rows[number] = replace(row, answer=answer)
 
     # Stage 4: apply the ports to a copy, and run the program before and after in turns.
@@ -418,7 +424,7 @@ class _Advising:
         row = advice.rows[number]
         advice.withdrawn[row.callback.name] = why
         advice.rows[number] = replace(row, answer=replace(row.answer, action="leave", why=f"taken back: {why}"))
-        self.listener.warn(f"{row.callback.place} {row.callback.body}: taken back: {why}")
+        self.listener.warn(f"{row.callback.title}: taken back: {why}")
 
     def _change(self, advice: Advice, ports: Sequence[int]) -> dict[str, bytes]:
         """Return the files that ports change or add, by path from the root."""

@@ -110,6 +110,11 @@ class Callback:
         return f"{self.file or '(elsewhere)'}:{self.line}"
 
     @property
+    def title(self) -> str:
+        """Its place, and the name of what is called back without the functions around it."""
+        return f"{self.place} {self.body.rpartition('<locals>.')[2]}"
+
+    @property
     def where(self) -> str:
         """Where it is called, in words."""
         return "input pipeline" if self.in_input else "graph" if self.mode == "graph" else "eager code"

@@ -39,7 +39,7 @@ def _cells(advice: Advice, row: Row) -> tuple[str, ...]:
     promised = share_text(row.answer.promised) if row.answer.promised is not None else NONE
     shown = realised_text(advice) if advice.tried == (row.callback.name,) else NONE
     return (
-        f"{row.callback.place} {row.callback.body}",
+        row.callback.title,
         row.callback.where,
         formatting.percent(row.shown.most),
         row.answer.text,
@@ -83,7 +83,7 @@ def headline(advice: Advice) -> str:
 
 def reasons(advice: Advice) -> list[str]:
     """Return why each callback is left or ported, and what is known of what the program computes."""
-    found = [f"{row.callback.place} {row.callback.body}: {row.answer.text}. {row.answer.why}" for row in advice.rows]
+    found = [f"{row.callback.title}: {row.answer.text}. {row.answer.why}" for row in advice.rows]
     if not math.isnan(advice.loss_difference):
         found.append(f"largest relative difference of losses, before and after: {advice.loss_difference:.2g}")
     return found

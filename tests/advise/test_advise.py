@@ -49,6 +49,8 @@ class World:
         self.ran: list[frozenset[str]] = []
         self.decided: list[str] = []
         self.dies_after = 10**6
+        self.now = 0.0
+        self.budgets: list[float] = []
 
     def run(self, program: Program, copy: Path, parts: Path, asked: Asked) -> Run:
         if len(self.ran) >= self.dies_after:
@@ -57,6 +59,7 @@ class World:
         ports = frozenset(name for name in ("first", "second") if f"{name}_port.{name}" in text)
         assert all((copy / f"{name}_port.py").exists() for name in ports)
         self.ran.append(ports)
+        self.now += 10.0
         parts.mkdir(parents=True)
         if asked.counts:
             self.write_counts(copy, parts)
@@ -90,6 +93,7 @@ class World:
 
     def decide(self, callback: Callback, step: Step, folder: Path, budget: float) -> Answer:
         self.decided.append(callback.name)
+        self.budgets.append(budget)
         port = folder / "port"
         port.mkdir(parents=True)
         for name in (f"{callback.name}_port.py", f"test_{callback.name}_port.py"):
@@ -108,7 +112,7 @@ class World:
 
     def advise(self, **options: Any) -> Advice:
         program = Program.here(["python", "train.py"], self.root / "program", [self.root / "out"])
-        tools = Tools(self.run, self.decide, lambda: 0.0)
+        tools = Tools(self.run, self.decide, lambda: self.now)
         return advise(program, self.root / "out", Options(**options), Listener(), tools)
 
 
@@ -207,6 +211,17 @@ def test_an_advice_that_was_interrupted_goes_on_to_the_same_answers(world: World
     assert len(world.ran) == 7, "no run is made twice"
     assert world.decided == ["first", "second"]
     assert (tmp_path / "program" / "train.py").read_text() == SOURCE
+
+
+def test_the_budget_is_kept_over_an_interruption(world: World) -> None:
+    world.dies_after = 2
+    with pytest.raises(KeyboardInterrupt):
+        world.advise(budget_seconds=100.0)
+    assert world.budgets == [22.5, 45.0], "half of what is left, for those that are left"
+    world.dies_after = 10**6
+    world.seconds = lambda ports: STEP_SECONDS * (1 + 0.2 * (len(world.ran) % 5))  # never clear
+    world.advise(budget_seconds=100.0)
+    assert world.now == 90.0, "as many turns as are left time for, and no more"
 
 
 def test_a_folder_of_another_program_or_of_something_else_is_refused(world: World) -> None:
