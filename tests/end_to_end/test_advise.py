@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
 import subprocess
 import sys
@@ -10,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import page_commands
 from commands import ENVIRONMENT
 from places import ROOT
 from pyopbench.advise import advise as module
@@ -20,6 +23,8 @@ from pyopbench.advise.callbacks import Callback, Step, write_op_file
 from pyopbench.advise.program import Program
 from pyopbench.advise.turns import Realised
 from pyopbench.engine.measure import Listener
+from pyopbench.model.case import MINIMUM_EFFECT
+from repositories import repository
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 
@@ -200,3 +205,33 @@ def test_the_patch_applies_and_the_program_computes_the_same(advice: Advice, tmp
 
 def test_the_losses_of_before_and_after_are_compared(advice: Advice) -> None:
     assert advice.withdrawn == {}
+
+
+def test_the_page_runs_from_start_to_end(tmp_path: Path) -> None:
+    """The commands of docs/advise.md in a clone; measured for as short as it goes, so that any answer may come out."""
+    folder = repository(tmp_path / "clone")
+    shutil.copytree(ROOT / "examples" / "program", folder / "examples" / "program")
+    written = page_commands.commands((ROOT / "docs" / "advise.md").read_text(encoding="utf-8"))
+    begin = written.index(("cd", "examples/program"))
+    (_, place), (name, command, *words), git_apply = written[begin : begin + 3]
+    assert (name, command) == ("pyopbench", "advise")
+    before = files_in(folder)
+    environment = {**ENVIRONMENT, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{ENVIRONMENT['PATH']}"}
+    done = subprocess.run(
+        [sys.executable, "-m", "pyopbench", command, "--budget", "1m", *words],
+        cwd=folder / place,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    out = folder / place / "advice"
+    assert {path: content for path, content in files_in(folder).items() if "/advice/" not in path} == before
+    report = json.loads((out / "report.json").read_text())
+    found = {one["function"]: one for one in report["callbacks"]}
+    assert set(found) == {"quantile_error", "spread"}
+    assert found["spread"]["action"] == "leave"
+    assert found["spread"]["most"] < MINIMUM_EFFECT < found["quantile_error"]["most"]
+    if (out / PATCH).exists():
+        subprocess.run(git_apply, cwd=folder / place, check=True, capture_output=True)

@@ -510,7 +510,7 @@ class Recorder:
             for _ in range(round(SAVE_SECONDS / pause)):
                 time.sleep(pause)
                 self.add_up()
-                if self.watch is not None and self.watch.sample():
+                if self.watch is not None and self.watch.sample(has_called=self.called is not None):
                     with suppress(OSError, ValueError, AttributeError):
                         sys.stdout.flush()
                         sys.stderr.flush()

@@ -18,6 +18,9 @@ MOST_SAMPLES = 20_000
 MOST_LOSSES = 50
 """Batches whose losses are kept: reading them waits for the step, so that it is not done throughout."""
 
+START_SECONDS = 60.0
+"""A program that has not taken an element or called back by then is timed as one that has: it may have none."""
+
 WEIGHTS_BYTES = 256 * 1024**2
 """Of the variables that are kept alive until the end, so that their values can be read."""
 
@@ -30,7 +33,8 @@ class Watch:
 
     Args:
         folder: where what was seen goes.
-        asked: `steps` and `seconds`, after which the program is ended, or None; and `seed`.
+        asked: `steps`, and `seconds` from the first element or callback on, after which the program is ended, or None;
+            and `seed`.
         progress: returns how many elements were taken from iterators.
         clock: in seconds.
     """
@@ -44,6 +48,7 @@ class Watch:
     ) -> None:
         self.folder, self.asked, self.progress, self.clock = folder, asked, progress, clock
         self.begun = clock()
+        self.started: float | None = None
         self.samples: list[tuple[float, float]] = []
         self.losses: list[dict[str, float]] = []
         self.variables: list[Any] = []
@@ -97,15 +102,17 @@ class Watch:
 
         return noting
 
-    def sample(self) -> bool:
-        """Note the progress, and return whether the program is to be ended."""
+    def sample(self, *, has_called: bool = False) -> bool:
+        """Note the progress, and return whether the program is to be ended; `has_called` any callback?"""
         now, done = self.clock() - self.begun, self.progress()
         if len(self.samples) < MOST_SAMPLES and (not self.samples or done != self.samples[-1][1]):
             self.samples.append((now, done))
+        if self.started is None and (done or has_called or now >= START_SECONDS):
+            self.started = now  # importing and tracing do not count
         steps, seconds = self.asked.get("steps"), self.asked.get("seconds")
         if steps is not None and done >= steps:
             self.ended = "steps"
-        elif seconds is not None and now >= seconds:
+        elif seconds is not None and self.started is not None and now - self.started >= seconds:
             self.ended = "seconds"
         return bool(self.ended)
 

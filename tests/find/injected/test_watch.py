@@ -51,12 +51,25 @@ def test_progress_is_noted_where_there_is_some(tmp_path: Path, clock: FakeClock)
 def test_a_program_is_ended_after_so_many_steps_or_seconds(
     tmp_path: Path, clock: FakeClock, asked: dict[str, int], ended: str
 ) -> None:
-    watch = watch_of(tmp_path, clock, iter([1, 3, 3]), **asked)
-    clock.now += 1
-    assert not watch.sample()
+    watch = watch_of(tmp_path, clock, iter([0, 1, 1, 3, 3]), **asked)
+    for _ in range(3):
+        clock.now += 1
+        assert not watch.sample()
     clock.now += 1
     assert watch.sample() == bool(ended)
     assert saved(watch, tmp_path)["ended"] == ended
+
+
+def test_a_program_that_takes_no_elements_is_ended_after_its_first_callback_or_a_while(
+    tmp_path: Path, clock: FakeClock
+) -> None:
+    watch, other = (watch_of(tmp_path, clock, iter([0] * 9), seconds=5) for _ in range(2))
+    for now, has_called, ended in ((30, False, False), (31, True, False), (36, True, True)):
+        clock.now = now
+        assert watch.sample(has_called=has_called) == ended
+    for now, ended in ((60, False), (64, False), (65, True)):
+        clock.now = now
+        assert other.sample() == ended
 
 
 class CallbackList:
