@@ -456,9 +456,8 @@ class _Advising:
         begun = self.tools.clock()
         while len(after) < MOST_TURNS:
             if len(after) >= LEAST_TURNS:
-                found = turns.realised(before, after, turns.EARLY_CONFIDENCE)
                 each = (self.tools.clock() - begun) / len(after)
-                if found.is_faster or found.is_slower or each > self.left_seconds():
+                if turns.is_clear(before, after) or each > self.left_seconds():
                     break
             number = len(after)
             # The side that goes first changes, so that neither has a colder machine.

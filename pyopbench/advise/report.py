@@ -84,6 +84,8 @@ def headline(advice: Advice) -> str:
 def reasons(advice: Advice) -> list[str]:
     """Return why each callback is left or ported, and what is known of what the program computes."""
     found = [f"{row.callback.title}: {row.answer.text}. {row.answer.why}" for row in advice.rows]
+    if any(row.answer.action == "port" and row.answer.variant == "njit" for row in advice.rows):
+        found.append("a port to njit needs Numba wherever the program runs")
     if not math.isnan(advice.loss_difference):
         found.append(f"largest relative difference of losses, before and after: {advice.loss_difference:.2g}")
     return found

@@ -93,6 +93,12 @@ def realised(before: Sequence[Run], after: Sequence[Run], confidence: float = CO
     return Realised(unit, means[0], means[1], saved, least, most_saved, runs, start)
 
 
+def is_clear(before: Sequence[Run], after: Sequence[Run]) -> bool:
+    """Return whether it is so clear which side is faster that no more turns are needed."""
+    found = realised(before, after, EARLY_CONFIDENCE)
+    return found.is_faster or found.is_slower
+
+
 def _welch(before: Floats, after: Floats, confidence: float) -> tuple[float, float, float]:
     """Return the difference of two means and its interval (B. L. Welch, Biometrika 34 (1947) 28-35)."""
     difference = float(after.mean() - before.mean())

@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pyopbench.advise.advise import LEAST_TURNS, MOST_TURNS
 from pyopbench.advise.program import Run
-from pyopbench.advise.turns import differences, largest_difference, realised, seconds_of
+from pyopbench.advise.turns import differences, is_clear, largest_difference, realised, seconds_of
 
 
 def run_of(step: float, *, start: float = 3.0, elements: int = 50, **changes: object) -> Run:
@@ -52,6 +53,18 @@ def test_an_a_a_of_noisy_runs_is_rarely_called_different() -> None:
 
     found = [realised(side(), side()) for _ in range(500)]
     assert sum(one.is_faster or one.is_slower for one in found) <= 40
+
+
+def test_a_port_that_changes_nothing_is_rarely_kept_however_often_one_looks() -> None:
+    """It is kept if it is shown to be faster, at one of the looks or at the end: at most 5% of 400."""
+    rng = np.random.default_rng(1)
+    kept = 0
+    for _ in range(400):
+        before, after = ([run_of(0.02 * float(np.exp(rng.normal(0, 0.05)))) for _ in range(MOST_TURNS)] for _ in "ab")
+        looks = range(LEAST_TURNS, MOST_TURNS)
+        number = next((n for n in looks if is_clear(before[:n], after[:n])), MOST_TURNS)
+        kept += realised(before[:number], after[:number]).is_faster
+    assert kept <= 20
 
 
 def test_equal_runs_do_not_differ() -> None:
