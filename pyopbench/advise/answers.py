@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import os
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -13,7 +14,7 @@ import msgspec
 
 from pyopbench.advise.callbacks import MIX_FILE, Callback, Shown, Step, load, write_op_file
 from pyopbench.api import frames, measure
-from pyopbench.engine.port import write_port
+from pyopbench.engine.port import run_test, write_port
 from pyopbench.find.draft import BASELINES
 from pyopbench.judge.decision import Decision
 from pyopbench.judge.judge import Judgement
@@ -21,10 +22,49 @@ from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.cores import usable_cores
 from pyopbench.model.errors import PyopbenchError
 from pyopbench.model.own_target import read_target
+from pyopbench.model.write_file import write_atomically
 from pyopbench.store.open_file import SOURCE, read_bytes
 
-PORTS = ("traced", "njit")
-"""What a callback can be replaced by: TensorFlow ops, or a callback over a body that Numba compiles."""
+PORTS = ("traced", "njit", "autograph")
+"""What a callback can be replaced by: TensorFlow ops, a callback over a body that Numba compiles, or, for a py_function
+that computes with TensorFlow already, its body as it is, converted by AutoGraph."""
+
+IN_GRAPH = "in_graph"
+AUTOGRAPH_PORT = '''"""`{name}` of {place}, called in the graph and not by tf.py_function."""
+
+{head}
+{name}_{suffix} = tf.autograph.to_graph({name})
+'''
+AUTOGRAPH_TEST = '''"""Checks a port against the body that it replaces, `{module}.{name}`, called eagerly."""
+
+{inputs}
+
+import numpy as np
+import tensorflow as tf
+
+import {module}
+
+
+def test_values():
+    """The port returns in a graph what the body does eagerly."""
+    for arguments in RECORDED_INPUTS:
+        tensors = [tf.constant(one) for one in arguments]
+        expected = tf.nest.flatten({module}.{name}(*tensors))
+        found = tf.nest.flatten(tf.function({module}.{name}_{suffix}, autograph=False)(*tensors))
+        assert len(found) == len(expected)
+        for one, other in zip(found, expected):
+            one, other = np.asarray(one), np.asarray(other)
+            assert (one.dtype, one.shape) == (other.dtype, other.shape)
+            if other.dtype.kind in "fc":
+                np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5 * np.abs(other).max(initial=0))
+            else:
+                np.testing.assert_array_equal(one, other)
+
+
+if __name__ == "__main__":
+    test_values()
+    print("passed: test_values")
+'''
 
 Action: TypeAlias = Literal["leave", "port"]
 
@@ -155,7 +195,7 @@ def _measured(callback: Callback, op_file: Path, folder: Path, budget_seconds: f
     result = measure.run(
         str(op_file),
         quick=True,
-        variants=(_current(callback), *PORTS),
+        variants=(_current(callback), *ports_of(callback)),
         directions=() if callback.gradient_calls else ("forward",),
         modes=("node",) if callback.mode == "graph" else ("eager",),
         mix=mix,
@@ -165,6 +205,11 @@ def _measured(callback: Callback, op_file: Path, folder: Path, budget_seconds: f
         out=run,
     )
     return result.judgement  # type: ignore[union-attr]
+
+
+def ports_of(callback: Callback) -> tuple[str, ...]:
+    """Return what a callback is compared with: only the body of a py_function can be one of TensorFlow ops."""
+    return PORTS if callback.kind == "py_function" else PORTS[:2]
 
 
 def _current(callback: Callback) -> str:
@@ -237,6 +282,8 @@ def _write(callback: Callback, op_file: Path, folder: Path, variant: str) -> tup
     for left in (place / f"{name}.py", place / f"test_{name}.py"):
         if os.path.lexists(left):
             left.unlink()
+    if variant == "autograph":
+        return _write_body(callback, op_file, place, name)
     target = read_target(str(op_file), (), ())
     try:
         files = write_port(target, variant, place / f"{name}.py")
@@ -244,6 +291,34 @@ def _write(callback: Callback, op_file: Path, folder: Path, variant: str) -> tup
         return f"{error.message}: {_last(error.received)}"
     functions = [one.name for one in ast.parse(read_bytes(files.port, SOURCE)).body if isinstance(one, ast.FunctionDef)]
     return files.port.name, files.test.name, functions[-1]
+
+
+def _write_body(callback: Callback, op_file: Path, place: Path, module: str) -> tuple[str, str, str] | str:
+    """Write the body of a py_function as it is, and a test that it does in a graph what it does eagerly."""
+    assert callback.kept is not None
+    source = callback.kept.source
+    text = source.text.strip()
+    imports = "" if re.search(r"^import tensorflow as tf$", text, re.MULTILINE) else "import tensorflow as tf\n"
+    future = "from __future__ import annotations\n"
+    head = f"{future}\n{imports}{text.removeprefix(future).lstrip()}" if text.startswith(future) else imports + text
+    whole = read_bytes(op_file, SOURCE).decode()
+    inputs = whole[whole.index("RECORDED_INPUTS = [") : whole.index("\n]\n") + 2]
+    named = {"name": source.name, "place": callback.place, "module": module, "suffix": IN_GRAPH}
+    files = {
+        f"{module}.py": AUTOGRAPH_PORT.format(head=f"{head}\n\n", **named),
+        f"test_{module}.py": AUTOGRAPH_TEST.format(
+            inputs=f"import base64\nimport zlib\n\nimport numpy\n\n{inputs}", **named
+        ),
+    }
+    for file, content in files.items():
+        write_atomically(place / file, content.encode())
+    result = run_test(place, f"test_{module}", TEST_SECONDS)
+    if "failed" in result:
+        return f"its test fails: {_last(result['error'])}"
+    return f"{module}.py", f"test_{module}.py", f"{source.name}_{IN_GRAPH}"
+
+
+TEST_SECONDS = 300.0
 
 
 def output_dtypes(callback: Callback) -> list[str]:

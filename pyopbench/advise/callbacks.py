@@ -296,6 +296,7 @@ def write_op_file(callback: Callback, folder: Path) -> Path:
             f"    source={callback.place!r},",
             "    inputs=RECORDED_INPUTS,",
             f"    {body}={kept.source.name},",
+            *([f"    python={kept.source.name},"] if body == "py_function" else []),  # it may be of TensorFlow ops
             f"    baseline={baseline!r},",
             ")",
             "",

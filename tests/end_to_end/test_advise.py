@@ -58,6 +58,13 @@ def shifted(x):
     return x.numpy() + 1.0
 
 
+def softened(x):
+    if tf.reduce_mean(x) > 0:
+        return tf.nn.softplus(x)
+    else:
+        return x
+
+
 def counted(x):
     return x + np.float32(count)
 
@@ -83,10 +90,11 @@ def step(x):
     v = shifted(z)
     w = tf.numpy_function(counted, [z], tf.float32)
     n = noisy(z)
+    s = tf.py_function(softened, [z], tf.float32)
     with tf.GradientTape() as tape:
         loss = tf.reduce_mean(weights * y) ** 2
     weights.assign_sub(0.1 * tape.gradient(loss, weights))
-    return [loss, mean, total, tf.reduce_sum(u), tf.reduce_sum(v), tf.reduce_sum(w), tf.abs(0 * tf.reduce_sum(n))]
+    return [loss, mean, total, tf.reduce_sum(u), tf.reduce_sum(v), tf.reduce_sum(w), tf.reduce_sum(s), tf.abs(0 * tf.reduce_sum(n))]
 
 
 def main():
@@ -136,10 +144,11 @@ def noisy(x):
 def write_port(callback: Callback, step: Step, folder: Path, budget: float) -> Answer:
     """Write the port of a callback without measuring what it saves."""
     folder.mkdir(parents=True)
-    written = answers._write(callback, write_op_file(callback, folder), folder, "traced")
+    variant = "autograph" if callback.body == "softened" else "traced"
+    written = answers._write(callback, write_op_file(callback, folder), folder, variant)
     if isinstance(written, str):
         return Answer("leave", written)
-    return Answer("port", "", (), "traced", *written, promised=Share(0.1, 0.0, 0.2))
+    return Answer("port", "", (), variant, *written, promised=Share(0.1, 0.0, 0.2))
 
 
 def files_in(folder: Path) -> dict[str, bytes]:
@@ -172,7 +181,7 @@ def advice(tmp_path_factory: pytest.TempPathFactory) -> Advice:
 def test_callbacks_of_every_form_are_ported_and_those_that_cannot_be_are_left(advice: Advice) -> None:
     found = {row.callback.body.rpartition(".")[2]: (row.answer.action, row.answer.why) for row in advice.rows}
     assert {name for name, (action, _) in found.items() if action == "port"} == {
-        *("<lambda>", "moments", "scale", "clip", "bounded", "shifted")
+        *("<lambda>", "moments", "scale", "clip", "bounded", "shifted", "softened")
     }, found
     assert {name for name, (action, _) in found.items() if action == "leave"} == {"counted", "draw"}
 
@@ -199,6 +208,7 @@ def test_the_patch_applies_and_the_program_computes_the_same(advice: Advice, tmp
         "    y = tf.stop_gradient(scale_port.scale(x))",
         "    u = tf.cast(bounded_port.bounded(z), tf.float64)",
         "    w = tf.numpy_function(counted, [z], tf.float32)",
+        "    s = softened_port.softened_in_graph(z)",
     ):
         assert text.splitlines().count(line) == 1, text
 
