@@ -232,6 +232,17 @@ COMMANDS = (
         WORDS_OF_A_PROGRAM,
     ),
     Command(
+        "advise",
+        "advise:advise",
+        LOOK,
+        "From a program to a faster one: record it, decide on each callback, try the ports, write a patch.",
+        options.ADVISE,
+        "The program runs in copies of its folder (the git repository, or the current folder), several times; your "
+        "files are not touched. If you interrupt it, the same command with --out continues. Exit codes: 0 done; "
+        "1 --check found a callback; 2 bad input; 3 the program fails.",
+        WORDS_OF_A_PROGRAM,
+    ),
+    Command(
         "placement",
         "placement:placement",
         LOOK,

@@ -332,13 +332,18 @@ def _find(source: ProgramSource, site: str, line: int, column: int | None, noteb
     return here[0]
 
 
-def _op_name(name: str, out: Path | None) -> str:
-    taken = [
+def taken_names() -> list[str]:
+    """Return the names that no op of a user can have: those of the package."""
+    return [
         name
         for kind in ("ops", RESERVED["ops"])
         for path in python_files(PLACES[kind])
         for name in names_in(path, kind)
     ]
+
+
+def _op_name(name: str, out: Path | None) -> str:
+    taken = taken_names()
     known = find("ops")
     if out is not None and name in known and real_path(known[name]) == real_path(out):
         taken.append(name)

@@ -46,8 +46,8 @@ VERSION = 1
 VARIABLE = "PYOPBENCH_RECORD"
 """Names the folder that each process of the program writes to; `find/injected/recorder.py` reads it."""
 
-TRACING = "PYOPBENCH_RECORD_TRACE"
-"""Set if each call is to be kept, for a trace; `find/injected/recorder.py` reads it."""
+PROGRAM = "PYOPBENCH_PROGRAM"
+"""Says what else is asked for, as JSON, such as each call for a trace; `find/injected/recorder.py` reads it."""
 
 INJECTED = PACKAGE / "find" / "injected"
 
@@ -120,7 +120,7 @@ def _read_part(path: Path) -> Mapping[str, Any]:
 def environment_of(parts: Path, *, is_traced: bool = False) -> dict[str, str]:
     """Return the environment of a program that is recorded."""
     paths = [str(INJECTED), *filter(None, [os.environ.get("PYTHONPATH")])]
-    traced = {TRACING: "1"} if is_traced else {}
+    traced = {PROGRAM: json.dumps({"trace": True})} if is_traced else {}
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), VARIABLE: str(real_path(parts)), **traced}
 
 

@@ -84,6 +84,7 @@ class SiteUsage:
     gradient: Cost = field(default_factory=Cost)
     shapes: list[Shape] = field(default_factory=list)
     in_input: bool = False
+    flight_seconds: float | None = None
 
     @property
     def seconds(self) -> float:
@@ -138,6 +139,7 @@ class CountedSite(Struct):
     gradient: Counted
     shapes: list[CountedShape]
     in_input: bool = False
+    flight_seconds: float | None = None
 
 
 class CountedWaits(Struct):
@@ -258,6 +260,8 @@ def merge(parts: Iterable[Mapping[str, Any]], seconds: float) -> Usage:
             usage = found.setdefault((new.file, new.line, new.function, new.kind, new.mode), new)
             usage.forward.add(site["forward"])
             usage.gradient.add(site["gradient"])
+            if site.get("flight_seconds") is not None:
+                usage.flight_seconds = (usage.flight_seconds or 0.0) + site["flight_seconds"]
             _add_shapes(usage.shapes, site["shapes"])
     used = [site for site in found.values() if site.forward.calls + site.gradient.calls]
     in_order = sorted(used, key=lambda site: (-site.seconds, site.file, site.line))

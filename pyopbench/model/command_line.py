@@ -888,6 +888,25 @@ RECORD = (
     out_option("FILE", "The recording. Default: recording-DATE.json."),
     Option("trace", "Also write each call as a trace, for Perfetto or chrome://tracing.", "FILE", read=read_new_path),
 )
+ADVISE = (
+    Option(
+        "command", "The program to run, e.g. -- python train.py.", "-- COMMAND...", is_argument=True, is_repeated=True
+    ),
+    out_option("DIR", "Folder for all results; one that was begun is continued. Default: advice-DATE."),
+    Option(
+        "steps", "End each run of the program after so many elements (batches) of its input.", "N", type=int, least=1
+    ),
+    Option("seconds", "End each run of the program after this time, e.g. 40s.", "TIME", read=parse_duration),
+    replace(BUDGET, help="Stop after about this time, e.g. 5m. Default: 8m.", panel=None),
+    replace(MINIMUM_EFFECT_OPTION, help="Smallest share of a step that is worth a change.", panel=None),
+    Option(
+        "check",
+        "Only record, and fail if a callback is new since that report.json, or was ported and is back.",
+        "FILE",
+        read=Path,
+    ),
+    Option("apply", "Apply the change to your files, after asking.", type=bool, default=False, flags=("--apply",)),
+)
 PLACEMENT = (
     OPS,
     INPUTS,

@@ -404,7 +404,7 @@ def _lambda_text(source: Source, node: ast.Lambda, name: str, edits: Sequence[Re
 def _sorted_imports(statements: Set[str], *, gap: bool) -> list[str]:
     if not statements:
         return []
-    in_order = sorted(statements, key=lambda one: (one.startswith("from"), one.split()[1]))
+    in_order = sorted(statements, key=lambda one: (one.startswith("from"), one.split()[1], one))
     return ["", *in_order] if gap else in_order
 
 

@@ -20,6 +20,7 @@ from scipy import stats
 
 import simulation_tables as tables
 from places import ROOT
+from pyopbench.advise import advise, turns
 from pyopbench.engine import certify, environments, memory, revisions, settings
 from pyopbench.engine import pipeline as pipelines
 from pyopbench.engine.interim_analyses import WITHIN_RUN
@@ -127,6 +128,9 @@ def held() -> dict[str, dict[str, Holder]]:
             size(value_of("pyopbench/worker/requests.py", "MOST_LOG_BYTES")),
             seconds(value_of("pyopbench/ops/kernels/compiler.py", "COMPILE_SECONDS")),
             size(memory.LEAST_BYTES),
+        ),
+        "advise.md": _exact(
+            seconds(advise.BUDGET_SECONDS), percent(turns.CONFIDENCE), formatting.seconds(DISPATCH_SECONDS)
         ),
         "find-and-watch.md": {
             "100%": WHOLE,

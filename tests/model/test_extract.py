@@ -333,3 +333,15 @@ def test_a_function_without_a_source_is_refused() -> None:
     exec("def typed(x):\n    return x\n", scope)
     refused = refusal(scope["typed"])
     assert (refused.place, bool(refused.fix)) == (None, True)
+
+
+@pytest.mark.parametrize("first", ["List", "Tuple", "Sequence"])
+def test_imports_of_a_module_are_in_the_order_of_their_names(tmp_path: Path, first: str) -> None:
+    """Sets of text are in another order in each process, and the text of a module has to be the same in all."""
+    names = [first, *(one for one in ("Any", "Dict", "List", "Optional", "Sequence", "Tuple") if one != first)]
+    body = "\n    ".join(f"assert {name}" for name in names)
+    source = f"from typing import {', '.join(names)}\n\n\ndef f(x):\n    {body}\n    return x\n"
+    extracted, _ = taken(loaded(tmp_path, source).f)
+    imports = [line for line in extracted.text.splitlines() if line.startswith("from ")]
+    assert imports == sorted(imports)
+    assert len(imports) == 6

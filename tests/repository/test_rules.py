@@ -20,7 +20,7 @@ PACKAGE = ROOT / "pyopbench"
 # The packages in order: a module imports from its own package, from those before it in its half, and from `model`.
 COMMON = ("model",)
 MEASURING = ("ports", "ops", "worker")
-JUDGING = ("store", "stats", "judge", "report", "engine", "find", "api", "cli")
+JUDGING = ("store", "stats", "judge", "report", "engine", "find", "api", "advise", "cli")
 TOP_LEVEL = {"__init__.py": (*COMMON, "api"), "__main__.py": (*COMMON, "cli")}
 """The modules outside of packages, and which packages each may import."""
 
@@ -215,8 +215,8 @@ def test_what_is_loaded_into_a_program_of_the_user_imports_nothing_else() -> Non
             return set()
         inner = {name for name in imports_of(parse(path)) if name.startswith("pyopbench.")}
         outer = outside_imports(parse(path)) - set(sys.stdlib_module_names)
-        # TensorFlow has been imported by the program itself by then; `sitecustomize` is the user's own.
-        outer -= {"tensorflow", "sitecustomize"}
+        # The program itself has imported TensorFlow, and so NumPy, by then; `sitecustomize` is the user's own.
+        outer -= {"tensorflow", "numpy", "sitecustomize"}
         return outer | {name for name in inner if not name.startswith("pyopbench.find.injected.")}
 
     assert {path.parent for path in SOURCES} >= {ALONE}
@@ -416,7 +416,7 @@ def test_the_rule_about_temporary_folders_finds_what_breaks_it(source: str) -> N
 
 READERS = {"store/open_file.py", "store/strict_json.py", "store/catalogue_facts.py"}
 """The last reads sources of ops, as `import` does."""
-READING = ("store", "stats", "judge", "report", "find", "api", "cli")
+READING = ("store", "stats", "judge", "report", "find", "api", "advise", "cli")
 SOURCES_OF_USERS = PACKAGE / "find" / "scan"
 """Reads programs, of which there is no kind; every other file that comes from outside is of a kind with a limit."""
 

@@ -22,12 +22,15 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
+from pyopbench.find.injected.keeper import Keeper, describe_call
 from pyopbench.find.injected.slices import Slices
 from pyopbench.find.injected.tallies import (
+    GENERATED,
     MARK,
     OUTSIDE,
     Event,
@@ -40,6 +43,7 @@ from pyopbench.find.injected.tallies import (
     make_timed,
     name_of,
 )
+from pyopbench.find.injected.watch import LISTS, SAMPLE_SECONDS, VARIABLES, Watch
 
 ITERATOR_OPS = "tensorflow.python.data.ops.iterator_ops"
 """Where TensorFlow 2 defines the iterator of eager code and of `tf.function`, `OwnedIterator`."""
@@ -139,6 +143,60 @@ class InputWaits:
             return self.in_graphs
 
 
+class Flights:
+    """How long calls of each site in graphs take, from where their inputs are ready to where their outputs are.
+
+    Unlike what is seen from Python, this holds TensorFlow's C++ code and waiting for the GIL. Two ops read TensorFlow's
+    clock around each call, and a variable adds up what lies between.
+    """
+
+    def __init__(self) -> None:
+        self.variables: dict[Any, Any] = {}
+        self.read: dict[Any, float] = {}
+        self.trouble = ""
+
+    def call(self, site: Site, original: Callable[..., Any], arguments: Any, named: Mapping[str, Any]) -> Any:
+        """Call the original between two readings of the clock; without them if they fail."""
+        import tensorflow as tf
+
+        try:
+            variable = self._variable(site, tf)
+            given = named.get("inp", arguments[1] if len(arguments) > 1 else ())
+            ready = [one for one in tf.nest.flatten(given, expand_composites=True) if tf.is_tensor(one)]
+            with tf.control_dependencies(ready):
+                begun = tf.timestamp()
+        except Exception as error:  # noqa: BLE001 - the program goes on, whatever this stumbles over
+            self.trouble = repr(error)
+            return original(*arguments, **named)
+        with tf.control_dependencies([begun]):
+            found = original(*arguments, **named)
+        taken = [one for one in tf.nest.flatten(found, expand_composites=True) if tf.is_tensor(one)]
+        with tf.device("CPU:0"), tf.control_dependencies(taken):
+            variable.assign_add(tf.timestamp() - begun)
+        return found
+
+    def seconds(self, site: Site) -> float | None:
+        """Return the seconds of all calls of a site; None where they were not measured."""
+        variable = self.variables.get(site.key)
+        if variable is None or self.trouble:
+            return None
+        try:
+            self.read[site.key] = float(variable.numpy())
+        except Exception as error:  # noqa: BLE001 - TensorFlow has ended before Python
+            self.trouble = repr(error)
+        return self.read.get(site.key)
+
+    def _variable(self, site: Site, tf: Any) -> Any:
+        if site.key not in self.variables:
+            with tf.init_scope():
+                if not tf.executing_eagerly():
+                    raise RuntimeError("a graph of TensorFlow 1")
+                with tf.device("CPU:0"):
+                    name = f"pyopbench_flight_{len(self.variables)}"
+                    self.variables[site.key] = tf.Variable(tf.zeros((), tf.float64), trainable=False, name=name)
+        return self.variables[site.key]
+
+
 def is_in_input(graph: Any) -> bool:
     """Whether a graph, or one that it is built within, is a function of a `tf.data` pipeline."""
     while graph is not None:
@@ -153,19 +211,33 @@ SAVE_SECONDS = 2.0
 ADD_UP_SECONDS = 0.2
 """How long calls lie unadded at the most: some hundred bytes each, of some ten thousand calls a second."""
 
-GENERATED = "__autograph_generated_file"
-"""Begins the names of the files that AutoGraph writes (tensorflow/python/autograph/pyct/loader.py)."""
-
 HELD = "pyopbench_counted"
 """Attribute of a program's function: its site and the counted one."""
 
 
 class Recorder:
-    """The counts of this process."""
+    """The counts of this process.
+
+    Attributes:
+        keeper: keeps real inputs and sources of callbacks; None where that is not asked for.
+        watch: watches the program; None likewise.
+        counts: are callbacks counted? Otherwise they are as the program has them.
+        slices: keeps each call for a trace; None likewise.
+    """
 
     def __init__(
-        self, folder: Path, clock: Callable[[], float] = time.perf_counter, *, slices: Slices | None = None
+        self,
+        folder: Path,
+        clock: Callable[[], float] = time.perf_counter,
+        asked: Mapping[str, Any] | None = None,
+        *,
+        slices: Slices | None = None,
     ) -> None:
+        asked = asked or {}
+        self.keeper = Keeper(asked["keep_bytes"], asked["package"]) if asked.get("keep_bytes") else None
+        self.watch = Watch(folder, asked, self._elements, clock) if asked else None
+        self.counts = asked.get("counts", True)
+        self.flights = Flights() if asked.get("flights") else None
         self.folder = folder
         self.clock = clock
         self.slices = slices
@@ -195,6 +267,14 @@ class Recorder:
     def install(self, script_ops: Any) -> None:
         """Wrap TensorFlow's callback functions in their module, before anything has taken them from there."""
         self.script_ops = script_ops
+        if self.counts:
+            self._wrap_all(script_ops)
+        atexit.register(self.save_all)
+        self._save_before_exit()
+        os.register_at_fork(after_in_child=self._after_fork)
+        self._start_saving()
+
+    def _wrap_all(self, script_ops: Any) -> None:
         package = Path(script_ops.__file__).parents[2]
         self.inner += tuple(f"{package.parent / name}{os.sep}" for name in (package.name, "keras", "tf_keras"))
         for name, kind in (
@@ -205,10 +285,6 @@ class Recorder:
             setattr(script_ops, name, self._wrap_public(getattr(script_ops, name), kind))
         script_ops._internal_py_func = self._wrap_gradient(script_ops._internal_py_func)
         script_ops.EagerFunc = make_timed(script_ops.EagerFunc, self.clock, self.events.append)
-        atexit.register(self.save)
-        self._save_before_exit()
-        os.register_at_fork(after_in_child=self._after_fork)
-        self._start_saving()
 
     def refuse(self, trouble: str) -> None:
         """Leave word that this process cannot be recorded, and why."""
@@ -222,8 +298,17 @@ class Recorder:
         if self.slices is not None:
             function = self.slices.named(function, name_of(function))
         describe = describe_nothing if site is None else describe_tensors if kind == "py_function" else describe_arrays
+        keeper = self.keeper if site is not None else None
 
         def counted(*arguments: Any) -> Any:
+            if keeper is not None and site is not None:
+                inputs = keeper.inputs_of(site, arguments)
+                if inputs is not None:  # not timed: what is kept is copied meanwhile
+                    result = function(*arguments)
+                    keeper.keep(site, inputs, result)
+                    now = clock()
+                    note((tally, site, describe(arguments), now, now, False))
+                    return result
             start = clock()
             try:
                 result = function(*arguments)
@@ -280,6 +365,8 @@ class Recorder:
                 )
                 held = getattr(function, HELD, None)
                 counted = held[1] if held is not None and held[0] is site else self._counted(function, site, kind)
+                if self.keeper is not None:
+                    self.keeper.called_with(site, function, self._describe_call(arguments, named, frame))
             except Exception as error:  # noqa: BLE001 - the program goes on, whatever recording stumbles over
                 self.trouble = repr(error)
                 return original(*arguments, **named)
@@ -288,7 +375,9 @@ class Recorder:
             else:
                 named["func"] = counted
             if site.forward.by_kernel:
-                return original(*arguments, **named)
+                if self.flights is None:
+                    return original(*arguments, **named)
+                return self.flights.call(site, original, arguments, named)
             start = clock()
             try:
                 return original(*arguments, **named)
@@ -296,6 +385,14 @@ class Recorder:
                 note((site.forward, OUTSIDE, None, start, clock(), False))
 
         return wrapper
+
+    def _describe_call(self, arguments: tuple[Any, ...], named: Mapping[str, Any], frame: FrameType) -> dict[str, Any]:
+        given = dict(zip(("func", "inp", "Tout"), arguments, strict=False)) | dict(named)
+        package = str(self._caller(frame).f_globals.get("__package__") or "")
+        return describe_call(given.get("inp"), given.get("Tout"), package, self.script_ops.dtypes.as_dtype)
+
+    def _elements(self) -> float:
+        return self.waits.as_dict()["elements"]
 
     def _counted(self, function: Any, site: Site, kind: str) -> Callable[..., Any]:
         """Return a new counted function of a site, which lives as long as the program's own.
@@ -373,6 +470,8 @@ class Recorder:
 
     def save(self) -> None:
         """Write the counts of this process, whole or not at all; the program does not fail for it."""
+        if self.watch is not None:
+            self.watch.save()
         waits = self.waits.as_dict()
         self.add_up()
         if self.slices is not None:
@@ -410,20 +509,35 @@ class Recorder:
             "seconds": self.clock() - self.begun,
             "called": self.called,
             "trouble": self.trouble or self.waits.trouble,
-            "sites": [site.as_dict(self._name_of_dtype) for site in self.sites.values()],
+            "sites": [site.as_dict(self._name_of_dtype) | self._flight(site) for site in self.sites.values()],
         }
+
+    def _flight(self, site: Site) -> dict[str, Any]:
+        seconds = None if self.flights is None else self.flights.seconds(site)
+        return {} if seconds is None else {"flight_seconds": seconds}
 
     def _name_of_dtype(self, dtype: Any) -> str:
         """Return the name of a dtype, which is TensorFlow's number for it in keys of tensors."""
         return str(self.script_ops.dtypes.as_dtype(dtype).name if isinstance(dtype, int) else dtype)
+
+    def save_all(self) -> None:
+        """Write the counts, and what was kept."""
+        self.save()
+        if self.keeper is not None and self.keeper.held:
+            try:
+                self.keeper.save((self.folder / self.name).with_suffix(".kept"))
+            except Exception as error:  # noqa: BLE001 - a disk that is full, a program that has gone
+                self.trouble = repr(error)
 
     def _save_before_exit(self) -> None:
         """Save before `os._exit` too, by which every process of `multiprocessing` ends."""
         end = os._exit
 
         def save_and_exit(status: int) -> None:
-            self.save()
+            self.save_all()
             end(status)
+
+        self._leave = save_and_exit
 
         os._exit = save_and_exit  # type: ignore[assignment]
 
@@ -437,18 +551,23 @@ class Recorder:
         threading.Thread(target=self._keep_saving, name="pyopbench-recorder", daemon=True).start()
 
     def _keep_saving(self) -> None:
+        pause = ADD_UP_SECONDS if self.watch is None else SAMPLE_SECONDS
         while True:
-            for _ in range(round(SAVE_SECONDS / ADD_UP_SECONDS)):
-                time.sleep(ADD_UP_SECONDS)
+            for _ in range(round(SAVE_SECONDS / pause)):
+                time.sleep(pause)
                 self.add_up()
+                if self.watch is not None and self.watch.sample(has_called=self.called is not None):
+                    with suppress(OSError, ValueError, AttributeError):
+                        sys.stdout.flush()
+                        sys.stderr.flush()
+                    self._leave(0)
             self.save()
 
 
 VARIABLE = "PYOPBENCH_RECORD"
 """The environment variable that names the folder which each process writes its counts to."""
-
-TRACING = "PYOPBENCH_RECORD_TRACE"
-"""The environment variable that is set if each call is kept, for a trace."""
+PROGRAM = "PYOPBENCH_PROGRAM"
+"""That of what else is asked for, as JSON: `keep_bytes` and `package`, `steps`, `seconds`, `seed`, `counts`, `trace`."""
 
 SCRIPT_OPS = "tensorflow.python.ops.script_ops"
 """Where TensorFlow 2 defines its callback functions; `tensorflow` imports them from there by name."""
@@ -479,8 +598,10 @@ class _Finder:
 
 def wait_for_tensorflow() -> Recorder:
     """Have callbacks counted from when TensorFlow is imported, and written to the folder that `VARIABLE` names."""
-    slices = Slices(time.perf_counter) if TRACING in os.environ else None
-    recorder = Recorder(Path(os.environ[VARIABLE]), slices=slices)
+    asked = json.loads(os.environ.get(PROGRAM, "{}"))
+    slices = Slices(time.perf_counter) if asked.pop("trace", False) else None
+    recorder = Recorder(Path(os.environ[VARIABLE]), asked=asked, slices=slices)
+    watch = recorder.watch
 
     def count_callbacks(module: ModuleType) -> None:
         try:
@@ -491,8 +612,13 @@ def wait_for_tensorflow() -> Recorder:
     def measure_waits(module: ModuleType) -> None:
         try:
             recorder.waits.install(module)
+            if watch is not None:
+                watch.seed(module.context)
         except Exception as error:  # noqa: BLE001 - as above
             recorder.waits.trouble = f"{ITERATOR_OPS} is not as expected: {error!r}"
 
-    sys.meta_path.insert(0, _Finder({SCRIPT_OPS: count_callbacks, ITERATOR_OPS: measure_waits}))
+    wrap: dict[str, Callable[[ModuleType], None]] = {SCRIPT_OPS: count_callbacks, ITERATOR_OPS: measure_waits}
+    if watch is not None:
+        wrap |= {LISTS: watch.watch_losses, VARIABLES: watch.watch_weights}
+    sys.meta_path.insert(0, _Finder(wrap))
     return recorder

@@ -11,6 +11,9 @@ from typing import Any, TypeAlias
 MOST_SHAPES = 1000
 """Different shapes that are told apart at a site, so that a program of ragged batches cannot fill the memory."""
 
+GENERATED = "__autograph_generated_file"
+"""Begins the names of the files that AutoGraph writes (tensorflow/python/autograph/pyct/loader.py)."""
+
 CONVERTED = "outer_factory.<locals>.inner_factory.<locals>."
 """Begins the names of the functions in them (tensorflow/python/autograph/pyct/transpiler.py)."""
 

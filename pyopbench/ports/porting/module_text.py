@@ -57,7 +57,7 @@ def imports_of(body: str, units: Units, extra: Sequence[str] = ()) -> str:
         if statement and name not in bound:
             found[name] = statement
     groups: tuple[list[str], list[str]] = ([], [])
-    for statement in sorted(set(found.values()), key=lambda one: (one.startswith("from"), one.split()[1])):
+    for statement in sorted(set(found.values()), key=lambda one: (one.startswith("from"), one.split()[1], one)):
         groups[0 if _is_standard(statement) else 1].append(statement)
     return "\n\n".join("\n".join(group) for group in (*groups, list(extra)) if group)
 

@@ -1,0 +1,597 @@
+"""From a program to a faster program: the path of `pyopbench advise`, stage by stage; each keeps its result.
+
+A folder that has the results of a stage goes on with the next one, so that an advice that was interrupted, even by kill
+-9, continues where it was. The program runs in copies of its folder alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from pyopbench.advise import turns
+from pyopbench.advise.answers import Answer, Share, decide, leave, output_dtypes
+from pyopbench.advise.callbacks import Callback, Shown, Step, assess, callbacks_of, read_kept
+from pyopbench.advise.patch import CannotPlace, Placement, patch_text, replaced
+from pyopbench.advise.program import Asked, Program, Run, run_program
+from pyopbench.advise.turns import Difference, Realised
+from pyopbench.engine.measure import Listener
+from pyopbench.find.record import read_parts
+from pyopbench.find.usage import Usage, merge
+from pyopbench.model import formatting
+from pyopbench.model.case import MINIMUM_EFFECT
+from pyopbench.model.errors import BadInput, NothingMeasured
+from pyopbench.model.write_file import write_atomically
+from pyopbench.store.integrity import require_whole, sealed
+from pyopbench.store.open_file import RECORDING, SOURCE, read_bytes
+from pyopbench.store.strict_json import parse, problem, storable
+
+VERSION = 1
+"""Of the files; raised when a key changes its meaning or goes."""
+
+STATE, RECORDING_FOLDER, RECORDED, PATCH = "advice.json", "recording", "recorded.json", "change.patch"
+WITHDRAWN, SPENT = "withdrawn.patch", "spent.json"
+
+BUDGET_SECONDS = 480.0
+RUNS_SHARE = 12
+"""A run of the program may take this part of the budget; a longer one is ended."""
+
+LONGER = 3
+"""So many times as long as the recording may a run before or after a change take, for the same steps."""
+
+LEAST_TURNS, MOST_TURNS = 3, 6
+LEAST_BUDGET, MOST_BUDGET = 20.0, 60.0
+"""For sampling one callback."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is asked for.
+
+    Attributes:
+        steps, seconds: after which each run of the program is ended; None to let it end.
+        budget_seconds: for everything.
+        minimum_effect: a share of a step that is worth a change.
+    """
+
+    steps: int | None = None
+    seconds: float | None = None
+    budget_seconds: float = BUDGET_SECONDS
+    minimum_effect: float = MINIMUM_EFFECT
+
+
+@dataclass(frozen=True)
+class Row:
+    """A callback and what came of it."""
+
+    callback: Callback
+    shown: Shown
+    answer: Answer
+
+
+@dataclass
+class Advice:
+    """What to do about the callbacks of a program.
+
+    Attributes:
+        program: which.
+        folder: where everything is.
+        usage: of the recording.
+        step: of the recording.
+        rows: a callback each, the dearest first.
+        realised: by the ports that were kept, all together; None where none was applied.
+        withdrawn: ports that were taken back, and why.
+        loss_difference: the largest relative difference of losses; nan where there are none.
+        patch: the file that `git apply` takes; None without a change.
+        tried: names of the callbacks whose ports `realised` is of.
+    """
+
+    program: Program
+    folder: Path
+    usage: Usage
+    step: Step
+    rows: list[Row]
+    realised: Realised | None = None
+    withdrawn: dict[str, str] = field(default_factory=dict)
+    loss_difference: float = math.nan
+    patch: Path | None = None
+    tried: tuple[str, ...] = ()
+
+    @property
+    def promised(self) -> Share | None:
+        """What the ports that are applied save of a step, all together."""
+        shares = [row.answer.promised for row in self.rows if row.callback.name in self.tried and row.answer.promised]
+        if not shares:
+            return None
+        low, high = sum(one.low for one in shares), min(1.0, sum(one.high for one in shares))
+        return Share(min(1.0, sum(one.value for one in shares)), min(low, 1.0), high)
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What an advice is made with; tests give others."""
+
+    run: Callable[[Program, Path, Path, Asked], Run] = run_program
+    decide: Callable[[Callback, Step, Path, float], Answer] = decide
+    clock: Callable[[], float] = time.monotonic
+
+
+def advise(program: Program, folder: Path, options: Options, listener: Listener, tools: Tools | None = None) -> Advice:
+    """Say what to do about the callbacks of a program, and try it on a copy.
+
+    Args:
+        program: the program.
+        folder: for all results; one that has some of the same program goes on with them.
+        options: what is asked for.
+        listener: receives what happens.
+        tools: for tests.
+
+    Raises:
+        BadInput: the folder has something else, or the program cannot be run.
+        NothingMeasured: the program fails.
+    """
+    made = _Advising(program, folder, options, listener, tools or Tools())
+    made.begin()
+    recorded = made.record()
+    advice = made.name(recorded)
+    made.answer(advice)
+    made.apply(advice)
+    return advice
+
+
+@dataclass(frozen=True)
+class Change:
+    """A callback that a stored advice did not have, or had replaced.
+
+    Attributes:
+        place: file, line and function.
+        most: share of a step that it can save at the most.
+        kind: `new`, or `back` for one that was ported.
+    """
+
+    place: str
+    most: float
+    kind: Literal["new", "back"]
+
+    def text(self) -> str:
+        """Return the change in words."""
+        what = "is new" if self.kind == "new" else "was ported, and is a callback again"
+        return f"{self.place} {what}: it takes up to {formatting.percent(self.most)} of a step"
+
+
+class StoredCallback(msgspec.Struct):
+    """What a check reads of a callback in the report of an advice."""
+
+    file: str
+    function: str
+    kind: str
+    action: str
+
+
+class StoredReport(msgspec.Struct):
+    """What a check reads of the report of an advice."""
+
+    callbacks: list[StoredCallback]
+
+
+def check(  # noqa: PLR0913 - as `advise`, with what is compared
+    program: Program, folder: Path, options: Options, stored: Path, listener: Listener, tools: Tools | None = None
+) -> list[Change]:
+    """Record a program, and return which callbacks are new since an advice, or are back although they were ported.
+
+    A callback is the same where its file, its function and its kind are: lines move. What takes less of a step than
+    the minimum effect does not count.
+
+    Args:
+        program: the program.
+        folder: for the recording.
+        options: what is asked for.
+        stored: `report.json` of the advice.
+        listener: receives what happens.
+        tools: for tests.
+
+    Raises:
+        BadInput: it is no such report.
+        NothingMeasured: the program fails.
+    """
+    found = _read(stored)
+    wrong = problem(found, StoredReport)
+    if wrong is not None:
+        raise BadInput("not the report of an advice", received=f"{stored}: {wrong}", hint="name its report.json")
+    known = {(one.file, one.function, one.kind): one for one in msgspec.convert(found, StoredReport).callbacks}
+    made = _Advising(program, folder, options, listener, tools or Tools())
+    made.begin()
+    changes = []
+    for row in made.name(made.record()).rows:
+        callback = row.callback
+        before = known.get((callback.file, callback.body, callback.kind))
+        if row.shown.most >= options.minimum_effect and (before is None or before.action == "port"):
+            kind: Literal["new", "back"] = "new" if before is None else "back"
+            changes.append(Change(callback.title, row.shown.most, kind))
+    return changes
+
+
+class _Advising:
+    """The stages."""
+
+    def __init__(self, program: Program, folder: Path, options: Options, listener: Listener, tools: Tools) -> None:
+        self.program, self.folder, self.options, self.listener, self.tools = program, folder, options, listener, tools
+        self.begun = tools.clock()
+        self.recorded_steps: int | None = None
+        self.spent_before = 0.0
+
+    def left_seconds(self) -> float:
+        """How much of the budget is left, of which earlier attempts have spent some."""
+        return self.options.budget_seconds - self.spent_before - (self.tools.clock() - self.begun)
+
+    # Stage 0: the folder.
+
+    def begin(self) -> None:
+        """Make the folder, or go on with one of the same program."""
+        state = self.folder / STATE
+        mine = {"version": VERSION, "command": list(self.program.command), "root": str(self.program.root)}
+        mine |= {"steps": self.options.steps, "seconds": self.options.seconds, "files": self._fingerprint()}
+        if state.exists():
+            found = _read(state)
+            changed = [key for key, value in mine.items() if found.get(key) != value]
+            if changed:
+                raise BadInput(
+                    "the folder has the advice for something else",
+                    received=f"{self.folder}, which differs in {formatting.listing(changed)}",
+                    hint="choose another --out, or remove the folder",
+                )
+            self.listener.say(f"continuing {self.folder}", whole=True)
+            if (self.folder / SPENT).exists():
+                self.spent_before = float(_read(self.folder / SPENT)["seconds"])
+        elif self.folder.exists() and any(self.folder.iterdir()):
+            raise BadInput(
+                "the folder is not empty, and has no advice",
+                received=self.folder,
+                hint="choose another --out",
+            )
+        else:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._write(state, mine)
+        shutil.rmtree(self._copies, ignore_errors=True)
+
+    def _fingerprint(self) -> str:
+        """Return a hash of the program's sources: what was measured of others is not of this one."""
+        digest = hashlib.sha256()
+        for path, is_folder in self.program.files():
+            if not is_folder and path.suffix == ".py" and not path.is_symlink():
+                digest.update(
+                    str(path.relative_to(self.program.root)).encode() + b"\0" + read_bytes(path, SOURCE) + b"\0"
+                )
+        return digest.hexdigest()
+
+    @property
+    def _copies(self) -> Path:
+        return self.folder / "copies"
+
+    def _write(self, path: Path, content: Mapping[str, Any]) -> None:
+        """Write what a stage came to, and how much of the budget is spent."""
+        write_atomically(path, sealed(json.dumps(storable(content), indent=1)))
+        spent = {"seconds": self.options.budget_seconds - self.left_seconds()}
+        write_atomically(self.folder / SPENT, sealed(json.dumps(spent, indent=1)))
+
+    # Stage 1: record.
+
+    def record(self) -> tuple[Usage, Run, Path]:
+        """Run the program with its callbacks recorded."""
+        place = self.folder / RECORDING_FOLDER
+        if not (place / RECORDED).exists():
+            shutil.rmtree(place, ignore_errors=True)
+            with self.listener.busy("recording the program"):
+                self._record(place)
+        stored = _read(place / RECORDED)
+        run = msgspec.convert(stored["run"], Run, str_keys=True)
+        usage = merge(read_parts(place / "parts"), run.seconds)
+        return usage, run, Path(stored["copy"])
+
+    def _record(self, place: Path) -> None:
+        run, copy = self._try(place, flights=True)
+        if run.code != 0 and not run.ended:  # perhaps it is the ops around its callbacks that it does not bear
+            shutil.rmtree(place, ignore_errors=True)
+            run, copy = self._try(place, flights=False)
+        if run.code != 0 or run.ended == "timeout":
+            last = [line for line in run.errors if line.strip()]
+            why = f"exit code {run.code}" if run.ended != "timeout" else "it did not end in time"
+            raise NothingMeasured(
+                f"the program fails in a copy of its folder: {why}",
+                received=last[-1].strip() if last else " ".join(self.program.command),
+                hint=f"what it wrote is in {place / 'parts' / 'stderr'}; it has to run from {self.program.folder} "
+                "with files of this folder alone",
+            )
+        self._write(place / RECORDED, {"run": asdict(run), "copy": str(copy)})
+
+    def _try(self, place: Path, *, flights: bool) -> tuple[Run, Path]:
+        copy = self._copies / "recording"
+        shutil.rmtree(copy, ignore_errors=True)
+        self.program.copy_to(copy)
+        asked = Asked(True, self.options.steps, self._most_seconds, self._timeout, flights=flights)
+        run = self.tools.run(self.program, copy, place / "parts", asked)
+        shutil.rmtree(copy, ignore_errors=True)
+        return run, copy
+
+    @property
+    def _most_seconds(self) -> float:
+        return self.options.seconds or self.options.budget_seconds / RUNS_SHARE
+
+    @property
+    def _timeout(self) -> float:
+        return 3 * self._most_seconds + 60
+
+    # Stage 2: name what is worth an answer.
+
+    def name(self, recorded: tuple[Usage, Run, Path]) -> Advice:
+        """Return the callbacks, with what each can save at the most."""
+        usage, run, copy = recorded
+        if run.ended == "seconds" and run.elements >= turns.LEAST_ELEMENTS:
+            self.recorded_steps = int(run.elements)
+        files = {site.file for site in usage.sites}
+        original = {file: path for file in files if (path := self.program.original(file, copy))}
+        kept = read_kept(self.folder / RECORDING_FOLDER / "parts")
+        steps = run.elements if run.elements >= turns.LEAST_ELEMENTS else 1.0
+        waited = usage.input_share.waited if usage.input_share is not None else 0.0
+        step = Step(turns.seconds_of(run, run.elements), steps, waited)
+        rows = []
+        for callback in callbacks_of(usage, kept, original):
+            shown = assess(callback, step, self.options.minimum_effect)
+            rows.append(Row(callback, shown, leave(shown)))
+        self._say_named(rows)
+        return Advice(self.program, self.folder, usage, step, rows)
+
+    def _say_named(self, rows: Sequence[Row]) -> None:
+        if not rows:
+            self.listener.say("the program called no callback")
+        for row in rows:
+            share = f"can save at most {formatting.percent(row.shown.most)} of a step"
+            why = f"; left: {row.shown.why_not}" if row.shown.why_not else ""
+            self.listener.say(f"{row.callback.title} in {row.callback.where}: {share}{why}")
+
+    # Stage 3: an answer for each.
+
+    def answer(self, advice: Advice) -> None:
+        """Measure each callback that is worth it; what was answered before stays."""
+        waiting = [number for number, row in enumerate(advice.rows) if not row.shown.why_not]
+        for done, number in enumerate(waiting):
+            row = advice.rows[number]
+            place = self.folder / "callbacks" / row.callback.name
+            stored = place / "answer.json"
+            if stored.exists():
+                answer = Answer.from_plain(_read(stored))
+            else:
+                share = self.left_seconds() * 0.5 / (len(waiting) - done)
+                budget = min(MOST_BUDGET, max(LEAST_BUDGET, share))
+                self.listener.say(
+                    f"{row.callback.title}: measuring, {formatting.duration(budget)}; "
+                    f"{formatting.duration(max(self.left_seconds(), 0))} of the budget left"
+                )
+                answer = self.tools.decide(row.callback, advice.step, place, budget)
+                self._write(stored, answer.as_plain())
+            self.listener.say(f"{row.callback.title}: {answer.text}")
+            advice.rows[number] = replace(row, answer=answer)
+
+    # Stage 4: apply the ports to a copy, and run the program before and after in turns.
+
+    def apply(self, advice: Advice) -> None:
+        """Try the ports in the program, take back what changes it or makes it slower, and write the patch."""
+        result = self.folder / "applied.json"
+        ports = [number for number, row in enumerate(advice.rows) if row.answer.action == "port"]
+        if not ports:
+            return
+        if result.exists():
+            self._read_applied(advice, _read(result))
+            return
+        ports = self._placeable(advice, ports)
+        before: list[Run] = []
+        while ports:
+            change = self._change(advice, ports)
+            before, after = self._take_turns(before, change, ports)
+            found = turns.differences(before, after)
+            if found:
+                ports = self._without_differing(advice, ports, before, found)
+                continue
+            self._judge(advice, ports, before, after, change)
+            break
+        self._write(result, self._as_stored(advice))
+
+    def _placeable(self, advice: Advice, ports: Sequence[int]) -> list[int]:
+        why = {number: self._why_not_placed(advice, number) for number in ports}
+        for number, reason in why.items():
+            if reason:
+                self._withdraw(advice, number, reason)
+        return [number for number, reason in why.items() if not reason]
+
+    def _why_not_placed(self, advice: Advice, number: int) -> str:
+        try:
+            self._change(advice, [number])
+        except CannotPlace as error:
+            return error.message
+        return ""
+
+    def _withdraw(self, advice: Advice, number: int, why: str) -> None:
+        row = advice.rows[number]
+        advice.withdrawn[row.callback.name] = why
+        advice.rows[number] = replace(row, answer=replace(row.answer, action="leave", why=f"taken back: {why}"))
+        self.listener.warn(f"{row.callback.title}: taken back: {why}")
+
+    def _change(self, advice: Advice, ports: Sequence[int]) -> dict[str, bytes]:
+        """Return the files that ports change or add, by path from the root."""
+        files: dict[str, bytes] = {}
+        by_file: dict[str, list[Placement]] = {}
+        for number in ports:
+            row = advice.rows[number]
+            callback, answer = row.callback, row.answer
+            assert callback.kept is not None
+            folder = Path(callback.file).parent
+            port, test = folder / answer.port, folder / answer.test
+            for path, name in ((port, answer.port), (test, answer.test)):
+                if os.path.lexists(self.program.root / path):
+                    raise CannotPlace(f"there is a file {path.as_posix()} already")
+                files[path.as_posix()] = read_bytes(self._port_folder(callback) / name, SOURCE)
+            by_file.setdefault(callback.file, []).append(_placement(callback, answer))
+        for file, placements in by_file.items():
+            files[file] = replaced(read_bytes(self.program.root / file, SOURCE), placements)
+        return files
+
+    def _port_folder(self, callback: Callback) -> Path:
+        return self.folder / "callbacks" / callback.name / "port"
+
+    def _take_turns(
+        self, before: list[Run], change: Mapping[str, bytes], ports: Sequence[int]
+    ) -> tuple[list[Run], list[Run]]:
+        """Run the program before and after, in turns, until it is clear which is faster or no time is left."""
+        after: list[Run] = []
+        begun = self.tools.clock()
+        while len(after) < MOST_TURNS:
+            if len(after) >= LEAST_TURNS:
+                each = (self.tools.clock() - begun) / len(after)
+                if turns.is_clear(before, after) or each > self.left_seconds():
+                    break
+            number = len(after)
+            # The side that goes first changes, so that neither has a colder machine.
+            sides = ("before", "after") if number % 2 == 0 else ("after", "before")
+            for side in sides:
+                if side == "before" and len(before) > number:
+                    continue
+                mark = "-".join(map(str, ports)) if side == "after" else ""
+                name = f"{side}-{number + 1}{mark and f'-{mark}'}"
+                run = self._turn(name, change if side == "after" else {})
+                (before if side == "before" else after).append(run)
+            if after and before and turns.differences(before, after) and len(before) >= 2:
+                break
+        return before, after
+
+    def _turn(self, name: str, change: Mapping[str, bytes]) -> Run:
+        stored = self.folder / "turns" / f"{name}.json"
+        if stored.exists():
+            return msgspec.convert(_read(stored), Run, str_keys=True)
+        copy, parts = self._copies / name, self.folder / "turns" / name
+        shutil.rmtree(parts, ignore_errors=True)
+        with self.listener.busy(f"running the program, {name}"):
+            self.program.copy_to(copy)
+            for path, content in change.items():
+                place = copy / path
+                place.unlink(missing_ok=True)
+                write_atomically(place, content)
+            # As many steps as were recorded; and more time, as a port may take long to compile.
+            steps = self.options.steps if self.recorded_steps is None else self.recorded_steps
+            asked = Asked(False, steps, LONGER * self._most_seconds, LONGER * self._timeout)
+            run = self.tools.run(self.program, copy, parts, asked)
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.rmtree(parts, ignore_errors=True)
+        self._write(stored, asdict(run))
+        self.listener.say(f"{name}: {formatting.seconds(run.seconds)}, exit code {run.code}")
+        return run
+
+    def _without_differing(
+        self, advice: Advice, ports: Sequence[int], before: list[Run], found: Sequence[Difference]
+    ) -> list[int]:
+        """Take back the ports that change what the program computes, and return the others."""
+        if len(ports) == 1:
+            self._withdraw(advice, ports[0], found[0].text())
+            return []
+        left = []
+        for number in ports:
+            alone = self._turn(f"alone-{number}", self._change(advice, [number]))
+            differing = turns.differences(before, [alone])
+            if differing:
+                self._withdraw(advice, number, differing[0].text())
+            else:
+                left.append(number)
+        if len(left) == len(ports):  # none alone does, all together do
+            for number in ports:
+                self._withdraw(advice, number, f"together with others: {found[0].text()}")
+            return []
+        return left
+
+    def _judge(
+        self, advice: Advice, ports: Sequence[int], before: list[Run], after: list[Run], change: Mapping[str, bytes]
+    ) -> None:
+        advice.realised = turns.realised(before, after)
+        advice.loss_difference = turns.largest_difference(before, after)
+        advice.tried = tuple(advice.rows[number].callback.name for number in ports)
+        root = self.program.root
+        old = {name: read_bytes(root / name, SOURCE) for name in change if os.path.lexists(root / name)}
+        patch = patch_text(old, change).encode("utf-8", "surrogateescape")
+        if advice.realised.is_faster:
+            advice.patch = self.folder / PATCH
+            write_atomically(advice.patch, patch)
+            return
+        why = (
+            "the program is slower with it"
+            if advice.realised.is_slower
+            else "the program is not shown to be faster with it"
+        )
+        write_atomically(self.folder / WITHDRAWN, patch)
+        for number in ports:
+            self._withdraw(advice, number, why)
+
+    def _as_stored(self, advice: Advice) -> dict[str, Any]:
+        return {
+            "version": VERSION,
+            "answers": {row.callback.name: row.answer.as_plain() for row in advice.rows},
+            "withdrawn": advice.withdrawn,
+            "realised": None if advice.realised is None else asdict(advice.realised),
+            "loss_difference": advice.loss_difference,
+            "patch": advice.patch is not None,
+            "tried": list(advice.tried),
+        }
+
+    def _read_applied(self, advice: Advice, stored: Mapping[str, Any]) -> None:
+        answers = {name: Answer.from_plain(one) for name, one in stored["answers"].items()}
+        advice.rows = [replace(row, answer=answers.get(row.callback.name, row.answer)) for row in advice.rows]
+        advice.withdrawn = dict(stored["withdrawn"])
+        if stored["realised"] is not None:
+            advice.realised = msgspec.convert(stored["realised"], Realised)
+        difference = stored["loss_difference"]
+        advice.loss_difference = math.nan if difference is None else float(difference)
+        advice.patch = self.folder / PATCH if stored["patch"] else None
+        advice.tried = tuple(stored["tried"])
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Return what a stage has stored.
+
+    Raises:
+        BadInput: the file was changed or cut off.
+    """
+    content = read_bytes(path, RECORDING)
+    require_whole(path, content, "remove the file, and the stage is done again")
+    try:
+        found: dict[str, Any] = parse(content, allow_nan=True)
+    except ValueError as error:
+        raise BadInput(
+            "not a file of an advice", received=f"{path}: {error}", hint="remove the file, and the stage is done again"
+        ) from error
+    return found
+
+
+def _placement(callback: Callback, answer: Answer) -> Placement:
+    kept = callback.kept
+    assert kept is not None
+    graph_without_gradient = callback.kind != "py_function" and not callback.in_input
+    return Placement(
+        line=callback.line,
+        kind=callback.kind,
+        body=callback.body.rpartition(".")[2],
+        module=answer.port.removesuffix(".py"),
+        function=answer.function,
+        package=kept.call.package,
+        are_tensors=tuple(kept.call.are_tensors),
+        is_list=kept.call.is_list,
+        dtypes=tuple(kept.call.dtypes),
+        port_dtypes=tuple(output_dtypes(callback)),
+        stops_gradient=graph_without_gradient and answer.variant != "njit",
+    )

@@ -1,0 +1,361 @@
+"""The callbacks of a recorded program: what each takes and could save at most, and the op file that is measured."""
+
+from __future__ import annotations
+
+import base64
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+
+from pyopbench.find.draft import BASELINES, taken_names
+from pyopbench.find.usage import DISPATCH_SECONDS, MOST_SIZES, SiteUsage, Usage, propose_sizes
+from pyopbench.model.case import MINIMUM_EFFECT
+from pyopbench.model.write_file import write_atomically
+from pyopbench.store.mix_file import write_mix
+from pyopbench.store.open_file import RECORDING, read_bytes
+from pyopbench.store.strict_json import parse, problem
+
+OP_FILE, MIX_FILE = "op.py", "mix.csv"
+
+
+class KeptArray(Struct):
+    """An array of a call: a file beside, or text of a byte each with its shape."""
+
+    file: str | None = None
+    shape: list[int] | None = None
+    text: list[str] | None = None
+
+
+class KeptExample(Struct):
+    """Inputs and outputs of a call."""
+
+    inputs: list[KeptArray]
+    outputs: list[KeptArray]
+
+
+class KeptSource(Struct):
+    """The source of a body with all it needs, or why there is none."""
+
+    text: str = ""
+    name: str = ""
+    refused: str = ""
+    fix: str = ""
+
+
+class KeptCall(Struct):
+    """How the program calls a callback."""
+
+    are_tensors: list[bool] = []
+    is_list: bool = False
+    dtypes: list[str] = []
+    package: str = ""
+
+
+class KeptSite(Struct):
+    """What `find/injected/keeper.py` keeps of a site."""
+
+    key: list[Any]
+    examples: list[KeptExample]
+    source: KeptSource
+    has_changed: bool
+    bodies: int
+    call: KeptCall
+    refused: str
+    folder: str = ""
+
+
+@dataclass(frozen=True)
+class Callback:
+    """A line of the program that calls back, over all the ways in which it was traced.
+
+    Attributes:
+        name: of its op: letters, digits and underscores, different for each.
+        file: the user's, as a path from the folder that is copied; "" where it is not in there.
+        line: of the call.
+        kind: `py_function`, `numpy_function` or `py_func`.
+        mode: `graph` or `eager`.
+        body: the name of what is called back.
+        in_input: is it in a function of a `tf.data` pipeline?
+        calls, gradient_calls: how many.
+        seconds: in the body and around it, as far as that is seen from Python, forward and gradient.
+        flight_seconds: from where its inputs are ready to where its outputs are; None where that was not measured.
+        kept: what was kept of it; None where nothing was.
+        sizes: calls by the elements of the largest input.
+    """
+
+    name: str
+    file: str
+    line: int
+    kind: str
+    mode: str
+    body: str
+    in_input: bool
+    calls: int
+    gradient_calls: int
+    seconds: float
+    flight_seconds: float | None = None
+    kept: KeptSite | None = None
+    sizes: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def place(self) -> str:
+        """File and line."""
+        return f"{self.file or '(elsewhere)'}:{self.line}"
+
+    @property
+    def title(self) -> str:
+        """Its place, and the name of what is called back without the functions around it."""
+        return f"{self.place} {self.body.rpartition('<locals>.')[2]}"
+
+    @property
+    def where(self) -> str:
+        """Where it is called, in words."""
+        return "input pipeline" if self.in_input else "graph" if self.mode == "graph" else "eager code"
+
+    @property
+    def most_seconds(self) -> float:
+        """What it can cost at the most: the time in flight or what is seen from Python, and an allowance for calls.
+
+        A call in a graph that is timed in flight needs none. In a pipeline, threads hand over to each other around it.
+        """
+        allowance = DISPATCH_SECONDS * (self.calls + self.gradient_calls)
+        if self.flight_seconds is None:
+            return self.seconds + allowance
+        return max(self.flight_seconds, self.seconds) + (allowance if self.in_input else 0.0)
+
+    def why_not(self) -> str:
+        """Return why no port can be made of it, or put in its place; empty where nothing speaks against it."""
+        kept = self.kept
+        if not self.file:
+            return "its file is not in the folder of the program, so it cannot be changed there"
+        if kept is None or not kept.examples:
+            return "no call could be kept" + (f": {kept.refused}" if kept is not None and kept.refused else "")
+        if kept.refused:
+            return kept.refused
+        if kept.bodies > 1:
+            return f"the line calls {kept.bodies} different functions"
+        if not kept.source.text:
+            return f"its source cannot be extracted: {kept.source.refused}"
+        if kept.has_changed:
+            return "it reads values that the program changes while it runs"
+        if not kept.call.dtypes or not kept.examples[0].outputs:
+            return "it returns nothing, so it is called for what it does"
+        return ""
+
+
+def callbacks_of(usage: Usage, kept: Sequence[KeptSite], original: Mapping[str, str]) -> list[Callback]:
+    """Return the callbacks of a recording, the dearest first.
+
+    Args:
+        usage: what was counted.
+        kept: what was kept.
+        original: file of a site -> the user's file, as `Callback.file`; files without one are elsewhere.
+    """
+    by_place: dict[tuple[str, int, str, str], list[SiteUsage]] = {}
+    for site in usage.sites:
+        by_place.setdefault((site.file, site.line, site.kind, site.mode), []).append(site)
+    found, names = [], set(taken_names())
+    for (file, line, kind, mode), sites in by_place.items():
+        mine = [one for one in kept if (one.key[0], one.key[1], one.key[3], one.key[4]) == (file, line, kind, mode)]
+        largest = max(mine, key=lambda one: len(one.examples), default=None)
+        calls: dict[int, int] = {}
+        for site in sites:
+            for size, number in site.calls_by_size.items():
+                calls[size] = calls.get(size, 0) + number
+        flights = [one.flight_seconds for one in sites]
+        found.append(
+            Callback(
+                name=_name_of(largest.source.name if largest is not None else sites[0].body, line, names),
+                file=original.get(file, ""),
+                line=line,
+                kind=kind,
+                mode=mode,
+                body=sites[0].body,
+                in_input=any(one.in_input for one in sites),
+                calls=sum(one.forward.calls for one in sites),
+                gradient_calls=sum(one.gradient.calls for one in sites),
+                seconds=sum(one.seconds for one in sites),
+                flight_seconds=None if None in flights else sum(filter(None, flights)),
+                kept=largest,
+                sizes=dict(sorted(calls.items())),
+            )
+        )
+    return sorted(found, key=lambda one: (-one.most_seconds, one.file, one.line))
+
+
+def _name_of(body: str, line: int, taken: set[str]) -> str:
+    name = re.sub(r"\W+", "_", body.replace("<lambda>", "body"), flags=re.ASCII).strip("_").lower() or "body"
+    name = name if name[0].isalpha() else f"body_{name}"
+    if name in taken or name in ("body", "func", "function"):
+        name = f"{name}_{line}"
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
+
+
+def read_kept(parts: Path) -> list[KeptSite]:
+    """Return what the processes of a recording kept; what is damaged is left out."""
+    found: list[KeptSite] = []
+    for path in sorted(parts.glob("*.kept/kept.json")):
+        sites = parse(read_bytes(path, RECORDING))
+        whole = [one for one in sites if problem(one, KeptSite) is None] if isinstance(sites, list) else []
+        found += [convert(one, str(path.parent)) for one in whole]
+    return found
+
+
+def convert(site: Mapping[str, Any], folder: str) -> KeptSite:
+    """Return what was kept of a site, from plain data."""
+    kept = msgspec.convert(site, KeptSite, str_keys=True)
+    kept.folder = folder
+    return kept
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What is shown of a callback before anything is measured.
+
+    Attributes:
+        share: of a step that it takes at least, as seen from Python.
+        most: of a step that it can save at the most.
+        why_not: why it is left as it is; empty where it is measured.
+    """
+
+    share: float
+    most: float
+    why_not: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """What is known of a step of the program, from the recording.
+
+    Attributes:
+        seconds: that it takes.
+        steps: how many were recorded.
+        waited: share of the time that the program waited for its input.
+    """
+
+    seconds: float
+    steps: float
+    waited: float
+
+
+def assess(callback: Callback, step: Step, minimum_effect: float = MINIMUM_EFFECT) -> Shown:
+    """Return what is known of a callback from the recording alone."""
+    whole = step.steps * step.seconds
+    share, most = min(1.0, callback.seconds / whole), min(1.0, callback.most_seconds / whole)
+    if most < minimum_effect:
+        return Shown(share, most, "nothing to gain: it takes too little of the time")
+    return Shown(share, most, callback.why_not())
+
+
+def write_op_file(callback: Callback, folder: Path) -> Path:
+    """Write the op file of a callback, with its kept inputs, and the mix of its sizes; return its path."""
+    kept = callback.kept
+    assert kept is not None
+    examples = _chosen(kept)
+    lines = []
+    for number, example in enumerate(examples):
+        arrays = [_written(one, Path(kept.folder), folder, f"{number}_{place}") for place, one in enumerate(example)]
+        lines.append(f"    ({', '.join(arrays)}{',' if len(arrays) == 1 else ''}),")
+    text = kept.source.text
+    head, sep = "", ""
+    future = "from __future__ import annotations\n"
+    if text.startswith(future):
+        head, sep, text = future, "\n", text.removeprefix(future)
+    baseline = BASELINES[callback.kind]
+    body = "py_function" if callback.kind == "py_function" else "numpy"
+    content = "\n".join(
+        [
+            f'"""{callback.name}: the {callback.kind} at {callback.place}, with inputs that the program passed."""',
+            "",
+            f"{head}{sep}import base64",
+            "import zlib",
+            "",
+            "import numpy",
+            "",
+            "from pyopbench import OwnOp",
+            "",
+            text.strip(),
+            "",
+            "",
+            "RECORDED_INPUTS = [",
+            *lines,
+            "]",
+            "",
+            "OP = OwnOp(",
+            f"    summary={f'the body of the {callback.kind} at {callback.place}'!r},",
+            f"    source={callback.place!r},",
+            "    inputs=RECORDED_INPUTS,",
+            f"    {body}={kept.source.name},",
+            *([f"    python={kept.source.name},"] if body == "py_function" else []),  # it may be of TensorFlow ops
+            f"    baseline={baseline!r},",
+            ")",
+            "",
+        ]
+    )
+    path = folder / f"{callback.name}.py"
+    write_atomically(path, content.encode())
+    sizes = {_size(example) for example in examples}
+    near: dict[int, float] = {}
+    for size, number in callback.sizes.items():
+        nearest = min(sizes, key=lambda one: abs(np.log(one) - np.log(size))) if sizes else 0
+        near[nearest] = near.get(nearest, 0) + number
+    if near and all(near):
+        write_mix(folder / MIX_FILE, {size: int(weight) for size, weight in sorted(near.items())})
+    return path
+
+
+def _chosen(kept: KeptSite) -> list[list[np.ndarray[Any, Any]]]:
+    """Return the inputs of one call of each size, of at most `MOST_SIZES` sizes."""
+    by_size: dict[int, list[np.ndarray[Any, Any]]] = {}
+    for example in kept.examples:
+        arrays = [load(one, Path(kept.folder)) for one in example.inputs]
+        by_size[_size(arrays)] = arrays
+    sizes = sorted(size for size in by_size if size) or sorted(by_size)
+    return [by_size[size] for size in (propose_sizes(sizes) if len(sizes) > MOST_SIZES else sizes)]
+
+
+def _size(arrays: Sequence[np.ndarray[Any, Any]]) -> int:
+    return max((int(one.size) for one in arrays), default=0)
+
+
+def load(kept: KeptArray, folder: Path) -> np.ndarray[Any, Any]:
+    """Return an array that was kept."""
+    if kept.file is not None:
+        found: np.ndarray[Any, Any] = np.load(folder / Path(kept.file).name, allow_pickle=False)
+        return found
+    texts = [one.encode("latin-1") for one in kept.text or ()]
+    return np.array([*texts, None], object)[:-1].reshape(kept.shape or ())
+
+
+LITERAL_ELEMENTS = 400
+"""An array of so many elements at the most is written into the op file, and so into the test of the port."""
+PACKED_BYTES = 32 * 1024
+"""A larger one is written into it packed, if it is no longer than this; else it is a file of the advice."""
+
+
+def _written(array: np.ndarray[Any, Any], kept: Path, folder: Path, name: str) -> str:
+    """Return the expression for an array: its values, or the file that they are saved to."""
+    if array.dtype.hasobject:
+        return f"numpy.array({array.tolist()!r}, object)"
+    finite = array.dtype.kind in "biu" or bool(np.all(np.isfinite(array)))
+    if array.size <= LITERAL_ELEMENTS and finite and array.dtype.kind in "biuf" and array.dtype.isnative:
+        return f"numpy.array({array.tolist()!r}, {array.dtype.name!r}).reshape({array.shape!r})"
+    packed = base64.b85encode(zlib.compress(array.tobytes(), 9)).decode()
+    if len(packed) <= PACKED_BYTES and array.dtype.isnative:
+        return (
+            f"numpy.frombuffer(zlib.decompress(base64.b85decode({packed!r})), {array.dtype.name!r})"
+            f".reshape({array.shape!r})"
+        )
+    path = folder / f"{name}.npy"
+    np.save(path, array, allow_pickle=False)
+    return f"numpy.load({str(path)!r})"

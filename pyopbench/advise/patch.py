@@ -1,0 +1,282 @@
+"""Puts a port in the place of a callback in the user's source, by text: everything around keeps its layout."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from pyopbench.find.call_sites import CallbackNode, body_of, find_callbacks, parse
+from pyopbench.find.source import FUNCTIONS, ProgramSource
+from pyopbench.model.errors import PyopbenchError
+from pyopbench.model.own_target import decode_source
+
+
+class CannotPlace(PyopbenchError):
+    """A port cannot be put in the place of a callback; the message says why."""
+
+    exit_code = 1
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A port and the callback that it goes in place of.
+
+    Attributes:
+        line: of the call in the user's file.
+        kind: of the callback.
+        body: the name of the function that is called back.
+        module: the name of the module of the port, beside the user's file.
+        function: the name of the port in it.
+        package: the package that the user's file is imported as a part of; empty for none.
+        are_tensors: which inputs are tensors where the program calls; the others are converted.
+        is_list: does the program get a list of outputs, rather than one?
+        dtypes: that the program expects of the outputs.
+        port_dtypes: that the port returns.
+        stops_gradient: has the callback no gradient where it stands, so that the port must not have one either?
+    """
+
+    line: int
+    kind: str
+    body: str
+    module: str
+    function: str
+    package: str
+    are_tensors: Sequence[bool]
+    is_list: bool
+    dtypes: Sequence[str]
+    port_dtypes: Sequence[str]
+    stops_gradient: bool
+
+
+@dataclass(frozen=True)
+class _Edit:
+    """Bytes of a file to replace."""
+
+    begin: int
+    end: int
+    text: str
+
+
+def replaced(code: bytes, placements: Sequence[Placement]) -> bytes:
+    """Return a source with ports in place of its callbacks.
+
+    Args:
+        code: of the user's file.
+        placements: each of another line.
+
+    Raises:
+        CannotPlace: a callback is not found, or is of a form that cannot be replaced.
+    """
+    try:
+        text = decode_source(code)
+        tree = parse(text.encode())
+    except (SyntaxError, ValueError, RecursionError) as error:
+        raise CannotPlace(f"its file cannot be parsed: {error}") from error
+    source = ProgramSource.of(tree)
+    file = _File(text)
+    edits: list[_Edit] = []
+    imports: dict[str, None] = {}
+    for one in placements:
+        found = _found(source, one)
+        edits.append(_edit(source, file, found, one))
+        imports[f"from . import {one.module}" if one.package else f"import {one.module}"] = None
+        if not _tensorflow(source, found) and "tf." in edits[-1].text:
+            imports["import tensorflow as tf"] = None
+    edits.append(_import_edit(tree, file, list(imports)))
+    return _ends_like(code, file.edited(edits).encode())
+
+
+class _File:
+    """A text whose places are those of `ast`: lines from 1, columns in bytes of UTF-8."""
+
+    def __init__(self, text: str) -> None:
+        self.content = text.encode()
+        self._starts = [0]
+        for line in self.content.splitlines(keepends=True):
+            self._starts.append(self._starts[-1] + len(line))
+
+    def begin(self, node: ast.expr | ast.stmt) -> int:
+        return self._starts[node.lineno - 1] + node.col_offset
+
+    def end(self, node: ast.expr | ast.stmt) -> int:
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
+        return self._starts[node.end_lineno - 1] + node.end_col_offset
+
+    def text(self, node: ast.expr | ast.stmt) -> str:
+        return self.content[self.begin(node) : self.end(node)].decode()
+
+    def line_start(self, line: int) -> int:
+        return self._starts[min(line, len(self._starts)) - 1]
+
+    def edited(self, edits: Sequence[_Edit]) -> str:
+        content = self.content
+        for one in sorted(edits, key=lambda edit: -edit.begin):
+            content = content[: one.begin] + one.text.encode() + content[one.end :]
+        return content.decode()
+
+
+def _ends_like(before: bytes, after: bytes) -> bytes:
+    """Return a text with the line ends of the file that it was made of, and in its encoding."""
+    return after.replace(b"\n", b"\r\n") if b"\r\n" in before else after
+
+
+def _found(source: ProgramSource, placement: Placement) -> CallbackNode:
+    here = [
+        one
+        for one in find_callbacks(source)
+        if one.kind == placement.kind and one.node.lineno <= placement.line <= (one.node.end_lineno or 0)
+    ]
+    if not here:  # a decorated function, which is called there
+        decorated = [one for one in find_callbacks(source) if one.form == "decorator" and one.kind == placement.kind]
+        here = [one for one in decorated if getattr(body_of(source, one), "name", None) == placement.body]
+    if not here:
+        raise CannotPlace("the call is not written in the line that makes the callback")
+    if len(here) > 1:
+        raise CannotPlace("there are several callbacks on its line")
+    return here[0]
+
+
+def _edit(source: ProgramSource, file: _File, found: CallbackNode, placement: Placement) -> _Edit:
+    port = f"{placement.module}.{placement.function}"
+    if found.form == "decorator":
+        function = body_of(source, found)
+        if not isinstance(function, ast.FunctionDef) or len(function.decorator_list) > 1:
+            raise CannotPlace("it is one of several decorators")
+        if any(isinstance(scope, ast.ClassDef) for scope in source.scopes(function)[:1]):
+            raise CannotPlace("it decorates a method")
+        arguments = ", ".join(one.arg for one in function.args.args)
+        call = _call(source, found, placement, port, f"[{arguments}]", [one.arg for one in function.args.args])
+        indent = " " * function.col_offset
+        text = f"def {function.name}({arguments}):\n{indent}    return {call}"
+        begin = file.begin(found.node) - 1  # the @
+        return _Edit(begin, file.end(function), text)
+    if found.form != "call" or found.call is None:
+        raise CannotPlace("the callback is handed to another function, and called there")
+    return _Edit(file.begin(found.node), file.end(found.node), _of_call(source, file, found, placement, port))
+
+
+def _of_call(source: ProgramSource, file: _File, found: CallbackNode, placement: Placement, port: str) -> str:
+    call = found.call
+    assert call is not None
+    if any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords):
+        raise CannotPlace("it is called with unpacked arguments")
+    named = {one.arg: one.value for one in call.keywords}
+    place = 0 if _is_partial(source, call) else 1
+    given = named.get("inp") or next(iter(call.args[place : place + 1]), None)
+    if given is None:
+        raise CannotPlace("its inputs are not written in the call")
+    elements = None
+    if isinstance(given, ast.List | ast.Tuple) and not any(isinstance(one, ast.Starred) for one in given.elts):
+        elements = [file.text(one) for one in given.elts]
+    text = _call(source, found, placement, port, file.text(given), elements)
+    is_unpacked = isinstance(above := source.parents.get(call), ast.Assign) and any(
+        isinstance(one, ast.Tuple | ast.List) for one in above.targets
+    )
+    if placement.is_list and len(placement.dtypes) > 1 and is_unpacked and text.startswith("list("):
+        return text.removeprefix("list(").removesuffix(")")
+    return text
+
+
+def _is_partial(source: ProgramSource, call: ast.Call) -> bool:
+    """Is what is called a name that `functools.partial` was bound to?"""
+    source.partials.clear()
+    source.path(call.func)
+    return bool(source.partials)
+
+
+def _call(  # noqa: PLR0913 - each is known where it is called
+    source: ProgramSource,
+    found: CallbackNode,
+    placement: Placement,
+    port: str,
+    given: str,
+    elements: Sequence[str] | None,
+) -> str:
+    """Return the call of the port, with what makes its inputs and outputs those of the callback."""
+    tf = _tensorflow(source, found) or "tf"
+    if elements is None:
+        plain = all(placement.are_tensors)
+        inputs = f"*{given}" if plain else f"*[{tf}.convert_to_tensor(one) for one in {given}]"
+    else:
+        known = [*placement.are_tensors, *([False] * len(elements))][: len(elements)]
+        inputs = ", ".join(
+            one if is_tensor else f"{tf}.convert_to_tensor({one})"
+            for one, is_tensor in zip(elements, known, strict=True)
+        )
+    call = f"{port}({inputs})"
+    casts = any(one != other for one, other in zip(placement.dtypes, placement.port_dtypes, strict=False))
+    floats = any(one.startswith(("float", "bfloat", "complex")) for one in placement.dtypes)
+    if len(placement.dtypes) == 1:
+        if casts:
+            call = f"{tf}.cast({call}, {tf}.{placement.dtypes[0]})"
+        if placement.stops_gradient and floats:
+            call = f"{tf}.stop_gradient({call})"
+        return f"[{call}]" if placement.is_list else call
+    if casts:
+        types = ", ".join(f"{tf}.{one}" for one in placement.dtypes)
+        call = f"[{tf}.cast(one, dtype) for one, dtype in zip({call}, [{types}])]"
+    if placement.stops_gradient and floats:
+        return f"[{tf}.stop_gradient(one) for one in {call}]"
+    return call if casts else f"list({call})"
+
+
+def _tensorflow(source: ProgramSource, found: CallbackNode) -> str:
+    """Return the name that TensorFlow has where the callback is called; empty where only the function was imported."""
+    node = found.call.func if found.call is not None else found.node
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    is_module = isinstance(node, ast.Name) and source.path(node) in ("tensorflow", "tensorflow.compat.v1")
+    if is_module and isinstance(node, ast.Name):
+        return node.id
+    names = [name for name in ("tf", "tensorflow") if source.path(ast.Name(name, ast.Load())) == "tensorflow"]
+    return names[0] if names else ""
+
+
+def _import_edit(tree: ast.Module, file: _File, statements: Sequence[str]) -> _Edit:
+    """Return the edit that adds imports behind the imports at the top of a file."""
+    last = 0
+    for number, node in enumerate(tree.body):
+        is_docstring = number == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if isinstance(node, ast.Import | ast.ImportFrom) or is_docstring:
+            last = node.end_lineno or node.lineno
+        elif isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+            break
+    begin = file.line_start(last + 1) if last else 0
+    if last and begin and file.content[begin - 1 : begin] != b"\n":
+        return _Edit(begin, begin, "".join(f"\n{one}" for one in statements) + "\n")
+    return _Edit(begin, begin, "".join(f"{one}\n" for one in statements))
+
+
+def patch_text(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> str:
+    """Return a patch that `git apply` takes.
+
+    Args:
+        before: the user's files by path from the root; those that are new are not in it.
+        after: the same, as they are to be.
+    """
+    pieces = []
+    for name in sorted(after):
+        path = PurePosixPath(name).as_posix()
+        old, new = before.get(name), after[name]
+        if old == new:
+            continue
+        lines = _diff(old or b"", new, "/dev/null" if old is None else f"a/{path}", f"b/{path}")
+        head = [f"diff --git a/{path} b/{path}\n", *(["new file mode 100644\n"] if old is None else [])]
+        pieces.append("".join([*head, *lines]))
+    return "".join(pieces)
+
+
+def _diff(old: bytes, new: bytes, old_name: str, new_name: str) -> list[str]:
+    # Of UTF-8 and of everything else alike, as bytes: a patch of git is not of an encoding.
+    before, after = (one.decode("utf-8", "surrogateescape").split("\n") for one in (old, new))
+    before, after = _with_ends(before), _with_ends(after)
+    lines = difflib.unified_diff(before, after, old_name, new_name)
+    return [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines]
+
+
+def _with_ends(lines: list[str]) -> list[str]:
+    return [f"{one}\n" for one in lines[:-1]] + ([lines[-1]] if lines[-1] else [])

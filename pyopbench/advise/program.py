@@ -1,0 +1,308 @@
+"""A user's program: it is run in copies of its folder, so that nothing is touched, and watched from inside."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from pyopbench.find.record import PROGRAM, environment_of
+from pyopbench.model.discover import PACKAGE
+from pyopbench.model.errors import BadInput
+from pyopbench.model.paths import real_path
+from pyopbench.model.process_guard import Guard, end_group
+from pyopbench.model.write_file import write_atomically
+from pyopbench.store.open_file import BESIDE, RECORDING, read_bytes
+from pyopbench.store.strict_json import parse, problem
+
+LEFT_OUT = frozenset({".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules", ".mypy_cache", ".pytest_cache"})
+"""Folders that no program needs to run."""
+
+COPIED_BYTES = 16 * 1024**2
+"""A file that is larger is not copied: the copy has a link to it."""
+
+MOST_FILES = 20_000
+SEED = 0
+"""Python, NumPy and TensorFlow are seeded with it before a program begins, in every run alike."""
+
+MOST_OUTPUT_BYTES = 16 * 1024**2
+KEEP_BYTES = 128 * 1024**2
+LAST_LINES = 12
+"""Of what a program wrote to stderr, which are shown where it failed."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A command and the folder that is copied for it.
+
+    Attributes:
+        command: the program and its arguments.
+        root: the folder that is copied: the git repository of the working folder, or that folder itself.
+        folder: the working folder.
+        left_out: folders in it that are not copied.
+    """
+
+    command: tuple[str, ...]
+    root: Path
+    folder: Path
+    left_out: tuple[Path, ...] = ()
+
+    @classmethod
+    def here(cls, command: Sequence[str], folder: Path, left_out: Sequence[Path] = ()) -> Program:
+        """Return the program of a command that is typed in a folder.
+
+        Raises:
+            BadInput: there is no command, or it starts many processes, or names a file outside of the folder.
+        """
+        if not command:
+            raise BadInput(
+                "no program to run",
+                received="nothing after --",
+                hint="for example `pyopbench advise -- python train.py --epochs 1`",
+            )
+        name = Path(command[0]).name
+        if name in LAUNCHERS or any(word in LAUNCHER_MODULES for word in command[:3]):
+            raise BadInput(
+                "a launcher starts many processes, which are not advised on together",
+                received=" ".join(command),
+                hint="name the program that it starts, for one process: pyopbench advise -- python train.py",
+            )
+        if any(word.endswith(".ipynb") for word in command):
+            raise BadInput(
+                "a notebook is not a program that can be run and compared",
+                received=" ".join(command),
+                hint="save its code cells as a script: jupyter nbconvert --to script notebook.ipynb",
+            )
+        folder = real_path(folder)
+        root = next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
+        script = next((word for word in command[1:] if word.endswith(".py")), None)
+        if script is not None and not real_path(folder / script).is_relative_to(root):
+            raise BadInput(
+                "the program is not in the folder that would be copied",
+                received=f"{script}, copied is {root}",
+                hint=f"cd {real_path(folder / script).parent} first",
+            )
+        first = os.path.abspath(folder / command[0]) if os.sep in command[0] else command[0]  # .venv is not copied
+        return cls((first, *command[1:]), root, folder, tuple(real_path(one) for one in left_out))
+
+    def copy_to(self, target: Path) -> None:
+        """Copy the folder; large files become links.
+
+        Raises:
+            BadInput: there are too many files.
+        """
+        for number, (path, is_folder) in enumerate(self.files()):
+            if number > MOST_FILES:
+                raise BadInput(
+                    "the folder of the program has too many files to copy",
+                    received=f"{self.root}, more than {MOST_FILES:,}",
+                    hint="run the program in a folder that has only its sources and its data",
+                )
+            place = target / path.relative_to(self.root)
+            if is_folder:
+                place.mkdir(parents=True, exist_ok=True)
+            elif path.is_symlink() or path.stat().st_size > COPIED_BYTES:
+                place.symlink_to(real_path(path))
+            else:
+                shutil.copy2(path, place)
+
+    def files(self) -> Iterator[tuple[Path, bool]]:
+        """Yield what is copied, each with whether it is a folder, and after the folder that it is in."""
+        yield self.root, True
+        for name, folders, files in os.walk(self.root):
+            here = Path(name)
+            folders[:] = sorted(one for one in folders if self._is_copied(here / one))
+            for one in folders:
+                is_link = (here / one).is_symlink()
+                yield here / one, not is_link
+            for one in sorted(files):
+                if (here / one).is_file():  # no socket, and no link that leads nowhere
+                    yield here / one, False
+
+    def _is_copied(self, folder: Path) -> bool:
+        return folder.name not in LEFT_OUT and not (folder / "pyvenv.cfg").exists() and folder not in self.left_out
+
+    def original(self, file: str, copy: Path) -> str:
+        """Return the path of a file in a copy from the root; empty for a file that is not in it, or is no source."""
+        path = Path(os.path.normpath(copy / self.folder.relative_to(self.root) / file))
+        if not path.is_relative_to(copy) or not (self.root / path.relative_to(copy)).is_file():
+            return ""
+        return path.relative_to(copy).as_posix()
+
+    def words_in(self, copy: Path) -> list[str]:
+        """Return the command, with the paths of the user's files as they are in a copy."""
+        return [self.path_in(copy, word) for word in self.command]
+
+    def path_in(self, copy: Path, word: str) -> str:
+        """Return an absolute path of the user's folder as it is in a copy; every other word unchanged."""
+        path = Path(word)
+        is_inside = path.is_absolute() and path.is_relative_to(self.root)
+        inside = path.relative_to(self.root) if is_inside else path
+        # An interpreter in a virtual environment is not copied.
+        return str(copy / inside) if is_inside and os.path.lexists(copy / inside) else word
+
+
+LAUNCHERS = frozenset({"torchrun", "horovodrun", "mpirun", "mpiexec", "srun", "accelerate", "deepspeed"})
+LAUNCHER_MODULES = frozenset({"torch.distributed.run", "torch.distributed.launch"})
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of a run.
+
+    Attributes:
+        counts: are callbacks counted, and their real inputs kept?
+        steps: after so many elements of its input it is ended; None to let it end.
+        seconds: after so many seconds likewise.
+        timeout_seconds: after which it is taken for hanging.
+        flights: is the time that calls take in graphs measured, with ops around them?
+    """
+
+    counts: bool
+    steps: int | None = None
+    seconds: float | None = None
+    timeout_seconds: float = 600.0
+    flights: bool = False
+
+
+class Watched(Struct):
+    """What a process of the program was seen to do; `find/injected/watch.py` writes it."""
+
+    samples: list[tuple[float, float]]
+    losses: list[dict[str, float]]
+    weights: list[list[float]]
+    ended: str
+    seconds: float
+
+
+@dataclass
+class Run:
+    """A run of the program.
+
+    Attributes:
+        code: its exit code, below zero for a signal.
+        seconds: from its start to its end.
+        lines: what it printed.
+        errors: the last lines that it wrote to stderr.
+        samples: seconds since its start and elements taken by then, ascending.
+        losses: by name, as Keras reported them after its first batches and after each epoch.
+        weights: mean and root mean square of each variable that is trained.
+        ended: `steps` or `seconds` where it was ended, `timeout` where it was taken for hanging.
+    """
+
+    code: int
+    seconds: float
+    lines: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    samples: list[tuple[float, float]] = field(default_factory=list)
+    losses: list[dict[str, float]] = field(default_factory=list)
+    weights: list[list[float]] = field(default_factory=list)
+    ended: str = ""
+
+    @property
+    def elements(self) -> float:
+        """How many elements it took from its iterators."""
+        return self.samples[-1][1] if self.samples else 0
+
+
+def run_program(program: Program, copy: Path, parts: Path, asked: Asked) -> Run:
+    """Run a program in a copy of its folder to its end, or until it is ended.
+
+    Args:
+        program: the program.
+        copy: of its folder.
+        parts: a new folder for what its processes write about themselves.
+        asked: what is asked of it.
+
+    Raises:
+        BadInput: it cannot be started.
+    """
+    parts.mkdir(parents=True)
+    wanted: dict[str, Any] = {
+        "counts": asked.counts,
+        "keep_bytes": KEEP_BYTES if asked.counts else 0,
+        "flights": asked.flights,
+        "package": str(PACKAGE.parent),
+        "steps": asked.steps,
+        "seconds": asked.seconds,
+        "seed": SEED,
+    }
+    environment = {
+        "PYTHONHASHSEED": str(SEED),
+        "TF_CPP_MIN_LOG_LEVEL": "2",
+        **environment_of(parts),
+        PROGRAM: json.dumps(wanted),
+    }
+    paths = environment["PYTHONPATH"].split(os.pathsep)
+    environment["PYTHONPATH"] = os.pathsep.join(program.path_in(copy, one) for one in paths)
+    output, errors = parts / "stdout", parts / "stderr"
+    where = copy / program.folder.relative_to(program.root)
+    start = time.perf_counter()
+    code, ended = _wait(program.words_in(copy), where, environment, (output, errors), asked.timeout_seconds)
+    seconds = time.perf_counter() - start
+    run = Run(code, seconds, _lines(output), _lines(errors)[-LAST_LINES:], ended=ended)
+    for watched in _watched(parts):
+        if not run.samples or (watched.samples and watched.samples[-1][1] > run.elements):
+            run.samples, run.losses, run.weights = watched.samples, watched.losses, watched.weights
+            run.ended = run.ended or watched.ended
+    return run
+
+
+def _wait(
+    words: Sequence[str], folder: Path, environment: Mapping[str, str], streams: tuple[Path, Path], timeout: float
+) -> tuple[int, str]:
+    """Run a command to its end, or until it has taken too long; write what it printed, and return how it ended."""
+    if shutil.which(words[0], path=environment.get("PATH")) is None and not (folder / words[0]).exists():
+        raise BadInput(
+            "cannot start the program: there is no such command",
+            received=words[0],
+            hint="for example `pyopbench advise -- python train.py`",
+        )
+    guard = Guard()
+    try:
+        process = guard.start(words, cwd=folder, env=dict(environment), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        ended = ""
+        try:
+            try:
+                printed = process.communicate(timeout=timeout)
+            except subprocess.TimeoutExpired:
+                ended = "timeout"
+                end_group(process.pid)
+                printed = process.communicate()
+        finally:
+            end_group(process.pid)
+            process.wait()
+    finally:
+        guard.close()
+    for path, content in zip(streams, printed, strict=True):
+        write_atomically(path, content[-MOST_OUTPUT_BYTES:])
+    return process.returncode, ended
+
+
+def _watched(parts: Path) -> list[Watched]:
+    found = []
+    for path in sorted(parts.glob("*.watch")):
+        content = parse(read_bytes(path, RECORDING), allow_nan=True)
+        if problem(content, Watched) is None:
+            found.append(
+                Watched(
+                    [(float(at), float(done)) for at, done in content["samples"]],
+                    content["losses"],
+                    content["weights"],
+                    content["ended"],
+                    content["seconds"],
+                )
+            )
+    return found
+
+
+def _lines(path: Path) -> list[str]:
+    return read_bytes(path, BESIDE).decode(errors="replace").split("\n")

@@ -1,0 +1,192 @@
+"""The report of an advice: one table of callbacks, in the terminal, as Markdown, HTML and JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from pyopbench.advise.advise import Advice, Row
+from pyopbench.advise.answers import Share
+from pyopbench.model import formatting
+from pyopbench.model.printable import printable
+from pyopbench.model.write_file import write_atomically
+from pyopbench.report import page
+from pyopbench.report.markdown import escape, fence
+from pyopbench.report.sections import Code, Paragraph, Table
+from pyopbench.store.integrity import sealed
+from pyopbench.store.open_file import REPORT, read_bytes
+from pyopbench.store.strict_json import storable
+
+MARKDOWN, HTML, DATA = "report.md", "report.html", "report.json"
+COLUMNS = ("callback", "where", "at most", "answer", "promised", "realised")
+NONE = "–"
+
+
+def rows(advice: Advice) -> list[tuple[str, ...]]:
+    """Return a row for each callback, and one for all ports where there are several."""
+    found = [_cells(advice, row) for row in advice.rows]
+    if len(advice.tried) > 1:
+        found.append(("all ports", "", "", "", share_text(advice.promised), realised_text(advice)))
+    return found
+
+
+def _cells(advice: Advice, row: Row) -> tuple[str, ...]:
+    promised = share_text(row.answer.promised) if row.answer.promised is not None else NONE
+    shown = realised_text(advice) if advice.tried == (row.callback.name,) else NONE
+    return (
+        row.callback.title,
+        row.callback.where,
+        formatting.percent(row.shown.most),
+        row.answer.text,
+        promised,
+        shown,
+    )
+
+
+def share_text(share: Share | None) -> str:
+    """Return a share of a step that is saved, with its interval."""
+    if share is None:
+        return NONE
+    return f"{formatting.percent(share.value)} ({formatting.percent(share.low)} to {formatting.percent(share.high)})"
+
+
+def realised_text(advice: Advice) -> str:
+    """Return what was saved in the program, with its interval."""
+    found = advice.realised
+    if found is None or math.isnan(found.saved):
+        return NONE
+    if not math.isfinite(found.low):
+        return formatting.percent(found.saved)
+    return share_text(Share(found.saved, found.low, found.high))
+
+
+def headline(advice: Advice) -> str:
+    """Return what to do, in a sentence."""
+    if not advice.rows:
+        return "The program called no callback: there is nothing to do."
+    if advice.patch is None or advice.realised is None:
+        return "Leave the callbacks as they are."
+    found = advice.realised
+    before, after = formatting.seconds(found.before_seconds), formatting.seconds(found.after_seconds)
+    ports = formatting.count(sum(row.answer.action == "port" for row in advice.rows), "callback")
+    start = f" It takes {formatting.seconds(found.start_seconds)} longer to start." if found.start_seconds > 1 else ""
+    return (
+        f"Port {ports}: a {found.unit} takes {after} instead of {before}, {realised_text(advice)} less, in "
+        f"{found.runs} runs each.{start}"
+    )
+
+
+def reasons(advice: Advice) -> list[str]:
+    """Return why each callback is left or ported, and what is known of what the program computes."""
+    found = [f"{row.callback.title}: {row.answer.text}. {row.answer.why}" for row in advice.rows]
+    if any(row.answer.action == "port" and row.answer.variant == "njit" for row in advice.rows):
+        found.append("a port to njit needs Numba wherever the program runs")
+    if not math.isnan(advice.loss_difference):
+        found.append(f"largest relative difference of losses, before and after: {advice.loss_difference:.2g}")
+    return found
+
+
+def commands(advice: Advice) -> list[str]:
+    """Return what applies the change."""
+    if advice.patch is None:
+        return []
+    return [f"git -C {shlex.quote(str(advice.program.root))} apply {shlex.quote(str(advice.patch))}"]
+
+
+def explanation() -> str:
+    """Return what the columns mean."""
+    return (
+        "At most: share of a step that is saved if the callback takes no time: from where inputs are ready to where "
+        "outputs are, and in a pipeline an allowance for the threads around it. Promised: from the op, measured by "
+        "itself on recorded inputs. Realised: the program, run before and after in turns. In brackets: 95% intervals."
+    )
+
+
+def write(advice: Advice) -> Path:
+    """Write all forms into the folder of the advice, and return the path of the HTML."""
+    patch = "" if advice.patch is None else read_bytes(advice.patch, REPORT).decode(errors="replace")
+    lines = [
+        "# What should we do about our Python callbacks?",
+        "",
+        f"**{escape(headline(advice))}**",
+        "",
+        f"| {' | '.join(COLUMNS)} |",
+        f"|{'---|' * len(COLUMNS)}",
+        *(f"| {' | '.join(map(escape, one))} |" for one in rows(advice)),
+        "",
+        escape(explanation()),
+        "",
+        *(f"- {escape(one)}" for one in reasons(advice)),
+        "",
+        *(line for one in commands(advice) for line in (str(fence(one)), "")),
+    ]
+    write_atomically(advice.folder / MARKDOWN, printable("\n".join(lines)).encode())
+    blocks = [
+        Paragraph(explanation()),
+        *(Paragraph(one) for one in reasons(advice)),
+        *(Code(one) for one in commands(advice)),
+        *([Code(patch, "The change")] if patch else []),
+    ]
+    template = page.environment(autoescape=True).get_template("advice.html.j2")
+    html = template.render(
+        program=shlex.join(advice.program.command),
+        answer=headline(advice),
+        table=Table(COLUMNS, tuple(rows(advice)), "Callbacks, the dearest first"),
+        blocks=blocks,
+        policy="",
+        style=Markup(page.source("page.css")),
+    )
+    write_atomically(advice.folder / HTML, printable(html).encode() + b"\n")
+    write_atomically(advice.folder / DATA, sealed(json.dumps(storable(as_data(advice)), indent=1)))
+    return advice.folder / HTML
+
+
+def as_data(advice: Advice) -> dict[str, Any]:
+    """Return an advice as plain data."""
+    found = advice.realised
+    return {
+        "version": 1,
+        "command": list(advice.program.command),
+        "callbacks": [
+            {
+                "name": row.callback.name,
+                "file": row.callback.file,
+                "line": row.callback.line,
+                "function": row.callback.body,
+                "kind": row.callback.kind,
+                "where": row.callback.where,
+                "share": row.shown.share,
+                "most": row.shown.most,
+                "action": row.answer.action,
+                "variant": row.answer.variant or None,
+                "why": row.answer.why,
+                "promised": _interval(row.answer.promised),
+                "withdrawn": advice.withdrawn.get(row.callback.name),
+            }
+            for row in advice.rows
+        ],
+        "promised": _interval(advice.promised),
+        "realised": None if found is None else {"unit": found.unit, "runs": found.runs, **_realised(advice)},
+        "loss_difference": advice.loss_difference,
+        "patch": None if advice.patch is None else str(advice.patch),
+    }
+
+
+def _realised(advice: Advice) -> dict[str, Any]:
+    found = advice.realised
+    assert found is not None
+    return {
+        "start_seconds": found.start_seconds,
+        "before_seconds": found.before_seconds,
+        "after_seconds": found.after_seconds,
+        **(_interval(Share(found.saved, found.low, found.high)) or {}),
+    }
+
+
+def _interval(share: Share | None) -> dict[str, float] | None:
+    return None if share is None else {"value": share.value, "low": share.low, "high": share.high}

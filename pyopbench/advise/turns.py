@@ -1,0 +1,274 @@
+"""Compares a program before and after a change: how long a step takes, what it prints, its losses and its weights."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from pyopbench.advise.program import Run
+from pyopbench.stats.estimate import Floats
+
+WARM_UP = 0.2
+"""Share of the elements of a run that is left out at its start: importing, tracing, filling buffers."""
+
+LEAST_ELEMENTS = 5
+"""A program that takes fewer elements from iterators has no steps that could be told apart: its whole run is a step."""
+
+CONFIDENCE = 0.95
+EARLY_CONFIDENCE = 0.99
+"""Of what ends the turns early: several looks at the runs would otherwise find differences where there are none."""
+
+LOSS_TOLERANCE = 1e-4
+"""Of the first loss, relative to its magnitude: about what float32 leaves of a sum in another order."""
+TOLERANCE_PER_LOSS = 1e-4
+"""What is added for each loss after it, as differences grow from step to step; no more than `MOST_TOLERANCE`."""
+MOST_TOLERANCE = 1e-2
+
+SPREAD = 3.0
+"""So many times the difference between runs of the same program is no difference."""
+
+NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?")
+DURATION = re.compile(r"(?<![\w.])\d+(?:\.\d+)?\s*(?:ms|us|µs|s|sec|seconds?|h|min)(?:/\w+)?\b|\b\d+:\d\d(?::\d\d)?\b")
+"""Durations and times of the day, which differ from run to run."""
+
+
+@dataclass(frozen=True)
+class Realised:
+    """What a change does to a program, as its runs say.
+
+    Attributes:
+        unit: what is timed: `step`, an element of its input, or `run`, the whole program after TensorFlow's import.
+        before_seconds, after_seconds: a step, as the mean of the runs.
+        saved: share of the time that is saved; nan where nothing could be timed.
+        low, high: its interval.
+        runs: of each side.
+        start_seconds: how much longer the program takes until its steps are timed: a port that Numba compiles, or that
+            is a larger graph to trace, takes longer to begin with; nan where its whole run is the step.
+    """
+
+    unit: str
+    before_seconds: float
+    after_seconds: float
+    saved: float
+    low: float
+    high: float
+    runs: int
+    start_seconds: float = math.nan
+
+    @property
+    def is_faster(self) -> bool:
+        """Is the program shown to be faster?"""
+        return self.low > 0
+
+    @property
+    def is_slower(self) -> bool:
+        """Is it shown to be slower?"""
+        return self.high < 0
+
+
+def realised(before: Sequence[Run], after: Sequence[Run], confidence: float = CONFIDENCE) -> Realised:
+    """Return what a change saves, of runs that took turns.
+
+    A run gives one number, so that the interval is one of runs: Welch's of the difference of the logs.
+    """
+    most = min((run.elements for run in (*before, *after)), default=0)
+    unit = "step" if most >= LEAST_ELEMENTS else "run"
+    sides = [np.array([seconds_of(run, most) for run in side], np.float64) for side in (before, after)]
+    means = [float(side.mean()) if side.size else math.nan for side in sides]
+    runs = min(side.size for side in sides)
+    start = math.nan
+    if unit == "step" and runs:
+        begun = [np.mean([_begin_seconds(run, most) for run in side]) for side in (before, after)]
+        start = float(begun[1] - begun[0])
+    logs = [np.log(side) for side in sides]
+    if runs < 2 or not all(np.isfinite(side).all() for side in logs):
+        return Realised(unit, means[0], means[1], 1 - means[1] / means[0], -math.inf, 1.0, runs, start)
+    difference, low, high = _welch(logs[0], logs[1], confidence)
+    saved, least, most_saved = (1 - math.exp(one) for one in (difference, high, low))
+    return Realised(unit, means[0], means[1], saved, least, most_saved, runs, start)
+
+
+def is_clear(before: Sequence[Run], after: Sequence[Run]) -> bool:
+    """Return whether it is so clear which side is faster that no more turns are needed."""
+    found = realised(before, after, EARLY_CONFIDENCE)
+    return found.is_faster or found.is_slower
+
+
+def _welch(before: Floats, after: Floats, confidence: float) -> tuple[float, float, float]:
+    """Return the difference of two means and its interval (B. L. Welch, Biometrika 34 (1947) 28-35)."""
+    difference = float(after.mean() - before.mean())
+    parts = [float(side.var(ddof=1)) / side.size for side in (before, after)]
+    error = math.sqrt(sum(parts))
+    if error <= abs(difference) * np.finfo(np.float64).eps:
+        return difference, difference, difference
+    degrees = sum(parts) ** 2 / sum(
+        part**2 / (side.size - 1) for part, side in zip(parts, (before, after), strict=True)
+    )
+    margin = float(stats.t.ppf((1 + confidence) / 2, degrees)) * error
+    return difference, difference - margin, difference + margin
+
+
+def seconds_of(run: Run, elements: float) -> float:
+    """Return the seconds of a step of a run, over the same elements of its input as in all runs."""
+    if elements < LEAST_ELEMENTS:
+        begun = run.samples[0][0] if run.samples else 0.0
+        return run.seconds - begun if run.samples else run.seconds
+    first = max(1.0, WARM_UP * elements)
+    return (_at(run, elements) - _at(run, first)) / (elements - first)
+
+
+def _begin_seconds(run: Run, elements: float) -> float:
+    """Return when a run begins to be timed, in seconds since TensorFlow was imported."""
+    return _at(run, max(1.0, WARM_UP * elements)) - run.samples[0][0]
+
+
+def _at(run: Run, elements: float) -> float:
+    times = np.array([at for at, _ in run.samples])
+    done = np.array([count for _, count in run.samples])
+    return float(np.interp(elements, done, times))
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Something that a program computes or prints otherwise after a change.
+
+    Attributes:
+        what: `exit code`, `loss`, `weights` or `output`.
+        place: which: the number of the loss, a line.
+        before, after: values.
+        kind: of the finding.
+    """
+
+    what: str
+    place: str
+    before: str
+    after: str
+    kind: str = "difference"
+
+    def text(self) -> str:
+        """Return the difference in words."""
+        where = f" ({self.place})" if self.place else ""
+        return f"{self.what}{where}: {self.before} before, {self.after} after"
+
+
+def differences(before: Sequence[Run], after: Sequence[Run]) -> list[Difference]:
+    """Return what differs between runs of a program before and after a change, by more than runs differ anyway.
+
+    Args:
+        before: at least one run; with two or more it is known what differs from run to run.
+        after: at least one run.
+    """
+    return [
+        *_exits(before, after),
+        *_cut(before, after),
+        *_numbers("loss", [_losses(run) for run in before], [_losses(run) for run in after]),
+        *_numbers("weights", [_weights(run) for run in before], [_weights(run) for run in after]),
+        *_output(before, after),
+    ]
+
+
+def largest_difference(before: Sequence[Run], after: Sequence[Run]) -> float:
+    """Return the largest relative difference of losses; nan where there are none."""
+    one, other = ([_losses(run) for run in side] for side in (before, after))
+    found = [
+        abs(np.mean(a) - np.mean(b)) / (max(map(abs, b)) or 1.0)
+        for _, b, a in _paired(one, other)
+        if np.isfinite(b).all()
+    ]
+    return float(max(found)) if found else math.nan
+
+
+def _exits(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Difference]:
+    codes = {run.code for run in before}
+    for run in after:
+        if run.code not in codes:
+            last = next((line for line in reversed(run.errors) if line.strip()), "")
+            yield Difference("exit code", last.strip()[:200], str(min(codes, key=abs)), str(run.code))
+            return
+
+
+def _cut(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Difference]:
+    """Yield that a program no longer gets through the steps that it did in its time, if so."""
+    least = min((run.elements for run in before), default=0)
+    for run in after:
+        if run.ended in ("seconds", "timeout") and run.elements < least:
+            yield Difference("steps in the time of a run", "", f"{least:g}", f"{run.elements:g}")
+            return
+
+
+def _losses(run: Run) -> list[tuple[str, float]]:
+    return [
+        (f"{number} {name}", value) for number, each in enumerate(run.losses, start=1) for name, value in each.items()
+    ]
+
+
+def _weights(run: Run) -> list[tuple[str, float]]:
+    # Where a program is ended early, how far its weights are depends on when.
+    return [] if run.ended else [(f"variable {n}", one[1]) for n, one in enumerate(run.weights, start=1)]
+
+
+def _paired(
+    before: Sequence[Sequence[tuple[str, float]]], after: Sequence[Sequence[tuple[str, float]]]
+) -> Iterator[tuple[str, list[float], list[float]]]:
+    shortest = min((len(one) for one in (*before, *after)), default=0)
+    for place in range(shortest):
+        names = {one[place][0] for one in (*before, *after)}
+        if len(names) > 1:
+            return
+        yield names.pop(), [one[place][1] for one in before], [one[place][1] for one in after]
+
+
+def _numbers(
+    what: str, before: Sequence[Sequence[tuple[str, float]]], after: Sequence[Sequence[tuple[str, float]]]
+) -> Iterator[Difference]:
+    for place, (name, old, new) in enumerate(_paired(before, after)):
+        allowed = min(MOST_TOLERANCE, LOSS_TOLERANCE + TOLERANCE_PER_LOSS * place) if what == "loss" else MOST_TOLERANCE
+        if _differ(old, new, allowed):
+            yield Difference(what, name, f"{np.mean(old):.6g}", f"{np.mean(new):.6g}")
+            return
+
+
+def _differ(old: Sequence[float], new: Sequence[float], allowed: float) -> bool:
+    if not (np.isfinite(old).all() and np.isfinite(new).all()):
+        return bool(np.isfinite(old).all() != np.isfinite(new).all())
+    spread = max(old) - min(old)
+    scale = max(map(abs, (*old, *new)))
+    # Two runs say little of a spread, so that what is allowed is a multiple of it.
+    return any(max(one - max(old), min(old) - one, 0.0) > SPREAD * spread + allowed * scale for one in new)
+
+
+def _output(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Difference]:
+    old, new = ([_shown(run) for run in side] for side in (before, after))
+    is_cut = any(run.ended for run in (*before, *after))
+    lengths = {len(one) for one in old}
+    if not is_cut and len(lengths) == 1 and any(len(one) not in lengths for one in new):
+        yield Difference("output", "lines", str(min(lengths)), str(len(new[0])))
+        return
+    for place in range(min((len(one) for one in (*old, *new)), default=0)):
+        words = {one[place][0] for one in old}
+        if len(words) > 1:
+            continue  # it differs from run to run
+        if any(one[place][0] not in words for one in new):
+            yield Difference("output", f"line {place + 1}", old[0][place][0][:80], new[0][place][0][:80])
+            return
+        for number, values in enumerate(zip(*(one[place][1] for one in old), strict=True)):
+            after_values = [one[place][1][number] for one in new]
+            if _differ(values, after_values, MOST_TOLERANCE):
+                yield Difference("output", f"line {place + 1}", f"{values[0]:g}", f"{after_values[0]:g}")
+                return
+
+
+def _shown(run: Run) -> list[tuple[str, tuple[float, ...]]]:
+    """Return each line that a run printed without its numbers, and these; of a progress bar its end."""
+    found = []
+    for line in run.lines:
+        last = re.split("\r|\x08+", line.rstrip("\r"))[-1]
+        plain = DURATION.sub("~", re.sub(r"\x1b\[[0-9;]*m", "", last))
+        if plain.strip():
+            found.append((NUMBER.sub("#", plain), tuple(float(one) for one in NUMBER.findall(plain))))
+    return found

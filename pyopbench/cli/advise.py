@@ -1,0 +1,99 @@
+"""`pyopbench advise`: from a program to a faster program, in one command."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+import typer
+from rich.markup import escape
+
+from pyopbench.advise import report
+from pyopbench.advise.advise import Advice, Options
+from pyopbench.advise.advise import advise as make_advice
+from pyopbench.advise.advise import check as check_advice
+from pyopbench.advise.program import Program
+from pyopbench.api.listeners import listener_here
+from pyopbench.cli.output import err, out, print_table, say
+from pyopbench.model.errors import BadInput
+from pyopbench.model.process_guard import TemporaryFolder
+
+
+def advise(  # each is an option
+    *,
+    command: Sequence[str],
+    out_path: Path | None,
+    steps: int | None,
+    seconds: float | None,
+    budget_seconds: float | None,
+    minimum_effect: float,
+    apply: bool,
+    check: Path | None,
+) -> int:
+    """Say what to do about the callbacks of a program, try it on a copy, and write the change as a patch."""
+    folder = out_path or Path(f"advice-{datetime.now(timezone.utc):%Y%m%d-%H%M%S}")
+    program = Program.here(command, Path.cwd(), [folder])
+    options = Options(steps, seconds, minimum_effect=minimum_effect)
+    if budget_seconds is not None:
+        options = Options(steps, seconds, budget_seconds, minimum_effect)
+    if check is not None:
+        return _check(program, options, check, out_path)
+    try:
+        advice = make_advice(program, folder, options, listener_here(progress=not err.quiet))
+    except KeyboardInterrupt:
+        err.print(f"interrupted; the same command with --out {escape(str(folder))} continues", soft_wrap=True)
+        raise
+    _show(advice)
+    return _apply(advice) if apply else 0
+
+
+def _check(program: Program, options: Options, stored: Path, out_path: Path | None) -> int:
+    """Fail where a callback is new, or is back."""
+    with TemporaryFolder() as scratch:
+        folder = out_path or scratch / "advice"
+        changes = check_advice(program, folder, options, stored, listener_here(progress=not err.quiet))
+    for one in changes:
+        say(escape(one.text()))
+    say("no callback is new, and none is back" if not changes else "[bold red]failed[/]")
+    return 1 if changes else 0
+
+
+def _show(advice: Advice) -> None:
+    page = report.write(advice)
+    out.print()
+    if advice.rows:
+        print_table("Callbacks, as shares of a step of the program", report.COLUMNS, report.rows(advice), folds=True)
+    for one in report.reasons(advice):
+        say(escape(one))
+    say(escape(report.explanation()))
+    out.print()
+    say(f"[bold]{escape(report.headline(advice))}[/]")
+    for one in report.commands(advice):
+        out.print(f"  {escape(one)}", soft_wrap=True)
+    out.print(f"report: {escape(str(page))}", soft_wrap=True)
+
+
+def _apply(advice: Advice) -> int:
+    """Apply the change to the user's files, once they agree."""
+    if advice.patch is None:
+        say("there is no change to apply")
+        return 0
+    if not typer.confirm(f"apply {advice.patch} to {advice.program.root}?", err=True):
+        return 0
+    done = subprocess.run(
+        ["git", "apply", str(advice.patch.resolve())],
+        cwd=advice.program.root,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise BadInput(
+            "git cannot apply the change",
+            received=done.stderr.strip(),
+            hint=f"the files may have changed since; the change is in {advice.patch}",
+        )
+    say("applied")
+    return 0

@@ -1,0 +1,262 @@
+"""Keeps what a port of a callback needs: some of its real inputs and outputs, its source, and how it is called.
+
+Standard library only, as `recorder.py`. The source is extracted by a function of pyopbench, whose place is passed in: a
+program without it is recorded without sources.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import random
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any
+
+from pyopbench.find.injected.tallies import GENERATED, Site
+
+MOST_SHAPES, MOST_OF_A_SHAPE = 8, 4
+"""Calls that are kept of a site: some of each of the first shapes, spread over powers of two."""
+
+EXTRACTOR = "pyopbench.model.extract"
+
+
+class Held:
+    """What is kept of a site.
+
+    Attributes:
+        site: which.
+        examples: inputs and outputs of a call, and their shapes as a key.
+        seen: calls by shapes.
+        body: the first function that was called, its source or why there is none, and how many others there were.
+        call: how the program calls the callback: what `describe_call` says.
+    """
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.examples: list[tuple[list[Any], list[Any]]] = []
+        self.seen: dict[Any, int] = {}
+        self.codes: dict[Any, Any] = {}
+        self.first: Any = None
+        self.last: Any = None
+        self.source: dict[str, Any] = {}
+        self.call: dict[str, Any] = {}
+        self.refused = ""
+
+
+class Keeper:
+    """What this process keeps of its callbacks.
+
+    Args:
+        limit_bytes: of all inputs and outputs.
+        package: the folder that pyopbench is in.
+    """
+
+    def __init__(self, limit_bytes: int, package: str) -> None:
+        self.limit_bytes = limit_bytes
+        self.package = package
+        self.held: dict[Any, Held] = {}
+        self.bytes = 0
+        self.lock = threading.RLock()
+
+    def called_with(self, site: Site, function: Any, call: dict[str, Any]) -> None:
+        """Note a function that a site calls back, and how."""
+        with self.lock:
+            held = self.held.setdefault(site.key, Held(site))
+            held.call = held.call or call
+            held.codes.setdefault(getattr(function, "__code__", None) or type(function), None)
+            held.last = function
+            if held.first is None:
+                held.first = function
+
+    def inputs_of(self, site: Site, arguments: Sequence[Any]) -> list[Any] | None:
+        """Return copies of the inputs of a call that is to be kept, or None."""
+        held = self.held.get(site.key)
+        if held is None or held.refused:
+            return None
+        try:
+            arrays = [_array(one) for one in arguments]
+        except Exception as error:  # noqa: BLE001 - whatever an argument is, the program goes on
+            held.refused = f"an input is no dense tensor: {error!r}"
+            return None
+        key = tuple((one.shape, one.dtype.str) for one in arrays)
+        with self.lock:
+            if held.source == {}:
+                held.source = self._source(held, held.first, len(arguments))
+            seen = held.seen[key] = held.seen.get(key, 0) + 1
+            is_wanted = seen & (seen - 1) == 0 and seen < 2**MOST_OF_A_SHAPE and len(held.seen) <= MOST_SHAPES
+            size = sum(one.nbytes for one in arrays)
+            if not is_wanted or self.bytes + 2 * size > self.limit_bytes:
+                return None
+            self.bytes += size
+        return [one.copy() for one in arrays]
+
+    def keep(self, site: Site, inputs: list[Any], outputs: Any) -> None:
+        """Keep the inputs of a call with its outputs."""
+        held = self.held[site.key]
+        try:
+            listed = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+            arrays = [_array(one).copy() for one in listed if one is not None]
+        except Exception as error:  # noqa: BLE001 - as above
+            held.refused = f"an output is no dense tensor: {error!r}"
+            return
+        with self.lock:
+            self.bytes += sum(one.nbytes for one in arrays)
+            held.examples.append((inputs, arrays))
+
+    def save(self, folder: Path) -> None:
+        """Write everything into a folder, whole or not at all."""
+        import numpy as np
+
+        scratch = folder.with_suffix(".scratch")
+        scratch.mkdir(parents=True, exist_ok=True)
+        sites = []
+        with self.lock:
+            for number, held in enumerate(self.held.values()):
+                examples = []
+                for place, pair in enumerate(held.examples):
+                    files: list[list[Any]] = [[], []]
+                    for which, arrays in enumerate(pair):
+                        for position, array in enumerate(arrays):
+                            if array.dtype.hasobject:
+                                files[which].append({"shape": list(array.shape), "text": _as_text(array)})
+                                continue
+                            name = f"{number}-{place}-{'io'[which]}{position}.npy"
+                            np.save(scratch / name, array, allow_pickle=False)
+                            files[which].append({"file": name})
+                    examples.append({"inputs": files[0], "outputs": files[1]})
+                sites.append(
+                    {
+                        "key": list(held.site.key),
+                        "examples": examples,
+                        "source": held.source,
+                        "has_changed": self._has_changed(held),
+                        "bodies": len(held.codes),
+                        "call": held.call,
+                        "refused": held.refused,
+                    }
+                )
+        (scratch / "kept.json").write_text(json.dumps(sites), encoding="utf-8")
+        scratch.replace(folder)
+
+    def _has_changed(self, held: Held) -> bool:
+        """Does the function read values that change, so that its source at the end is another one?"""
+        if "text" not in held.source or not held.examples:
+            return False
+        again = self._source(held, held.last, len(held.examples[0][0]))
+        return "text" in again and again["text"] != held.source["text"]
+
+    def _source(self, held: Held, function: Any, arguments: int) -> dict[str, Any]:
+        """Return the source of a function with all it needs, `text` and `name`, or why there is none, `refused`."""
+        try:
+            with _unchanged_random_numbers(), _on_path(self.package):
+                extract = importlib.import_module(EXTRACTOR)
+                body = as_written(function, held.site.key[1])
+                found, _, _ = extract.extract(lambda one: one.add(body, arguments=arguments))
+                return {"text": found.text, "name": found.names[0]}
+        except Exception as error:  # noqa: BLE001 - it cannot be extracted, or pyopbench cannot be imported
+            why, place = getattr(error, "why", None) or repr(error), getattr(error, "place", None)
+            return {"refused": why, "fix": getattr(error, "fix", ""), "place": list(place) if place else None}
+
+
+def as_written(function: Any, line: int) -> Any:
+    """Return a function that AutoGraph made as the program has it, with the values that it captures.
+
+    Functions inside of a function that AutoGraph converts, such as the one that `Dataset.map` is given, are converted
+    with it. They keep the globals of the program, and the names of what they capture.
+
+    Args:
+        function: any.
+        line: on which it is called back; of several lambdas the next one is meant.
+
+    Raises:
+        LookupError: it is not found in its file.
+    """
+    made = getattr(function, "__code__", None)
+    if made is None or GENERATED not in made.co_filename:
+        return function
+    file = function.__globals__["__file__"]
+    whole = compile(Path(file).read_bytes(), file, "exec", dont_inherit=True)
+    name = made.co_name.removeprefix("tf__")
+    found = [one for one in _codes(whole) if (one.co_name, one.co_argcount) == (name, made.co_argcount)]
+    if name == "<lambda>":
+        found = sorted((one for one in found if one.co_firstlineno >= line), key=lambda one: one.co_firstlineno)
+        found = found[:1] if len({one.co_firstlineno for one in found[:2]}) == len(found[:2]) else []
+    if len(found) != 1:
+        raise LookupError(f"{name} is not found in {file}, or there are several")
+    cells = dict(zip(made.co_freevars, function.__closure__ or (), strict=True))
+    closure = tuple(cells[one] for one in found[0].co_freevars)
+    return FunctionType(found[0], function.__globals__, name, function.__defaults__, closure)
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """Yield the code of every function in some code."""
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            yield one
+            yield from _codes(one)
+
+
+def describe_call(inputs: Any, output_types: Any, package: str, as_dtype: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return how a callback is called: what of it are tensors, the dtypes of its outputs, and the package it is in."""
+    is_list = isinstance(output_types, (list, tuple))
+    listed = list(output_types) if is_list else [output_types]
+    given = inputs if isinstance(inputs, (list, tuple)) else [inputs]
+    return {
+        "are_tensors": [type(one).__module__.startswith("tensorflow.") for one in given],
+        "is_list": is_list,
+        "dtypes": [_name_of_dtype(one, as_dtype) for one in listed],
+        "package": package,
+    }
+
+
+def _name_of_dtype(given: Any, as_dtype: Callable[[Any], Any]) -> str:
+    """Return the name of a dtype in TensorFlow, NumPy or Python, or of what a `TensorSpec` has."""
+    try:
+        return str(as_dtype(given).name)
+    except TypeError:
+        return str(as_dtype(getattr(given, "dtype", given)).name)
+
+
+def _array(value: Any) -> Any:
+    import numpy as np
+
+    array = value.numpy() if hasattr(value, "numpy") else value
+    array = np.asarray(array)
+    if array.dtype.kind in "US":
+        array = array.astype(object)
+    if array.dtype.hasobject and not all(isinstance(one, (bytes, str)) for one in array.ravel().tolist()):
+        raise TypeError("objects that are not text")
+    return array
+
+
+def _as_text(array: Any) -> list[str]:
+    """Return bytes as text of a byte each, which JSON can hold."""
+    return [(one.encode() if isinstance(one, str) else one).decode("latin-1") for one in array.ravel().tolist()]
+
+
+@contextmanager
+def _unchanged_random_numbers() -> Iterator[None]:
+    """Leave the program's random numbers as they are, whatever statements of it are run again."""
+    import numpy as np
+
+    state, of_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002 - the program's own
+    try:
+        yield
+    finally:
+        random.setstate(state)
+        np.random.set_state(of_numpy)  # noqa: NPY002
+
+
+@contextmanager
+def _on_path(folder: str) -> Iterator[None]:
+    """Have modules found in a folder too, last."""
+    sys.path.append(folder)
+    try:
+        yield
+    finally:
+        sys.path.remove(folder)

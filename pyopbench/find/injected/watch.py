@@ -1,0 +1,149 @@
+"""Watches a program from inside: its progress, its losses and weights; and ends it after so many steps or seconds.
+
+Standard library only, as `recorder.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+SAMPLE_SECONDS = 0.1
+MOST_SAMPLES = 20_000
+MOST_LOSSES = 50
+"""Batches whose losses are kept: reading them waits for the step, so that it is not done throughout."""
+
+START_SECONDS = 60.0
+"""A program that has not taken an element or called back by then is timed as one that has: it may have none."""
+
+WEIGHTS_BYTES = 256 * 1024**2
+"""Of the variables that are kept alive until the end, so that their values can be read."""
+
+LISTS = "keras.src.callbacks.callback_list"
+VARIABLES = "tensorflow.python.ops.resource_variable_ops"
+
+
+class Watch:
+    """What this process is seen to do.
+
+    Args:
+        folder: where what was seen goes.
+        asked: `steps`, and `seconds` from the first element or callback on, after which the program is ended, or None;
+            and `seed`.
+        progress: returns how many elements were taken from iterators.
+        clock: in seconds.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        asked: Mapping[str, Any],
+        progress: Callable[[], float],
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.folder, self.asked, self.progress, self.clock = folder, asked, progress, clock
+        self.begun = clock()
+        self.started: float | None = None
+        self.samples: list[tuple[float, float]] = []
+        self.losses: list[dict[str, float]] = []
+        self.variables: list[Any] = []
+        self.variable_bytes = 0
+        self.ended = ""
+
+    def seed(self, context: Any) -> None:
+        """Seed Python, NumPy and TensorFlow, as far as the program does not do it itself later."""
+        if self.asked.get("seed") is None:
+            return
+        import numpy as np
+
+        random.seed(self.asked["seed"])
+        np.random.seed(self.asked["seed"])  # noqa: NPY002 - the program's own
+        context.set_global_seed(self.asked["seed"])
+
+    def watch_losses(self, module: Any) -> None:
+        """Keep what Keras reports after its first batches and after each epoch."""
+        lists = module.CallbackList
+        for name in ("on_train_batch_end", "on_epoch_end", "on_test_end"):
+            setattr(lists, name, self._noting(name, getattr(lists, name)))
+
+    def watch_weights(self, module: Any) -> None:
+        """Keep the variables that are trained."""
+        variable = module.BaseResourceVariable
+        original = variable.__init__
+
+        def init(this: Any, *arguments: Any, **named: Any) -> None:
+            original(this, *arguments, **named)
+            try:
+                if this.trainable and this.dtype.is_floating and this.shape.is_fully_defined():
+                    size = this.shape.num_elements() * this.dtype.size
+                    if self.variable_bytes + size <= WEIGHTS_BYTES:
+                        self.variable_bytes += size
+                        self.variables.append(this)
+            except Exception:  # noqa: BLE001 - a variable of another kind is not watched
+                return
+
+        variable.__init__ = init
+
+    def _noting(self, name: str, original: Any) -> Any:
+        def noting(this: Any, *arguments: Any, **named: Any) -> Any:
+            logs = named.get("logs", arguments[-1] if arguments else None)
+            if isinstance(logs, Mapping) and (name != "on_train_batch_end" or len(self.losses) < MOST_LOSSES):
+                try:
+                    found = {f"{name[3:-4]} {key}": float(value) for key, value in logs.items()}
+                except Exception:  # noqa: BLE001 - something that is no number
+                    found = {}
+                self.losses.append(found)
+            return original(this, *arguments, **named)
+
+        return noting
+
+    def sample(self, *, has_called: bool = False) -> bool:
+        """Note the progress, and return whether the program is to be ended; `has_called` any callback?"""
+        now, done = self.clock() - self.begun, self.progress()
+        if len(self.samples) < MOST_SAMPLES and (not self.samples or done != self.samples[-1][1]):
+            self.samples.append((now, done))
+        if self.started is None and (done or has_called or now >= START_SECONDS):
+            self.started = now  # importing and tracing do not count
+        steps, seconds = self.asked.get("steps"), self.asked.get("seconds")
+        if steps is not None and done >= steps:
+            self.ended = "steps"
+        elif seconds is not None and self.started is not None and now - self.started >= seconds:
+            self.ended = "seconds"
+        return bool(self.ended)
+
+    def save(self) -> None:
+        """Write what was seen, whole or not at all."""
+        path = self.folder / f"{os.getpid()}.watch"
+        self.sample()
+        content = {
+            "samples": self.samples,
+            "losses": self.losses,
+            "weights": self._weights(),
+            "ended": self.ended,
+            "seconds": self.clock() - self.begun,
+        }
+        try:
+            scratch = path.with_suffix(".scratch")
+            scratch.write_text(json.dumps(content), encoding="utf-8")
+            scratch.replace(path)
+        except (OSError, ValueError):
+            return
+
+    def _weights(self) -> list[list[float]]:
+        """Return mean and root mean square of each variable, in the order in which they were made."""
+        import numpy as np
+
+        found = []
+        for one in self.variables:
+            try:
+                values = np.asarray(one.numpy(), np.float64)
+            except Exception:  # noqa: BLE001 - it is gone, or was never initialised
+                continue
+            if values.size:
+                found.append([float(values.mean()), float(np.sqrt(np.mean(values**2)))])
+        return found

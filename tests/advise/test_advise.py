@@ -1,0 +1,296 @@
+"""The path of `pyopbench advise`, on programs that are made up: each stage keeps its result, and nothing is touched."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pyopbench.advise import advise as module
+from pyopbench.advise.advise import PATCH, WITHDRAWN, Advice, Options, Tools, advise, check
+from pyopbench.advise.answers import Answer, Candidate, Share
+from pyopbench.advise.callbacks import Callback, Step
+from pyopbench.advise.program import Asked, Program, Run
+from pyopbench.advise.report import as_data, headline, rows, write
+from pyopbench.engine.measure import Listener
+from pyopbench.model.errors import BadInput, NothingMeasured
+from pyopbench.store.integrity import sealed
+
+SOURCE = """import tensorflow as tf
+
+y = tf.numpy_function(first, [a], tf.float32)
+z = tf.numpy_function(second, [y], tf.float32)
+"""
+STEPS, STEP_SECONDS = 100, 0.01
+
+
+class World:
+    """A program of two callbacks, whose ports do what a test says.
+
+    Attributes:
+        steps: seconds of a step by the ports that are in place: `first`, `second`.
+        losses: likewise.
+        ran, decided: what was done.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.seconds: Callable[[frozenset[str]], float] = lambda ports: STEP_SECONDS * 0.5 ** len(ports)
+        self.loss: Callable[[frozenset[str]], float] = lambda ports: 0.5
+        self.code: Callable[[frozenset[str]], int] = lambda ports: 0
+        self.share: Mapping[str, float] = {"first": 0.4, "second": 0.3}
+        self.ran: list[frozenset[str]] = []
+        self.decided: list[str] = []
+        self.dies_after = 10**6
+        self.now = 0.0
+        self.budgets: list[float] = []
+
+    def run(self, program: Program, copy: Path, parts: Path, asked: Asked) -> Run:
+        if len(self.ran) >= self.dies_after:
+            raise KeyboardInterrupt
+        text = (copy / "train.py").read_text()
+        ports = frozenset(name for name in ("first", "second") if f"{name}_port.{name}" in text)
+        assert all((copy / f"{name}_port.py").exists() for name in ports)
+        self.ran.append(ports)
+        self.now += 10.0
+        parts.mkdir(parents=True)
+        if asked.counts:
+            self.write_counts(copy, parts)
+        # Machines are noisy: a run is up to 1% slower than another.
+        step = self.seconds(ports) * (1 + 0.01 * (len(self.ran) % 3))
+        samples = [(1.0, 0.0), *((2 + step * n, float(n)) for n in range(1, STEPS + 1))]
+        return Run(self.code(ports), 4.0, ["done"], ["Traceback", "no"], samples, [{"batch loss": self.loss(ports)}])
+
+    def write_counts(self, copy: Path, parts: Path) -> None:
+        nothing = {"calls": 0, "raised": 0, "seconds": 0.0, "outside_calls": 0, "outside_seconds": 0.0}
+        sites, kept = [], []
+        (parts / "1.kept").mkdir()
+        np.save(parts / "1.kept" / "x.npy", np.ones(3, np.float32))
+        for line, name in ((3, "first"), (4, "second")):
+            seconds = self.share[name] * STEPS * STEP_SECONDS
+            key = [str(copy / "train.py"), line, "<module>", "numpy_function", "graph"]
+            sites.append(
+                dict(zip(("file", "line", "function", "kind", "mode"), key, strict=True))
+                | {"body": name, "in_input": False, "flight_seconds": seconds, "gradient": nothing, "shapes": []}
+                | {"forward": nothing | {"calls": STEPS, "seconds": 0.9 * seconds}}
+            )
+            array = {"file": "x.npy"}
+            kept.append(
+                {"key": key, "examples": [{"inputs": [array], "outputs": [array]}], "has_changed": False, "bodies": 1}
+                | {"source": {"text": f"def {name}(a):\n    return a\n", "name": name}, "refused": ""}
+                | {"call": {"are_tensors": [True], "is_list": False, "dtypes": ["float32"], "package": ""}}
+            )
+        part = {"trouble": "", "sites": sites, "called": [0.0, 3.0]}
+        (parts / "1.json").write_text(json.dumps(part))
+        (parts / "1.kept" / "kept.json").write_text(json.dumps(kept))
+
+    def decide(self, callback: Callback, step: Step, folder: Path, budget: float) -> Answer:
+        self.decided.append(callback.name)
+        self.budgets.append(budget)
+        port = folder / "port"
+        port.mkdir(parents=True)
+        for name in (f"{callback.name}_port.py", f"test_{callback.name}_port.py"):
+            (port / name).write_text(f"# {name}\n")
+        return Answer(
+            "port",
+            "port to traced",
+            (Candidate("traced", 0.9, 0.8, 1.0),),
+            "traced",
+            f"{callback.name}_port.py",
+            f"test_{callback.name}_port.py",
+            callback.name,
+            Share(0.3, 0.2, 0.4),
+            1e-3,
+        )
+
+    def advise(self, **options: Any) -> Advice:
+        program = Program.here(["python", "train.py"], self.root / "program", [self.root / "out"])
+        tools = Tools(self.run, self.decide, lambda: self.now)
+        return advise(program, self.root / "out", Options(**options), Listener(), tools)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    (tmp_path / "program").mkdir()
+    (tmp_path / "program" / "train.py").write_text(SOURCE)
+    return World(tmp_path)
+
+
+def answers(advice: Advice) -> dict[str, str]:
+    return {row.callback.name: row.answer.action for row in advice.rows}
+
+
+def test_ports_that_make_the_program_faster_become_a_patch_that_git_applies(world: World) -> None:
+    advice = world.advise()
+    assert answers(advice) == {"first": "port", "second": "port"}
+    assert advice.realised is not None
+    assert advice.realised.saved == pytest.approx(0.75, abs=0.01)
+    assert advice.promised == Share(0.6, 0.4, 0.8)
+    assert advice.loss_difference == 0
+    assert advice.patch == world.root / "out" / PATCH
+    assert (world.root / "program" / "train.py").read_text() == SOURCE
+    subprocess.run(["git", "apply", str(advice.patch)], cwd=world.root / "program", check=True)
+    assert (world.root / "program" / "train.py").read_text().splitlines()[-2:] == [
+        "y = tf.stop_gradient(first_port.first(a))",
+        "z = tf.stop_gradient(second_port.second(y))",
+    ]
+    assert (world.root / "program" / "test_first_port.py").exists()
+
+
+def test_before_and_after_take_turns_from_fresh_copies(world: World) -> None:
+    world.advise()
+    both = frozenset({"first", "second"})
+    assert world.ran == [frozenset(), frozenset(), both, both, frozenset(), frozenset(), both]
+    assert not (world.root / "out" / "copies").exists() or not any((world.root / "out" / "copies").iterdir())
+
+
+def test_a_callback_that_takes_too_little_is_named_and_not_measured(world: World) -> None:
+    world.share = {"first": 0.4, "second": 0.01}
+    advice = world.advise()
+    assert world.decided == ["first"]
+    assert answers(advice) == {"first": "port", "second": "leave"}
+    assert {row.callback.name: round(row.shown.most, 2) for row in advice.rows} == {"first": 0.4, "second": 0.01}
+
+
+def test_a_port_that_changes_a_loss_is_taken_back_and_the_other_one_stays(world: World) -> None:
+    world.loss = lambda ports: 0.6 if "second" in ports else 0.5
+    advice = world.advise()
+    assert answers(advice) == {"first": "port", "second": "leave"}
+    assert set(advice.withdrawn) == {"second"}
+    assert advice.realised is not None
+    assert advice.realised.saved == pytest.approx(0.5, abs=0.01)
+    assert advice.patch is not None
+    assert "second_port" not in advice.patch.read_text()
+
+
+def test_a_port_that_fails_in_the_program_is_taken_back(world: World) -> None:
+    world.code = lambda ports: int("first" in ports)
+    assert answers(world.advise()) == {"first": "leave", "second": "port"}
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.5])
+def test_ports_that_do_not_make_the_program_faster_are_taken_back(world: World, factor: float) -> None:
+    world.seconds = lambda ports: STEP_SECONDS * (factor if ports else 1)
+    advice = world.advise()
+    assert set(answers(advice).values()) == {"leave"}
+    assert advice.patch is None
+    assert not (world.root / "out" / PATCH).exists()
+    assert (world.root / "out" / WITHDRAWN).exists()
+
+
+def test_a_program_that_fails_is_an_error_with_its_last_words(world: World) -> None:
+    world.code = lambda ports: 1
+    with pytest.raises(NothingMeasured) as caught:
+        world.advise()
+    assert caught.value.received == "no"
+    assert len(world.ran) == 2, "once with ops around its callbacks, once without"
+
+
+def test_what_was_done_is_not_done_again(world: World) -> None:
+    first = as_data(world.advise())
+    ran, decided = len(world.ran), len(world.decided)
+    assert as_data(world.advise()) == first
+    assert (len(world.ran), len(world.decided)) == (ran, decided)
+
+
+@pytest.mark.parametrize("runs", range(7))
+def test_an_advice_that_was_interrupted_goes_on_to_the_same_answers(world: World, runs: int, tmp_path: Path) -> None:
+    world.dies_after = runs
+    with pytest.raises(KeyboardInterrupt):
+        world.advise()
+    world.dies_after = 10**6
+    advice = world.advise()
+    assert answers(advice) == {"first": "port", "second": "port"}
+    assert len(world.ran) == 7, "no run is made twice"
+    assert world.decided == ["first", "second"]
+    assert (tmp_path / "program" / "train.py").read_text() == SOURCE
+
+
+def test_the_budget_is_kept_over_an_interruption(world: World) -> None:
+    world.dies_after = 2
+    with pytest.raises(KeyboardInterrupt):
+        world.advise(budget_seconds=100.0)
+    assert world.budgets == [22.5, 45.0], "half of what is left, for those that are left"
+    world.dies_after = 10**6
+    world.seconds = lambda ports: STEP_SECONDS * (1 + 0.2 * (len(world.ran) % 5))  # never clear
+    world.advise(budget_seconds=100.0)
+    assert world.now == 90.0, "as many turns as are left time for, and no more"
+
+
+def test_a_folder_of_another_program_or_of_something_else_is_refused(world: World) -> None:
+    world.advise()
+    with pytest.raises(BadInput):
+        world.advise(steps=5)
+    (world.root / "program" / "train.py").write_text(f"{SOURCE}# changed\n")
+    with pytest.raises(BadInput):
+        world.advise()
+    shutil.rmtree(world.root / "out")
+    (world.root / "out").mkdir()
+    (world.root / "out" / "mine.txt").write_text("")
+    with pytest.raises(BadInput):
+        world.advise()
+
+
+def test_the_report_has_a_row_for_each_callback_and_the_change(world: World) -> None:
+    advice = world.advise()
+    assert [row[0] for row in rows(advice)] == ["train.py:3 first", "train.py:4 second", "all ports"]
+    page = write(advice)
+    assert page.read_text().count("<tr>") == 4
+    stored = json.loads((world.root / "out" / "report.json").read_text())
+    assert [one["variant"] for one in stored["callbacks"]] == ["traced", "traced"]
+    assert stored["realised"]["saved" if "saved" in stored["realised"] else "value"] == pytest.approx(0.75, abs=0.01)
+    assert headline(advice) in (world.root / "out" / "report.md").read_text().replace("\\", "")
+
+
+def test_a_file_of_the_port_that_is_there_already_keeps_the_callback(world: World) -> None:
+    (world.root / "program" / "first_port.py").write_text("")
+    assert answers(world.advise()) == {"first": "leave", "second": "port"}
+
+
+def test_no_callback_leaves_nothing_to_do(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "callbacks_of", lambda usage, kept, original: [])
+    advice = world.advise()
+    assert rows(replace(advice, rows=[])) == []
+    assert world.decided == []
+
+
+def checked(world: World, **options: Any) -> list[tuple[str, str]]:
+    program = Program.here(["python", "train.py"], world.root / "program")
+    tools = Tools(world.run, world.decide, lambda: 0.0)
+    report, folder = world.root / "out" / "report.json", world.root / f"check-{len(world.ran)}"
+    found = check(program, folder, Options(**options), report, Listener(), tools)
+    return [(one.place.split()[-1], one.kind) for one in found]
+
+
+def test_a_check_finds_a_new_callback_and_one_that_was_ported(world: World) -> None:
+    world.share = {"first": 0.4, "second": 0.01}
+    write(world.advise())
+    assert checked(world) == [("first", "back")]
+    stored = world.root / "out" / "report.json"
+    content = json.loads(stored.read_text())
+    content["callbacks"] = [one | {"action": "leave"} for one in content["callbacks"]]
+    rewrite(stored, content)
+    assert checked(world) == []
+    content["callbacks"] = content["callbacks"][1:]
+    rewrite(stored, content)
+    assert checked(world) == [("first", "new")]
+    assert checked(world, minimum_effect=0.5) == []
+
+
+def rewrite(path: Path, content: dict[str, Any]) -> None:
+    content.pop("crc32", None)
+    path.write_bytes(sealed(json.dumps(content, indent=1)))
+
+
+def test_a_check_refuses_what_is_no_report(world: World) -> None:
+    world.advise()
+    (world.root / "out" / "report.json").write_bytes(sealed(json.dumps({"callbacks": 3}, indent=1)))
+    with pytest.raises(BadInput):
+        checked(world)

@@ -1,0 +1,147 @@
+"""The callbacks of a recording: what each can save at the most, why it is left alone, and the op file of the others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pyopbench.advise import callbacks
+from pyopbench.advise.callbacks import (
+    LITERAL_ELEMENTS,
+    Callback,
+    KeptArray,
+    KeptCall,
+    KeptExample,
+    KeptSite,
+    KeptSource,
+    Step,
+    assess,
+    callbacks_of,
+    load,
+    write_op_file,
+)
+from pyopbench.find.usage import DISPATCH_SECONDS, Cost, Shape, SiteUsage, Usage
+
+STEP = Step(0.01, 100, 0.0)
+
+
+def kept_of(folder: Path, *arrays: Any, **changes: Any) -> KeptSite:
+    examples = []
+    for number, array in enumerate(arrays):
+        np.save(folder / f"{number}.npy", array)
+        examples.append(KeptExample([KeptArray(f"{number}.npy")], [KeptArray(f"{number}.npy")]))
+    found = KeptSite(
+        ["train.py", 3, "f", "numpy_function", "graph"],
+        examples,
+        KeptSource("def scale(x):\n    return 2 * x\n", "scale"),
+        False,
+        1,
+        KeptCall([True], False, ["float32"], ""),
+        "",
+        str(folder),
+    )
+    for name, value in changes.items():
+        setattr(found, name, value)
+    return found
+
+
+def callback_of(kept: KeptSite | None, **changes: Any) -> Callback:
+    one = Callback("scale", "train.py", 3, "numpy_function", "graph", "scale", False, 100, 0, 0.1, 0.2, kept, {3: 90})
+    return replace(one, **changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "most"),
+    [
+        ({}, 0.2),
+        ({"in_input": True}, 0.2 + 100 * DISPATCH_SECONDS),
+        ({"flight_seconds": None}, 0.1 + 100 * DISPATCH_SECONDS),
+        ({"flight_seconds": 0.05}, 0.1),
+        ({"flight_seconds": 7.0}, 1.0),
+    ],
+)
+def test_what_a_callback_can_save_at_the_most(tmp_path: Path, changes: dict[str, Any], most: float) -> None:
+    shown = assess(callback_of(kept_of(tmp_path, np.ones(3)), **changes), STEP)
+    assert shown.most == pytest.approx(most)
+    assert shown.why_not == ""
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"examples": []},
+        {"refused": "an input is ragged"},
+        {"bodies": 2},
+        {"source": KeptSource(refused="no file")},
+        {"has_changed": True},
+        {"call": KeptCall([True], False, [], "")},
+    ],
+)
+def test_what_cannot_be_ported_is_left_with_a_reason(tmp_path: Path, changes: dict[str, Any]) -> None:
+    assert assess(callback_of(kept_of(tmp_path, np.ones(3), **changes)), STEP).why_not
+
+
+def test_what_is_elsewhere_or_takes_too_little_is_left(tmp_path: Path) -> None:
+    kept = kept_of(tmp_path, np.ones(3))
+    assert assess(callback_of(kept, file=""), STEP).why_not
+    assert assess(callback_of(kept, seconds=0.001, flight_seconds=0.02), STEP).why_not
+    assert not assess(callback_of(kept, seconds=0.001, flight_seconds=0.02), STEP, 0.01).why_not
+
+
+def test_a_line_that_was_traced_twice_is_one_callback(tmp_path: Path) -> None:
+    def site(function: str, calls: int, flight: float | None) -> SiteUsage:
+        shapes = [Shape([{"shape": [4], "dtype": "float32"}], calls, 0.1)]
+        cost = Cost(calls, 0, 0.1)
+        one = SiteUsage("train.py", 3, function, "numpy_function", "graph", "scale", cost, Cost(), shapes)
+        return replace(one, flight_seconds=flight)
+
+    usage = Usage(9.0, 1, [site("f", 5, 0.2), site("tf__f", 7, 0.3)])
+    (found,) = callbacks_of(usage, [kept_of(tmp_path, np.ones(4))], {"train.py": "src/train.py"})
+    assert (found.calls, found.flight_seconds, found.sizes) == (12, 0.5, {4: 12})
+    assert (found.name, found.file) == ("scale", "src/train.py")
+    (unknown,) = callbacks_of(replace(usage, sites=[site("f", 5, None)]), [], {})
+    assert (unknown.flight_seconds, unknown.file) == (None, "")
+
+
+@pytest.mark.parametrize("packed_bytes", [0, 10**6])
+def test_the_op_file_has_the_recorded_inputs_and_a_mix(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed_bytes: int
+) -> None:
+    monkeypatch.setattr(callbacks, "PACKED_BYTES", packed_bytes)
+    large = np.arange(LITERAL_ELEMENTS + 1, dtype=np.float32)
+    kept = kept_of(tmp_path, np.array([[1.5, -2.0]], np.float32), large)
+    place = tmp_path / "scale"
+    place.mkdir()
+    path = write_op_file(callback_of(kept, sizes={2: 30, 350: 5, 401: 10}), place)
+    scope: dict[str, Any] = {}
+    exec(path.read_text(), scope)
+    (first,), (second,) = scope["OP"].inputs
+    np.testing.assert_array_equal(first, np.array([[1.5, -2.0]], np.float32), strict=True)
+    np.testing.assert_array_equal(second, large, strict=True)
+    assert scope["OP"].baseline == "numpy_function"
+    assert scope["OP"].numpy(3) == 6
+    assert len(list(place.glob("*.npy"))) == (packed_bytes == 0)
+    assert (place / "mix.csv").read_text() == "size,weight\n2,30\n401,15\n"
+
+
+def test_a_callback_named_as_an_op_of_the_package_gets_another_name(tmp_path: Path) -> None:
+    kept = kept_of(tmp_path, np.ones(4), source=KeptSource("def sinh(x):\n    return x\n", "sinh"))
+    usage = Usage(9.0, 1, [SiteUsage("train.py", 3, "f", "numpy_function", "graph", "sinh", Cost(5, 0, 0.1))])
+    (found,) = callbacks_of(usage, [kept], {"train.py": "train.py"})
+    assert found.name == "sinh_3"
+
+
+def test_text_and_scalars_come_back_as_they_were(tmp_path: Path) -> None:
+    text = KeptArray(None, [2], [b"a\0".decode("latin-1"), "ä".encode().decode("latin-1")])
+    assert load(text, tmp_path).tolist() == [b"a\0", "ä".encode()]
+    kept = kept_of(tmp_path, np.float32(3))
+    kept.examples[0].inputs.append(KeptArray(None, [], ["x"]))
+    (tmp_path / "op").mkdir()
+    scope: dict[str, Any] = {}
+    exec(write_op_file(callback_of(kept), tmp_path / "op").read_text(), scope)
+    ((number, one),) = scope["OP"].inputs
+    assert (number.dtype, number.shape, one.shape, one.item()) == (np.float32, (), (), b"x")

@@ -1,0 +1,162 @@
+"""A port in the place of a callback: the user's text is kept, and the result of the call is what it was."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pyopbench.advise.patch import CannotPlace, Placement, patch_text, replaced
+
+ONE = Placement(
+    line=5,
+    kind="numpy_function",
+    body="f",
+    module="f_port",
+    function="f",
+    package="",
+    are_tensors=(True, True),
+    is_list=False,
+    dtypes=("float32",),
+    port_dtypes=("float32",),
+    stops_gradient=False,
+)
+
+
+def source(call: str, *imports: str) -> str:
+    lines = ['"""A program."""', "", "import tensorflow as tf", *imports, "", call, "# the end", ""]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("call", "placement", "expected"),
+    [
+        ("y = tf.numpy_function(f, [a, b], tf.float32)", ONE, "y = f_port.f(a, b)"),
+        ("y = tf.numpy_function(func=f, inp=(a, b), Tout=tf.float32)", ONE, "y = f_port.f(a, b)"),
+        ("y = tf.numpy_function(f, inputs, tf.float32)", ONE, "y = f_port.f(*inputs)"),
+        (
+            "y = tf.numpy_function(f, [a, 3], tf.float32)",
+            replace(ONE, are_tensors=(True, False)),
+            "y = f_port.f(a, tf.convert_to_tensor(3))",
+        ),
+        (
+            "y = tf.numpy_function(f, [a, b], tf.float32)",
+            replace(ONE, stops_gradient=True),
+            "y = tf.stop_gradient(f_port.f(a, b))",
+        ),
+        (
+            "y = tf.py_function(f, [a, b], tf.float32)",
+            replace(ONE, kind="py_function", port_dtypes=("float64",)),
+            "y = tf.cast(f_port.f(a, b), tf.float32)",
+        ),
+        (
+            "y = tf.numpy_function(f, [a, b], [tf.float32])",
+            replace(ONE, is_list=True),
+            "y = [f_port.f(a, b)]",
+        ),
+        (
+            "y, z = tf.numpy_function(f, [a, b], [tf.float32, tf.int64])",
+            replace(ONE, is_list=True, dtypes=("float32", "int64"), port_dtypes=("float32", "int64")),
+            "y, z = f_port.f(a, b)",
+        ),
+        (
+            "y = tf.numpy_function(f, [a, b], [tf.float32, tf.int64])",
+            replace(ONE, is_list=True, dtypes=("float32", "int64"), port_dtypes=("float32", "int64")),
+            "y = list(f_port.f(a, b))",
+        ),
+        (
+            "y = tf.compat.v1.py_func(lambda x, y: f(x, y), [a, b], tf.float32)  # kept",
+            replace(ONE, kind="py_func"),
+            "y = f_port.f(a, b)  # kept",
+        ),
+        (
+            "ds = ds.map(lambda a, b: (tf.numpy_function(f, [a, b], tf.float32), b))",
+            ONE,
+            "ds = ds.map(lambda a, b: (f_port.f(a, b), b))",
+        ),
+        (
+            "ü = tf.numpy_function(f, ['ä', b], tf.float32)",
+            ONE,
+            "ü = f_port.f('ä', b)",
+        ),
+    ],
+)
+def test_the_call_is_replaced_and_everything_around_it_stays(call: str, placement: Placement, expected: str) -> None:
+    after = replaced(source(call).encode(), [placement]).decode()
+    assert after == source(expected, "import f_port")
+
+
+def test_a_call_over_several_lines_becomes_one() -> None:
+    call = "y = tf.numpy_function(\n    f,\n    [a, b],  # both\n    tf.float32,\n)"
+    after = replaced(source(call).encode(), [replace(ONE, line=7)]).decode()
+    assert after == source("y = f_port.f(a, b)", "import f_port")
+
+
+DECORATED = """import tensorflow as tf
+
+@tf.py_function(Tout=tf.float32)
+def f(a, b):
+  # the body
+  return a.numpy() + b.numpy()
+
+def g(x):
+  return f(x, x)
+"""
+
+
+def test_a_decorated_function_calls_the_port_where_it_is_called() -> None:
+    after = replaced(DECORATED.encode(), [replace(ONE, kind="py_function", line=9)]).decode()
+    assert after == (
+        "import tensorflow as tf\nimport f_port\n\n"
+        "def f(a, b):\n    return f_port.f(a, b)\n\ndef g(x):\n  return f(x, x)\n"
+    )
+
+
+def test_a_partial_is_replaced_where_it_is_called() -> None:
+    code = (
+        "import functools\nimport tensorflow as tf\n\np = functools.partial(tf.numpy_function, f, Tout=tf.float32)\n"
+        "y = p([a, b])\n"
+    )
+    after = replaced(code.encode(), [ONE]).decode()
+    assert after.endswith("y = f_port.f(a, b)\n")
+
+
+def test_the_import_is_relative_in_a_package_and_the_name_of_tensorflow_the_files_own() -> None:
+    head = "from __future__ import annotations\nfrom tensorflow import numpy_function"
+    code = f"{head}\n\n\ny = numpy_function(f, [a, b], t)\n"
+    after = replaced(code.encode(), [replace(ONE, package="pkg", stops_gradient=True)]).decode()
+    head, _, rest = after.partition("\n\n\n")
+    assert head.splitlines()[2:] == ["from . import f_port", "import tensorflow as tf"]
+    assert rest == "y = tf.stop_gradient(f_port.f(a, b))\n"
+
+
+def test_line_ends_of_windows_stay() -> None:
+    code = source("y = tf.numpy_function(f, [a, b], tf.float32)").replace("\n", "\r\n").encode()
+    after = replaced(code, [ONE])
+    assert after.count(b"\r\n") == after.count(b"\n") == code.count(b"\n") + 1
+
+
+@pytest.mark.parametrize(
+    ("call", "line"),
+    [
+        ("y = call(tf.numpy_function, f, a)", 5),
+        ("y = tf.numpy_function(f, *rest)", 5),
+        ("y = tf.numpy_function(f, [a], t), tf.numpy_function(g, [a], t)", 5),
+        ("y = 1", 5),
+        ("y = tf.numpy_function(f, **rest)", 5),
+    ],
+)
+def test_what_cannot_be_replaced_is_refused(call: str, line: int) -> None:
+    with pytest.raises(CannotPlace):
+        replaced(source(call).encode(), [replace(ONE, line=line)])
+
+
+@pytest.mark.parametrize("old", ["a = 1\nb = 2\n", "a = 1\nb = 2", "", "ä = 1\n\n\nb = 2\n\n"])
+def test_git_applies_the_patch(tmp_path: Path, old: str) -> None:
+    (tmp_path / "old.py").write_text(old, encoding="utf-8")
+    new = {"old.py": b"import x\n" + old.encode() + b"\nend", "pkg/new.py": b"c = 3\n"}
+    (tmp_path / "c.patch").write_text(patch_text({"old.py": old.encode()}, new), encoding="utf-8")
+    subprocess.run(["git", "apply", "c.patch"], cwd=tmp_path, check=True)
+    assert {name: (tmp_path / name).read_bytes() for name in new} == new

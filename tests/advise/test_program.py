@@ -1,0 +1,121 @@
+"""A program is run in a copy of its folder, and watched from inside."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from pyopbench.advise import program as program_module
+from pyopbench.advise.program import Asked, Program, run_program
+from pyopbench.model.errors import BadInput
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    root = tmp_path / "program"
+    (root / "pkg").mkdir(parents=True)
+    (root / "pkg" / "data.txt").write_text("data")
+    (root / "pkg" / "__pycache__").mkdir()
+    (root / "pkg" / "__pycache__" / "x.pyc").write_text("")
+    (root / "env").mkdir()
+    (root / "env" / "pyvenv.cfg").write_text("")
+    (root / "train.py").write_text("open('out.txt', 'w').write(open('pkg/data.txt').read())\nprint('done')\n")
+    return root
+
+
+def test_caches_environments_and_results_are_not_copied(folder: Path, tmp_path: Path) -> None:
+    (folder / "advice").mkdir()
+    program = Program.here(["python", "train.py"], folder, [folder / "advice"])
+    program.copy_to(tmp_path / "copy")
+    assert set(files_in(tmp_path / "copy")) == {"train.py", "pkg/data.txt"}
+    assert not (tmp_path / "copy" / "advice").exists()
+
+
+def test_a_large_file_is_a_link(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program_module, "COPIED_BYTES", 4)
+    (folder / "large.bin").write_bytes(b"12345")
+    Program.here(["python", "train.py"], folder).copy_to(tmp_path / "copy")
+    assert (tmp_path / "copy" / "large.bin").readlink() == folder / "large.bin"
+    assert not (tmp_path / "copy" / "pkg" / "data.txt").is_symlink()
+
+
+def test_too_many_files_are_refused(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program_module, "MOST_FILES", 2)
+    with pytest.raises(BadInput):
+        Program.here(["python", "train.py"], folder).copy_to(tmp_path / "copy")
+
+
+def test_the_folder_that_is_copied_is_the_repository(folder: Path) -> None:
+    (folder / ".git").mkdir()
+    program = Program.here(["python", "../train.py"], folder / "pkg")
+    assert (program.root, program.folder) == (folder, folder / "pkg")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        [],
+        ["torchrun", "train.py"],
+        ["python", "-m", "torch.distributed.run", "train.py"],
+        ["python", "/elsewhere/train.py"],
+        ["jupyter", "execute", "notebook.ipynb"],
+    ],
+)
+def test_a_command_that_cannot_be_advised_on_is_refused(folder: Path, command: list[str]) -> None:
+    with pytest.raises(BadInput):
+        Program.here(command, folder)
+
+
+def test_paths_of_the_folder_are_those_of_the_copy(folder: Path, tmp_path: Path) -> None:
+    program = Program.here(["python", str(folder / "train.py"), "--x"], folder)
+    program.copy_to(tmp_path / "copy")
+    assert program.words_in(tmp_path / "copy") == ["python", str(tmp_path / "copy" / "train.py"), "--x"]
+    assert program.original(str(tmp_path / "copy" / "train.py"), tmp_path / "copy") == "train.py"
+    assert program.original("train.py", tmp_path / "copy") == "train.py"
+    assert program.original(__file__, tmp_path / "copy") == ""
+
+
+def test_an_interpreter_of_the_folder_that_is_not_copied_is_found(folder: Path, tmp_path: Path) -> None:
+    (folder / "env" / "python").symlink_to(sys.executable)
+    program = Program.here(["env/python", "train.py"], folder)
+    program.copy_to(tmp_path / "copy")
+    assert run_program(program, tmp_path / "copy", tmp_path / "parts", Asked(counts=False)).code == 0
+
+
+def test_a_run_leaves_the_users_folder_as_it_was(folder: Path, tmp_path: Path) -> None:
+    before = files_in(folder)
+    program = Program.here([sys.executable, "train.py"], folder)
+    program.copy_to(tmp_path / "copy")
+    run = run_program(program, tmp_path / "copy", tmp_path / "parts", Asked(counts=False))
+    assert (run.code, run.lines, run.ended) == (0, ["done", ""], "")
+    assert (tmp_path / "copy" / "out.txt").read_text() == "data"
+    assert files_in(folder) == before
+
+
+def test_a_program_that_fails_keeps_its_code_and_its_last_lines(folder: Path, tmp_path: Path) -> None:
+    (folder / "train.py").write_text("raise SystemExit('no data')")
+    program = Program.here([sys.executable, "train.py"], folder)
+    program.copy_to(tmp_path / "copy")
+    run = run_program(program, tmp_path / "copy", tmp_path / "parts", Asked(counts=False))
+    assert (run.code, [one for one in run.errors if one]) == (1, ["no data"])
+
+
+def test_a_program_that_hangs_is_ended(folder: Path, tmp_path: Path) -> None:
+    (folder / "train.py").write_text("import threading; threading.Event().wait()")
+    program = Program.here([sys.executable, "train.py"], folder)
+    program.copy_to(tmp_path / "copy")
+    run = run_program(program, tmp_path / "copy", tmp_path / "parts", Asked(counts=False, timeout_seconds=0.5))
+    assert run.ended == "timeout"
+
+
+def test_a_command_that_is_not_there_is_refused(folder: Path, tmp_path: Path) -> None:
+    program = Program.here(["no-such-command"], folder)
+    program.copy_to(tmp_path / "copy")
+    with pytest.raises(BadInput):
+        run_program(program, tmp_path / "copy", tmp_path / "parts", Asked(counts=False))

@@ -1,0 +1,115 @@
+"""A program before and after a change: what it saves, and what it computes otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pyopbench.advise.advise import LEAST_TURNS, MOST_TURNS
+from pyopbench.advise.program import Run
+from pyopbench.advise.turns import differences, is_clear, largest_difference, realised, seconds_of
+
+
+def run_of(step: float, *, start: float = 3.0, elements: int = 50, **changes: object) -> Run:
+    samples = [(1.0, 0.0), *((start + step * n, float(n)) for n in range(1, elements + 1))]
+    run = Run(0, 10.0, ["loss 0.5", "12 ms/step"], [], samples, [{"batch loss": 0.5}, {"batch loss": 0.4}])
+    return replace(run, **changes)  # type: ignore[arg-type]
+
+
+def test_a_step_is_timed_after_the_first_fifth_whatever_the_start_took() -> None:
+    assert seconds_of(run_of(0.02, start=30.0), 50) == pytest.approx(0.02)
+    found = realised([run_of(0.02), run_of(0.021), run_of(0.019)], [run_of(0.01, start=5.0) for _ in range(3)])
+    assert (found.unit, found.runs) == ("step", 3)
+    assert found.saved == pytest.approx(0.5, abs=0.01)
+    assert found.is_faster
+    assert not found.is_slower
+    assert found.start_seconds == pytest.approx(2.0 + 10 * (0.01 - 0.02))
+
+
+def test_a_program_without_steps_is_timed_as_a_whole_from_the_import_on() -> None:
+    before = [Run(0, seconds, samples=[(2.0, 0.0)]) for seconds in (10.0, 10.1, 9.9)]
+    after = [Run(0, seconds, samples=[(2.0, 0.0)]) for seconds in (6.0, 6.1, 5.9)]
+    found = realised(before, after)
+    assert found.unit == "run"
+    assert found.before_seconds == pytest.approx(8.0)
+    assert found.saved == pytest.approx(0.5, abs=0.01)
+
+
+def test_one_run_of_each_shows_nothing() -> None:
+    found = realised([run_of(0.02)], [run_of(0.01)])
+    assert not found.is_faster
+    assert not found.is_slower
+
+
+def test_an_a_a_of_noisy_runs_is_rarely_called_different() -> None:
+    """95% intervals of three runs each: called different in 5% of comparisons, here in at most 8% of 500."""
+    rng = np.random.default_rng(0)
+
+    def side() -> Sequence[Run]:
+        return [run_of(0.02 * float(np.exp(rng.normal(0, 0.05)))) for _ in range(3)]
+
+    found = [realised(side(), side()) for _ in range(500)]
+    assert sum(one.is_faster or one.is_slower for one in found) <= 40
+
+
+def test_a_port_that_changes_nothing_is_rarely_kept_however_often_one_looks() -> None:
+    """It is kept if it is shown to be faster, at one of the looks or at the end: at most 5% of 400."""
+    rng = np.random.default_rng(1)
+    kept = 0
+    for _ in range(400):
+        before, after = ([run_of(0.02 * float(np.exp(rng.normal(0, 0.05)))) for _ in range(MOST_TURNS)] for _ in "ab")
+        looks = range(LEAST_TURNS, MOST_TURNS)
+        number = next((n for n in looks if is_clear(before[:n], after[:n])), MOST_TURNS)
+        kept += realised(before[:number], after[:number]).is_faster
+    assert kept <= 20
+
+
+def test_equal_runs_do_not_differ() -> None:
+    assert differences([run_of(0.02), run_of(0.03)], [run_of(0.01)]) == []
+    assert largest_difference([run_of(0.02)], [run_of(0.01)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"code": 1}, "exit code"),
+        ({"losses": [{"batch loss": 0.5}, {"batch loss": 0.401}]}, "loss"),
+        ({"losses": [{"batch loss": 0.5}, {"batch loss": float("nan")}]}, "loss"),
+        ({"weights": [[0.1, 0.6]]}, "weights"),
+        ({"lines": ["loss 0.53", "12 ms/step"]}, "output"),
+        ({"lines": ["lost 0.5", "12 ms/step"]}, "output"),
+        ({"lines": ["loss 0.5"]}, "output"),
+        ({"ended": "seconds", "samples": [(1.0, 0.0)]}, "steps in the time of a run"),
+    ],
+)
+def test_a_planted_difference_is_found(changes: dict[str, object], what: str) -> None:
+    before = [run_of(0.02, weights=[[0.1, 0.5]]) for _ in range(2)]
+    after = [run_of(0.02, **{"weights": [[0.1, 0.5]], **changes})]
+    assert [one.what for one in differences(before, after)] == [what]
+
+
+@pytest.mark.parametrize(
+    ("changes"),
+    [
+        {"lines": ["loss 0.5", "34 ms/step"]},
+        {"lines": ["\r 1/2 loss 0.9\x08\x08\r 2/2 loss 0.5".replace("2/2 ", "").replace("\r ", "\r"), "9 ms/step"]},
+        {"losses": [{"batch loss": 0.50001}, {"batch loss": 0.40002}]},
+    ],
+)
+def test_durations_progress_and_rounding_are_no_difference(changes: dict[str, object]) -> None:
+    assert differences([run_of(0.02), run_of(0.02)], [run_of(0.02, **changes)]) == []
+
+
+def test_what_differs_between_runs_of_the_same_program_is_allowed_to() -> None:
+    before = [run_of(0.02, losses=[{"batch loss": value}]) for value in (0.5, 0.6)]
+    assert differences(before, [run_of(0.02, losses=[{"batch loss": 0.7}])]) == []
+    assert differences(before, [run_of(0.02, losses=[{"batch loss": 1.7}])]) != []
+
+
+def test_weights_and_the_number_of_lines_do_not_count_where_a_run_was_ended_early() -> None:
+    before = [run_of(0.02, ended="steps", weights=[[0.1, 0.5]]) for _ in range(2)]
+    after = [run_of(0.02, ended="steps", weights=[[0.4, 0.9]], lines=["loss 0.5"])]
+    assert differences(before, after) == []

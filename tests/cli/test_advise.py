@@ -1,0 +1,93 @@
+"""`pyopbench advise`: what is typed reaches the advice, and what came of it is printed."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from pyopbench.advise.advise import BUDGET_SECONDS, Advice, Change, Options, Row
+from pyopbench.advise.answers import Answer, Share
+from pyopbench.advise.callbacks import Callback, Shown, Step
+from pyopbench.advise.program import Program
+from pyopbench.advise.turns import Realised
+from pyopbench.cli import advise as module
+from pyopbench.cli.app import make_app
+from pyopbench.find.usage import Usage
+
+PATCH = """diff --git a/train.py b/train.py
+--- a/train.py
++++ b/train.py
+@@ -1 +1 @@
+-old
++new
+"""
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Have every advice be to port one callback, and return what is asked for."""
+    found: list[Any] = []
+
+    def advise(program: Program, folder: Path, options: Options, listener: object) -> Advice:
+        found.append((program.command, folder, options))
+        folder.mkdir()
+        (folder / "change.patch").write_text(PATCH)
+        callback = Callback("f", "train.py", 3, "numpy_function", "graph", "f", False, 9, 0, 1.0)
+        answer = Answer("port", "it saves time", (), "traced", promised=Share(0.3, 0.2, 0.4))
+        rows = [Row(callback, Shown(0.3, 0.5, ""), answer)]
+        realised = Realised("step", 0.02, 0.01, 0.5, 0.45, 0.55, 3, math.nan)
+        patch = folder / "change.patch"
+        return Advice(program, folder, Usage(9.0, 1, []), Step(0.02, 9, 0.0), rows, realised, {}, 0.0, patch, ("f",))
+
+    monkeypatch.setattr(module, "make_advice", advise)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text("old\n")
+    return found
+
+
+def run(*words: str, answer: str = "") -> Any:
+    return CliRunner().invoke(make_app(), ["advise", *words, "--", "python", "train.py", "--out", "mine"], input=answer)
+
+
+def test_options_before_the_program_are_the_advices_and_those_behind_it_the_programs(asked: list[Any]) -> None:
+    words = ["--out", "a", "--steps", "7", "--seconds", "40s", "--budget", "2m", "--min-effect", "5%"]
+    assert run(*words).exit_code == 0
+    assert asked == [(("python", "train.py", "--out", "mine"), Path("a"), Options(7, 40.0, 120.0, 0.05))]
+
+
+def test_the_table_fits_a_terminal_of_80_columns_and_the_reports_are_written(asked: list[Any], tmp_path: Path) -> None:
+    done = run("--out", "a")
+    assert asked[0][2] == Options(budget_seconds=BUDGET_SECONDS)
+    table = done.stdout[: done.stdout.index("train.py:3 f:")].splitlines()
+    assert max(map(len, table)) <= 80
+    cells = " ".join(table).split()
+    assert cells[cells.index("f") :][:7] == ["f", "graph", "50%", "port", "to", "traced", "30%"]
+    assert {path.name for path in (tmp_path / "a").iterdir()} == {
+        *("report.html", "report.md", "report.json", "change.patch")
+    }
+
+
+@pytest.mark.parametrize(("answer", "text"), [("y\n", "new\n"), ("n\n", "old\n")])
+def test_the_change_is_applied_once_the_user_agrees(asked: list[Any], tmp_path: Path, answer: str, text: str) -> None:
+    assert run("--out", "a", "--apply", answer=answer).exit_code == 0
+    assert (tmp_path / "train.py").read_text() == text
+
+
+def test_a_change_that_no_longer_fits_is_an_error(asked: list[Any], tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("another\n")
+    done = run("--out", "a", "--apply", answer="y\n")
+    assert done.exit_code == 1 or done.exception is not None
+    assert (tmp_path / "train.py").read_text() == "another\n"
+
+
+@pytest.mark.parametrize(("changes", "code"), [([], 0), ([Change("train.py:3 f", 0.4, "new")], 1)])
+def test_a_check_fails_where_a_callback_is_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: list[Change], code: int
+) -> None:
+    monkeypatch.setattr(module, "check_advice", lambda *_: changes)
+    monkeypatch.chdir(tmp_path)
+    assert run("--check", "report.json").exit_code == code
