@@ -33,7 +33,7 @@ def test_a_body_gets_what_the_example_was(value: Any, arrays: int) -> None:
     assert len(spread) == arrays
     assert all(one.dtype.kind in "ifO" for one in spread)
     (got,) = arguments.gather(as_given(spread))
-    assert (got, type(got)) == (value, np.ndarray if isinstance(value, float) else type(value))
+    assert (got, type(got)) == (value, np.float64 if isinstance(value, float) else type(value))
 
 
 def test_text_of_an_array_is_decoded_also_where_eager_mode_hands_an_array() -> None:
