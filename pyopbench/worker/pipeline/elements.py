@@ -110,10 +110,10 @@ class Elements:
         return batched_form_on(self.op, name, first, size=self.case.size, dtype=self.case.dtype)
 
     def source(self) -> tf.data.Dataset:
-        """Return the elements over and over: each its number, int64, and its inputs."""
+        """Return the elements over and over: each its inputs, and its number, int64."""
         stacked = (np.stack(column) for column in zip(*self.inputs, strict=True))
         numbers = np.arange(len(self.inputs), dtype=np.int64)
-        return tf.data.Dataset.from_tensor_slices((numbers, *stacked)).repeat()
+        return tf.data.Dataset.from_tensor_slices((*stacked, numbers)).repeat()
 
     def shaped(self, outputs: Any, *leading: int | None) -> tuple[Any, ...]:
         """Return output tensors with the shapes that the body has shown, which a callback does not know.
@@ -196,7 +196,7 @@ def _affordable_count(op: Op, size: int, dtype: str) -> int:
 
 
 def signature_of(elements: Elements, *leading: int | None) -> tuple[tf.TensorSpec, ...]:
-    """Return what a generator over processes yields: a number, and the outputs of the element."""
+    """Return what a generator over processes yields: the outputs of an element, and its number."""
     outputs = zip(elements.shapes, elements.dtypes, strict=True)
     specs = (tf.TensorSpec((*leading, *shape), dtype) for shape, dtype in outputs)
-    return (tf.TensorSpec(leading, tf.int64), *specs)
+    return (*specs, tf.TensorSpec(leading, tf.int64))

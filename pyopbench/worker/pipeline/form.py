@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import math
+import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,9 +19,10 @@ from pyopbench.model.errors import Unsupported
 from pyopbench.model.op import Body
 from pyopbench.ops.load import load_variant, load_variants
 from pyopbench.ops.own.explain import explain
+from pyopbench.ops.port_file import PORTS
 from pyopbench.ports.arrays import as_tuple
+from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.worker.pipeline.elements import Elements
-from pyopbench.worker.pipeline.process_pool import PoolBroken, ProcessPool
 from pyopbench.worker.plan import why_not
 from pyopbench.worker.prepare.batched_forms import BatchedForm
 from pyopbench.worker.prepare.segments import wrap
@@ -45,14 +48,14 @@ class PipelineSettings:
 
 
 class PipelineContext:
-    """What arrangements of one worker share: elements, settings, batched forms of the op, and a pool of processes.
+    """What arrangements of one worker share: elements, settings, batched forms of the op, and pools of processes.
 
-    Batched forms are checked and the pool is started when they are first asked for.
+    Batched forms are checked and pools are started when they are first asked for.
 
     Attributes:
         elements: what goes through every pipeline.
         settings: what arrangements are made for.
-        start_seconds: what starting the processes of a form took, where they are not those of the pool.
+        start_seconds: what starting processes took, by the key of the arrangement.
         kept: pipelines that must not be freed while they run.
     """
 
@@ -62,7 +65,7 @@ class PipelineContext:
         self.start_seconds: dict[str, float] = {}
         self.kept: list[Any] = []
         self._batched: dict[str, BatchedForm] = {}
-        self._pool: ProcessPool | None = None
+        self._pools: dict[str, Any] = {}
 
     def batched_form(self, name: str) -> BatchedForm:
         """Return a batched form of the op, checked on the first elements; the pipeline checks all of them later.
@@ -74,50 +77,42 @@ class PipelineContext:
             self._batched[name] = self.elements.batched_form(name)
         return self._batched[name]
 
-    @property
-    def pool(self) -> ProcessPool:
-        """The pool of processes, started where it is not; a new one in place of one that broke.
-
-        To be asked for by the main thread alone: Linux ends the processes with the thread that started them.
+    def file_call(self, key: str) -> Callable[..., tf.data.Dataset]:
+        """Return `arrange` of the file of an arrangement.
 
         Raises:
-            BodyRaised, PoolBroken: it cannot be started.
+            CannotPort: the arrangement cannot be written as a file.
         """
-        if self._pool is not None and self._pool.is_broken:
-            self.close()
-        if self._pool is None:
-            self._pool = ProcessPool(self.elements, self.settings.processes)
-        return self._pool
+        case = self.elements.case
+        return PORTS.call_of(self.elements.op, key, case.dtype, case.variant)
 
-    def start_pool(self) -> None:
-        """Start the pool, where that has not been done, so that no pipeline waits for it; raises as `pool`."""
-        _ = self.pool
-
-    def call_pool(self, columns: Sequence[Any]) -> tuple[Any, ...]:
-        """Return what a process of the pool makes of each row of a batch, as `ProcessPool.call`; by any thread.
+    def pool(self, key: str) -> Any:
+        """Return the pool of the file of an arrangement, started where it is not.
 
         Raises:
-            PoolBroken: also where `start_pool` was not called since it broke.
+            CannotPort: the arrangement cannot be written as a file.
+            RuntimeError: a process of the pool ended before it had loaded the body.
         """
-        pool = self._pool
-        if pool is None:
-            raise PoolBroken("the pool has been closed")
-        return pool.call(columns)
+        if key not in self._pools:
+            module = sys.modules[self.file_call(key).__module__]
+            start = time.perf_counter()
+            self._pools[key] = module.Pool(self.settings.processes)
+            self.start_seconds[key] = time.perf_counter() - start
+        return self._pools[key]
 
     @property
     def is_busy(self) -> bool:
-        """Is any process of the pool at work?"""
-        return self._pool is not None and self._pool.is_busy
+        """Is any process of a pool at work?"""
+        return any(one._idle.qsize() < one.processes for one in self._pools.values())
 
     def close(self) -> None:
-        """End the pool, if there is one. May be called twice."""
-        if self._pool is not None:
-            self._pool.close()
-        self._pool = None
+        """End the pools, if there are any. May be called twice."""
+        while self._pools:
+            self._pools.popitem()[1].close()
 
 
 Build = Callable[[PipelineContext], tf.data.Dataset]
-"""Returns elements without end, as `(numbers, *outputs)`: one by one, or in batches of `Arrangement.batch`."""
+"""Returns elements without end, as `(*outputs, numbers)`: one by one, or in batches of `Arrangement.batch`."""
 
 
 def calls_of(parallel: int) -> int | None:
@@ -130,11 +125,11 @@ def calls_of(parallel: int) -> int | None:
 def mapped(
     source: tf.data.Dataset, work: Callable[..., Any], arrangement: Arrangement, settings: PipelineSettings
 ) -> tf.data.Dataset:
-    """Return a dataset mapped as an arrangement says, with the number of each element beside what `work` returns."""
+    """Return a dataset mapped as an arrangement says, with the number of each element behind what `work` returns."""
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
-    def numbered(number: Any, *inputs: Any) -> tuple[Any, ...]:
-        return (number, *work(*inputs))
+    def numbered(*element: Any) -> tuple[Any, ...]:
+        return (*work(*element[:-1]), element[-1])
 
     calls = calls_of(arrangement.parallel)
     deterministic = None if calls is None else settings.deterministic
@@ -226,6 +221,25 @@ def function_of(elements: Elements, name: str) -> Callable[..., tuple[Any, ...]]
             raise Unsupported(explain(error, elements.op)) from error
 
     return called
+
+
+def from_file(arrangement: Arrangement, context: PipelineContext) -> tf.data.Dataset:
+    """Return the elements, or batches of them, arranged by the file that `pyopbench port` writes.
+
+    Raises:
+        Unsupported: it cannot be written; with the reason.
+    """
+    if arrangement.form == "batch_body":
+        _first_right(context, ["numpy_whole"])
+    try:
+        call = context.file_call(arrangement.key)
+    except CannotPort as refusal:
+        raise Unsupported(f"it cannot be written as a file: {refusal.why}") from refusal
+    source = context.elements.source()
+    if arrangement.batch:
+        source = source.batch(arrangement.batch, drop_remainder=True)
+    more = {"pool": context.pool(arrangement.key)} if arrangement.action == "processes" else {}
+    return call(source, deterministic=None if context.settings.deterministic else False, **more)
 
 
 def in_map(context: PipelineContext, name: str, arrangement: Arrangement) -> tf.data.Dataset:

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import multiprocessing
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -25,9 +28,8 @@ from pyopbench.model.errors import Unsupported, WrongResult
 from pyopbench.model.failures import describe_error
 from pyopbench.model.threads import call_together
 from pyopbench.ops.load import describe, load_op, load_variants, why_unloadable
-from pyopbench.ports.arrays import as_given
+from pyopbench.ports.arrays import as_given, byte_count
 from pyopbench.worker import environment
-from pyopbench.worker.pipeline import process_pool
 from pyopbench.worker.pipeline.elements import make_elements
 from pyopbench.worker.pipeline.form import Build, PipelineContext, PipelineSettings
 from pyopbench.worker.pipeline.forms import FORMS
@@ -44,6 +46,26 @@ THREADS_SECONDS = 0.05
 THE_BODY = "the body alone"
 """Names in events what is called before there is any arrangement."""
 ELEMENTS = 8
+POOLS = ("processes", "processes batch=32")
+"""Keys of the arrangements whose pools call the body alone: an element or several at a time."""
+ROWS_SECONDS, MOST_ROWS, MOST_ROWS_BYTES = 0.005, 4096, 4 << 20
+"""How long a call of a pool takes that is to tell what its bodies take, and what it may hold."""
+
+
+def cpu_seconds() -> float:
+    """Return what child processes have used so far, those of Grain; 0 where Linux does not report it.
+
+    `times` reports children only when they have ended, and /proc/PID/stat in hundredths of a second.
+    """
+    used = 0
+    for child in multiprocessing.active_children():
+        for path in Path(f"/proc/{child.pid}/task").glob("*/schedstat"):
+            with suppress(OSError, ValueError, IndexError):  # it has ended meanwhile, or the kernel has no such figures
+                used += int(path.read_text(encoding="ascii").split()[0])
+    return used / NANOSECONDS
+
+
+NANOSECONDS = 1e9
 
 
 def thread_rate(context: PipelineContext, threads: int, seconds: float) -> float:
@@ -54,6 +76,35 @@ def thread_rate(context: PipelineContext, threads: int, seconds: float) -> float
     """
     rows = [[as_given(row) for row in context.elements.inputs[:ELEMENTS]] for _ in range(threads)]
     return sum(call_together([partial(_calls_a_second, context.elements.body, own, seconds) for own in rows]))
+
+
+def process_rate(context: PipelineContext, processes: int, seconds: float) -> float:
+    """Return calls of the body a second by so many processes at once, each with batches that take a while.
+
+    Raises:
+        CannotPort: there is no pool, because its file cannot be written.
+        RuntimeError: the body raised in a process, or one has ended.
+    """
+    elements = context.elements
+    if not elements.stacks:
+        key, rows = POOLS[0], 1
+        columns: list[Any] = list(elements.inputs[0])
+    else:
+        many = int(np.clip(ROWS_SECONDS / max(elements.body_seconds, 1e-9), 1, MOST_ROWS))
+        size = sum(map(byte_count, elements.inputs[0]))
+        key, rows = POOLS[1], max(min(many, MOST_ROWS_BYTES // max(size, 1)), 1)
+        chosen = [elements.inputs[place % len(elements.inputs)] for place in range(rows)]
+        columns = [np.stack(column) for column in zip(*chosen, strict=True)]
+    pool = context.pool(key)
+
+    def call_over_and_over() -> float:
+        calls, start = 0, time.perf_counter()
+        while calls == 0 or time.perf_counter() - start < seconds:
+            pool.call(*columns)
+            calls += rows
+        return calls / (time.perf_counter() - start)
+
+    return sum(call_together([call_over_and_over] * processes))
 
 
 def _calls_a_second(body: Any, rows: list[tuple[Any, ...]], seconds: float) -> float:
@@ -192,7 +243,7 @@ class RunningPipeline:
     def _check_delivery(self) -> tuple[float, list[int]]:
         """Draw a delivery and return its largest error and the numbers of its elements; raises as `check`."""
         elements = self._context.elements
-        numbers, *outputs = next(self._iterator)
+        *outputs, numbers = next(self._iterator)
         if not elements.stacks:
             numbers, outputs = numbers[None], [one[None] for one in outputs]
         return elements.check(numbers.numpy(), outputs), numbers.numpy().tolist()
@@ -265,9 +316,9 @@ class RunningPipeline:
         filling = self._buffered * self.seconds_per_element if math.isfinite(self.seconds_per_element) else 0.0
         until = time.perf_counter() + min(max(LEAST_REST_SECONDS, FILLING_MARGIN * filling), MOST_REST_SECONDS)
         while time.perf_counter() < until:
-            cpu = time.process_time() + process_pool.cpu_seconds()
+            cpu = time.process_time() + cpu_seconds()
             time.sleep(QUIET_SECONDS)
-            is_working = time.process_time() + process_pool.cpu_seconds() - cpu > BUSY_SHARE * QUIET_SECONDS
+            is_working = time.process_time() + cpu_seconds() - cpu > BUSY_SHARE * QUIET_SECONDS
             if not is_working and not self._context.is_busy:
                 return
 
@@ -326,12 +377,10 @@ class CallsOfBody:
             How many calls were made, and the seconds in which they are made at the rate of all together.
 
         Raises:
-            Exception: whatever the body raises; `BodyRaised` and `PoolBroken` in a process.
+            Exception: whatever the body raises; `RuntimeError` in a process.
         """
-        if self._what == "threads":
-            rate = thread_rate(self._context, self._many, THREADS_SECONDS)
-        else:
-            rate = self._context.pool.rate(self._many, THREADS_SECONDS)
+        rate_of = thread_rate if self._what == "threads" else process_rate
+        rate = rate_of(self._context, self._many, THREADS_SECONDS)
         calls = max(round(rate * THREADS_SECONDS), 1)
         return calls, calls / rate
 
@@ -368,9 +417,7 @@ class ElementsOfPipeline:
         self.largest_error, _ = running.check()
         self.warm_up = running.warm_up(*(known or (None, None)))
         running.rest()
-        self.pool_seconds = context.start_seconds.get(arrangement.form)
-        if arrangement.action == "processes":
-            self.pool_seconds = context.pool.start_seconds
+        self.pool_seconds = context.start_seconds.get(arrangement.key)
 
     def __call__(self) -> None:
         """Draw a block of elements that is as short as can be."""
@@ -386,8 +433,6 @@ class ElementsOfPipeline:
         Returns:
             How many elements came, and the seconds that they took.
         """
-        if self._running.arrangement.action == "processes":
-            self._context.start_pool()  # another arrangement may have broken it
         found = self._running.block(BLOCK_SECONDS)
         self._running.rest()
         return found

@@ -171,7 +171,7 @@ def test_an_arrangement_that_gives_other_values_is_refused(monkeypatch: pytest.M
 
     def arrange(context: Any) -> Any:
         def build(context: Any) -> Any:
-            return context.elements.source().map(lambda number, x: (number, x * x * x + 1))
+            return context.elements.source().map(lambda x, number: (x * x * x + 1, number))
 
         right = measure.FORMS["map"](context)
         return [*right, (wrong, build)]
