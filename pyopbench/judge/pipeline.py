@@ -33,7 +33,7 @@ from pyopbench.stats.launch_model import fit
 
 if TYPE_CHECKING:
     from pyopbench.store.measured_run import PipelineRows
-    from pyopbench.store.run_json import PipelinePlan
+    from pyopbench.store.run_json import PipelinePlan, ProgramFacts
 
 ACTIONS = {
     "keep": "keep the callback as it is",
@@ -96,6 +96,18 @@ def _predicted(judgement: PipelineJudgement) -> str:
     if after is None or judgement.action == "keep":
         return f"{words}."
     return f"{words} and {_rate_text(after)} after the change, if nothing else slows the step down."
+
+
+def measured_text(judgement: PipelineJudgement) -> str:
+    """Return what was in the pipeline that was measured."""
+    program = judgement.program
+    if program is None:
+        return (
+            "Only this function was in the pipeline that was measured: no reading, no parsing and no other stage of "
+            "your program."
+        )
+    values = "" if program.is_repeatable else " It gives other elements each time, so their values were not compared."
+    return f"Measured in the whole pipeline of {program.name}, whose stage is at {program.stage}.{values}"
 
 
 def _rate_text(rate: tuple[float, float, float]) -> str:
@@ -345,15 +357,29 @@ class PipelineJudgement:
 
         The lower end allows for a training loop whose Python takes turns with that of the pipeline.
         """
-        if self.step.seconds is None:
+        if self.step.seconds is None and self.program is None:
             return None
-        taken, quickest, slowest = self.input_seconds(of)
+        step = self.step.seconds or 0.0
+        taken, quickest, slowest = self._next_input_seconds(of)
         slowest += self._waits_for_loop(of.arrangement)
-        return (
-            1 / max(taken, self.step.seconds),
-            1 / max(slowest, self.step.seconds),
-            1 / max(quickest, self.step.seconds),
-        )
+        return 1 / max(taken, step), 1 / max(slowest, step), 1 / max(quickest, step)
+
+    def _next_input_seconds(self, of: Throughput) -> tuple[float, float, float]:
+        """Return what the input of one step takes, with an interval for the next run: one more launch.
+
+        The interval of the mean over `n` launches is narrower by `sqrt(n + 1)`: what is promised is what a single run
+        of the user's program makes, which differs from the mean as one launch does.
+        Source: G. J. Hahn, "Factors for calculating two-sided prediction intervals for samples from a normal
+        distribution", Journal of the American Statistical Association 64 (1969) 878-888.
+        """
+        taken, low, high = self.input_seconds(of)
+        widened = math.sqrt(of.launches + 1)
+        return taken, taken * (low / taken) ** widened, taken * (high / taken) ** widened
+
+    @property
+    def program(self) -> ProgramFacts | None:
+        """The user's own pipeline in which it was measured; None where only the op was in the pipeline."""
+        return self.rows.plan.program
 
     def _waits_for_loop(self, arrangement: Arrangement) -> float:
         """Return the seconds of a step for which a pipeline may wait for the training loop: 0 without Python in it."""
@@ -399,6 +425,8 @@ class PipelineJudgement:
     def step_text(self) -> str:
         """Return how the input compares with the step, or from which step time on it stops mattering."""
         step, current = self.step, self.current
+        if self.program is not None and step.seconds is None:
+            return _predicted(self)
         seconds, low, high = self.input_seconds(current)
         taken = formatting.seconds_interval(seconds, low, high)
         batch = formatting.count(step.elements, "element")

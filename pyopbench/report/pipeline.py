@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec import to_builtins
+
 from pyopbench.judge import pipeline as wording
 from pyopbench.judge.pipeline import PipelineJudgement, Throughput
 from pyopbench.model import formatting
@@ -42,9 +44,11 @@ def report_of(judgement: PipelineJudgement) -> PipelineReport:
     rows, current = judgement.rows, judgement.rows.current
     size = formatting.sized(current.size, rows.size_unit)
     body = formatting.seconds(rows.plan.body_seconds)
-    title = f"{current.op} in tf.data ({size}, {current.dtype}, body alone {body})"
+    place = "alone in tf.data" if judgement.program is None else f"in {judgement.program.name}"
+    title = f"{current.op} {place} ({size}, {current.dtype}, body alone {body})"
     chosen = judgement.chosen
     sentences = [
+        wording.measured_text(judgement),
         judgement.why_text(),
         judgement.loss_text(),
         judgement.as_good_text(),
@@ -112,6 +116,7 @@ def as_data(judgement: PipelineJudgement) -> dict[str, Any]:
         "loss": _number(choice.loss),
         "as_good": list(choice.as_good),
         "minimum_effect": choice.minimum_effect,
+        "program": None if judgement.program is None else to_builtins(judgement.program),
         "step": {
             "elements": step.elements,
             "seconds": step.seconds,

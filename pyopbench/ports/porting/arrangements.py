@@ -86,7 +86,13 @@ if __name__ == "__main__":
 """
 
 ARRANGE = '''
-def arrange(dataset, take=None, put=None, {pool_argument}deterministic=None):
+def outputs_of(inputs{pool_argument}):
+    """Return what stands in the place of a callback: a list of output tensors, of a list of input tensors."""
+{first}    {call}{shapes}
+    return outputs
+
+
+def arrange(dataset, take=None, put=None{pool_argument}, deterministic=None):
     """{summary}
 
     Args:
@@ -95,11 +101,11 @@ def arrange(dataset, take=None, put=None, {pool_argument}deterministic=None):
         put: returns the new element, called with the list of outputs and the components; None for the outputs in the
             place of the first {count}.{pool_doc}
         deterministic: as in `Dataset.map`: None or True for elements in their order.
-    """{first}
+    """{pool_line}
 
     def of_element(*element):
         inputs = list(element[:{count}] if take is None else take(*element))
-        {call}{shapes}
+        outputs = outputs_of(inputs{given_pool})
         if put is not None:
             return put(outputs, *element)
         replaced = (*outputs, *element[{count}:])
@@ -109,11 +115,12 @@ def arrange(dataset, take=None, put=None, {pool_argument}deterministic=None):
 '''
 POOL_DOC = """
         pool: of processes, which you close; None for one that ends with the program."""
-POOL_FIRST = """
-    import tensorflow  # not above: the processes of the pool run this file, and need none
+POOL_FIRST = """    import tensorflow  # not above: the processes of the pool run this file, and need none
 
     pool = pool or usual_pool()
 """
+POOL_LINE = """
+    pool = pool or usual_pool()"""
 
 
 @dataclass(frozen=True)
@@ -211,7 +218,7 @@ def _around_body(arranged: _Arranged, callback: str) -> PortModule:
         _require_free(units, {*copied.by_name, *copied.imports, "functools", "usual_pool"} - {"np", "Any"})
     else:
         statements.append(_arrange(arranged, call, summary))
-    _require_free(units, {"call_body", "as_arrays", FUNCTION})
+    _require_free(units, {"call_body", "as_arrays", "outputs_of", FUNCTION})
     text = module_text(_says(summary, key), statements, units, also=sorted({*also}))
     return _module(text, facts)
 
@@ -225,12 +232,12 @@ def _around_port(op: Op, key: ArrangementKey, form: str) -> PortModule:
     arranged = _Arranged(op, key, made.facts, keywords, Units(), _same_shapes(op))
     given = arranged.given("inputs")
     call = (
-        f"found = {made.function}({given})\n"
-        "        outputs = list(found) if isinstance(found, (list, tuple)) else [found]"
+        f"found = {made.function}({given})\n    outputs = list(found) if isinstance(found, (list, tuple)) else [found]"
     )
     tree = ast.parse(made.text)
-    if FUNCTION in {one.name for one in tree.body if isinstance(one, ast.FunctionDef)}:
-        raise CannotPort(f"your function has the name `{FUNCTION}`, which the file needs", fix="give it another name")
+    taken = {FUNCTION, "outputs_of"} & {one.name for one in tree.body if isinstance(one, ast.FunctionDef)}
+    if taken:
+        raise CannotPort(f"your function has the name `{min(taken)}`, which the file needs", fix="give it another name")
     summary = f"`{made.function}` {_how(key)}"
     text = _with_tensorflow(made.text, tree)
     text += f"\n{_arrange(arranged, call, summary, count=count)}"
@@ -267,9 +274,7 @@ def _arrange(arranged: _Arranged, call: str, summary: str, count: int = 0) -> st
         else f"[{', '.join(['None'] * (len(shape) + extra))}]"
         for place, (_, shape) in enumerate(facts.outputs)
     ]
-    shapes = (
-        f"\n        outputs = [{prefix}.ensure_shape(one, shape) for one, shape in zip(outputs, [{', '.join(ranks)}])]"
-    )
+    shapes = f"\n    outputs = [{prefix}.ensure_shape(one, shape) for one, shape in zip(outputs, [{', '.join(ranks)}])]"
     calls = {1: "", AUTOTUNE: ", num_parallel_calls=tf.data.AUTOTUNE, deterministic=deterministic"}.get(
         key.parallel, f", num_parallel_calls={key.parallel}, deterministic=deterministic"
     )
@@ -282,7 +287,9 @@ def _arrange(arranged: _Arranged, call: str, summary: str, count: int = 0) -> st
         summary=f"{summary}.",
         elements=f"{what} that begin with the inputs of the body; what follows them is passed on.",
         count=count,
-        pool_argument="pool=None, " if is_pool else "",
+        pool_argument=", pool=None" if is_pool else "",
+        given_pool=", pool" if is_pool else "",
+        pool_line=POOL_LINE if is_pool else "",
         pool_doc=POOL_DOC if is_pool else "",
         first=POOL_FIRST if is_pool else "",
         call=call,

@@ -215,11 +215,11 @@ def serve(body: Any, *arguments: str) -> None:
         while True:
             arrays = shared.take(pipe.recv())
             try:
-                answer = "", shared.put(body(*arrays))
+                error, outputs = "", body(*arrays)
             except Exception:  # noqa: BLE001 - a body may raise anything
-                answer = traceback.format_exc(), []
-            if os.getpid() != process:  # the body has forked, and has returned from both
-                os._exit(0)
-            pipe.send(answer)
+                error, outputs = traceback.format_exc(), []
+            if os.getpid() != process:  # the body has forked, and this is the copy, which shares the memory
+                os.kill(os.getpid(), signal.SIGKILL)
+            pipe.send((error, shared.put(outputs)))
     except (EOFError, OSError):  # the program has ended, or its pool
         pass

@@ -10,13 +10,14 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
 from pyopbench.model.arrangement import AUTOTUNE, Arrangement
 from pyopbench.model.errors import Unsupported
 from pyopbench.model.op import Body
+from pyopbench.model.portable import PORTABLE
 from pyopbench.ops.load import load_variant, load_variants
 from pyopbench.ops.own.explain import explain
 from pyopbench.ops.port_file import PORTS
@@ -26,6 +27,9 @@ from pyopbench.worker.pipeline.elements import Elements
 from pyopbench.worker.plan import why_not
 from pyopbench.worker.prepare.batched_forms import BatchedForm
 from pyopbench.worker.prepare.segments import wrap
+
+if TYPE_CHECKING:
+    from pyopbench.worker.pipeline.program import Program
 
 
 @dataclass(frozen=True)
@@ -55,13 +59,14 @@ class PipelineContext:
     Attributes:
         elements: what goes through every pipeline.
         settings: what arrangements are made for.
+        program: the user's own pipeline, with whose stage the arrangements are measured; None for the op alone.
         start_seconds: what starting processes took, by the key of the arrangement.
         kept: pipelines that must not be freed while they run.
     """
 
-    def __init__(self, elements: Elements, settings: PipelineSettings) -> None:
+    def __init__(self, elements: Elements, settings: PipelineSettings, program: Program | None = None) -> None:
         """Start nothing yet."""
-        self.elements, self.settings = elements, settings
+        self.elements, self.settings, self.program = elements, settings, program
         self.start_seconds: dict[str, float] = {}
         self.kept: list[Any] = []
         self._batched: dict[str, BatchedForm] = {}
@@ -223,23 +228,63 @@ def function_of(elements: Elements, name: str) -> Callable[..., tuple[Any, ...]]
     return called
 
 
-def from_file(arrangement: Arrangement, context: PipelineContext) -> tf.data.Dataset:
-    """Return the elements, or batches of them, arranged by the file that `pyopbench port` writes.
+def written_module(arrangement: Arrangement, context: PipelineContext) -> Any:
+    """Return the module of the file that `pyopbench port` writes of an arrangement.
+
+    None of what the user has written already: ports and callbacks of their own, such as `native`, and the current
+    callback, of which a file cannot always be written.
 
     Raises:
         Unsupported: it cannot be written; with the reason.
     """
+    is_own = bool(arrangement.variant) and arrangement.variant not in PORTABLE
+    if is_own and arrangement.form != "switch":
+        return None
     if arrangement.form == "batch_body":
         _first_right(context, ["numpy_whole"])
     try:
-        call = context.file_call(arrangement.key)
+        return sys.modules[context.file_call(arrangement.key).__module__]
     except CannotPort as refusal:
+        if arrangement.form == "map" or is_own:
+            return None
         raise Unsupported(f"it cannot be written as a file: {refusal.why}") from refusal
+
+
+def from_file(arrangement: Arrangement, context: PipelineContext) -> tf.data.Dataset:
+    """Return the elements, or batches of them, arranged by the file that `pyopbench port` writes.
+
+    What has no file, because the user has written it, is called as it is.
+
+    Raises:
+        Unsupported: it cannot be written; with the reason.
+    """
+    module = written_module(arrangement, context)
+    if module is None and arrangement.batch:
+        names = (f"{arrangement.variant}_whole", f"{arrangement.variant}_map")
+        return in_batched_form(context, arrangement, names)
+    if module is None:
+        return in_map(context, arrangement.variant or context.elements.case.variant, arrangement)
     source = context.elements.source()
     if arrangement.batch:
         source = source.batch(arrangement.batch, drop_remainder=True)
     more = {"pool": context.pool(arrangement.key)} if arrangement.action == "processes" else {}
-    return call(source, deterministic=None if context.settings.deterministic else False, **more)
+    is_in_order = None if context.settings.deterministic else False
+    arranged: tf.data.Dataset = module.arrange(source, deterministic=is_in_order, **more)
+    return arranged
+
+
+def in_a_batch(arrangement: Arrangement, context: PipelineContext) -> Callable[..., tf.data.Dataset]:
+    """Return what `arrange` of a file would be of a port over a batch that the user has written, such as `native`."""
+    call = _first_right(context, (f"{arrangement.variant}_whole", f"{arrangement.variant}_map"))
+
+    def arrange(dataset: tf.data.Dataset, take: Any, put: Any, deterministic: Any = None) -> tf.data.Dataset:
+        @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
+        def of_element(*element: Any) -> Any:
+            return put(list(as_tuple(call(*take(*element)))), *element)
+
+        return dataset.map(of_element, num_parallel_calls=tf.data.AUTOTUNE, deterministic=deterministic)
+
+    return arrange
 
 
 def in_map(context: PipelineContext, name: str, arrangement: Arrangement) -> tf.data.Dataset:

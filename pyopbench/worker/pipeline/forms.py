@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from functools import partial
 from importlib.util import find_spec
 from itertools import chain
@@ -17,16 +16,12 @@ from typing import TypeAlias
 import tensorflow as tf
 
 from pyopbench.model.arrangement import AUTOTUNE, Arrangement, parallel_text
-from pyopbench.model.portable import PORTABLE
 from pyopbench.ops.load import load_variant
-from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.worker.pipeline.elements import signature_of
 from pyopbench.worker.pipeline.form import (
     Build,
     PipelineContext,
     from_file,
-    in_batched_form,
-    in_map,
     is_attempt,
     size_effort,
     usual_batch,
@@ -57,7 +52,7 @@ def arrange_map(context: PipelineContext) -> Arrangements:
         # AUTOTUNE comes before a number: it fits the next machine too.
         extra = 0.0 if parallel == AUTOTUNE else 0.1
         arrangement = Arrangement("map", "keep" if parallel == 1 else "parallel", code, parallel, extra_effort=extra)
-        yield arrangement, partial(_build_map, arrangement, context.elements.case.variant)
+        yield arrangement, partial(from_file, arrangement)
 
 
 def arrange_switch(context: PipelineContext) -> Arrangements:
@@ -67,22 +62,7 @@ def arrange_switch(context: PipelineContext) -> Arrangements:
         if name not in SAME_BRIDGE:
             code = f"ds.map(with_{name}, num_parallel_calls=tf.data.AUTOTUNE)"
             arrangement = Arrangement("switch", "switch", code, parallel, 0, name, effort / 10)
-            yield arrangement, reason or partial(_build_map, arrangement, name)
-
-
-def _build_map(arrangement: Arrangement, variant: str, context: PipelineContext) -> tf.data.Dataset:
-    """Return the arrangement's file at work, or a call of `map` with what the user's code has in it already.
-
-    That is so of what the user has written: the current callback, whose file cannot always be written, and ports and
-    callbacks of their own, such as `native`.
-    """
-    if variant in PORTABLE:
-        return from_file(arrangement, context)
-    if arrangement.form in ("map", "switch"):
-        with suppress(CannotPort):
-            context.file_call(arrangement.key)
-            return from_file(arrangement, context)
-    return in_map(context, variant, arrangement)
+            yield arrangement, reason or partial(from_file, arrangement)
 
 
 # Ports, of an element and of a batch.
@@ -94,7 +74,7 @@ def arrange_port(context: PipelineContext) -> Arrangements:
         code = f"ds.map({name}, num_parallel_calls=tf.data.AUTOTUNE)"
         tried = is_attempt(context.elements, name)
         arrangement = Arrangement("port", "port", code, AUTOTUNE, 0, name, effort, is_attempt=tried)
-        yield arrangement, reason or partial(_build_map, arrangement, name)
+        yield arrangement, reason or partial(from_file, arrangement)
 
 
 def arrange_port_batch(context: PipelineContext) -> Arrangements:
@@ -104,9 +84,7 @@ def arrange_port_batch(context: PipelineContext) -> Arrangements:
         code = f"ds.batch({batch}).map({name}_of_batch, num_parallel_calls=tf.data.AUTOTUNE)"
         effort_of_batch, tried = effort + BATCH_PORT_EFFORT, is_attempt(context.elements, name)
         arrangement = Arrangement("port_batch", "port", code, AUTOTUNE, batch, name, effort_of_batch, is_attempt=tried)
-        build = partial(_build_batched, arrangement, (f"{name}_whole", f"{name}_map"))
-        build = partial(from_file, arrangement) if name in PORTABLE else build
-        yield arrangement, reason or why_no_batch(context.elements, batch) or build
+        yield arrangement, reason or why_no_batch(context.elements, batch) or partial(from_file, arrangement)
 
 
 # One callback for a batch: fewer trips.
@@ -141,10 +119,6 @@ def arrange_batch_njit(context: PipelineContext) -> Arrangements:
 def _batch_builder(context: PipelineContext, arrangement: Arrangement) -> Build | str:
     """Return what builds a callback over batches; the reason where elements cannot be put into batches."""
     return why_no_batch(context.elements, arrangement.batch) or partial(from_file, arrangement)
-
-
-def _build_batched(arrangement: Arrangement, names: tuple[str, ...], context: PipelineContext) -> tf.data.Dataset:
-    return in_batched_form(context, arrangement, names)
 
 
 # Pools of processes, in which bodies run at the same time whatever the interpreter locks.

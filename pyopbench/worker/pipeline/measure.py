@@ -11,6 +11,7 @@ import dataclasses
 import math
 import multiprocessing
 import time
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -24,7 +25,7 @@ import tensorflow as tf
 from pyopbench.model.arrangement import AUTOTUNE, CURRENT, Arrangement, body_key, read_body_key, thread_counts
 from pyopbench.model.case import PIPELINE, Case, Failure
 from pyopbench.model.cores import usable_cores
-from pyopbench.model.errors import Unsupported, WrongResult
+from pyopbench.model.errors import BadInput, Unsupported, WrongResult
 from pyopbench.model.failures import describe_error
 from pyopbench.model.threads import call_together
 from pyopbench.ops.load import describe, load_op, load_variants, why_unloadable
@@ -33,6 +34,7 @@ from pyopbench.worker import environment
 from pyopbench.worker.pipeline.elements import make_elements
 from pyopbench.worker.pipeline.form import Build, PipelineContext, PipelineSettings
 from pyopbench.worker.pipeline.forms import FORMS
+from pyopbench.worker.pipeline.program import Program, change_for, flat_arrays
 from pyopbench.worker.prepare.node_graph import OUT_OF_MEMORY
 
 Emit: TypeAlias = Callable[[Mapping[str, Any]], None]
@@ -323,6 +325,41 @@ class RunningPipeline:
                 return
 
 
+class RunningProgram(RunningPipeline):
+    """The pipeline of a user's program, with its stage arranged; a delivery is an element of it, such as a batch."""
+
+    def __init__(self, arrangement: Arrangement, context: PipelineContext) -> None:
+        """Build it; nothing is drawn yet.
+
+        Raises:
+            Exception: whatever TensorFlow, the program or the arrangement raises.
+        """
+        self.arrangement, self._context = arrangement, context
+        assert context.program is not None
+        self._program = context.program
+        self.delivered = self._program.step_elements
+        batch = max(arrangement.batch, 1)
+        parallel = len(usable_cores()) if arrangement.parallel == AUTOTUNE else arrangement.parallel
+        # At least as many elements as are made at the same time, in whole steps.
+        self.period = self.delivered * math.ceil(parallel * batch / self.delivered)
+        dataset, ahead = self._program.build(change_for(arrangement, context))
+        calls = 1 if parallel == 1 else parallel + 1
+        self._buffered = calls * batch + (ahead + 1) * self.delivered
+        self._iterator = iter(_with_threads(dataset, context.settings.private_threads))
+        self._draw = _drawing(self._iterator)
+        self.seconds_per_element = math.inf
+
+    def check(self) -> tuple[float, bool]:
+        """Draw the first elements and compare them with those of the program as it stands; raises as overridden."""
+        drawn = [flat_arrays(next(self._iterator)) for _ in self._program.reference]
+        is_ordered = self._promises_order
+        return self._program.check(drawn, is_ordered=is_ordered), is_ordered
+
+    def _check_delivery(self) -> tuple[float, list[int]]:
+        next(self._iterator)  # nobody knows which one it is
+        return 0.0, []
+
+
 def _in_deliveries(dataset: tf.data.Dataset, arrangement: Arrangement, delivered: int) -> tf.data.Dataset:
     """Return elements or batches as deliveries; an element alone, without a batch axis, where outputs do not stack."""
     if arrangement.batch == delivered or (not arrangement.batch and delivered == 1):
@@ -411,7 +448,11 @@ class ElementsOfPipeline:
         """
         # Kept, whatever comes of it: TensorFlow waits for calls under way when it frees a pipeline, and holds the
         # interpreter's lock, for which those calls wait.
-        running = self._running = RunningPipeline(arrangement, build, context)
+        if context.program is None:
+            running = RunningPipeline(arrangement, build, context)
+        else:
+            running = RunningProgram(arrangement, context)
+        self._running = running
         context.kept.append(running)
         self._context = context
         self.largest_error, _ = running.check()
@@ -553,12 +594,27 @@ def _context_of(asked: Mapping[str, Any]) -> PipelineContext:
         asked["processes"],
         asked["private_threads"],
     )
-    return PipelineContext(elements, settings)
+    target = elements.target
+    program = Program(target.program, elements) if target is not None and target.program else None
+    return PipelineContext(elements, settings, program)
 
 
 def arrange_all(context: PipelineContext) -> list[tuple[Arrangement, Build | str]]:
     """Return every arrangement of an op, with what builds it or why there is none."""
     return [one for arrange in FORMS.values() for one in arrange(context)]
+
+
+def describe_program(program: Program | None) -> dict[str, Any] | None:
+    """Return what is known of the user's pipeline, as `store.run_json.ProgramFacts` holds it; None without one."""
+    if program is None:
+        return None
+    name = Path(program.text.rpartition(":")[0]).name
+    return {
+        "name": f"{name}:{program.text.rpartition(':')[2]}",
+        "stage": f"{Path(program.place[0]).name}:{program.place[1]}",
+        "step_elements": program.step_elements,
+        "is_repeatable": program.is_repeatable,
+    }
 
 
 def describe_pipelines(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
@@ -576,6 +632,10 @@ def describe_pipelines(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]
     try:
         context = _context_of(request)
         shapes = context.elements.shapes
+    except BadInput as error:  # of the program
+        said = {name: getattr(error, name) for name in ("message", "received", "legal", "hint")}
+        shown = {name: None if value is None else str(value) for name, value in said.items()}
+        return {"error": {**shown, "traceback": "".join(traceback.format_exception(error))}}
     except Exception as error:  # noqa: BLE001 - a body may raise anything
         return {"failure": describe_error(error)}
     elements, op = context.elements, context.elements.op
@@ -599,7 +659,8 @@ def describe_pipelines(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]
         "plan": {
             "arrangements": [dataclasses.asdict(one) for one, _ in arranged],
             "elements": len(elements.inputs),
-            "delivered": elements.delivered,
+            "delivered": elements.delivered if context.program is None else context.program.step_elements,
+            "program": describe_program(context.program),
             "told_apart": elements.are_told_apart,
             "body_seconds": elements.body_seconds,
             "output_shapes": [list(shape) for shape in shapes],
