@@ -37,9 +37,6 @@ SAME_BRIDGE = ("py_func",)
 BATCH_PORT_EFFORT = 0.5
 """What the port of a batch takes beyond that of an element."""
 
-POOL_BATCH = 32
-"""Elements of a call of a pool, where a call is to cost little next to its bodies."""
-
 
 # The current callback, and other callbacks over the same body.
 
@@ -129,9 +126,9 @@ def arrange_processes(context: PipelineContext) -> Arrangements:
     calls = context.settings.processes
     one = Arrangement("processes", "processes", "ds = arrange(ds)", calls)
     yield one, partial(from_file, one)
-    code = f"ds = arrange(ds.batch({POOL_BATCH}))"
-    several = Arrangement("processes", "processes", code, calls, POOL_BATCH, extra_effort=0.5)
-    yield several, why_no_batch(context.elements, POOL_BATCH) or partial(from_file, several)
+    batch = usual_batch(context.settings)
+    several = Arrangement("processes", "processes", f"ds = arrange(ds.batch({batch}))", calls, batch, extra_effort=0.5)
+    yield several, why_no_batch(context.elements, batch) or partial(from_file, several)
 
 
 def arrange_grain(context: PipelineContext) -> Arrangements:

@@ -8,6 +8,7 @@ lies in them is drawn before the clock starts.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import multiprocessing
 import time
@@ -32,7 +33,7 @@ from pyopbench.ops.load import describe, load_op, load_variants, why_unloadable
 from pyopbench.ports.arrays import as_given, byte_count
 from pyopbench.worker import environment
 from pyopbench.worker.pipeline.elements import make_elements
-from pyopbench.worker.pipeline.form import Build, PipelineContext, PipelineSettings
+from pyopbench.worker.pipeline.form import Build, PipelineContext, PipelineSettings, usual_batch
 from pyopbench.worker.pipeline.forms import FORMS
 from pyopbench.worker.pipeline.program import Program, change_for, flat_arrays
 from pyopbench.worker.prepare.node_graph import OUT_OF_MEMORY
@@ -48,8 +49,6 @@ THREADS_SECONDS = 0.05
 THE_BODY = "the body alone"
 """Names in events what is called before there is any arrangement."""
 ELEMENTS = 8
-POOLS = ("processes", "processes batch=32")
-"""Keys of the arrangements whose pools call the body alone: an element or several at a time."""
 ROWS_SECONDS, MOST_ROWS, MOST_ROWS_BYTES = 0.005, 4096, 4 << 20
 """How long a call of a pool takes that is to tell what its bodies take, and what it may hold."""
 
@@ -89,12 +88,13 @@ def process_rate(context: PipelineContext, processes: int, seconds: float) -> fl
     """
     elements = context.elements
     if not elements.stacks:
-        key, rows = POOLS[0], 1
+        key, rows = "processes", 1
         columns: list[Any] = list(elements.inputs[0])
     else:
         many = int(np.clip(ROWS_SECONDS / max(elements.body_seconds, 1e-9), 1, MOST_ROWS))
         size = sum(map(byte_count, elements.inputs[0]))
-        key, rows = POOLS[1], max(min(many, MOST_ROWS_BYTES // max(size, 1)), 1)
+        key = f"processes batch={usual_batch(context.settings)}"
+        rows = max(min(many, MOST_ROWS_BYTES // max(size, 1)), 1)
         chosen = [elements.inputs[place % len(elements.inputs)] for place in range(rows)]
         columns = [np.stack(column) for column in zip(*chosen, strict=True)]
     pool = context.pool(key)
@@ -425,6 +425,26 @@ class CallsOfBody:
         """Nobody asks how long a single call takes."""
 
 
+def require_draws_apart(context: PipelineContext, arrangement: Arrangement) -> None:
+    """Check that the processes of a pool do not draw the same random numbers, where the body draws any.
+
+    Raises:
+        WrongResult: two of them do.
+    """
+    op = context.elements.op
+    if op.own is None or not op.own.is_random:
+        return
+    inputs = context.elements.inputs[0]
+    given = [np.stack([one]) for one in inputs] if arrangement.batch else list(inputs)
+    drawn = [one.call(given) for one in context.pool(arrangement.key)._workers]
+    for one, other in itertools.combinations(drawn, 2):
+        if all(map(np.array_equal, one, other)):
+            raise WrongResult(
+                "two processes of the pool draw the same random numbers: a generator with a fixed seed is made when "
+                "the file is imported; draw from np.random, or make the generator from a seed that is an input"
+            )
+
+
 class ElementsOfPipeline:
     """Elements of a pipeline that is built, checked and warm.
 
@@ -456,6 +476,8 @@ class ElementsOfPipeline:
         context.kept.append(running)
         self._context = context
         self.largest_error, _ = running.check()
+        if arrangement.action == "processes":
+            require_draws_apart(context, arrangement)
         self.warm_up = running.warm_up(*(known or (None, None)))
         running.rest()
         self.pool_seconds = context.start_seconds.get(arrangement.key)
@@ -587,15 +609,14 @@ def _context_of(asked: Mapping[str, Any]) -> PipelineContext:
     op = load_op(asked["op"])
     size = asked["size"] or op.quick_sizes[len(op.quick_sizes) // 2]
     elements = make_elements(op.name, asked["variant"], size, asked["dtype"] or op.dtypes[0], asked["elements"])
-    settings = PipelineSettings(
-        tuple(asked["parallel"]),
-        tuple(asked["batch"]),
-        asked["deterministic"],
-        asked["processes"],
-        asked["private_threads"],
-    )
     target = elements.target
     program = Program(target.program, elements) if target is not None and target.program else None
+    # A program has batches of its own, and a stage that is moved behind `batch` gets those.
+    is_batched = program is not None and program.step_elements > 1
+    batch = (program.step_elements,) if program is not None and is_batched else tuple(asked["batch"])
+    settings = PipelineSettings(
+        tuple(asked["parallel"]), batch, asked["deterministic"], asked["processes"], asked["private_threads"]
+    )
     return PipelineContext(elements, settings, program)
 
 

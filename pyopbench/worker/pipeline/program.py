@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.ops import script_ops
 
 from pyopbench.model.arrangement import AUTOTUNE, CURRENT, Arrangement
 from pyopbench.model.errors import BadInput, Unsupported, WrongResult
@@ -28,7 +29,8 @@ from pyopbench.worker.pipeline.elements import Elements
 from pyopbench.worker.pipeline.form import PipelineContext, calls_of, function_of, in_a_batch, written_module
 from pyopbench.worker.prepare.checks import require_equal
 
-BRIDGES = ((tf, "numpy_function"), (tf, "py_function"), (tf.compat.v1, "py_func"))
+BRIDGE = "_internal_py_func"
+"""What every bridge of `script_ops` calls in a graph, decorators that were applied before included."""
 CHECKED_STEPS, CHECKED_SECONDS = 3, 10.0
 """Elements of the whole pipeline that every arrangement has to give as they were, and how long making them may take."""
 PREFETCHED = 2
@@ -110,12 +112,7 @@ class Program:
             BadInput: there is no such function, or no stage of its dataset calls the body.
             Exception: whatever the function or its dataset raises.
         """
-        self.text, self._elements = text, elements
-        self._codes = set(codes_reached(elements.op.numpy)[:1])
-        self._path, _, self._name = text.rpartition(":")
-        self._make = self._load(again=False)
-        self.place: tuple[str, int] = ("", 0)
-        self.stage_calls: int | None = None
+        self._begin(text, elements)
         dataset, watch = self._made(None)
         if watch.stages != 1:
             raise _no_one_stage(text, watch)
@@ -131,6 +128,19 @@ class Program:
             )
         again = _steps_of(self._made(None)[0])
         self.is_repeatable = len(again) == len(self.reference) and all(map(_are_same, again, self.reference))
+
+    @classmethod
+    def of_change(cls, text: str, elements: Elements) -> Program:
+        """Return a program of which only `changed` is called: nothing of it is drawn yet."""
+        made = cls.__new__(cls)
+        made._begin(text, elements)
+        return made
+
+    def _begin(self, text: str, elements: Elements) -> None:
+        self.text, self._elements = text, elements
+        self._codes = set(codes_reached(elements.op.numpy)[:1])
+        self._path, _, self._name = text.rpartition(":")
+        self._make = self._load(again=False)
 
     def _load(self, *, again: bool) -> Callable[[], tf.data.Dataset]:
         """Return the user's function; `again` for a new one, with no graph that it has made before."""
@@ -151,8 +161,10 @@ class Program:
         make: Callable[[], tf.data.Dataset] = found
         return make
 
-    def _made(self, change: InMap | InBatches | None) -> tuple[tf.data.Dataset, _Watch]:
-        watch = _Watch(self._codes, self._elements.dtypes, change)
+    def _made(
+        self, change: InMap | InBatches | None, *, keeps_prefetch: bool = False
+    ) -> tuple[tf.data.Dataset, _Watch]:
+        watch = _Watch(self._codes, self._elements.dtypes, change, keeps_prefetch=keeps_prefetch)
         with watch.installed():
             dataset = self._make()
         if not isinstance(dataset, tf.data.Dataset):
@@ -170,14 +182,25 @@ class Program:
         Raises:
             Unsupported: the stage does more than the change can keep; with the reason.
         """
-        dataset, watch = self._made(change)
-        if change is not None and not watch.is_replaced:
-            self._make = self._load(again=True)
-            dataset, watch = self._made(change)
-            if not watch.is_replaced:
-                raise Unsupported("the stage calls the body in a tf.function whose graph is kept")
+        dataset, watch = self._replaced(change, keeps_prefetch=False)
         # Behind anything but `prefetch`, TensorFlow adds one whose buffer it chooses (`inject_prefetch`).
         return dataset.repeat().prefetch(1), watch.prefetched + 1
+
+    def changed(self, change: InMap | InBatches | None) -> tf.data.Dataset:
+        """Return the dataset with its stage changed and nothing else, as the user's program has it; raises as `build`.
+
+        There `prefetch(AUTOTUNE)` is what it is.
+        """
+        return self._replaced(change, keeps_prefetch=True)[0]
+
+    def _replaced(self, change: InMap | InBatches | None, *, keeps_prefetch: bool) -> tuple[tf.data.Dataset, _Watch]:
+        dataset, watch = self._made(change, keeps_prefetch=keeps_prefetch)
+        if change is not None and not watch.is_replaced:
+            self._make = self._load(again=True)
+            dataset, watch = self._made(change, keeps_prefetch=keeps_prefetch)
+            if not watch.is_replaced:
+                raise Unsupported("the stage calls the body in a tf.function whose graph is kept")
+        return dataset, watch
 
     def check(self, drawn: Sequence[Sequence[Any]], *, is_ordered: bool) -> float:
         """Compare the first elements of the rearranged pipeline with those of the pipeline as it stands.
@@ -239,14 +262,17 @@ class _Watch:
         is_replaced: has the change been made?
     """
 
-    def __init__(self, codes: set[Any], dtypes: Sequence[str], change: InMap | InBatches | None) -> None:
+    def __init__(
+        self, codes: set[Any], dtypes: Sequence[str], change: InMap | InBatches | None, *, keeps_prefetch: bool
+    ) -> None:
+        self._keeps_prefetch = keeps_prefetch
         self.stages, self.prefetched, self.is_replaced = 0, 0, False
         self.others: list[str] = []
         self.place: tuple[str, int] | None = None
         self.calls: int | None = None
         self.batches: list[int] = []
         self._codes, self._dtypes, self._change = codes, dtypes, change
-        self._called = 0
+        self._called, self._is_inside = 0, False
         self._originals: dict[str, Any] = {}
         self._instead: Outputs | None = None
 
@@ -256,12 +282,12 @@ class _Watch:
         dataset = tf.data.Dataset
         names = ("map", "batch", "padded_batch", "prefetch")
         kept = [(dataset, name, getattr(dataset, name)) for name in names]
-        kept += [(home, name, getattr(home, name)) for home, name in BRIDGES]
+        kept.append((script_ops, BRIDGE, getattr(script_ops, BRIDGE)))
         self._originals = {name: value for _, name, value in kept}
         try:
             for home, name, value in kept:
-                watched = getattr(self, f"_{name}", self._bridge)
-                setattr(home, name, _method(watched, value) if home is dataset else partial(watched, value))
+                watched = partial(self._bridge, value) if home is script_ops else _method(self, name, value)
+                setattr(home, name, watched)
             yield
         finally:
             for home, name, value in kept:
@@ -277,6 +303,8 @@ class _Watch:
     def _bridge(self, original: Any, *args: Any, **kwargs: Any) -> Any:
         given = inspect.signature(original).bind(*args, **kwargs).arguments
         function, inputs, wanted = given["func"], given["inp"], given["Tout"]
+        if self._is_inside:
+            return original(*args, **kwargs)
         if not self._is_body(function):
             self.others.append(str(getattr(function, "__qualname__", function)))
             return original(*args, **kwargs)
@@ -284,7 +312,11 @@ class _Watch:
         if self._instead is None:
             return original(*args, **kwargs)
         inputs = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
-        outputs = self._instead(list(map(tf.convert_to_tensor, inputs)))
+        self._is_inside = True  # what stands in the place of a callback may be one
+        try:
+            outputs = self._instead(list(map(tf.convert_to_tensor, inputs)))
+        finally:
+            self._is_inside = False
         several = isinstance(wanted, list | tuple)
         pairs = zip(outputs, wanted if several else [wanted], strict=True)
         cast = [one if one.dtype == tf.as_dtype(dtype) else tf.cast(one, dtype) for one, dtype in pairs]
@@ -355,6 +387,8 @@ class _Watch:
         return original(dataset, *args, **kwargs)
 
     def _prefetch(self, original: Any, dataset: Any, buffer_size: Any, **kwargs: Any) -> Any:
+        if self._keeps_prefetch:
+            return original(dataset, buffer_size, **kwargs)
         size = PREFETCHED if int(buffer_size) == AUTOTUNE else int(buffer_size)
         self.prefetched += size
         return original(dataset, size, **kwargs)
@@ -389,11 +423,11 @@ class _Watch:
         return Slots(tuple(inputs), tuple(results), result)  # type: ignore[arg-type]
 
 
-def _method(watched: Any, original: Any) -> Any:
-    """Return a method that has the original one first, and what it is called on next."""
+def _method(watch: _Watch, name: str, original: Any) -> Any:
+    """Return a method of datasets that a watch is called with: the original one, and what it is called on."""
 
     def method(dataset: Any, *args: Any, **kwargs: Any) -> Any:
-        return watched(original, dataset, *args, **kwargs)
+        return getattr(watch, f"_{name}")(original, dataset, *args, **kwargs)
 
     return method
 
