@@ -26,7 +26,7 @@ def batches(dataset: tf.data.Dataset) -> tf.data.Dataset:
 
 
 def dicts(dataset: tf.data.Dataset) -> tf.data.Dataset:
-    """Augment elements such as `{"image": ..., "boxes": ...}`, ragged and sparse tensors among them."""
+    """Augment elements such as `{"image": ..., "boxes": ...}`, also with ragged tensors."""
     return arranged.arrange(
         dataset,
         take=lambda element: [element["image"]],
@@ -35,20 +35,20 @@ def dicts(dataset: tf.data.Dataset) -> tf.data.Dataset:
 
 
 def in_a_map_that_does_more(raw: tf.Tensor, label: tf.Tensor) -> Any:
-    """Decode and augment in one map: `outputs_of` stands where `tf.numpy_function` stood."""
+    """Decode and augment: `outputs_of` stands where `tf.numpy_function` stood."""
     image = tf.reshape(tf.io.decode_raw(raw, tf.float32), [16, 16, 3])
     (image,) = arranged.outputs_of([image])
     return image, label
 
 
 def with_its_own_processes(dataset: tf.data.Dataset) -> list[Any]:
-    """Say how many processes there are, what their libraries may use, and what their draws begin with."""
+    """Say how many processes there are, with how many threads, and their seed."""
     with arranged.Pool(processes=2, threads=1, seed=7) as pool:
         return list(arranged.arrange(dataset, pool=pool))
 
 
 def repeatable(dataset: tf.data.Dataset, seed: int) -> tf.data.Dataset:
-    """Draw by the number of an element, so that what it gets does not depend on which process comes to it."""
+    """Draw by the number of an element, whichever process comes to it."""
 
     def drawn(number: tf.Tensor, image: tf.Tensor) -> Any:
         gain = tf.random.stateless_uniform([], [seed, number], 0.8, 1.2)
