@@ -55,6 +55,8 @@ LEAST_SPEEDUP = 1.25
 
 THREADS: Action = "parallel"
 """What is done to have a callback called by several threads."""
+FEWEST_DECIDING, MOST_NAMED = 4, 200
+"""Launches that are proposed where an answer takes more: a few, and no more than anybody would wait for."""
 FEWEST_LAUNCHES = 2
 """With fewer there is no interval: what was measured in one launch alone is shown, and not chosen."""
 ALIKE = 0.2
@@ -74,8 +76,32 @@ def _undecided_text(judgement: PipelineJudgement) -> str:
     if any(one.case == judgement.rows.current.id for one in judgement.rows.failures):
         return "The current callback failed, so there is nothing to compare with."
     if best is None or not best.change.known:
-        return "One launch gives no interval: give it more time (--budget)."
-    return f"{best.label} may be better, but the intervals are too wide to say: give it more time (--budget)."
+        return f"One launch gives no interval. {_more_text(FEWEST_DECIDING, judgement)}"
+    words = f"{best.label} may be better, but the intervals are too wide to say."
+    return f"{words} {_more_text(launches_to_decide(judgement), judgement)}"
+
+
+def launches_to_decide(judgement: PipelineJudgement) -> int:
+    """Return about how many launches an answer takes: an interval is narrower by the root of their number.
+
+    It has to end before the smallest effect worth acting on, whichever side of that the best arrangement is on; one
+    that lies right there is measured until it is known to half of that effect.
+    """
+    best, effect = judgement.choice.gain, judgement.choice.minimum_effect
+    assert best is not None
+    launches = max((one.launches for one in judgement.throughputs), default=FEWEST_LAUNCHES)
+    half = (best.saved_high - best.saved_low) / 2
+    distance = max(abs(best.saved - effect), effect / 2)
+    return min(max(math.ceil(launches * (half / distance) ** 2), launches + 1, FEWEST_DECIDING), MOST_NAMED)
+
+
+def _more_text(launches: int, judgement: PipelineJudgement) -> str:
+    minutes = math.ceil(launches * judgement.rows.launch_seconds / 60) or 1
+    least = "at least " if launches == MOST_NAMED else "about "
+    return (
+        f"To decide, it takes {least}{formatting.count(launches, 'launch', 'launches')}: "
+        f"--launches {launches} --budget {minutes}m, {formatting.count(minutes, 'minute')}."
+    )
 
 
 def _keep_text(judgement: PipelineJudgement) -> str:

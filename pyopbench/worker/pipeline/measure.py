@@ -174,6 +174,9 @@ FILLING_MARGIN = 1.5
 BUSY_SHARE = 0.2
 
 
+WIDEST_SPREAD = 2.0
+
+
 @dataclass(frozen=True)
 class WarmUp:
     """How a pipeline became steady.
@@ -183,12 +186,19 @@ class WarmUp:
         elements: drawn until then.
         seconds: that took.
         seconds_per_element: afterwards.
+        spread: how many times as long as the quickest the slowest chunks took then: their 90% over their 10% quantile.
     """
 
     is_steady: bool
     elements: int
     seconds: float
     seconds_per_element: float
+    spread: float = 1.0
+
+    @property
+    def is_precise(self) -> bool:
+        """Is the time of an element known to within a factor of 2?"""
+        return self.is_steady and self.spread <= WIDEST_SPREAD
 
 
 class RunningPipeline:
@@ -283,7 +293,9 @@ class RunningPipeline:
         steady = series[left_out or 0 :]
         self.seconds_per_element = sum(steady) / len(steady) / chunk
         before = drawn + chunk * ((left_out or 0) - 1)
-        return WarmUp(left_out is not None, max(before, 0), time.perf_counter() - start, self.seconds_per_element)
+        quick, slow = np.quantile(steady, (0.1, 0.9))
+        taken = time.perf_counter() - start
+        return WarmUp(left_out is not None, max(before, 0), taken, self.seconds_per_element, float(slow / quick))
 
     def _warm_up_by(self, elements: int) -> WarmUp:
         seconds = self._timed(elements)
@@ -553,7 +565,8 @@ def prepare_pipelines(cases: Sequence[Case], request: Mapping[str, Any], at: Cal
                 return found
             continue
         found[case.runner] = made
-        if isinstance(made, ElementsOfPipeline):
+        # What is known badly is no reason to leave out something else.
+        if isinstance(made, ElementsOfPipeline) and (key == CURRENT or made.warm_up.is_precise):
             warm[key] = (arranged[key][0].effort, made.warm_up.seconds_per_element)
     return found
 
