@@ -8,6 +8,7 @@ hides behind the step costs nothing.
 from __future__ import annotations
 
 import math
+import shlex
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,9 +25,10 @@ from pyopbench.judge.findings import NO_LOSS_DIGITS
 from pyopbench.judge.program import even_mix
 from pyopbench.judge.verdicts import shares_of
 from pyopbench.model import formatting
-from pyopbench.model.arrangement import CURRENT, Action, Arrangement, read_body_key
+from pyopbench.model.arrangement import CURRENT, Action, Arrangement, read_body_key, read_key
 from pyopbench.model.case import PIPELINE, Case
 from pyopbench.model.errors import NothingMeasured
+from pyopbench.model.portable import PORTABLE, port_words
 from pyopbench.stats import costs
 from pyopbench.stats.estimate import UNIT, Estimate, exp, moderated
 from pyopbench.stats.launch_model import fit
@@ -442,6 +444,31 @@ class PipelineJudgement:
         if round(loss, NO_LOSS_DIGITS) <= 0:
             return "No other arrangement is better."
         return f"It costs at most {formatting.points(loss)} of the current time per element more than the best."
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The command that writes the file of the answer; empty where there is nothing to write.
+
+        That is so of built-in ops, and of ports and callbacks that the user has written, which are files already.
+        """
+        chosen = self.chosen
+        if chosen is None or self.action == "keep" or not self.rows.words:
+            return ()
+        key, variant = chosen.arrangement.key, chosen.arrangement.variant
+        is_theirs = bool(variant) and variant not in PORTABLE and chosen.arrangement.form != "switch"
+        if read_key(key) is None or is_theirs:
+            return ()
+        return tuple(port_words(self.rows.words, key, f"{self.rows.current.op}_arranged.py"))
+
+    def write_text(self) -> str:
+        """Return how to have the answer as a file, and what its processes may use; empty where there is none."""
+        words = f"Write it as a file, with its test: {shlex.join(self.command)}" if self.command else ""
+        if self.action != "processes" or not words:
+            return words
+        return (
+            f"{words}. In each of its processes, OpenCV, OpenMP and libraries of linear algebra may use one thread, "
+            "as they could while it was measured."
+        )
 
     def as_good_text(self) -> str:
         """Return which other arrangements are about as good; empty where none is."""

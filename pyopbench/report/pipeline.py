@@ -50,6 +50,7 @@ def report_of(judgement: PipelineJudgement) -> PipelineReport:
     sentences = [
         wording.measured_text(judgement),
         judgement.why_text(),
+        judgement.write_text(),
         judgement.loss_text(),
         judgement.as_good_text(),
         judgement.step_text(),
@@ -112,6 +113,7 @@ def as_data(judgement: PipelineJudgement) -> dict[str, Any]:
         "action": judgement.action,
         "arrangement": None if chosen is None else chosen.arrangement.key,
         "code": None if chosen is None else chosen.arrangement.code,
+        "command": list(judgement.command) or None,
         "gain": None if gain is None else _numbers(gain.value, gain.low, gain.high),
         "loss": _number(choice.loss),
         "as_good": list(choice.as_good),

@@ -67,6 +67,7 @@ class PipelineRows:
         frame: one row for each timed block of these cases, as `Run.frame`; calls are elements.
         warm_ups: id of a case -> how it became steady, in each launch.
         size_unit: of an element.
+        words: what names the op on a command line; none for a built-in one.
         launch_seconds: what a launch takes: preparing its pipelines, and its blocks; 0 where that is not known.
     """
 
@@ -77,6 +78,7 @@ class PipelineRows:
     warm_ups: Mapping[str, tuple[WarmUp, ...]]
     size_unit: str
     launch_seconds: float = 0.0
+    words: tuple[str, ...] = ()
 
     @property
     def current(self) -> Case:

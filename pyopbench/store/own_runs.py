@@ -170,6 +170,7 @@ def _without_pipeline(run: Run, plan: PipelinePlan | None, prepared: Sequence[Pr
         {key: tuple(found) for key, found in warm_ups.items()},
         run.catalogue.op(next(case.op for case in cases.values() if case.arrangement)).size_unit,
         _launch_seconds(run.frame[inside], prepared),
+        tuple(next(iter(run.own.values()), ())),
     )
     return replace(
         run,

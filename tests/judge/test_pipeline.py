@@ -290,3 +290,13 @@ def test_a_promise_is_of_one_more_launch_and_not_of_the_mean() -> None:
     assert rate == pytest.approx(1 / (32 * port.seconds))
     assert math.log(rate / low) == pytest.approx(mean * math.sqrt(port.launches + 1))
     assert math.log(high / rate) == pytest.approx(mean * math.sqrt(port.launches + 1))
+
+
+def test_the_command_of_the_answer_writes_what_was_measured() -> None:
+    words = ("my_op.py",)
+    of_pool = judge(replace(rows({**ALIKE, POOL.key: 2e-5}), words=words), 0.03, TrainingStep(32, None))
+    assert of_pool.command == ("pyopbench", "port", "my_op.py", "--to", POOL.key, "--out", "double_arranged.py")
+    built_in = judge(rows({**ALIKE, POOL.key: 2e-5}), 0.03, TrainingStep(32, None))
+    theirs = judge(replace(rows({**ALIKE, PORT.key: 1e-5}), words=words), 0.03, TrainingStep(32, None))
+    keep = judge(replace(rows(ALIKE), words=words), 0.03, TrainingStep(32, None))
+    assert (built_in.command, theirs.command, keep.command) == ((), (), ())
