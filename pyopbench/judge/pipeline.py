@@ -460,7 +460,7 @@ class PipelineJudgement:
             return ()
         return tuple(port_words(self.rows.words, key, f"{self.rows.current.op}_arranged.py"))
 
-    def write_text(self) -> str:
+    def file_text(self) -> str:
         """Return how to have the answer as a file, and what its processes may use; empty where there is none."""
         words = f"Write it as a file, with its test: {shlex.join(self.command)}" if self.command else ""
         if self.action != "processes" or not words:

@@ -50,7 +50,7 @@ def report_of(judgement: PipelineJudgement) -> PipelineReport:
     sentences = [
         wording.measured_text(judgement),
         judgement.why_text(),
-        judgement.write_text(),
+        judgement.file_text(),
         judgement.loss_text(),
         judgement.as_good_text(),
         judgement.step_text(),
