@@ -7,7 +7,7 @@ An element begins with the inputs of the body, in whose place its outputs come; 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -215,7 +215,7 @@ def _around_body(arranged: _Arranged, callback: str) -> PortModule:
         statements += [writer.write_unit(unit) for unit in copied.in_order()]
         statements += [USUAL_POOL, _arrange(arranged, call, summary), SERVE]
         also += ["import functools", *(one.statement for one in copied.imports.values() if one.module != "__future__")]
-        _require_free(units, {*copied.by_name, *copied.imports, "functools", "usual_pool"} - {"np", "Any"})
+        _require_free(units, {*copied.by_name, *copied.imports, "functools", "usual_pool"}, also)
     else:
         statements.append(_arrange(arranged, call, summary))
     _require_free(units, {"call_body", "as_arrays", "outputs_of", FUNCTION})
@@ -323,8 +323,10 @@ def _says(summary: str, key: ArrangementKey) -> str:
 {more}"""
 
 
-def _require_free(units: Units, names: set[str]) -> None:
-    taken = sorted(names & {*units.by_name, *units.imports})
+def _require_free(units: Units, names: set[str], also: Sequence[str] = ()) -> None:
+    """Check that names of a file mean nothing else in the user's code; the same import of both is one."""
+    same = {name for name, one in units.imports.items() if one.statement in also}
+    taken = sorted((names & {*units.by_name, *units.imports}) - same)
     if taken:
         raise CannotPort(f"your code has the name `{taken[0]}`, which the file needs", fix="give it another name")
 

@@ -145,6 +145,17 @@ def test_a_name_that_the_file_needs_is_refused(tmp_path: Path, name: str) -> Non
         PORTS.file_of(op, "processes", "float32", "numpy_function")
 
 
+def test_what_both_import_alike_is_imported_once(tmp_path: Path, stack: ExitStack) -> None:
+    path = tmp_path / "own_imports.py"
+    source = SOURCE.replace("import numpy as np", "import os, sys\nimport numpy as np")
+    source = source.replace("np.int64(len(x))", "np.int64(len(x) * len(os.sep) + 0 * len(sys.argv))")
+    path.write_text(source, encoding="utf-8")
+    own = load_own(read_target(str(path), [], []))
+    columns = tuple(np.stack(column) for column in zip(*rows(), strict=True))
+    found = arranged(own, "processes", tf.data.Dataset.from_tensor_slices(columns), stack)
+    assert [int(one[1]) for one in found] == [3] * len(rows())
+
+
 @pytest.mark.parametrize(
     ("key", "is_one"),
     [
