@@ -371,6 +371,7 @@ def write_arrangement_test(op: Op, target: Target, name: str, module: str, made:
             of_test.names[-1],
             is_of_one=bool(key.batch),
             is_on_tensors=op.py_function is not None,
+            is_random=op.own is not None and op.own.is_random,
         )
         is_fixed = op.own is not None and op.own.fixed_sizes
         keywords = op.own.keywords if op.own is not None else ()
