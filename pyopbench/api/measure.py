@@ -272,6 +272,7 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
     budget_seconds: float | None = None,
     launches: int | None = None,
     seed_with: str = "",
+    program: str = "",
     settings: Mapping[str, Any] | None = None,
     progress: bool = True,
 ) -> PipelineResult:
@@ -300,6 +301,7 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
     training = TrainingStep(step_elements, step_seconds)
     with TemporaryFolder() as scratch:
         name, own = read_op(op, inputs, scratch, seed_with)
+        own = pipelines.with_program(name, own, program)
         request = pipelines.PipelineRequest(
             name,
             size,

@@ -31,6 +31,7 @@ def pipeline(
     op: str,
     inputs: Sequence[str],
     seed_with: str,
+    program: str,
     parallel: tuple[int, ...],
     batch: tuple[int, ...],
     baseline: str | None,
@@ -62,6 +63,7 @@ def pipeline(
     if out_path is not None:
         require_own(out_path)
     (name,), own = read_ops([op], inputs, seed_with)
+    own = pipelines.with_program(name, own, program)
     request = pipelines.PipelineRequest(
         name,
         parallel=parallel or pipelines.usual_parallel(),

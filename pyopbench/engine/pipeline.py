@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from pyopbench.model.case import BASELINE, DTYPES, MINIMUM_EFFECT, Axes
 from pyopbench.model.cores import usable_cores
 from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import BadInput, NothingMeasured
-from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
+from pyopbench.model.own_target import NO_OWN_OPS, OwnOps, read_program
 from pyopbench.store import run_folder
 from pyopbench.store.catalogue_facts import declared
 from pyopbench.store.line_types import FAILING, GroupLine
@@ -128,6 +128,23 @@ class PipelineRequest:
         }
 
 
+def with_program(name: str, own: OwnOps, program: str) -> OwnOps:
+    """Return the own op of a run with the program in which it is measured.
+
+    Raises:
+        BadInput: the program is none, or there is no op of the user's own in it.
+    """
+    if not program:
+        return own
+    if name not in own:
+        raise BadInput(
+            "a program calls a function of your own",
+            received=f"--program {program} with the built-in op {name}",
+            hint=f"pyopbench pipeline my_op.py --program {program}",
+        )
+    return OwnOps((replace(own[name], program=read_program(program)),))
+
+
 def begin(folder: Path | None, request: PipelineRequest, command: tuple[str, ...], listener: Listener) -> OpenRun:
     """Plan a run in a pipeline and make its folder.
 
@@ -148,7 +165,9 @@ def begin(folder: Path | None, request: PipelineRequest, command: tuple[str, ...
         answer = _ask_for_plan(request)
     asked = plan.Request(Axes(ops=(request.op,)), request.settings, request.baseline, command, own=request.own)
     content = plan.content_of(asked, answer)
-    step = {"step_seconds": request.step_seconds, "step_elements": request.step_elements}
+    program = answer["plan"].get("program")
+    elements = program["step_elements"] if program else request.step_elements
+    step = {"step_seconds": request.step_seconds * request.step_elements / elements, "step_elements": elements}
     found = {**request.planned, **step, "minimum_effect": request.minimum_effect, **answer["plan"]}
     pipeline = convert(found, PipelinePlan, "the worker's plan")
     side = plan.create(folder, content.with_changes(pipeline=pipeline))

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pyopbench.engine.worker_process import ask_once
+from pyopbench.model.arrangement import read_key
 from pyopbench.model.errors import BadInput, WrongResult
 from pyopbench.model.own_target import Target
 from pyopbench.model.portable import SKELETON, WRITABLE, which_ruff
@@ -123,11 +124,11 @@ def _tested(files: Mapping[Path, str], module: str, timeout_seconds: float, tool
 
 
 def _check(variant: str, out: Path, *others: Path) -> None:
-    if variant not in WRITABLE:
+    if variant not in WRITABLE and read_key(variant) is None:
         raise BadInput(
             "this variant cannot be written as source",
             received=variant,
-            legal=", ".join(WRITABLE),
+            legal=", ".join(WRITABLE) + ', or an arrangement of `pyopbench pipeline`, such as "processes batch=32"',
             hint="all other variants use code you write yourself, or need no new source",
         )
     what = _why_not_importable(out)

@@ -35,6 +35,12 @@ def require_resumable(side: OpenSide, own: OwnOps) -> None:
     """
     run = require_unmerged(side.content, side.folder)
     run_folder.require_unchanged(side.warnings)
+    if run.pipeline is not None and run.pipeline.program is not None:
+        raise BadInput(
+            "a run in a program of yours cannot be resumed",
+            received=f"{side.folder}, measured in {run.pipeline.program.name}",
+            hint="start it again with --program, into another folder",
+        )
     require_same_own(side.folder, run.own, own)
     cases = [Case.from_id(key) for key in run.cases]
     known = find("variants")

@@ -122,6 +122,8 @@ def _pipeline_step(judgement: Judgement, plan: PipelinePlan) -> TrainingStep:
 
     if judgement.step is None or judgement.step.calls < 1:
         return pipeline.step_of(plan)
+    if plan.program is not None:
+        return pipeline.TrainingStep(plan.program.step_elements, judgement.step.seconds)
     return pipeline.TrainingStep(round(judgement.step.calls), judgement.step.seconds)
 
 

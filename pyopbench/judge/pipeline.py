@@ -8,6 +8,7 @@ hides behind the step costs nothing.
 from __future__ import annotations
 
 import math
+import shlex
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,16 +25,17 @@ from pyopbench.judge.findings import NO_LOSS_DIGITS
 from pyopbench.judge.program import even_mix
 from pyopbench.judge.verdicts import shares_of
 from pyopbench.model import formatting
-from pyopbench.model.arrangement import CURRENT, Action, Arrangement, read_body_key
+from pyopbench.model.arrangement import CURRENT, Action, Arrangement, read_body_key, read_key
 from pyopbench.model.case import PIPELINE, Case
 from pyopbench.model.errors import NothingMeasured
+from pyopbench.model.portable import PORTABLE, port_words
 from pyopbench.stats import costs
 from pyopbench.stats.estimate import UNIT, Estimate, exp, moderated
 from pyopbench.stats.launch_model import fit
 
 if TYPE_CHECKING:
     from pyopbench.store.measured_run import PipelineRows
-    from pyopbench.store.run_json import PipelinePlan
+    from pyopbench.store.run_json import PipelinePlan, ProgramFacts
 
 ACTIONS = {
     "keep": "keep the callback as it is",
@@ -55,6 +57,8 @@ LEAST_SPEEDUP = 1.25
 
 THREADS: Action = "parallel"
 """What is done to have a callback called by several threads."""
+FEWEST_DECIDING, MOST_NAMED = 4, 200
+"""Launches that are proposed where an answer takes more: a few, and no more than anybody would wait for."""
 FEWEST_LAUNCHES = 2
 """With fewer there is no interval: what was measured in one launch alone is shown, and not chosen."""
 ALIKE = 0.2
@@ -74,8 +78,32 @@ def _undecided_text(judgement: PipelineJudgement) -> str:
     if any(one.case == judgement.rows.current.id for one in judgement.rows.failures):
         return "The current callback failed, so there is nothing to compare with."
     if best is None or not best.change.known:
-        return "One launch gives no interval: give it more time (--budget)."
-    return f"{best.label} may be better, but the intervals are too wide to say: give it more time (--budget)."
+        return f"One launch gives no interval. {_more_text(FEWEST_DECIDING, judgement)}"
+    words = f"{best.label} may be better, but the intervals are too wide to say."
+    return f"{words} {_more_text(launches_to_decide(judgement), judgement)}"
+
+
+def launches_to_decide(judgement: PipelineJudgement) -> int:
+    """Return about how many launches an answer takes: an interval is narrower by the root of their number.
+
+    It has to end before the smallest effect worth acting on, whichever side of that the best arrangement is on; one
+    that lies right there is measured until it is known to half of that effect.
+    """
+    best, effect = judgement.choice.gain, judgement.choice.minimum_effect
+    assert best is not None
+    launches = max((one.launches for one in judgement.throughputs), default=FEWEST_LAUNCHES)
+    half = (best.saved_high - best.saved_low) / 2
+    distance = max(abs(best.saved - effect), effect / 2)
+    return min(max(math.ceil(launches * (half / distance) ** 2), launches + 1, FEWEST_DECIDING), MOST_NAMED)
+
+
+def _more_text(launches: int, judgement: PipelineJudgement) -> str:
+    minutes = math.ceil(launches * judgement.rows.launch_seconds / 60) or 1
+    least = "at least " if launches == MOST_NAMED else "about "
+    return (
+        f"To decide, it takes {least}{formatting.count(launches, 'launch', 'launches')}: "
+        f"--launches {launches} --budget {minutes}m, {formatting.count(minutes, 'minute')}."
+    )
 
 
 def _keep_text(judgement: PipelineJudgement) -> str:
@@ -96,6 +124,18 @@ def _predicted(judgement: PipelineJudgement) -> str:
     if after is None or judgement.action == "keep":
         return f"{words}."
     return f"{words} and {_rate_text(after)} after the change, if nothing else slows the step down."
+
+
+def measured_text(judgement: PipelineJudgement) -> str:
+    """Return what was in the pipeline that was measured."""
+    program = judgement.program
+    if program is None:
+        return (
+            "Only this function was in the pipeline that was measured: no reading, no parsing and no other stage of "
+            "your program."
+        )
+    values = "" if program.is_repeatable else " It gives other elements each time, so their values were not compared."
+    return f"Measured in the whole pipeline of {program.name}, whose stage is at {program.stage}.{values}"
 
 
 def _rate_text(rate: tuple[float, float, float]) -> str:
@@ -345,15 +385,29 @@ class PipelineJudgement:
 
         The lower end allows for a training loop whose Python takes turns with that of the pipeline.
         """
-        if self.step.seconds is None:
+        if self.step.seconds is None and self.program is None:
             return None
-        taken, quickest, slowest = self.input_seconds(of)
+        step = self.step.seconds or 0.0
+        taken, quickest, slowest = self._next_input_seconds(of)
         slowest += self._waits_for_loop(of.arrangement)
-        return (
-            1 / max(taken, self.step.seconds),
-            1 / max(slowest, self.step.seconds),
-            1 / max(quickest, self.step.seconds),
-        )
+        return 1 / max(taken, step), 1 / max(slowest, step), 1 / max(quickest, step)
+
+    def _next_input_seconds(self, of: Throughput) -> tuple[float, float, float]:
+        """Return what the input of one step takes, with an interval for the next run: one more launch.
+
+        The interval of the mean over `n` launches is narrower by `sqrt(n + 1)`: what is promised is what a single run
+        of the user's program makes, which differs from the mean as one launch does.
+        Source: G. J. Hahn, "Factors for calculating two-sided prediction intervals for samples from a normal
+        distribution", Journal of the American Statistical Association 64 (1969) 878-888.
+        """
+        taken, low, high = self.input_seconds(of)
+        widened = math.sqrt(of.launches + 1)
+        return taken, taken * (low / taken) ** widened, taken * (high / taken) ** widened
+
+    @property
+    def program(self) -> ProgramFacts | None:
+        """The user's own pipeline in which it was measured; None where only the op was in the pipeline."""
+        return self.rows.plan.program
 
     def _waits_for_loop(self, arrangement: Arrangement) -> float:
         """Return the seconds of a step for which a pipeline may wait for the training loop: 0 without Python in it."""
@@ -391,6 +445,31 @@ class PipelineJudgement:
             return "No other arrangement is better."
         return f"It costs at most {formatting.points(loss)} of the current time per element more than the best."
 
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The command that writes the file of the answer; empty where there is nothing to write.
+
+        That is so of built-in ops, and of ports and callbacks that the user has written, which are files already.
+        """
+        chosen = self.chosen
+        if chosen is None or self.action == "keep" or not self.rows.words:
+            return ()
+        key, variant = chosen.arrangement.key, chosen.arrangement.variant
+        is_theirs = bool(variant) and variant not in PORTABLE and chosen.arrangement.form != "switch"
+        if read_key(key) is None or is_theirs:
+            return ()
+        return tuple(port_words(self.rows.words, key, f"{self.rows.current.op}_arranged.py"))
+
+    def file_text(self) -> str:
+        """Return how to have the answer as a file, and what its processes may use; empty where there is none."""
+        words = f"Write it as a file, with its test: {shlex.join(self.command)}" if self.command else ""
+        if self.action != "processes" or not words:
+            return words
+        return (
+            f"{words}. In each of its processes, OpenCV, OpenMP and libraries of linear algebra may use one thread, "
+            "as they could while it was measured."
+        )
+
     def as_good_text(self) -> str:
         """Return which other arrangements are about as good; empty where none is."""
         others = self.choice.as_good
@@ -399,6 +478,8 @@ class PipelineJudgement:
     def step_text(self) -> str:
         """Return how the input compares with the step, or from which step time on it stops mattering."""
         step, current = self.step, self.current
+        if self.program is not None and step.seconds is None:
+            return _predicted(self)
         seconds, low, high = self.input_seconds(current)
         taken = formatting.seconds_interval(seconds, low, high)
         batch = formatting.count(step.elements, "element")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -200,7 +201,7 @@ LONGEST_NAME = 150
 
 def port_path(port: PortLine) -> str:
     """Return where the source of a port lies beside the results."""
-    return f"ports/{port.op[:LONGEST_NAME]}_{port.variant}_{port.dtype}.py"
+    return f"ports/{port.op[:LONGEST_NAME]}_{re.sub(r'[ =]', '_', port.variant)}_{port.dtype}.py"
 
 
 def change_text(change: SourceChange) -> str:

@@ -45,6 +45,36 @@ def read_body_key(key: str) -> tuple[str, int] | None:
     return None if found is None else (found[1], int(found[2]))
 
 
+KEY = re.compile(
+    r"(\w+)(?: (?!batch=|parallel=)(\w+))?(?: batch=([1-9][0-9]{0,6}))?(?: parallel=([1-9][0-9]{0,4}|AUTOTUNE))?"
+)
+WRITTEN_FORMS = ("map", "switch", "port", "port_batch", "batch_body", "batch_loop", "batch_njit", "processes")
+"""Forms whose arrangements are written as files, of the bodies for which that is possible."""
+
+
+@dataclass(frozen=True)
+class ArrangementKey:
+    """What the key of an arrangement says: the form, the variant, elements of a batch, and calls at the same time."""
+
+    form: str
+    variant: str = ""
+    batch: int = 0
+    parallel: int = 1
+
+
+def read_key(key: str) -> ArrangementKey | None:
+    """Return what a key such as `processes batch=32` says; None if it is not that of an arrangement with a file."""
+    found = KEY.fullmatch(key)
+    if found is None or found[1] not in WRITTEN_FORMS:
+        return None
+    needs_variant, needs_batch = found[1] in ("switch", "port", "port_batch"), found[1].endswith(("_batch", "_njit"))
+    needs_batch = needs_batch or found[1] in ("batch_body", "batch_loop")
+    if needs_variant != bool(found[2]) or (needs_batch and not found[3]):
+        return None
+    parallel = AUTOTUNE if found[4] == "AUTOTUNE" else int(found[4] or 1)
+    return ArrangementKey(found[1], found[2] or "", int(found[3] or 0), parallel)
+
+
 def thread_counts(cores: int) -> tuple[int, ...]:
     """Return how many threads are held against one: powers of two, and as many as there are cores."""
     powers = (2**power for power in range(1, cores.bit_length()))
@@ -82,7 +112,8 @@ class Arrangement:
         """What names it everywhere, such as `map parallel=AUTOTUNE` or `port_batch native batch=32`."""
         parts = [self.form, self.variant]
         parts += [f"batch={self.batch}"] if self.batch else []
-        parts += [f"parallel={parallel_text(self.parallel)}"] if self.parallel != 1 and not self.variant else []
+        is_own = bool(self.variant) or self.form == "processes"  # as many calls as it needs, on any machine
+        parts += [f"parallel={parallel_text(self.parallel)}"] if self.parallel != 1 and not is_own else []
         return " ".join(filter(None, parts))
 
     @property

@@ -675,6 +675,14 @@ PIPELINE = (
     INPUTS,
     SEED_WITH,
     Option(
+        "program",
+        "Measure in the dataset of your program: the function that returns it. One stage of it calls the op.",
+        "FILE:FUNCTION",
+        WHAT,
+        default="",
+        python="the function that makes the dataset in which the op is measured, as `FILE.py:FUNCTION`.",
+    ),
+    Option(
         "size",
         "Size of one element. Default: a middle size of the op.",
         "N",

@@ -40,6 +40,7 @@ class Target:
             `name=` before it gives it by name.
         seed_with: a statement that seeds what the body draws from; empty for none.
         baseline: the current callback, as the file says; empty where it does not.
+        program: the function that makes the dataset in which it is measured, as `FILE:FUNCTION`; empty for none.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Target:
     inputs: tuple[str, ...] = ()
     seed_with: str = ""
     baseline: str = ""
+    program: str = ""
 
     @property
     def is_file(self) -> bool:
@@ -186,6 +188,23 @@ def read_target(text: str, inputs: Sequence[str], taken: Sequence[str], seed_wit
         )
     baseline = "" if function else _baseline_in(ast.parse(Path(place).read_bytes()))
     return Target(name, place, function, tuple(inputs), seed_with, baseline)
+
+
+def read_program(text: str) -> str:
+    """Return the file, absolute, and the function that make a dataset, as a command line names them.
+
+    Raises:
+        BadInput: it names none, or Python cannot parse the file.
+    """
+    place, colon, function = text.rpartition(":")
+    if not colon or not place.endswith(".py") or not function.isidentifier():
+        raise BadInput(
+            "not a function that makes a dataset",
+            received=repr(text),
+            legal="FILE.py:FUNCTION, of a function without arguments that returns a tf.data.Dataset",
+            hint="for example --program train.py:make_dataset",
+        )
+    return f"{_readable(Path(place))}:{unicodedata.normalize('NFKC', function)}"
 
 
 def _baseline_in(tree: ast.Module) -> str:

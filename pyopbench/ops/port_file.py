@@ -1,4 +1,4 @@
-"""Ports as files: a port is measured as the module that `pyopbench port` writes, imported.
+"""Ports and arrangements as files: each is measured as the module that `pyopbench port` writes, imported.
 
 Each is written once in a run, by the process that needs it first. Other processes of the run are given its text, so
 that all launches time the same file.
@@ -7,17 +7,26 @@ that all launches time the same file.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+import numpy as np
+import tensorflow as tf
+
+from pyopbench.model.arrangement import read_key
 from pyopbench.model.case import Case
 from pyopbench.model.extracted_module import place_of_user
 from pyopbench.model.op import Body, Op
 from pyopbench.model.portable import BATCHED
 from pyopbench.model.source_text import read_source
+from pyopbench.ports.arrays import as_array, as_given, as_tuple
+from pyopbench.ports.porting.arrangements import write_arrangement
+from pyopbench.ports.porting.facts import examples_of
 from pyopbench.ports.porting.module_text import import_text
 from pyopbench.ports.porting.numba_code import body_name
-from pyopbench.ports.porting.port import extracted_op, write_port
+from pyopbench.ports.porting.port import PortModule, extracted_op, write_port
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.rebinding import arrange, written
 
@@ -28,7 +37,7 @@ class PortFile:
 
     Attributes:
         op: the name of the op.
-        variant: of which kind it is.
+        variant: of which kind it is, or the key of an arrangement, such as `processes batch=32`.
         dtype: of the cases that it is for.
         text: of its module.
         function: the name of the function of tensors in it.
@@ -67,13 +76,14 @@ class PortFiles:
         news, self._news = self._news, []
         return news
 
-    def file_of(self, op: Op, variant: str, dtype: str) -> PortFile:
+    def file_of(self, op: Op, variant: str, dtype: str, callback: str = "") -> PortFile:
         """Return a port, written if it is not yet.
 
         Args:
             op: whose NumPy body is ported.
-            variant: one of `model.portable.PORTABLE` or of `BATCHED`.
+            variant: one of `model.portable.PORTABLE` or of `BATCHED`, or the key of an arrangement.
             dtype: of the inputs on which it is seen what the body does.
+            callback: the variant of the current callback, for an arrangement.
 
         Raises:
             CannotPort: it cannot be written as source.
@@ -82,7 +92,7 @@ class PortFiles:
             return self._given[op.name, variant, dtype]
         key = (id(op), variant, dtype)
         if key not in self._written:
-            found = _write(op, variant, dtype)
+            found = self._write(op, variant, dtype, callback)
             self._written[key] = op, found  # the op is kept, so that no other one gets its id
             self._news += [] if isinstance(found, CannotPort) else [found]
         _, found = self._written[key]
@@ -90,15 +100,55 @@ class PortFiles:
             raise found
         return found
 
-    def call_of(self, op: Op, variant: str, dtype: str) -> Body:
-        """Return the function of tensors of a port, as its module has it.
+    def _write(self, op: Op, variant: str, dtype: str, callback: str) -> PortFile | CannotPort:
+        try:
+            port = self.module_of(op, variant, dtype, callback)
+        except CannotPort as refusal:
+            return refusal
+        return PortFile(op.name, variant, dtype, port.text, port.function, port.not_run, port.notes)
+
+    def module_of(self, op: Op, variant: str, dtype: str, callback: str = "") -> PortModule:
+        """Return a port or an arrangement as it is written, with what else is known of it; arguments as `file_of`.
+
+        Raises:
+            CannotPort: it cannot be written as source.
+        """
+        key = read_key(variant)
+        if key is None:
+            return write_port(replace(op, dtypes=(dtype,)), variant)
+        form = self._right_form(op, key.variant, dtype) if key.form == "port_batch" else ""
+        return write_arrangement(replace(op, dtypes=(dtype,)), variant, callback, form)
+
+    def _right_form(self, op: Op, variant: str, dtype: str) -> str:
+        """Return the form in which a port takes a batch: as it is, if that gives what the body does, else mapped.
+
+        Raises:
+            CannotPort: neither can be written.
+        """
+        whole, mapped = f"{variant}_whole", f"{variant}_map"
+        if mapped not in BATCHED:
+            raise CannotPort(f"a batch of {variant} is not written")
+        several = examples_of(op, 1, 2)
+        rows = several if len(several) > 1 and _stack(several) is not None else several[:1] * 2
+        columns = _stack(rows) or []
+        outputs = [[as_array(one) for one in as_tuple(op.numpy(*as_given(row)))] for row in rows]
+        try:
+            found = as_tuple(port_call(op, whole, dtype)(*map(tf.constant, columns)))
+            pairs = zip(found, _stack(outputs) or [], strict=True)
+            is_right = all(_is_close(as_array(one), other, op.tolerance[dtype]) for one, other in pairs)
+        except Exception:  # noqa: BLE001 - a body may raise anything on a batch, and so may its port
+            return mapped
+        return whole if is_right else mapped
+
+    def call_of(self, op: Op, variant: str, dtype: str, callback: str = "") -> Body:
+        """Return the function of a port as its module has it: of tensors, or of a dataset for an arrangement.
 
         Raises:
             CannotPort: as `file_of`.
         """
-        file = self.file_of(op, variant, dtype)
+        file = self.file_of(op, variant, dtype, callback)
         if file not in self._imported:
-            module = import_text(f"{file.op}_{file.variant}", file.text)
+            module = import_text(re.sub(r"\W", "_", f"{file.op}_{file.variant}"), file.text)
             self._imported[file] = getattr(module, file.function)
             self._paths[str(module.__file__)] = file.text, op
         return self._imported[file]
@@ -116,12 +166,20 @@ PORTS = PortFiles()
 """Those of this process."""
 
 
-def _write(op: Op, variant: str, dtype: str) -> PortFile | CannotPort:
-    try:
-        port = write_port(replace(op, dtypes=(dtype,)), variant)
-    except CannotPort as refusal:
-        return refusal
-    return PortFile(op.name, variant, dtype, port.text, port.function, port.not_run, port.notes)
+def _stack(rows: Sequence[Sequence[Any]]) -> list[Any] | None:
+    """Return the columns of examples as batches; None where their shapes differ."""
+    shapes = {tuple(np.shape(one) for one in row) for row in rows}
+    return [np.stack(column) for column in zip(*rows, strict=True)] if len(shapes) == 1 else None
+
+
+def _is_close(found: Any, expected: Any, tolerance: float) -> bool:
+    if (found.dtype, found.shape) != (expected.dtype, expected.shape):
+        return False
+    if found.dtype.kind not in "fc":
+        return bool(np.array_equal(found, expected))
+    finite = np.abs(expected[np.isfinite(expected)])
+    scale = float(finite.max()) if finite.size else 1.0
+    return bool(np.allclose(found, expected, rtol=0, atol=tolerance * (scale or 1.0), equal_nan=True))
 
 
 def lines_of_user(text: str, op: Op) -> dict[int, tuple[str, int]]:

@@ -118,17 +118,22 @@ def is_of_user(value: Any, function: Any) -> bool:
 
 def files_reached(function: Any) -> set[str]:
     """Return the files of a function and of all that it calls of the user's."""
+    return {code.co_filename for code in codes_reached(function)}
+
+
+def codes_reached(function: Any) -> list[types.CodeType]:
+    """Return the code of a function and of all that it calls of the user's, its own first."""
     function = written(function)
     if not isinstance(function, types.FunctionType):
-        return set()
-    files: set[str] = set()
+        return []
+    codes: list[types.CodeType] = []
 
     def finish(copy: Any) -> Any:
-        files.add(copy.__code__.co_filename)
+        codes.append(copy.__code__)
         return copy
 
     copy_functions(function, finish)
-    return files
+    return codes
 
 
 NUMBERS = (int, float, complex)

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec import to_builtins
+
 from pyopbench.judge import pipeline as wording
 from pyopbench.judge.pipeline import PipelineJudgement, Throughput
 from pyopbench.model import formatting
@@ -42,10 +44,13 @@ def report_of(judgement: PipelineJudgement) -> PipelineReport:
     rows, current = judgement.rows, judgement.rows.current
     size = formatting.sized(current.size, rows.size_unit)
     body = formatting.seconds(rows.plan.body_seconds)
-    title = f"{current.op} in tf.data ({size}, {current.dtype}, body alone {body})"
+    place = "alone in tf.data" if judgement.program is None else f"in {judgement.program.name}"
+    title = f"{current.op} {place} ({size}, {current.dtype}, body alone {body})"
     chosen = judgement.chosen
     sentences = [
+        wording.measured_text(judgement),
         judgement.why_text(),
+        judgement.file_text(),
         judgement.loss_text(),
         judgement.as_good_text(),
         judgement.step_text(),
@@ -108,10 +113,12 @@ def as_data(judgement: PipelineJudgement) -> dict[str, Any]:
         "action": judgement.action,
         "arrangement": None if chosen is None else chosen.arrangement.key,
         "code": None if chosen is None else chosen.arrangement.code,
+        "command": list(judgement.command) or None,
         "gain": None if gain is None else _numbers(gain.value, gain.low, gain.high),
         "loss": _number(choice.loss),
         "as_good": list(choice.as_good),
         "minimum_effect": choice.minimum_effect,
+        "program": None if judgement.program is None else to_builtins(judgement.program),
         "step": {
             "elements": step.elements,
             "seconds": step.seconds,

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, TypeAlias, get_args
 import msgspec
 from msgspec import Meta, Struct
 
+from pyopbench.model.arrangement import read_key
 from pyopbench.model.case import Case, Failure
 from pyopbench.store.run_json import (
     LARGEST_WHOLE,
@@ -143,7 +144,7 @@ class PortLine(Line, frozen=True, kw_only=True, tag="port"):
     """A port as it is measured: the source of a module, which is shown, and never run from here.
 
     Attributes:
-        op, variant, dtype: what it is the port of: the variant of one, or a batched form.
+        op, variant, dtype: what it is the port of: the variant of one, a batched form, or the key of an arrangement.
         text: of the module.
         function: the name of the function of tensors in it.
         not_run: lines of the user's that no example went through: file and line.
@@ -161,7 +162,7 @@ class PortLine(Line, frozen=True, kw_only=True, tag="port"):
     def check(self, place: str) -> None:
         """Check names, which are parts of the name of a file, as `Line.check`."""
         for name in (self.op, self.variant, self.dtype):
-            if not PLAIN_NAME.fullmatch(name):
+            if not PLAIN_NAME.fullmatch(name) and (name != self.variant or read_key(name) is None):
                 raise corrupt(place, f"{name!r} is not a name of letters, digits and underscores")
 
 

@@ -67,6 +67,8 @@ class PipelineRows:
         frame: one row for each timed block of these cases, as `Run.frame`; calls are elements.
         warm_ups: id of a case -> how it became steady, in each launch.
         size_unit: of an element.
+        words: what names the op on a command line; none for a built-in one.
+        launch_seconds: what a launch takes: preparing its pipelines, and its blocks; 0 where that is not known.
     """
 
     plan: PipelinePlan
@@ -75,6 +77,8 @@ class PipelineRows:
     frame: pd.DataFrame
     warm_ups: Mapping[str, tuple[WarmUp, ...]]
     size_unit: str
+    launch_seconds: float = 0.0
+    words: tuple[str, ...] = ()
 
     @property
     def current(self) -> Case:

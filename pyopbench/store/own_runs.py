@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -168,6 +169,8 @@ def _without_pipeline(run: Run, plan: PipelinePlan | None, prepared: Sequence[Pr
         run.frame[inside].reset_index(drop=True),
         {key: tuple(found) for key, found in warm_ups.items()},
         run.catalogue.op(next(case.op for case in cases.values() if case.arrangement)).size_unit,
+        _launch_seconds(run.frame[inside], prepared),
+        tuple(next(iter(run.own.values()), ())),
     )
     return replace(
         run,
@@ -176,6 +179,14 @@ def _without_pipeline(run: Run, plan: PipelinePlan | None, prepared: Sequence[Pr
         frame=run.frame[~inside].reset_index(drop=True),
         pipeline=rows,
     )
+
+
+def _launch_seconds(frame: pd.DataFrame, prepared: Sequence[PreparedLine]) -> float:
+    """Return what a launch takes: preparing, the median, and its blocks; 0 where none was prepared."""
+    if not prepared:
+        return 0.0
+    blocks = float(frame["seconds"].sum()) / len(prepared) if len(frame) else 0.0
+    return statistics.median(line.seconds for line in prepared) + blocks
 
 
 def _apart(run: Run, crossings: pd.DataFrame) -> Run:

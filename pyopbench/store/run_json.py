@@ -227,6 +227,22 @@ class StoredArrangement(Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return Arrangement(**structs.asdict(self))
 
 
+class ProgramFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The user's own pipeline, in which a run has measured; it is shown, and never run from here.
+
+    Attributes:
+        name: file and function that make its dataset.
+        stage: file and line of the `map` that calls the body.
+        step_elements: elements of what it gives at a time: of a batch, or 1.
+        is_repeatable: did it give the same elements twice, so that their values were compared?
+    """
+
+    name: str
+    stage: str
+    step_elements: AtLeastOne
+    is_repeatable: bool
+
+
 class PipelinePlan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a run of an op in an input pipeline is planned by, and what the first worker found of the body.
 
@@ -241,6 +257,7 @@ class PipelinePlan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         told_apart: do any two of them differ in what comes out, so that a wrong order is seen?
         body_seconds: what the body takes for an element, called alone.
         output_shapes: of an element; None for a dimension in which elements differ.
+        program: in which it was measured; None where only the op was in the pipeline.
     """
 
     parallel: list[Annotated[int, Meta(ge=-1)]]
@@ -257,6 +274,7 @@ class PipelinePlan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     told_apart: bool
     body_seconds: float
     output_shapes: list[list[int | None]]
+    program: ProgramFacts | None = None
 
     @property
     def by_key(self) -> dict[str, Arrangement]:

@@ -362,7 +362,10 @@ def _warm_ups(prepared: Iterable[Sequence[Prepared]]) -> dict[str, Any]:
     pipelines = {key: source for key, source in found.items() if isinstance(source, ElementsOfPipeline)}
     return {
         "warm_ups": {
-            key: {**dataclasses.asdict(source.warm_up), "pool_seconds": source.pool_seconds}
+            key: {
+                **{name: value for name, value in dataclasses.asdict(source.warm_up).items() if name != "spread"},
+                "pool_seconds": source.pool_seconds,
+            }
             for key, source in pipelines.items()
         }
     }

@@ -42,12 +42,13 @@ from typing import IO, Any
 import numpy as np
 import tensorflow as tf
 
+from pyopbench.model.arrangement import read_key
 from pyopbench.model.case import GPU, Axes, Case
 from pyopbench.model.errors import BadInput
 from pyopbench.model.failures import describe_error, failure_of
 from pyopbench.model.marker import Marker
 from pyopbench.model.op import Op
-from pyopbench.model.own_target import OwnOps, Target
+from pyopbench.model.own_target import OwnOps, Target, usual_baseline
 from pyopbench.model.variant import Variant
 from pyopbench.ops.batched.forms import LOOP, forms_of
 from pyopbench.ops.compiled import check_compiled
@@ -66,7 +67,9 @@ from pyopbench.ops.load import (
 )
 from pyopbench.ops.own.explain import explain
 from pyopbench.ops.own.load import load_own, register_own_ops
+from pyopbench.ops.port_file import PORTS
 from pyopbench.ports.porting import port
+from pyopbench.ports.porting.arrangements import write_arrangement_test
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.worker import environment, gpu_copies, host_copies, machine_limits, probe
 from pyopbench.worker.count_copies import count_copies, open_device
@@ -127,8 +130,13 @@ def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     try:
         if variant.startswith("njit"):
             check_compiled(op, variant)
-        made = port.write_port(op, variant, module)
-        test = port.write_test(op, target, variant, module, made)
+        if read_key(variant) is not None:
+            callback = usual_baseline([op.name], OwnOps((target,)))
+            made = PORTS.module_of(op, variant, op.dtypes[0], callback)
+            test = write_arrangement_test(op, target, variant, module, made)
+        else:
+            made = port.write_port(op, variant, module)
+            test = port.write_test(op, target, variant, module, made)
     except CannotPort as refusal:
         return {"refused": {"why": refusal.why, "fix": refusal.fix, "place": refusal.place}}
     except BadInput as error:

@@ -11,11 +11,14 @@ import pytest
 
 from pipelines import ALL, BATCH, CALLS, CURRENT, LAUNCHES, PARALLEL, POOL, PORT, failure, id_of, plan, rows
 from pyopbench.judge.pipeline import (
+    FEWEST_DECIDING,
     LOOP_SECONDS,
+    MOST_NAMED,
     PipelineJudgement,
     TrainingStep,
     interim_analysis_of,
     judge,
+    launches_to_decide,
     lock_share,
     rates_of,
     step_of,
@@ -258,3 +261,42 @@ def test_one_launch_has_no_interval() -> None:
     assert found is not None
     assert math.isnan(found.low)
     assert found.share == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("noise", [0.05, 0.1, 2.0])
+def test_an_undecided_answer_says_how_many_launches_decide_it(noise: float) -> None:
+    """An interval is narrower by the root of the launches, and has to end before the smallest effect of 3 points."""
+    found = judge(rows({**ALIKE, PARALLEL.key: 9.4e-5}, noise=noise, seed=3), 0.03, TrainingStep(32, None))
+    assert found.action == "undecided"
+    best = found.choice.gain
+    assert best is not None
+    after = (best.saved_high - best.saved_low) / 2 / math.sqrt(launches_to_decide(found) / LAUNCHES)
+    is_enough = after <= max(abs(best.saved - 0.03), 0.015)
+    assert is_enough or launches_to_decide(found) == MOST_NAMED
+    assert FEWEST_DECIDING <= launches_to_decide(found) <= MOST_NAMED
+
+
+def test_what_a_launch_takes_is_preparing_it_and_its_blocks() -> None:
+    found = rows(ALIKE)
+    blocks = found.frame["seconds"].sum() / LAUNCHES
+    assert found.launch_seconds == pytest.approx(5.0 + blocks)
+
+
+def test_a_promise_is_of_one_more_launch_and_not_of_the_mean() -> None:
+    found = judge(rows({**ALIKE, PORT.key: 1e-5}, noise=0.1), 0.03, TrainingStep(32, 1e-9))
+    port = found.by_key[PORT.key]
+    rate, low, high = found.steps_per_second(port) or (0.0, 0.0, 0.0)
+    mean = math.log(port.high / port.seconds)
+    assert rate == pytest.approx(1 / (32 * port.seconds))
+    assert math.log(rate / low) == pytest.approx(mean * math.sqrt(port.launches + 1))
+    assert math.log(high / rate) == pytest.approx(mean * math.sqrt(port.launches + 1))
+
+
+def test_the_command_of_the_answer_writes_what_was_measured() -> None:
+    words = ("my_op.py",)
+    of_pool = judge(replace(rows({**ALIKE, POOL.key: 2e-5}), words=words), 0.03, TrainingStep(32, None))
+    assert of_pool.command == ("pyopbench", "port", "my_op.py", "--to", POOL.key, "--out", "double_arranged.py")
+    built_in = judge(rows({**ALIKE, POOL.key: 2e-5}), 0.03, TrainingStep(32, None))
+    theirs = judge(replace(rows({**ALIKE, PORT.key: 1e-5}), words=words), 0.03, TrainingStep(32, None))
+    keep = judge(replace(rows(ALIKE), words=words), 0.03, TrainingStep(32, None))
+    assert (built_in.command, theirs.command, keep.command) == ((), (), ())

@@ -567,7 +567,7 @@ class Recorder:
 VARIABLE = "PYOPBENCH_RECORD"
 """The environment variable that names the folder which each process writes its counts to."""
 PROGRAM = "PYOPBENCH_PROGRAM"
-"""That of what else is asked for, as JSON: `keep_bytes` and `package`, `steps`, `seconds`, `seed`, `counts`, `trace`."""
+"""That of what else is asked for, JSON: `keep_bytes` and `package`, `steps`, `seconds`, `seed`, `counts`, `trace`"""
 
 SCRIPT_OPS = "tensorflow.python.ops.script_ops"
 """Where TensorFlow 2 defines its callback functions; `tensorflow` imports them from there by name."""

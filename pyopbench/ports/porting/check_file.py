@@ -30,6 +30,12 @@ def assert_same(found, expected):
     scale = finite.max() if finite.size else 0
     np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE * (scale or 1))
 '''
+ALIKE = '''
+def assert_same(found, expected):
+    """Assert that an array has the dtype and shape of another one: the values are random."""
+    found, expected = np.asarray(found), np.asarray(expected)
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+'''
 EXPRESSION, OLD, OLD_GRADIENT = "inputs_of_yours", "body_of_yours", "gradient_of_yours"
 """Placeholders for the user's code in the statements of a test, whose own names are chosen apart from it."""
 
@@ -89,6 +95,7 @@ class Old:
         function: the name of the old body.
         is_of_one: does it take one example, where the port takes a batch?
         is_on_tensors: does it take eager tensors, as `tf.py_function` gives them?
+        is_random: does it draw random numbers, so that only dtypes and shapes can be the same?
     """
 
     units: Units
@@ -97,9 +104,12 @@ class Old:
     function: str
     is_of_one: bool = False
     is_on_tensors: bool = False
+    is_random: bool = False
 
 
-def check_file(module: str, facts: Facts, old: Old, inputs: Inputs, *, on_keras: bool = False) -> str:
+def check_file(  # noqa: PLR0913 - what a test is made of
+    module: str, facts: Facts, old: Old, inputs: Inputs, *, on_keras: bool = False, is_arranged: bool = False
+) -> str:
     """Return the text of a test.
 
     Args:
@@ -108,19 +118,29 @@ def check_file(module: str, facts: Facts, old: Old, inputs: Inputs, *, on_keras:
         old: what it is held against.
         inputs: on which it is checked.
         on_keras: is the port made of `keras.ops`?
+        is_arranged: is it an arrangement, from a dataset to a dataset, and no function of tensors?
     """
     units, code = old.units, Code(old.units)
     _require_free(module, units)
     name, module = module, MODULE
     gradient = OLD_GRADIENT if old.gradient else ""
-    statements = [f"TOLERANCE = {old.tolerance!r}", CLOSE, AS_TUPLE, _examples(inputs, old), _call(old, facts, inputs)]
+    statements = [
+        f"TOLERANCE = {old.tolerance!r}",
+        ALIKE if old.is_random else CLOSE,
+        AS_TUPLE,
+        _examples(inputs, old),
+        _call(old, facts, inputs),
+    ]
     if _is_of_text(facts):
         statements.insert(3, OF_TEXT)
     given = _given(facts, inputs, "tensors")
-    statements.append(_backend_values(module, facts.function, given) if on_keras else _values(module, facts, given))
-    if old.is_of_one:
+    if is_arranged:
+        statements.append(_arranged(module, facts))
+    else:
+        statements.append(_backend_values(module, facts.function, given) if on_keras else _values(module, facts, given))
+    if old.is_of_one and not is_arranged:
         statements.append(batch_check.in_dataset(f"{module}.{facts.function}({given})"))
-    if facts.differentiable:
+    if facts.differentiable and not is_arranged:
         statements.append(_gradient_of(module, facts, given))
         if gradient and old.is_of_one:
             statements.append(batch_check.gradient(gradient))
@@ -238,6 +258,45 @@ def test_values():
             for one, other in zip(tensors, arrays):
                 np.testing.assert_array_equal(one, other, "the port has written to its arguments")
 '''
+
+
+def _arranged(module: str, facts: Facts) -> str:
+    return f'''
+def test_in_a_dataset():
+    """The arrangement gives what the old body returns, in order, with what stands beside the inputs."""
+    for arguments in examples():
+        arrays = [tf.constant({"as_array" if _is_of_text(facts) else "np.asarray"}(one)) for one in arguments]
+        numbered = tf.data.Dataset.range({ARRANGED_ELEMENTS})
+        dataset = {module}.arrange(numbered.map(lambda number: (*arrays, number)))
+        expected, places = old(arguments), 0
+        for place, (*found, number) in enumerate(dataset):
+            assert np.all(number == place)
+            assert len(found) == len(expected)
+            for one, other in zip(found, expected):
+                assert_same(one, other)
+            places += 1
+        assert places == {ARRANGED_ELEMENTS}
+
+
+def test_elements_of_any_structure():
+    """`take` and `put` say where the inputs are in elements such as dicts."""
+    arguments = examples()[0]
+    arrays = [tf.constant({"as_array" if _is_of_text(facts) else "np.asarray"}(one)) for one in arguments]
+    dataset = tf.data.Dataset.from_tensors({{"inputs": tuple(arrays), "label": 7}})
+    arranged = {module}.arrange(
+        dataset,
+        take=lambda element: element["inputs"],
+        put=lambda outputs, element: {{"outputs": tuple(outputs), "label": element["label"]}},
+    )
+    (element,) = arranged
+    assert element["label"] == 7
+    for one, other in zip(element["outputs"], old(arguments)):
+        assert_same(one, other)
+'''
+
+
+ARRANGED_ELEMENTS = 5
+"""More than one call of each process of a pool."""
 
 
 def _gradient_of(module: str, facts: Facts, given: str) -> str:

@@ -29,7 +29,9 @@ USUAL = {
 """What names are imported as that written code uses of itself."""
 
 
-def module_text(docstring: str, statements: Sequence[str], units: Units, extra: Sequence[str] = ()) -> str:
+def module_text(
+    docstring: str, statements: Sequence[str], units: Units, extra: Sequence[str] = (), also: Sequence[str] = ()
+) -> str:
     """Return the text of a file.
 
     Args:
@@ -37,16 +39,17 @@ def module_text(docstring: str, statements: Sequence[str], units: Units, extra: 
         statements: its statements, in order.
         units: whose imports the statements may use.
         extra: import statements of other files beside it.
+        also: import statements that are written whatever the statements seem to need.
     """
     body = "\n\n\n".join(one.strip("\n") for one in statements)
     first = ast.parse(body).body[0]
     # As isort has it: two empty lines before a definition, and one before anything else.
     gap = "\n\n\n" if isinstance(first, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) else "\n\n"
     says = docstring.replace("\\", "\\\\")
-    return f'"""{says}"""\n\n{imports_of(body, units, extra)}{gap}{body}\n'
+    return f'"""{says}"""\n\n{imports_of(body, units, extra, also)}{gap}{body}\n'
 
 
-def imports_of(body: str, units: Units, extra: Sequence[str] = ()) -> str:
+def imports_of(body: str, units: Units, extra: Sequence[str] = (), also: Sequence[str] = ()) -> str:
     """Return the imports that code needs, in the order of isort: Python's own, what is installed, files beside it."""
     tree = ast.parse(body)
     bound = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)}
@@ -57,7 +60,8 @@ def imports_of(body: str, units: Units, extra: Sequence[str] = ()) -> str:
         if statement and name not in bound:
             found[name] = statement
     groups: tuple[list[str], list[str]] = ([], [])
-    for statement in sorted(set(found.values()), key=lambda one: (one.startswith("from"), one.split()[1], one)):
+    ordered = sorted({*found.values(), *also}, key=lambda one: (one.startswith("from"), one.split()[1], one))
+    for statement in ordered:
         groups[0 if _is_standard(statement) else 1].append(statement)
     return "\n\n".join("\n".join(group) for group in (*groups, list(extra)) if group)
 

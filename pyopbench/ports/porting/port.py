@@ -76,13 +76,13 @@ def write_port(op: Op, variant: str, module: str = "") -> PortModule:
     Raises:
         CannotPort: it cannot be written as source.
     """
-    with _refusals_of_user():
+    with refusals_of_user():
         _check(op, variant)
         yours, frozen = extracted_op(op)
-        _require_same(op, yours)
+        require_same(op, yours)
         source, definition = definition_of(written(yours.numpy))
         keywords = op.own.keywords if op.own is not None else ()
-        names = _names(definition, keywords, len(examples_of(op, 1, 1)[0]))
+        names = input_names(definition, keywords, len(examples_of(op, 1, 1)[0]))
         place = place_of_user((source.path, definition.lineno))
         one = facts_of(yours, definition.name, names, Path(place[0] if place is not None else source.path).name)
         form = BATCHED.get(variant, BatchedPort(variant, ""))
@@ -106,7 +106,7 @@ def write_port(op: Op, variant: str, module: str = "") -> PortModule:
 
 
 @contextmanager
-def _refusals_of_user() -> Iterator[None]:
+def refusals_of_user() -> Iterator[None]:
     """Have what is refused name the user's line, and not that of the module which their function was extracted to."""
     try:
         yield
@@ -123,7 +123,7 @@ def extracted_op(op: Op) -> tuple[Op, Frozen]:
     Raises:
         CannotExtract: they need what cannot be written down; with the user's line.
     """
-    extracted, loaded, frozen = extract(partial(_add, op))
+    extracted, loaded, frozen = extract(partial(add_bodies, op))
     found = vars(loaded)
     op = replace(op, numpy=with_body(op.numpy, found[extracted.names[-1]]))
     if op.numpy_gradient is not None:
@@ -131,7 +131,7 @@ def extracted_op(op: Op) -> tuple[Op, Frozen]:
     return op, frozenset(frozen)
 
 
-def _require_same(op: Op, extracted: Op) -> None:
+def require_same(op: Op, extracted: Op) -> None:
     """Check that the extracted body computes what the user's does: its port is held against the extracted one.
 
     Raises:
@@ -150,7 +150,8 @@ def _require_same(op: Op, extracted: Op) -> None:
         )
 
 
-def _add(op: Op, extraction: Extraction) -> None:
+def add_bodies(op: Op, extraction: Extraction) -> None:
+    """Add the body of an op to what is extracted, and its gradient where it has one."""
     # What is found last stands first: the body, with what it needs, above the gradient.
     if op.numpy_gradient is not None:
         extraction.add(written(op.numpy_gradient))
@@ -170,10 +171,10 @@ def write_test(op: Op, target: Target, variant: str, module: str, port: PortModu
     Raises:
         CannotPort: the test cannot be written as source.
     """
-    with _refusals_of_user():
+    with refusals_of_user():
         inputs = Extraction(port.frozen)
         expression = add_inputs(inputs, target, op)
-        _add(op, inputs)
+        add_bodies(op, inputs)
         of_test = inputs.module()
         old = Old(
             Units.of_all(read_source(of_test.path)),
@@ -220,7 +221,8 @@ def _check(op: Op, variant: str) -> None:
         )
 
 
-def _names(definition: ast.FunctionDef | ast.AsyncFunctionDef, keywords: tuple[str, ...], count: int) -> list[str]:
+def input_names(definition: ast.FunctionDef | ast.AsyncFunctionDef, keywords: tuple[str, ...], count: int) -> list[str]:
+    """Return the names of the inputs of a function that is called with so many, the last ones by name."""
     arguments = definition.args
     positional = [one.arg for one in (*arguments.posonlyargs, *arguments.args)][: count - len(keywords)]
     if len(positional) + len(keywords) < count:

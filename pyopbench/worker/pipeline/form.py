@@ -6,23 +6,30 @@
 from __future__ import annotations
 
 import math
+import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
 from pyopbench.model.arrangement import AUTOTUNE, Arrangement
 from pyopbench.model.errors import Unsupported
 from pyopbench.model.op import Body
+from pyopbench.model.portable import PORTABLE
 from pyopbench.ops.load import load_variant, load_variants
 from pyopbench.ops.own.explain import explain
+from pyopbench.ops.port_file import PORTS
 from pyopbench.ports.arrays import as_tuple
+from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.worker.pipeline.elements import Elements
-from pyopbench.worker.pipeline.process_pool import PoolBroken, ProcessPool
 from pyopbench.worker.plan import why_not
 from pyopbench.worker.prepare.batched_forms import BatchedForm
 from pyopbench.worker.prepare.segments import wrap
+
+if TYPE_CHECKING:
+    from pyopbench.worker.pipeline.program import Program
 
 
 @dataclass(frozen=True)
@@ -45,24 +52,25 @@ class PipelineSettings:
 
 
 class PipelineContext:
-    """What arrangements of one worker share: elements, settings, batched forms of the op, and a pool of processes.
+    """What arrangements of one worker share: elements, settings, batched forms of the op, and pools of processes.
 
-    Batched forms are checked and the pool is started when they are first asked for.
+    Batched forms are checked and pools are started when they are first asked for.
 
     Attributes:
         elements: what goes through every pipeline.
         settings: what arrangements are made for.
-        start_seconds: what starting the processes of a form took, where they are not those of the pool.
+        program: the user's own pipeline, with whose stage the arrangements are measured; None for the op alone.
+        start_seconds: what starting processes took, by the key of the arrangement.
         kept: pipelines that must not be freed while they run.
     """
 
-    def __init__(self, elements: Elements, settings: PipelineSettings) -> None:
+    def __init__(self, elements: Elements, settings: PipelineSettings, program: Program | None = None) -> None:
         """Start nothing yet."""
-        self.elements, self.settings = elements, settings
+        self.elements, self.settings, self.program = elements, settings, program
         self.start_seconds: dict[str, float] = {}
         self.kept: list[Any] = []
         self._batched: dict[str, BatchedForm] = {}
-        self._pool: ProcessPool | None = None
+        self._pools: dict[str, Any] = {}
 
     def batched_form(self, name: str) -> BatchedForm:
         """Return a batched form of the op, checked on the first elements; the pipeline checks all of them later.
@@ -74,50 +82,42 @@ class PipelineContext:
             self._batched[name] = self.elements.batched_form(name)
         return self._batched[name]
 
-    @property
-    def pool(self) -> ProcessPool:
-        """The pool of processes, started where it is not; a new one in place of one that broke.
-
-        To be asked for by the main thread alone: Linux ends the processes with the thread that started them.
+    def file_call(self, key: str) -> Callable[..., tf.data.Dataset]:
+        """Return `arrange` of the file of an arrangement.
 
         Raises:
-            BodyRaised, PoolBroken: it cannot be started.
+            CannotPort: the arrangement cannot be written as a file.
         """
-        if self._pool is not None and self._pool.is_broken:
-            self.close()
-        if self._pool is None:
-            self._pool = ProcessPool(self.elements, self.settings.processes)
-        return self._pool
+        case = self.elements.case
+        return PORTS.call_of(self.elements.op, key, case.dtype, case.variant)
 
-    def start_pool(self) -> None:
-        """Start the pool, where that has not been done, so that no pipeline waits for it; raises as `pool`."""
-        _ = self.pool
-
-    def call_pool(self, columns: Sequence[Any]) -> tuple[Any, ...]:
-        """Return what a process of the pool makes of each row of a batch, as `ProcessPool.call`; by any thread.
+    def pool(self, key: str) -> Any:
+        """Return the pool of the file of an arrangement, started where it is not.
 
         Raises:
-            PoolBroken: also where `start_pool` was not called since it broke.
+            CannotPort: the arrangement cannot be written as a file.
+            RuntimeError: a process of the pool ended before it had loaded the body.
         """
-        pool = self._pool
-        if pool is None:
-            raise PoolBroken("the pool has been closed")
-        return pool.call(columns)
+        if key not in self._pools:
+            module = sys.modules[self.file_call(key).__module__]
+            start = time.perf_counter()
+            self._pools[key] = module.Pool(self.settings.processes)
+            self.start_seconds[key] = time.perf_counter() - start
+        return self._pools[key]
 
     @property
     def is_busy(self) -> bool:
-        """Is any process of the pool at work?"""
-        return self._pool is not None and self._pool.is_busy
+        """Is any process of a pool at work?"""
+        return any(one._idle.qsize() < one.processes for one in self._pools.values())
 
     def close(self) -> None:
-        """End the pool, if there is one. May be called twice."""
-        if self._pool is not None:
-            self._pool.close()
-        self._pool = None
+        """End the pools, if there are any. May be called twice."""
+        while self._pools:
+            self._pools.popitem()[1].close()
 
 
 Build = Callable[[PipelineContext], tf.data.Dataset]
-"""Returns elements without end, as `(numbers, *outputs)`: one by one, or in batches of `Arrangement.batch`."""
+"""Returns elements without end, as `(*outputs, numbers)`: one by one, or in batches of `Arrangement.batch`."""
 
 
 def calls_of(parallel: int) -> int | None:
@@ -130,11 +130,11 @@ def calls_of(parallel: int) -> int | None:
 def mapped(
     source: tf.data.Dataset, work: Callable[..., Any], arrangement: Arrangement, settings: PipelineSettings
 ) -> tf.data.Dataset:
-    """Return a dataset mapped as an arrangement says, with the number of each element beside what `work` returns."""
+    """Return a dataset mapped as an arrangement says, with the number of each element behind what `work` returns."""
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
-    def numbered(number: Any, *inputs: Any) -> tuple[Any, ...]:
-        return (number, *work(*inputs))
+    def numbered(*element: Any) -> tuple[Any, ...]:
+        return (*work(*element[:-1]), element[-1])
 
     calls = calls_of(arrangement.parallel)
     deterministic = None if calls is None else settings.deterministic
@@ -226,6 +226,65 @@ def function_of(elements: Elements, name: str) -> Callable[..., tuple[Any, ...]]
             raise Unsupported(explain(error, elements.op)) from error
 
     return called
+
+
+def written_module(arrangement: Arrangement, context: PipelineContext) -> Any:
+    """Return the module of the file that `pyopbench port` writes of an arrangement.
+
+    None of what the user has written already: ports and callbacks of their own, such as `native`, and the current
+    callback, of which a file cannot always be written.
+
+    Raises:
+        Unsupported: it cannot be written; with the reason.
+    """
+    is_own = bool(arrangement.variant) and arrangement.variant not in PORTABLE
+    if is_own and arrangement.form != "switch":
+        return None
+    if arrangement.form == "batch_body":
+        _first_right(context, ["numpy_whole"])
+    try:
+        return sys.modules[context.file_call(arrangement.key).__module__]
+    except CannotPort as refusal:
+        if arrangement.form == "map" or is_own:
+            return None
+        raise Unsupported(f"it cannot be written as a file: {refusal.why}") from refusal
+
+
+def from_file(arrangement: Arrangement, context: PipelineContext) -> tf.data.Dataset:
+    """Return the elements, or batches of them, arranged by the file that `pyopbench port` writes.
+
+    What has no file, because the user has written it, is called as it is.
+
+    Raises:
+        Unsupported: it cannot be written; with the reason.
+    """
+    module = written_module(arrangement, context)
+    if module is None and arrangement.batch:
+        names = (f"{arrangement.variant}_whole", f"{arrangement.variant}_map")
+        return in_batched_form(context, arrangement, names)
+    if module is None:
+        return in_map(context, arrangement.variant or context.elements.case.variant, arrangement)
+    source = context.elements.source()
+    if arrangement.batch:
+        source = source.batch(arrangement.batch, drop_remainder=True)
+    more = {"pool": context.pool(arrangement.key)} if arrangement.action == "processes" else {}
+    is_in_order = None if context.settings.deterministic else False
+    arranged: tf.data.Dataset = module.arrange(source, deterministic=is_in_order, **more)
+    return arranged
+
+
+def in_a_batch(arrangement: Arrangement, context: PipelineContext) -> Callable[..., tf.data.Dataset]:
+    """Return what `arrange` of a file would be of a port over a batch that the user has written, such as `native`."""
+    call = _first_right(context, (f"{arrangement.variant}_whole", f"{arrangement.variant}_map"))
+
+    def arrange(dataset: tf.data.Dataset, take: Any, put: Any, deterministic: Any = None) -> tf.data.Dataset:
+        @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
+        def of_element(*element: Any) -> Any:
+            return put(list(as_tuple(call(*take(*element)))), *element)
+
+        return dataset.map(of_element, num_parallel_calls=tf.data.AUTOTUNE, deterministic=deterministic)
+
+    return arrange
 
 
 def in_map(context: PipelineContext, name: str, arrangement: Arrangement) -> tf.data.Dataset:

@@ -16,9 +16,10 @@ import grain.python as pygrain
 import numpy as np
 
 from pyopbench.model.op import Body
+from pyopbench.model.own_op import OwnOp
 from pyopbench.model.own_target import Target
+from pyopbench.ops.own.modules import module_of
 from pyopbench.ports.arrays import as_array
-from pyopbench.worker.pipeline.process import load
 
 Row = tuple[Any, ...]
 
@@ -35,7 +36,7 @@ class ElementSource:
 
     def __getitem__(self, number: Any) -> Row:
         """Return an element."""
-        return np.int64(number), *self.inputs[number]
+        return *self.inputs[number], np.int64(number)
 
     def __repr__(self) -> str:
         """Return what Grain knows the source by: not its arrays."""
@@ -76,11 +77,37 @@ class CallBody(pygrain.MapTransform):  # type: ignore[misc]
     dtypes: tuple[str, ...]
 
     def map(self, element: Row) -> Row:
-        """Return the number of an element and its outputs."""
-        number, *inputs = element
+        """Return the outputs of an element and its number."""
+        *inputs, number = element
         returned = _body_of(self.op, self.target)(*inputs)
         outputs: Sequence[Any] = returned if isinstance(returned, (list, tuple)) else (returned,)
-        return number, *(as_array(one, dtype) for one, dtype in zip(outputs, self.dtypes, strict=True))
+        return *(as_array(one, dtype) for one, dtype in zip(outputs, self.dtypes, strict=True)), number
+
+
+def load(name: str, target: Target | None) -> Body:
+    """Return the NumPy body of an op: where a user's file brings it as it is, with no more than that file imports.
+
+    TensorFlow takes seconds to import, which no process needs whose body does not.
+
+    Args:
+        name: of the op.
+        target: the own op of that name; None for a built-in one.
+    """
+    if target is None:
+        from pyopbench.ops.load import load_op
+
+        return load_op(name).numpy
+    if not target.function and not target.seed_with:
+        found = getattr(module_of(target), "OP", None)
+        if isinstance(found, OwnOp) and found.numpy is not None and _is_plain(found):
+            return found.numpy
+    from pyopbench.ops.own.load import load_own
+
+    return load_own(target).numpy
+
+
+def _is_plain(own: OwnOp) -> bool:
+    return not (own.keywords or own.as_python or own.seed_with)
 
 
 @cache
@@ -89,7 +116,7 @@ def _body_of(op: str, target: Target | None) -> Body:
 
 
 def load_elements(inputs: tuple[Row, ...], body: CallBody, batch: int, workers: int) -> Iterator[Row]:
-    """Return numbers and outputs without end, batch after batch in the order of the elements.
+    """Return outputs and numbers without end, batch after batch in the order of the elements.
 
     Args:
         inputs: of each element.

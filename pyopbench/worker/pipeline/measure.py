@@ -8,11 +8,16 @@ lies in them is drawn before the clock starts.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
+import multiprocessing
 import time
+import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -21,16 +26,16 @@ import tensorflow as tf
 from pyopbench.model.arrangement import AUTOTUNE, CURRENT, Arrangement, body_key, read_body_key, thread_counts
 from pyopbench.model.case import PIPELINE, Case, Failure
 from pyopbench.model.cores import usable_cores
-from pyopbench.model.errors import Unsupported, WrongResult
+from pyopbench.model.errors import BadInput, Unsupported, WrongResult
 from pyopbench.model.failures import describe_error
 from pyopbench.model.threads import call_together
 from pyopbench.ops.load import describe, load_op, load_variants, why_unloadable
-from pyopbench.ports.arrays import as_given
+from pyopbench.ports.arrays import as_given, byte_count
 from pyopbench.worker import environment
-from pyopbench.worker.pipeline import process_pool
 from pyopbench.worker.pipeline.elements import make_elements
-from pyopbench.worker.pipeline.form import Build, PipelineContext, PipelineSettings
+from pyopbench.worker.pipeline.form import Build, PipelineContext, PipelineSettings, usual_batch
 from pyopbench.worker.pipeline.forms import FORMS
+from pyopbench.worker.pipeline.program import Program, change_for, flat_arrays
 from pyopbench.worker.prepare.node_graph import OUT_OF_MEMORY
 
 Emit: TypeAlias = Callable[[Mapping[str, Any]], None]
@@ -44,6 +49,24 @@ THREADS_SECONDS = 0.05
 THE_BODY = "the body alone"
 """Names in events what is called before there is any arrangement."""
 ELEMENTS = 8
+ROWS_SECONDS, MOST_ROWS, MOST_ROWS_BYTES = 0.005, 4096, 4 << 20
+"""How long a call of a pool takes that is to tell what its bodies take, and what it may hold."""
+
+
+def cpu_seconds() -> float:
+    """Return what child processes have used so far, those of Grain; 0 where Linux does not report it.
+
+    `times` reports children only when they have ended, and /proc/PID/stat in hundredths of a second.
+    """
+    used = 0
+    for child in multiprocessing.active_children():
+        for path in Path(f"/proc/{child.pid}/task").glob("*/schedstat"):
+            with suppress(OSError, ValueError, IndexError):  # it has ended meanwhile, or the kernel has no such figures
+                used += int(path.read_text(encoding="ascii").split()[0])
+    return used / NANOSECONDS
+
+
+NANOSECONDS = 1e9
 
 
 def thread_rate(context: PipelineContext, threads: int, seconds: float) -> float:
@@ -54,6 +77,36 @@ def thread_rate(context: PipelineContext, threads: int, seconds: float) -> float
     """
     rows = [[as_given(row) for row in context.elements.inputs[:ELEMENTS]] for _ in range(threads)]
     return sum(call_together([partial(_calls_a_second, context.elements.body, own, seconds) for own in rows]))
+
+
+def process_rate(context: PipelineContext, processes: int, seconds: float) -> float:
+    """Return calls of the body a second by so many processes at once, each with batches that take a while.
+
+    Raises:
+        CannotPort: there is no pool, because its file cannot be written.
+        RuntimeError: the body raised in a process, or one has ended.
+    """
+    elements = context.elements
+    if not elements.stacks:
+        key, rows = "processes", 1
+        columns: list[Any] = list(elements.inputs[0])
+    else:
+        many = int(np.clip(ROWS_SECONDS / max(elements.body_seconds, 1e-9), 1, MOST_ROWS))
+        size = sum(map(byte_count, elements.inputs[0]))
+        key = f"processes batch={usual_batch(context.settings)}"
+        rows = max(min(many, MOST_ROWS_BYTES // max(size, 1)), 1)
+        chosen = [elements.inputs[place % len(elements.inputs)] for place in range(rows)]
+        columns = [np.stack(column) for column in zip(*chosen, strict=True)]
+    pool = context.pool(key)
+
+    def call_over_and_over() -> float:
+        calls, start = 0, time.perf_counter()
+        while calls == 0 or time.perf_counter() - start < seconds:
+            pool.call(*columns)
+            calls += rows
+        return calls / (time.perf_counter() - start)
+
+    return sum(call_together([call_over_and_over] * processes))
 
 
 def _calls_a_second(body: Any, rows: list[tuple[Any, ...]], seconds: float) -> float:
@@ -121,6 +174,9 @@ FILLING_MARGIN = 1.5
 BUSY_SHARE = 0.2
 
 
+WIDEST_SPREAD = 2.0
+
+
 @dataclass(frozen=True)
 class WarmUp:
     """How a pipeline became steady.
@@ -130,12 +186,19 @@ class WarmUp:
         elements: drawn until then.
         seconds: that took.
         seconds_per_element: afterwards.
+        spread: how many times as long as the quickest the slowest chunks took then: their 90% over their 10% quantile.
     """
 
     is_steady: bool
     elements: int
     seconds: float
     seconds_per_element: float
+    spread: float = 1.0
+
+    @property
+    def is_precise(self) -> bool:
+        """Is the time of an element known to within a factor of 2?"""
+        return self.is_steady and self.spread <= WIDEST_SPREAD
 
 
 class RunningPipeline:
@@ -192,7 +255,7 @@ class RunningPipeline:
     def _check_delivery(self) -> tuple[float, list[int]]:
         """Draw a delivery and return its largest error and the numbers of its elements; raises as `check`."""
         elements = self._context.elements
-        numbers, *outputs = next(self._iterator)
+        *outputs, numbers = next(self._iterator)
         if not elements.stacks:
             numbers, outputs = numbers[None], [one[None] for one in outputs]
         return elements.check(numbers.numpy(), outputs), numbers.numpy().tolist()
@@ -230,7 +293,9 @@ class RunningPipeline:
         steady = series[left_out or 0 :]
         self.seconds_per_element = sum(steady) / len(steady) / chunk
         before = drawn + chunk * ((left_out or 0) - 1)
-        return WarmUp(left_out is not None, max(before, 0), time.perf_counter() - start, self.seconds_per_element)
+        quick, slow = np.quantile(steady, (0.1, 0.9))
+        taken = time.perf_counter() - start
+        return WarmUp(left_out is not None, max(before, 0), taken, self.seconds_per_element, float(slow / quick))
 
     def _warm_up_by(self, elements: int) -> WarmUp:
         seconds = self._timed(elements)
@@ -265,11 +330,46 @@ class RunningPipeline:
         filling = self._buffered * self.seconds_per_element if math.isfinite(self.seconds_per_element) else 0.0
         until = time.perf_counter() + min(max(LEAST_REST_SECONDS, FILLING_MARGIN * filling), MOST_REST_SECONDS)
         while time.perf_counter() < until:
-            cpu = time.process_time() + process_pool.cpu_seconds()
+            cpu = time.process_time() + cpu_seconds()
             time.sleep(QUIET_SECONDS)
-            is_working = time.process_time() + process_pool.cpu_seconds() - cpu > BUSY_SHARE * QUIET_SECONDS
+            is_working = time.process_time() + cpu_seconds() - cpu > BUSY_SHARE * QUIET_SECONDS
             if not is_working and not self._context.is_busy:
                 return
+
+
+class RunningProgram(RunningPipeline):
+    """The pipeline of a user's program, with its stage arranged; a delivery is an element of it, such as a batch."""
+
+    def __init__(self, arrangement: Arrangement, context: PipelineContext) -> None:
+        """Build it; nothing is drawn yet.
+
+        Raises:
+            Exception: whatever TensorFlow, the program or the arrangement raises.
+        """
+        self.arrangement, self._context = arrangement, context
+        assert context.program is not None
+        self._program = context.program
+        self.delivered = self._program.step_elements
+        batch = max(arrangement.batch, 1)
+        parallel = len(usable_cores()) if arrangement.parallel == AUTOTUNE else arrangement.parallel
+        # At least as many elements as are made at the same time, in whole steps.
+        self.period = self.delivered * math.ceil(parallel * batch / self.delivered)
+        dataset, ahead = self._program.build(change_for(arrangement, context))
+        calls = 1 if parallel == 1 else parallel + 1
+        self._buffered = calls * batch + (ahead + 1) * self.delivered
+        self._iterator = iter(_with_threads(dataset, context.settings.private_threads))
+        self._draw = _drawing(self._iterator)
+        self.seconds_per_element = math.inf
+
+    def check(self) -> tuple[float, bool]:
+        """Draw the first elements and compare them with those of the program as it stands; raises as overridden."""
+        drawn = [flat_arrays(next(self._iterator)) for _ in self._program.reference]
+        is_ordered = self._promises_order
+        return self._program.check(drawn, is_ordered=is_ordered), is_ordered
+
+    def _check_delivery(self) -> tuple[float, list[int]]:
+        next(self._iterator)  # nobody knows which one it is
+        return 0.0, []
 
 
 def _in_deliveries(dataset: tf.data.Dataset, arrangement: Arrangement, delivered: int) -> tf.data.Dataset:
@@ -326,17 +426,35 @@ class CallsOfBody:
             How many calls were made, and the seconds in which they are made at the rate of all together.
 
         Raises:
-            Exception: whatever the body raises; `BodyRaised` and `PoolBroken` in a process.
+            Exception: whatever the body raises; `RuntimeError` in a process.
         """
-        if self._what == "threads":
-            rate = thread_rate(self._context, self._many, THREADS_SECONDS)
-        else:
-            rate = self._context.pool.rate(self._many, THREADS_SECONDS)
+        rate_of = thread_rate if self._what == "threads" else process_rate
+        rate = rate_of(self._context, self._many, THREADS_SECONDS)
         calls = max(round(rate * THREADS_SECONDS), 1)
         return calls, calls / rate
 
     def waits(self) -> None:
         """Nobody asks how long a single call takes."""
+
+
+def require_draws_apart(context: PipelineContext, arrangement: Arrangement) -> None:
+    """Check that the processes of a pool do not draw the same random numbers, where the body draws any.
+
+    Raises:
+        WrongResult: two of them do.
+    """
+    op = context.elements.op
+    if op.own is None or not op.own.is_random:
+        return
+    inputs = context.elements.inputs[0]
+    given = [np.stack([one]) for one in inputs] if arrangement.batch else list(inputs)
+    drawn = [one.call(given) for one in context.pool(arrangement.key)._workers]
+    for one, other in itertools.combinations(drawn, 2):
+        if all(map(np.array_equal, one, other)):
+            raise WrongResult(
+                "two processes of the pool draw the same random numbers: a generator with a fixed seed is made when "
+                "the file is imported; draw from np.random, or make the generator from a seed that is an input"
+            )
 
 
 class ElementsOfPipeline:
@@ -362,15 +480,19 @@ class ElementsOfPipeline:
         """
         # Kept, whatever comes of it: TensorFlow waits for calls under way when it frees a pipeline, and holds the
         # interpreter's lock, for which those calls wait.
-        running = self._running = RunningPipeline(arrangement, build, context)
+        if context.program is None:
+            running = RunningPipeline(arrangement, build, context)
+        else:
+            running = RunningProgram(arrangement, context)
+        self._running = running
         context.kept.append(running)
         self._context = context
         self.largest_error, _ = running.check()
+        if arrangement.action == "processes":
+            require_draws_apart(context, arrangement)
         self.warm_up = running.warm_up(*(known or (None, None)))
         running.rest()
-        self.pool_seconds = context.start_seconds.get(arrangement.form)
-        if arrangement.action == "processes":
-            self.pool_seconds = context.pool.start_seconds
+        self.pool_seconds = context.start_seconds.get(arrangement.key)
 
     def __call__(self) -> None:
         """Draw a block of elements that is as short as can be."""
@@ -386,8 +508,6 @@ class ElementsOfPipeline:
         Returns:
             How many elements came, and the seconds that they took.
         """
-        if self._running.arrangement.action == "processes":
-            self._context.start_pool()  # another arrangement may have broken it
         found = self._running.block(BLOCK_SECONDS)
         self._running.rest()
         return found
@@ -445,7 +565,8 @@ def prepare_pipelines(cases: Sequence[Case], request: Mapping[str, Any], at: Cal
                 return found
             continue
         found[case.runner] = made
-        if isinstance(made, ElementsOfPipeline):
+        # What is known badly is no reason to leave out something else.
+        if isinstance(made, ElementsOfPipeline) and (key == CURRENT or made.warm_up.is_precise):
             warm[key] = (arranged[key][0].effort, made.warm_up.seconds_per_element)
     return found
 
@@ -501,19 +622,33 @@ def _context_of(asked: Mapping[str, Any]) -> PipelineContext:
     op = load_op(asked["op"])
     size = asked["size"] or op.quick_sizes[len(op.quick_sizes) // 2]
     elements = make_elements(op.name, asked["variant"], size, asked["dtype"] or op.dtypes[0], asked["elements"])
+    target = elements.target
+    program = Program(target.program, elements) if target is not None and target.program else None
+    # A program has batches of its own, and a stage that is moved behind `batch` gets those.
+    is_batched = program is not None and program.step_elements > 1
+    batch = (program.step_elements,) if program is not None and is_batched else tuple(asked["batch"])
     settings = PipelineSettings(
-        tuple(asked["parallel"]),
-        tuple(asked["batch"]),
-        asked["deterministic"],
-        asked["processes"],
-        asked["private_threads"],
+        tuple(asked["parallel"]), batch, asked["deterministic"], asked["processes"], asked["private_threads"]
     )
-    return PipelineContext(elements, settings)
+    return PipelineContext(elements, settings, program)
 
 
 def arrange_all(context: PipelineContext) -> list[tuple[Arrangement, Build | str]]:
     """Return every arrangement of an op, with what builds it or why there is none."""
     return [one for arrange in FORMS.values() for one in arrange(context)]
+
+
+def describe_program(program: Program | None) -> dict[str, Any] | None:
+    """Return what is known of the user's pipeline, as `store.run_json.ProgramFacts` holds it; None without one."""
+    if program is None:
+        return None
+    name = Path(program.text.rpartition(":")[0]).name
+    return {
+        "name": f"{name}:{program.text.rpartition(':')[2]}",
+        "stage": f"{Path(program.place[0]).name}:{program.place[1]}",
+        "step_elements": program.step_elements,
+        "is_repeatable": program.is_repeatable,
+    }
 
 
 def describe_pipelines(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
@@ -531,6 +666,10 @@ def describe_pipelines(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]
     try:
         context = _context_of(request)
         shapes = context.elements.shapes
+    except BadInput as error:  # of the program
+        said = {name: getattr(error, name) for name in ("message", "received", "legal", "hint")}
+        shown = {name: None if value is None else str(value) for name, value in said.items()}
+        return {"error": {**shown, "traceback": "".join(traceback.format_exception(error))}}
     except Exception as error:  # noqa: BLE001 - a body may raise anything
         return {"failure": describe_error(error)}
     elements, op = context.elements, context.elements.op
@@ -554,7 +693,8 @@ def describe_pipelines(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]
         "plan": {
             "arrangements": [dataclasses.asdict(one) for one, _ in arranged],
             "elements": len(elements.inputs),
-            "delivered": elements.delivered,
+            "delivered": elements.delivered if context.program is None else context.program.step_elements,
+            "program": describe_program(context.program),
             "told_apart": elements.are_told_apart,
             "body_seconds": elements.body_seconds,
             "output_shapes": [list(shape) for shape in shapes],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,13 +10,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-import pool_process
 from pyopbench.model.arrangement import AUTOTUNE, Arrangement
 from pyopbench.model.case import BASELINE
 from pyopbench.model.errors import Unsupported, WrongResult
 from pyopbench.model.own_target import read_target
 from pyopbench.ops.own.load import OWN_OPS
-from pyopbench.worker.pipeline import process_pool
 from pyopbench.worker.pipeline.elements import make_elements
 from pyopbench.worker.pipeline.form import Build, PipelineContext, PipelineSettings
 from pyopbench.worker.pipeline.forms import FORMS
@@ -50,9 +47,8 @@ OP = OwnOp(numpy=body, inputs=lambda size, rng: (rng.random(size, np.float32),),
 
 
 @pytest.fixture(autouse=True)
-def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Keep own ops from other tests; and start processes that have a body of their own, which is that of `DOUBLE`."""
-    monkeypatch.setattr(process_pool, "COMMAND", (sys.executable, pool_process.__file__))
+def alone() -> Iterator[None]:
+    """Keep own ops from other tests."""
     yield
     OWN_OPS.clear()
 
@@ -164,7 +160,7 @@ def test_a_pipeline_may_have_threads_of_its_own(tmp_path: Path, monkeypatch: pyt
 def test_another_order_than_the_promised_one_is_an_error(double: PipelineContext) -> None:
     def swapped(context: PipelineContext) -> tf.data.Dataset:
         source = context.elements.source().batch(2)
-        return source.map(lambda numbers, x: (numbers[::-1], 2 * x[::-1])).unbatch()
+        return source.map(lambda x, numbers: (2 * x[::-1], numbers[::-1])).unbatch()
 
     with pytest.raises(WrongResult):
         RunningPipeline(Arrangement("map", "keep", ""), swapped, double).check()
@@ -172,7 +168,7 @@ def test_another_order_than_the_promised_one_is_an_error(double: PipelineContext
 
 def test_values_of_another_element_are_an_error(double: PipelineContext) -> None:
     def shifted(context: PipelineContext) -> tf.data.Dataset:
-        return context.elements.source().map(lambda number, x: ((number + 1) % 10, 2 * x))
+        return context.elements.source().map(lambda x, number: (2 * x, (number + 1) % 10))
 
     with pytest.raises(WrongResult):
         RunningPipeline(Arrangement("map", "keep", ""), shifted, double).check()
@@ -187,7 +183,7 @@ def test_a_body_that_changes_its_shape_fails_where_it_is_drawn(double: PipelineC
     def build(context: PipelineContext) -> tf.data.Dataset:
         elements = context.elements
         return elements.source().map(
-            lambda number, x: (number, *elements.shaped(tf.numpy_function(shrinking, [x], tf.float32)))
+            lambda x, number: (*elements.shaped(tf.numpy_function(shrinking, [x], tf.float32)), number)
         )
 
     pipeline = RunningPipeline(Arrangement("map", "keep", ""), build, double)

@@ -171,7 +171,7 @@ def test_an_arrangement_that_gives_other_values_is_refused(monkeypatch: pytest.M
 
     def arrange(context: Any) -> Any:
         def build(context: Any) -> Any:
-            return context.elements.source().map(lambda number, x: (number, x * x * x + 1))
+            return context.elements.source().map(lambda x, number: (x * x * x + 1, number))
 
         right = measure.FORMS["map"](context)
         return [*right, (wrong, build)]
@@ -185,3 +185,15 @@ def test_an_arrangement_that_gives_other_values_is_refused(monkeypatch: pytest.M
         lambda event: None,
     )
     assert [(one["case"], one["status"]) for one in made["failures"]] == [(cases[1].id, "wrong")]
+
+
+@pytest.mark.parametrize(
+    ("is_steady", "spread", "is_tried"), [(True, 1.1, False), (True, 2.5, True), (False, 1.1, True)]
+)
+def test_no_port_is_left_out_because_of_what_is_known_badly(
+    prepared: Any, monkeypatch: pytest.MonkeyPatch, is_steady: bool, spread: float, is_tried: bool
+) -> None:
+    warm_up = WarmUp
+    monkeypatch.setitem(globals(), "WarmUp", lambda steady, *rest: warm_up(is_steady, *rest, spread=spread))
+    found, _ = prepared({**ALIKE, CURRENT.key: 1e-2})
+    assert (not isinstance(found[TRIED.key], Unsupported)) == is_tried

@@ -1,0 +1,381 @@
+"""Arrangements of an op in an input pipeline as source: a module with `arrange`, from a dataset to a dataset.
+
+An element begins with the inputs of the body, in whose place its outputs come; what follows them is passed on. So
+`(image, label, weight)` needs nothing more, and elements such as dicts have `take` and `put`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from pyopbench.model.arrangement import AUTOTUNE, ArrangementKey, read_key
+from pyopbench.model.extract import Extraction
+from pyopbench.model.extracted_module import place_of_user
+from pyopbench.model.op import Op
+from pyopbench.model.own_target import Target
+from pyopbench.model.portable import PORTABLE, format_text
+from pyopbench.model.source_text import read_source
+from pyopbench.ports.arrays import STRING, as_array, as_given, as_tuple
+from pyopbench.ports.porting import pool
+from pyopbench.ports.porting.batches import of_batch, require_fixed_shapes
+from pyopbench.ports.porting.check_file import Inputs, Old, check_file
+from pyopbench.ports.porting.example_inputs import add_inputs
+from pyopbench.ports.porting.facts import Facts, examples_of, facts_of
+from pyopbench.ports.porting.module_text import module_text
+from pyopbench.ports.porting.observe import definition_of
+from pyopbench.ports.porting.port import (
+    PortModule,
+    add_bodies,
+    extracted_op,
+    input_names,
+    refusals_of_user,
+    require_same,
+    write_port,
+)
+from pyopbench.ports.porting.refusal import CannotPort
+from pyopbench.ports.porting.render import Code
+from pyopbench.ports.porting.units import Units
+from pyopbench.ports.rebinding import written
+
+FUNCTION = "arrange"
+"""The name of the function of an arrangement."""
+
+CALLBACKS = {
+    "numpy_function": "tf.numpy_function(call_body, inputs, {dtypes})",
+    "py_func": "tf.compat.v1.py_func(call_body, inputs, {dtypes})",
+    "py_function_numpy": (
+        "tf.py_function(lambda *tensors: call_body(*(one.numpy() for one in tensors)), inputs, {dtypes})"
+    ),
+}
+"""How each callback that is written calls `call_body`, which takes arrays and returns a list of them."""
+OF_PORTS = ("port", "port_batch", "batch_body", "batch_njit")
+"""Forms that call what `write_port` writes."""
+POOLED = "tensorflow.numpy_function(pool.call, inputs, {dtypes})"
+
+CALL = '''
+def call_body({stars}):
+    """Return what `{function}` returns for the arrays of an element, as a list of arrays."""
+    return as_arrays({function}({given}))
+'''
+CALL_ROWS = '''
+def call_body(*columns):
+    """Return what `{function}` returns for each element of a batch, as a list of arrays with a leading axis."""
+    rows = [as_arrays({function}({given})) for arrays in zip(*columns)]
+    return [np.stack(column) for column in zip(*rows)]
+'''
+AS_ARRAYS = '''
+def as_arrays(outputs):
+    """Return one output or several as a list of arrays."""
+    several = outputs if isinstance(outputs, (list, tuple)) else [outputs]
+    return [{array} for one, dtype in zip(several, [{dtypes}])]
+'''
+USUAL_POOL = '''
+@functools.cache
+def usual_pool():
+    """Return a pool that ends with the program."""
+    return Pool()
+'''
+SERVE = """
+if __name__ == "__main__":
+    serve(call_body, *sys.argv[1:])
+"""
+
+ARRANGE = '''
+def outputs_of(inputs{pool_argument}):
+    """Return what stands in the place of a callback: a list of output tensors, of a list of input tensors."""
+{first}    {call}{shapes}
+    return outputs
+
+
+def arrange(dataset, take=None, put=None{pool_argument}, deterministic=None):
+    """{summary}
+
+    Args:
+        dataset: {elements}
+        take: returns the inputs, called with the components of an element; None for its first {count}.
+        put: returns the new element, called with the list of outputs and the components; None for the outputs in the
+            place of the first {count}.{pool_doc}
+        deterministic: as in `Dataset.map`: None or True for elements in their order.
+    """{pool_line}
+
+    def of_element(*element):
+        inputs = list(element[:{count}] if take is None else take(*element))
+        outputs = outputs_of(inputs{given_pool})
+        if put is not None:
+            return put(outputs, *element)
+        replaced = (*outputs, *element[{count}:])
+        return replaced if len(replaced) > 1 else replaced[0]
+
+    return dataset.map(of_element{calls})
+'''
+POOL_DOC = """
+        pool: of processes, which you close; None for one that ends with the program."""
+POOL_FIRST = """    import tensorflow  # not above: the processes of the pool run this file, and need none
+
+    pool = pool or usual_pool()
+"""
+POOL_LINE = """
+    pool = pool or usual_pool()"""
+
+
+@dataclass(frozen=True)
+class _Arranged:
+    """What an arrangement is written from: the body, extracted, and what is known of it."""
+
+    op: Op
+    key: ArrangementKey
+    facts: Facts
+    keywords: tuple[str, ...]
+    units: Units
+    same_shapes: Mapping[int, int]
+
+    def given(self, name: str) -> str:
+        """Return the arguments of a call of the body, of a list of that name."""
+        first = len(self.facts.inputs) - len(self.keywords)
+        named = "".join(f", {one}={name}[{first + place}]" for place, one in enumerate(self.keywords))
+        return f"*{name}[:{first}]{named}" if self.keywords else f"*{name}"
+
+
+def write_arrangement(op: Op, name: str, callback: str, form: str = "") -> PortModule:
+    """Return an arrangement of an op as the source of a module.
+
+    Args:
+        op: whose body is arranged.
+        name: the key of the arrangement, such as `processes batch=32`.
+        callback: the variant of the current callback, which `map` keeps.
+        form: for a port of a batch, which of `model.portable.BATCHED` is right.
+
+    Raises:
+        CannotPort: it cannot be written.
+    """
+    key = read_key(name)
+    if key is None:
+        raise CannotPort(f"`{name}` is not an arrangement that is written as a file")
+    if key.form in OF_PORTS or key.variant in PORTABLE:
+        return _around_port(op, key, form)
+    with refusals_of_user():
+        return _around_body(_arranged(op, key), key.variant or callback)
+
+
+def _arranged(op: Op, key: ArrangementKey) -> _Arranged:
+    yours, _ = extracted_op(op)
+    require_same(op, yours)
+    if key.batch:
+        require_fixed_shapes(op)
+    source, definition = definition_of(written(yours.numpy))
+    keywords = op.own.keywords if op.own is not None else ()
+    names = input_names(definition, keywords, len(examples_of(op, 1, 1)[0]))
+    place = place_of_user((source.path, definition.lineno))
+    facts = facts_of(op, definition.name, names, Path(place[0] if place is not None else source.path).name)
+    return _Arranged(yours, key, facts, keywords, Units.of_all(source), _same_shapes(op))
+
+
+def _same_shapes(op: Op) -> dict[int, int]:
+    """Return, by the place of an output, that of an input that always has its shape."""
+    examples = examples_of(op)
+    returned = [[as_array(one).shape for one in as_tuple(op.numpy(*as_given(one)))] for one in examples]
+    given = [[as_array(one).shape for one in example] for example in examples]
+    return {
+        place: same[0]
+        for place, shapes in enumerate(zip(*returned, strict=True))
+        if (same := [which for which, others in enumerate(zip(*given, strict=True)) if others == shapes])
+    }
+
+
+def _around_body(arranged: _Arranged, callback: str) -> PortModule:
+    """Return an arrangement that calls the body itself: in a callback, in a loop over a batch, or in processes."""
+    key, facts, units = arranged.key, arranged.facts, arranged.units
+    is_pool, on_tensors = key.form == "processes", arranged.op.py_function is not None
+    if not is_pool and callback not in CALLBACKS:
+        raise CannotPort(f"`{callback}` is not written", fix=f"callbacks that are: {', '.join(CALLBACKS)}")
+    given = arranged.given("arrays")
+    if on_tensors:
+        given = arranged.given("[tf.constant(one) for one in arrays]")
+    body = (CALL_ROWS if key.batch else CALL).format(function=facts.function, given=given, stars="*arrays")
+    dtypes = [dtype for dtype, _ in facts.outputs]
+    is_plain = all(hasattr(np, dtype) for dtype in dtypes)
+    as_arrays = AS_ARRAYS.format(
+        array="np.asarray(one, dtype)" if is_plain else "one if isinstance(one, (bytes, str)) else np.asarray(one)",
+        dtypes=", ".join(f"np.{dtype}" if is_plain else "None" for dtype in dtypes),
+    )
+    code = Code(units)
+    yours = [code.write_unit(unit) for unit in units.in_order()]
+    also = ["import numpy as np", *([] if is_pool and not on_tensors else ["import tensorflow as tf"])]
+    statements = [*yours, as_arrays, body]
+    summary = f"`{facts.function}` of {facts.file} {_how(key)}"
+    call = POOLED if is_pool else CALLBACKS[callback]
+    if is_pool:
+        copied = Units.of_all(read_source(pool.__file__))
+        writer = Code(copied)
+        statements += [writer.write_unit(unit) for unit in copied.in_order()]
+        statements += [USUAL_POOL, _arrange(arranged, call, summary), SERVE]
+        also += ["import functools", *(one.statement for one in copied.imports.values() if one.module != "__future__")]
+        _require_free(units, {*copied.by_name, *copied.imports, "functools", "usual_pool"}, also)
+    else:
+        statements.append(_arrange(arranged, call, summary))
+    _require_free(units, {"call_body", "as_arrays", "outputs_of", FUNCTION})
+    text = module_text(_says(summary, key), statements, units, also=sorted({*also}))
+    return _module(text, facts)
+
+
+def _around_port(op: Op, key: ArrangementKey, form: str) -> PortModule:
+    """Return an arrangement of a port, which is written as `write_port` writes it, with `arrange` behind it."""
+    forms = {"batch_body": "numpy_whole", "batch_njit": "njit_loop", "port_batch": form}
+    made = write_port(op, forms.get(key.form, key.variant))
+    count = len(examples_of(op, 1, 1)[0])
+    keywords = op.own.keywords if op.own is not None and not made.function.endswith("_batch") else ()
+    arranged = _Arranged(op, key, made.facts, keywords, Units(), _same_shapes(op))
+    given = arranged.given("inputs")
+    call = (
+        f"found = {made.function}({given})\n    outputs = list(found) if isinstance(found, (list, tuple)) else [found]"
+    )
+    tree = ast.parse(made.text)
+    taken = {FUNCTION, "outputs_of"} & {one.name for one in tree.body if isinstance(one, ast.FunctionDef)}
+    if taken:
+        raise CannotPort(f"your function has the name `{min(taken)}`, which the file needs", fix="give it another name")
+    summary = f"`{made.function}` {_how(key)}"
+    text = _with_tensorflow(made.text, tree)
+    text += f"\n{_arrange(arranged, call, summary, count=count)}"
+    return _module(text, made.facts, made)
+
+
+def _with_tensorflow(text: str, tree: ast.Module) -> str:
+    """Return the text of a module that imports TensorFlow as `tf`, which not every port needs."""
+    statement = "import tensorflow as tf"
+    imports = [one for one in tree.body if isinstance(one, ast.Import | ast.ImportFrom)]
+    if any(ast.unparse(one) == statement for one in imports):
+        return text
+    lines = text.splitlines()
+    # Behind the last `import` of what is installed; without any, behind what the file says of itself.
+    last = max((one.end_lineno or 0 for one in imports if isinstance(one, ast.Import)), default=0)
+    if not imports:
+        docstring = tree.body[0] if ast.get_docstring(tree) is not None else None
+        last, statement = (0 if docstring is None else docstring.end_lineno or 0), f"\n{statement}"
+    return "\n".join([*lines[:last], statement, *lines[last:]]) + "\n"
+
+
+def _arrange(arranged: _Arranged, call: str, summary: str, count: int = 0) -> str:
+    key, facts = arranged.key, arranged.facts
+    is_pool, count = key.form == "processes", count or len(facts.inputs)
+    dtypes = f"[{', '.join(f'tf.{dtype}' if dtype != STRING else 'tf.string' for dtype, _ in facts.outputs)}]"
+    prefix = "tensorflow" if is_pool else "tf"
+    if "outputs = " not in call:
+        call = f"outputs = {call.format(dtypes=dtypes.replace('tf.', prefix + '.'))}"
+    # The file of a port has the number of axes already.
+    extra = 0 if key.form in OF_PORTS else bool(key.batch)
+    ranks = [
+        f"inputs[{arranged.same_shapes[place]}].shape"
+        if place in arranged.same_shapes
+        else f"[{', '.join(['None'] * (len(shape) + extra))}]"
+        for place, (_, shape) in enumerate(facts.outputs)
+    ]
+    shapes = f"\n    outputs = [{prefix}.ensure_shape(one, shape) for one, shape in zip(outputs, [{', '.join(ranks)}])]"
+    calls = {1: "", AUTOTUNE: ", num_parallel_calls=tf.data.AUTOTUNE, deterministic=deterministic"}.get(
+        key.parallel, f", num_parallel_calls={key.parallel}, deterministic=deterministic"
+    )
+    if key.form in ("switch", "port", "port_batch"):
+        calls = ", num_parallel_calls=tf.data.AUTOTUNE, deterministic=deterministic"
+    if is_pool:
+        calls = ", num_parallel_calls=pool.processes, deterministic=deterministic"
+    what = "elements" if not key.batch else f"batches, such as of `dataset.batch({key.batch})`, of elements"
+    return ARRANGE.format(
+        summary=f"{summary}.",
+        elements=f"{what} that begin with the inputs of the body; what follows them is passed on.",
+        count=count,
+        pool_argument=", pool=None" if is_pool else "",
+        given_pool=", pool" if is_pool else "",
+        pool_line=POOL_LINE if is_pool else "",
+        pool_doc=POOL_DOC if is_pool else "",
+        first=POOL_FIRST if is_pool else "",
+        call=call,
+        shapes=shapes,
+        calls=calls,
+    )
+
+
+def _how(key: ArrangementKey) -> str:
+    """Return what stands behind the name of a body or of its port in what the file says of itself."""
+    calls = "tf.data.AUTOTUNE" if key.parallel == AUTOTUNE else str(key.parallel)
+    return {
+        "map": "in `Dataset.map`" + (f" with num_parallel_calls={calls}" if key.parallel != 1 else ""),
+        "switch": "behind another callback in `Dataset.map`",
+        "port": "in `Dataset.map`",
+        "port_batch": "in `Dataset.map` behind `batch`",
+        "batch_body": "in `Dataset.map` behind `batch`",
+        "batch_njit": "in `Dataset.map` behind `batch`",
+        "batch_loop": "called in a loop over a batch, in one callback",
+        "processes": "in a pool of processes" + (", a batch for each call" if key.batch else ""),
+    }[key.form]
+
+
+def _says(summary: str, key: ArrangementKey) -> str:
+    batch = f".batch({key.batch})" if key.batch else ""
+    behind = ".unbatch()" if key.batch else ""
+    more = f"\nA pipeline that goes on with batches needs no `{behind}`.\n" if key.batch else ""
+    return f"""{summary}.
+
+    dataset = arrange(dataset{batch}){behind}
+{more}"""
+
+
+def _require_free(units: Units, names: set[str], also: Sequence[str] = ()) -> None:
+    """Check that names of a file mean nothing else in the user's code; the same import of both is one."""
+    same = {name for name, one in units.imports.items() if one.statement in also}
+    taken = sorted((names & {*units.by_name, *units.imports}) - same)
+    if taken:
+        raise CannotPort(f"your code has the name `{taken[0]}`, which the file needs", fix="give it another name")
+
+
+def _module(text: str, facts: Facts, made: PortModule | None = None) -> PortModule:
+    return PortModule(
+        text=format_text(text),
+        function=FUNCTION,
+        not_run=() if made is None else made.not_run,
+        notes=() if made is None else made.notes,
+        kernel="",
+        commands=(),
+        facts=facts,
+        frozen=frozenset() if made is None else made.frozen,
+    )
+
+
+def write_arrangement_test(op: Op, target: Target, name: str, module: str, made: PortModule) -> str:
+    """Return the text of the test of an arrangement.
+
+    Args:
+        op: whose body is arranged.
+        target: how the command line names it.
+        name: the key of the arrangement.
+        module: the name of the module that the arrangement is.
+        made: it.
+
+    Raises:
+        CannotPort: the test cannot be written as source.
+    """
+    key = read_key(name)
+    assert key is not None
+    with refusals_of_user():
+        inputs = Extraction(made.frozen)
+        expression = add_inputs(inputs, target, op)
+        add_bodies(op, inputs)
+        of_test = inputs.module()
+        old = Old(
+            Units.of_all(read_source(of_test.path)),
+            op.tolerance[op.dtypes[0]],
+            "",
+            of_test.names[-1],
+            is_of_one=bool(key.batch),
+            is_on_tensors=op.py_function is not None,
+            is_random=op.own is not None and op.own.is_random,
+        )
+        is_fixed = op.own is not None and op.own.fixed_sizes
+        keywords = op.own.keywords if op.own is not None else ()
+        is_of_one = key.batch and key.form not in OF_PORTS
+        facts = of_batch(made.facts, FUNCTION) if is_of_one else replace(made.facts, function=FUNCTION)
+        given = Inputs(expression(), keywords, is_fixed=is_fixed)
+        return format_text(check_file(module, facts, old, given, is_arranged=True))

@@ -1,0 +1,489 @@
+"""The user's own pipeline: their function that makes a dataset, with the one stage that calls the body rearranged.
+
+The function is called with `Dataset.map` and the bridges of TensorFlow watched. The map in which a bridge calls the
+body is the stage; everything else of the pipeline stays as it is, reading and parsing, batches and `prefetch` included.
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.ops import script_ops
+
+from pyopbench.model.arrangement import AUTOTUNE, CURRENT, Arrangement
+from pyopbench.model.errors import BadInput, Unsupported, WrongResult
+from pyopbench.model.own_target import Target
+from pyopbench.ops.own.modules import load_file, module_of
+from pyopbench.ports.arrays import as_array
+from pyopbench.ports.rebinding import codes_reached
+from pyopbench.worker.pipeline.elements import Elements
+from pyopbench.worker.pipeline.form import PipelineContext, calls_of, function_of, in_a_batch, written_module
+from pyopbench.worker.prepare.checks import require_equal
+
+BRIDGE = "_internal_py_func"
+"""What every bridge of `script_ops` calls in a graph, decorators that were applied before included."""
+CHECKED_STEPS, CHECKED_SECONDS = 3, 10.0
+"""Elements of the whole pipeline that every arrangement has to give as they were, and how long making them may take."""
+PREFETCHED = 2
+"""What stands for `prefetch(AUTOTUNE)`: its buffer would grow at each pause between blocks, and a deeper one makes no
+element come sooner."""
+ARRANGED = "pyopbench_arranged"
+"""The attribute of a dataset behind whose stage `batch` may come: by it the stage is moved behind that."""
+
+Outputs = Callable[[list[Any]], list[Any]]
+
+
+@dataclass(frozen=True)
+class InMap:
+    """The stage stays a map of elements.
+
+    Attributes:
+        outputs_of: what stands in the place of the callback, from inputs to outputs; None for the callback as it is.
+        parallel: calls at the same time.
+    """
+
+    outputs_of: Outputs | None
+    parallel: int
+
+
+@dataclass(frozen=True)
+class InBatches:
+    """The stage gets batches.
+
+    Attributes:
+        arrange: from a dataset of batches to a dataset of batches, as `arrange` of a written file.
+        batch: elements of a batch where the pipeline makes none behind the stage.
+    """
+
+    arrange: Callable[..., tf.data.Dataset]
+    batch: int
+
+
+@dataclass(frozen=True)
+class Slots:
+    """Where a map that does nothing but call the body has its inputs and outputs.
+
+    Attributes:
+        inputs: the positions of the inputs in the flat element.
+        results: for each leaf of the result, the number of an output, or the position in the flat element.
+        structure: of the result.
+    """
+
+    inputs: tuple[int, ...]
+    results: tuple[tuple[str, int], ...]
+    structure: Any
+
+    def take(self, *element: Any) -> list[Any]:
+        """Return the inputs of an element, or of a batch of them."""
+        flat = tf.nest.flatten(element)
+        return [flat[place] for place in self.inputs]
+
+    def put(self, outputs: Sequence[Any], *element: Any) -> Any:
+        """Return the result of an element, or of a batch of them."""
+        flat = tf.nest.flatten(element)
+        leaves = [outputs[place] if kind == "output" else flat[place] for kind, place in self.results]
+        return tf.nest.pack_sequence_as(self.structure, leaves)
+
+
+class Program:
+    """The pipeline of a user's function.
+
+    Attributes:
+        text: how the command line names it.
+        step_elements: how many elements one of its elements holds: those of a batch, or 1.
+        is_repeatable: does it give the same elements each time, so that values can be compared?
+        place: file and line of the stage.
+        stage_calls: `num_parallel_calls` of the stage as it stands; None for none.
+    """
+
+    def __init__(self, text: str, elements: Elements) -> None:
+        """Load it, make its dataset and draw some elements, twice.
+
+        Raises:
+            BadInput: there is no such function, or no stage of its dataset calls the body.
+            Exception: whatever the function or its dataset raises.
+        """
+        self._begin(text, elements)
+        dataset, watch = self._made(None)
+        if watch.stages != 1:
+            raise _no_one_stage(text, watch)
+        assert watch.place is not None
+        self.place, self.stage_calls = watch.place, watch.calls
+        self.step_elements = max(watch.batches[-1] if watch.batches else 1, 1)
+        self.reference = _steps_of(dataset)
+        if not self.reference:
+            raise BadInput(
+                "the dataset of your program is empty",
+                received=text,
+                hint="return the dataset that a training run reads",
+            )
+        again = _steps_of(self._made(None)[0])
+        self.is_repeatable = len(again) == len(self.reference) and all(map(_are_same, again, self.reference))
+
+    @classmethod
+    def of_change(cls, text: str, elements: Elements) -> Program:
+        """Return a program of which only `changed` is called: nothing of it is drawn yet."""
+        made = cls.__new__(cls)
+        made._begin(text, elements)
+        return made
+
+    def _begin(self, text: str, elements: Elements) -> None:
+        self.text, self._elements = text, elements
+        self._codes = set(codes_reached(elements.op.numpy)[:1])
+        self._path, _, self._name = text.rpartition(":")
+        self._make = self._load(again=False)
+
+    def _load(self, *, again: bool) -> Callable[[], tf.data.Dataset]:
+        """Return the user's function; `again` for a new one, with no graph that it has made before."""
+        path = Path(self._path)
+        if again:
+            module = load_file(path, f"pyopbench_program_{path.stem}_{time.monotonic_ns()}")
+        else:
+            module = module_of(Target(f"program_{path.stem}", str(path)))
+        found: Any = getattr(module, self._name, None)
+        if not callable(found):
+            names = sorted(name for name, value in vars(module).items() if inspect.isfunction(value))
+            raise BadInput(
+                "no such function in your program",
+                received=self.text,
+                legal=", ".join(names),
+                hint="name the function that returns your tf.data.Dataset: --program train.py:make_dataset",
+            )
+        make: Callable[[], tf.data.Dataset] = found
+        return make
+
+    def _made(
+        self, change: InMap | InBatches | None, *, keeps_prefetch: bool = False
+    ) -> tuple[tf.data.Dataset, _Watch]:
+        watch = _Watch(self._codes, self._elements.dtypes, change, keeps_prefetch=keeps_prefetch)
+        with watch.installed():
+            dataset = self._make()
+        if not isinstance(dataset, tf.data.Dataset):
+            raise BadInput(
+                "the function of your program does not return a dataset",
+                received=f"{self.text} returns {type(dataset).__name__}",
+                legal="a tf.data.Dataset",
+                hint="name the function that returns it, and that takes no arguments",
+            )
+        return dataset, watch
+
+    def build(self, change: InMap | InBatches | None) -> tuple[tf.data.Dataset, int]:
+        """Return the dataset with its stage changed, without end, and how many of its elements lie in buffers.
+
+        Raises:
+            Unsupported: the stage does more than the change can keep; with the reason.
+        """
+        dataset, watch = self._replaced(change, keeps_prefetch=False)
+        # Behind anything but `prefetch`, TensorFlow adds one whose buffer it chooses (`inject_prefetch`).
+        return dataset.repeat().prefetch(1), watch.prefetched + 1
+
+    def changed(self, change: InMap | InBatches | None) -> tf.data.Dataset:
+        """Return the dataset with its stage changed and nothing else, as the user's program has it; raises as `build`.
+
+        There `prefetch(AUTOTUNE)` is what it is.
+        """
+        return self._replaced(change, keeps_prefetch=True)[0]
+
+    def _replaced(self, change: InMap | InBatches | None, *, keeps_prefetch: bool) -> tuple[tf.data.Dataset, _Watch]:
+        dataset, watch = self._made(change, keeps_prefetch=keeps_prefetch)
+        if change is not None and not watch.is_replaced:
+            self._make = self._load(again=True)
+            dataset, watch = self._made(change, keeps_prefetch=keeps_prefetch)
+            if not watch.is_replaced:
+                raise Unsupported("the stage calls the body in a tf.function whose graph is kept")
+        return dataset, watch
+
+    def check(self, drawn: Sequence[Sequence[Any]], *, is_ordered: bool) -> float:
+        """Compare the first elements of the rearranged pipeline with those of the pipeline as it stands.
+
+        Returns:
+            The largest error, relative to the largest magnitude that was expected.
+
+        Raises:
+            WrongResult: they differ; in dtypes and axes alone, where the pipeline is random.
+        """
+        case, largest = self._elements.case, 0.0
+        tolerance = self._elements.op.tolerance[case.dtype]
+        for step, (found, expected) in enumerate(zip(drawn, self.reference, strict=False)):
+            if len(found) != len(expected):
+                raise WrongResult(f"step {step} has {len(found)} components instead of {len(expected)}")
+            for place, (one, other) in enumerate(zip(found, expected, strict=True)):
+                what = f"component {place} of step {step}"
+                if self.is_repeatable and is_ordered:
+                    largest = max(largest, require_equal(what, as_array(one), as_array(other), tolerance))
+                elif (one.dtype, one.ndim) != (other.dtype, other.ndim):
+                    raise WrongResult(f"{what} is {one.dtype}, {one.ndim} axes, not {other.dtype}, {other.ndim}")
+        return largest
+
+
+def change_for(arrangement: Arrangement, context: PipelineContext) -> InMap | InBatches | None:
+    """Return how an arrangement changes the stage of a program; None for the program as it stands.
+
+    Raises:
+        Unsupported: it cannot.
+    """
+    if arrangement.key == CURRENT:
+        return None
+    if arrangement.form == "map":
+        return InMap(None, arrangement.parallel)
+    if arrangement.action == "outside":
+        raise Unsupported("it would replace the reading of your program too")
+    module = written_module(arrangement, context)
+    more = {"pool": context.pool(arrangement.key)} if arrangement.action == "processes" else {}
+    if arrangement.batch:
+        call = in_a_batch(arrangement, context) if module is None else partial(module.arrange, **more)
+        return InBatches(call, arrangement.batch)
+    if module is None:
+        function = function_of(context.elements, arrangement.variant)
+        return InMap(lambda inputs: list(function(*inputs)), arrangement.parallel)
+    calls = arrangement.parallel if arrangement.action == "processes" else AUTOTUNE
+    return InMap(partial(module.outputs_of, **more), calls)
+
+
+class _Watch:
+    """Watches one call of the user's function, and changes its stage.
+
+    Attributes:
+        stages: maps that call the body.
+        others: callbacks that are not the body's, by their names.
+        place: file and line of the stage.
+        calls: its `num_parallel_calls`.
+        batches: sizes of the batches that are made.
+        prefetched: elements that the pipeline makes ahead.
+        is_replaced: has the change been made?
+    """
+
+    def __init__(
+        self, codes: set[Any], dtypes: Sequence[str], change: InMap | InBatches | None, *, keeps_prefetch: bool
+    ) -> None:
+        self._keeps_prefetch = keeps_prefetch
+        self.stages, self.prefetched, self.is_replaced = 0, 0, False
+        self.others: list[str] = []
+        self.place: tuple[str, int] | None = None
+        self.calls: int | None = None
+        self.batches: list[int] = []
+        self._codes, self._dtypes, self._change = codes, dtypes, change
+        self._called, self._is_inside = 0, False
+        self._originals: dict[str, Any] = {}
+        self._instead: Outputs | None = None
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        """Watch while the block runs."""
+        dataset = tf.data.Dataset
+        names = ("map", "batch", "padded_batch", "prefetch")
+        kept = [(dataset, name, getattr(dataset, name)) for name in names]
+        kept.append((script_ops, BRIDGE, getattr(script_ops, BRIDGE)))
+        self._originals = {name: value for _, name, value in kept}
+        try:
+            for home, name, value in kept:
+                watched = partial(self._bridge, value) if home is script_ops else _method(self, name, value)
+                setattr(home, name, watched)
+            yield
+        finally:
+            for home, name, value in kept:
+                setattr(home, name, value)
+
+    def _is_body(self, function: Any) -> bool:
+        with suppress(Exception):  # of something that is no function of Python's
+            while isinstance(function, partial):
+                function = function.func
+            return any(code in self._codes for code in codes_reached(function))
+        return False
+
+    def _bridge(self, original: Any, *args: Any, **kwargs: Any) -> Any:
+        given = inspect.signature(original).bind(*args, **kwargs).arguments
+        function, inputs, wanted = given["func"], given["inp"], given["Tout"]
+        if self._is_inside:
+            return original(*args, **kwargs)
+        if not self._is_body(function):
+            self.others.append(str(getattr(function, "__qualname__", function)))
+            return original(*args, **kwargs)
+        self._called += 1
+        if self._instead is None:
+            return original(*args, **kwargs)
+        inputs = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
+        self._is_inside = True  # what stands in the place of a callback may be one
+        try:
+            outputs = self._instead(list(map(tf.convert_to_tensor, inputs)))
+        finally:
+            self._is_inside = False
+        several = isinstance(wanted, list | tuple)
+        pairs = zip(outputs, wanted if several else [wanted], strict=True)
+        cast = [one if one.dtype == tf.as_dtype(dtype) else tf.cast(one, dtype) for one, dtype in pairs]
+        return cast if several else cast[0]
+
+    def _map(self, original: Any, dataset: Any, *args: Any, **kwargs: Any) -> Any:
+        given = inspect.signature(original).bind(dataset, *args, **kwargs).arguments
+        given.pop("self", None)
+        change, before = self._change, self._called
+        if isinstance(change, InBatches):
+            slots = self._slots_of(original, dataset, given["map_func"])
+            if self._called == before:
+                return original(dataset, **given)
+            return self._in_batches(change, slots, dataset, given)
+        # Already with what stands in the place of the callback: a tf.function is made into a graph once.
+        with self._with(None if change is None else change.outputs_of):
+            made = original(dataset, **given)
+            if self._called == before:
+                return made
+            self._note(given)
+            if change is None:
+                return made
+            self.is_replaced = True
+            given["num_parallel_calls"] = calls_of(change.parallel)
+            if given["num_parallel_calls"] is None:
+                given.pop("deterministic", None)
+            return original(dataset, **given)
+
+    def _note(self, given: dict[str, Any]) -> None:
+        self.stages += 1
+        self.place, self.calls = _caller(), given.get("num_parallel_calls")
+
+    def _in_batches(self, change: InBatches, slots: Slots | None, dataset: Any, given: dict[str, Any]) -> Any:
+        self._note(given)
+        if slots is None:
+            raise Unsupported(
+                "the map does more than call the body, so it cannot be moved behind `batch`; "
+                "put what it does besides into a map of its own"
+            )
+        arrange = partial(change.arrange, take=slots.take, put=slots.put, deterministic=given.get("deterministic"))
+        made = arrange(self._originals["batch"](dataset, change.batch)).unbatch()
+        setattr(made, ARRANGED, (dataset, arrange))
+        self.is_replaced = True
+        return made
+
+    @contextmanager
+    def _with(self, instead: Outputs | None) -> Iterator[None]:
+        self._instead = instead
+        try:
+            yield
+        finally:
+            self._instead = None
+
+    def _batch(self, original: Any, dataset: Any, *args: Any, **kwargs: Any) -> Any:
+        size = inspect.signature(original).bind(dataset, *args, **kwargs).arguments["batch_size"]
+        with suppress(TypeError, ValueError):  # a tensor of a graph
+            self.batches.append(int(size))
+        arranged = getattr(dataset, ARRANGED, None)
+        if arranged is None:
+            return original(dataset, *args, **kwargs)
+        source, arrange = arranged
+        return arrange(original(source, *args, **kwargs))
+
+    def _padded_batch(self, original: Any, dataset: Any, *args: Any, **kwargs: Any) -> Any:
+        size = inspect.signature(original).bind(dataset, *args, **kwargs).arguments["batch_size"]
+        with suppress(TypeError, ValueError):
+            self.batches.append(int(size))
+        return original(dataset, *args, **kwargs)
+
+    def _prefetch(self, original: Any, dataset: Any, buffer_size: Any, **kwargs: Any) -> Any:
+        if self._keeps_prefetch:
+            return original(dataset, buffer_size, **kwargs)
+        size = PREFETCHED if int(buffer_size) == AUTOTUNE else int(buffer_size)
+        self.prefetched += size
+        return original(dataset, size, **kwargs)
+
+    def _slots_of(self, original: Any, dataset: Any, function: Any) -> Slots | None:
+        """Return where the inputs and outputs of a map are that does nothing but call the body; None for any other."""
+        found: dict[str, Any] = {"inputs": [], "outputs": []}
+        plain = getattr(function, "python_function", function)  # a tf.function keeps the graph that it has made
+
+        def instead(inputs: list[Any]) -> list[Any]:
+            outputs = [tf.compat.v1.placeholder_with_default(tf.zeros([], one), None) for one in self._dtypes]
+            found["inputs"], found["outputs"] = inputs, outputs
+            return outputs
+
+        @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
+        def noted(*element: Any) -> Any:
+            status = tf.__internal__.autograph.control_status_ctx()
+            found["element"] = tf.nest.flatten(element)
+            found["result"] = tf.__internal__.autograph.tf_convert(plain, status)(*element)
+            return found["result"]
+
+        with self._with(instead):
+            original(dataset, noted)
+        element, result = found["element"], found["result"]
+        inputs = [_place_in(one, element) for one in found["inputs"]]
+        results: list[tuple[str, int | None]] = []
+        for leaf in tf.nest.flatten(result):
+            output, place = _place_in(leaf, found["outputs"]), _place_in(leaf, element)
+            results.append(("output", output) if output is not None else ("element", place))
+        if not found["outputs"] or None in inputs or any(place is None for _, place in results):
+            return None
+        return Slots(tuple(inputs), tuple(results), result)  # type: ignore[arg-type]
+
+
+def _method(watch: _Watch, name: str, original: Any) -> Any:
+    """Return a method of datasets that a watch is called with: the original one, and what it is called on."""
+
+    def method(dataset: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(watch, f"_{name}")(original, dataset, *args, **kwargs)
+
+    return method
+
+
+def _place_in(tensor: Any, among: Sequence[Any]) -> int | None:
+    """Return which of some tensors another one is, but for what says or checks its shape."""
+    while True:
+        for place, one in enumerate(among):
+            if one is tensor:
+                return place
+        operation = getattr(tensor, "op", None)
+        if operation is None or operation.type not in ("Identity", "EnsureShape"):
+            return None
+        tensor = operation.inputs[0]
+
+
+def _caller() -> tuple[str, int]:
+    """Return file and line from which a method of a dataset was called."""
+    for frame in inspect.stack()[1:]:
+        if frame.filename != __file__:
+            return frame.filename, frame.lineno
+    return "", 0
+
+
+def _steps_of(dataset: tf.data.Dataset) -> list[list[Any]]:
+    """Return some elements of a dataset, each as a flat list of arrays."""
+    found: list[list[Any]] = []
+    start = time.perf_counter()
+    for element in dataset.take(CHECKED_STEPS):
+        found.append(flat_arrays(element))
+        if time.perf_counter() - start > CHECKED_SECONDS:
+            break
+    return found
+
+
+def flat_arrays(element: Any) -> list[Any]:
+    """Return an element as a flat list of arrays; ragged and sparse tensors as those that they are made of."""
+    return [np.asarray(one) for one in tf.nest.flatten(element, expand_composites=True)]
+
+
+def _are_same(found: Sequence[Any], expected: Sequence[Any]) -> bool:
+    return len(found) == len(expected) and all(map(np.array_equal, found, expected))
+
+
+def _no_one_stage(text: str, watch: _Watch) -> BadInput:
+    if watch.stages:
+        return BadInput(
+            "several stages of your program call this function",
+            received=f"{watch.stages} calls of Dataset.map in {text}",
+            legal="one",
+            hint="measure them apart, each with a function that makes a dataset with one of them",
+        )
+    others = ", ".join(dict.fromkeys(watch.others)) or "none"
+    return BadInput(
+        "no stage of your program calls this function in a callback",
+        received=f"{text}, whose callbacks are: {others}",
+        legal="tf.numpy_function, tf.py_function or tf.compat.v1.py_func in Dataset.map, over your function",
+        hint="name the function that the callback calls, or the function that makes the dataset with it",
+    )
