@@ -33,7 +33,7 @@ import gate_tables  # noqa: E402 - its folder was just added
 import first_try_tables  # noqa: E402 - likewise
 from bodies import tables  # noqa: E402 - likewise
 from markdown_table import table  # noqa: E402 - likewise
-from outside import callbacks, numba_bodies, numpy_tests, numpys_own_tests, tallies  # noqa: E402 - likewise
+from outside import callbacks, histories, numba_bodies, numpy_tests, numpys_own_tests, tallies  # noqa: E402 - likewise
 from stored_document import environment_text  # noqa: E402 - likewise
 
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
@@ -229,6 +229,9 @@ QUOTES: dict[str, Callable[[], str]] = {
     "results/outside/numpy_tests.json: how many": partial(stored, numpy_tests.totals, numpy_tests.STORED),
     "results/outside/numpy_tests.json: wrong": partial(stored, numpy_tests.wrong, numpy_tests.STORED),
     "results/outside/numpy_tests.json: what stopped them": partial(stored, numpy_tests.reasons, numpy_tests.STORED),
+    "results/outside/histories.json: how it was made": partial(stored, tallies.made, histories.STORED),
+    "results/outside/histories.json: how good": partial(stored, histories.results_table, histories.STORED),
+    "results/outside/histories.json: left out": partial(stored, histories.skipped_text, histories.STORED),
     "results/found_changes.json": partial(stored, gate_tables.found, FOUND),
     "results/identical_commits.json": partial(stored, gate_tables.identical, IDENTICAL),
 }

@@ -76,7 +76,6 @@ def counts(examined: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "a right form that is no callback": (len([one for one in examined if _ports(one)]), len(examined)),
         "the same, of bodies that compute with NumPy": (len([one for one in of_numpy if _ports(one)]), len(of_numpy)),
         "a file to traced that passes its own test and further draws": (len(files), len(of_numpy)),
-        "right as a traced graph, with or without a file": (_count(of_numpy, "graph_alone"), len(of_numpy)),
         "right in Numba": (_count(of_numpy, "njit"), len(of_numpy)),
         "a right form of any kind": (
             len([one for one in examined if _ports(one) or _is_right(one, "njit")]),

@@ -21,13 +21,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 
 from bodies import examine
-from bodies.find import SEEDS
 from bodies.line_file import line_file
-from outside.judging import judge, judge_file, load, traced_alone, trials_of
+from outside.judging import judge_file, load
 
 FILES = ("traced", "njit")
-GRAPH = "graph_alone"
-"""The body traced into a graph, of which no source is written: it shows what is lost on the way to the file."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -56,10 +53,6 @@ def examined(path: Path, without: Sequence[str]) -> Iterator[dict[str, Any]]:
         yield {**kept, "is_on_tensors": op.is_on_tensors} if "body" in kept else kept
     if op.is_on_tensors:
         return
-    if GRAPH not in without:
-        yield {"begun": GRAPH, "kind": "graph"}
-        became = judge(op, lambda: traced_alone(op), trials_of(op, range(SEEDS), op.sizes))
-        yield {"form": GRAPH, "kind": "graph", **became}
     for variant in FILES:
         name = f"{variant}_file"
         if name not in without:

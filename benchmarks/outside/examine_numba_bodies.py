@@ -31,7 +31,7 @@ import tensorflow as tf
 from bodies.examine import Trial
 from bodies.find import SEEDS
 from bodies.line_file import line_file
-from outside.judging import judge, load, traced_alone, trial_of, trials_of
+from outside.judging import judge, load, trial_of, trials_of
 from pyopbench.model.errors import BadInput
 from pyopbench.model.op import Op
 from pyopbench.ops.load import make_inputs
@@ -169,11 +169,8 @@ def _became(function: Callable[..., Any], arguments: int, folder: Path) -> dict[
         return {"became": "not tried", "reason": error.message, **facts}
     trials = [*trials_of(op, range(SEEDS), op.sizes), *edge_trials(op)]
     (dtype,) = op.dtypes
-    ways = {
-        "file": judge(op, lambda: tf.function(port_call(op, "traced", dtype)), trials),
-        "graph": judge(op, lambda: traced_alone(op), trials),
-    }
-    return {"became": ways["file"]["became"], "trials": len(trials), **ways, **facts}
+    file = judge(op, lambda: tf.function(port_call(op, "traced", dtype)), trials)
+    return {"became": file["became"], "trials": len(trials), "file": file, **facts}
 
 
 def call_of(function: Callable[..., Any], arguments: int) -> Call | None:

@@ -1,4 +1,4 @@
-"""What becomes of the calls that a test module of TensorFlow's NumPy makes, traced and in `tf.experimental.numpy`.
+"""What becomes of the calls that a test module of TensorFlow's NumPy makes, as ports and in `tf.experimental.numpy`.
 
 The process that `benchmarks/outside/numpy_tests.py` starts for each module; it writes lines as
 `benchmarks/bodies/examine.py` does, a form for each group of tests.
@@ -6,7 +6,8 @@ The process that `benchmarks/outside/numpy_tests.py` starts for each module; it 
     python benchmarks/outside/examine_numpy_tests.py FOLDER/np_test.py --lines FILE
 
 The modules are imported with NumPy in place of the namespace that they test, with a few names that NumPy has no more.
-Each call of `_CheckAgainstNumpy` is the function of the test twice: on arrays by NumPy, and traced on tensors.
+Each call of `_CheckAgainstNumpy` is the function of the test twice: by NumPy, and with each of its own calls as
+the port of a body of one line (`ported_calls.py`).
 """
 
 from __future__ import annotations
@@ -33,17 +34,12 @@ import tensorflow as tf
 import tensorflow.experimental.numpy as tnp
 
 from bodies.line_file import line_file
+from outside.ported_calls import LONGEST_REASON, TOLERANCE, noted, ported
 from pyopbench.model.errors import WrongResult
 from pyopbench.ports.arrays import as_array
-from pyopbench.ports.tracing.refusal import Refused
-from pyopbench.ports.tracing.trace import traced
 from pyopbench.worker.prepare.checks import require_equal
 
-TOLERANCE = {"float16": 1e-2, "float32": 1e-4, "complex64": 1e-4, "float64": 1e-9, "complex128": 1e-9}
-"""Relative to the largest magnitude: what is looked for are wrong values, not rounding."""
-
 MOST_SHOWN = 3
-LONGEST_REASON = 250
 NAMESPACES = ("np_wrapper", "numpy")
 STUBS = ("extensions",)
 WAYS = ("traced", "tnp")
@@ -130,12 +126,12 @@ class Calls:
             for way in WAYS:
                 self.counted[way]["not tried"] += 1
             return
-        for way, called in (("traced", _traced(function, arguments)), ("tnp", _in_tnp(function, arguments))):
-            became, reason = _became(called, expected)
-            self.counted[way][became] += 1
-            if way == "traced" and became in self.shown and len(self.shown[became]) < MOST_SHOWN:
-                shapes = ", ".join(map(_described, tf.nest.flatten(list(arguments))))
-                self.shown[became].append({"at": f"{name}({shapes})"[:LONGEST_REASON], "reason": reason})
+        became, line, reason = _ported(function, arguments)
+        self.counted["traced"][became] += 1
+        if became in self.shown and len(self.shown[became]) < MOST_SHOWN:
+            shapes = ", ".join(map(_described, tf.nest.flatten(list(arguments))))
+            self.shown[became].append({"at": f"{name}({shapes}): {line}"[:LONGEST_REASON], "reason": reason})
+        self.counted["tnp"][_became(_in_tnp(function, arguments), expected)] += 1
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -209,17 +205,12 @@ def _arrays(returned: Any) -> list[Any] | None:
     return arrays if all(one.dtype.kind in "biufc" for one in arrays) else None
 
 
-def _traced(function: Callable[..., Any], arguments: Sequence[Any]) -> Callable[[], Any]:
-    flat = tf.nest.flatten(list(arguments))
-    places = [place for place, one in enumerate(flat) if isinstance(one, np.ndarray | np.generic)]
-
-    def body(*arrays: Any) -> Any:
-        given = list(flat)
-        for place, array in zip(places, arrays, strict=True):
-            given[place] = array
-        return function(*tf.nest.pack_sequence_as(list(arguments), given))
-
-    return lambda: tf.function(traced(body), autograph=False)(*(tf.constant(flat[place]) for place in places))
+def _ported(function: Callable[..., Any], arguments: Sequence[Any]) -> tuple[str, str, str]:
+    """Return what becomes of the worst of the calls that a function makes, that call, and the reason."""
+    given = tf.nest.map_structure(ported, _copied(arguments))
+    with noted() as calls:
+        function(*given)
+    return calls.worst
 
 
 def _in_tnp(function: Callable[..., Any], arguments: Sequence[Any]) -> Callable[[], Any]:
@@ -244,21 +235,17 @@ def _required(function: Any) -> Any:
     return function
 
 
-def _became(call: Callable[[], Any], expected: Sequence[Any]) -> tuple[str, str]:
+def _became(call: Callable[[], Any], expected: Sequence[Any]) -> str:
     try:
         returned = call()
         got = list(returned) if isinstance(returned, tuple | list) else [returned]
-        if len(got) != len(expected):
-            raise WrongResult(f"{len(got)} outputs instead of {len(expected)}")
         for place, (one, other) in enumerate(zip(got, expected, strict=True)):
             require_equal(f"output {place}", np.asarray(one), other, TOLERANCE.get(other.dtype.name, 0.0))
-    except WrongResult as error:
-        return "wrong", error.message[:LONGEST_REASON]
-    except Refused as error:
-        return "refused", " ".join(str(error).split())[:LONGEST_REASON]
-    except Exception as error:  # noqa: BLE001 - a call of others may raise anything
-        return "failed", f"{type(error).__name__}: {' '.join(str(error).split())}"[:LONGEST_REASON]
-    return "right", ""
+    except WrongResult:
+        return "wrong"
+    except Exception:  # noqa: BLE001 - a call of others may raise anything
+        return "failed"
+    return "right"
 
 
 def _described(value: Any) -> str:

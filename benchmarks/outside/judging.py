@@ -26,9 +26,7 @@ from pyopbench.ops.own.load import load_own
 from pyopbench.ops.port_file import PORTS
 from pyopbench.ports.arrays import as_array, as_given, as_tuple
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.ports.rebinding import arrange, written
-from pyopbench.ports.tracing.refusal import Refused
-from pyopbench.ports.tracing.trace import traced
+from pyopbench.ports.rebinding import arrange
 from pyopbench.worker.prepare.checks import check_unchanged, check_values, make_reference
 from pyopbench.worker.prepare.segments import constants
 from pyopbench.worker.requests import write_port as answer
@@ -106,17 +104,11 @@ def _judge_one(op: Op, function: Callable[..., Any], trial: Trial) -> dict[str, 
         check_unchanged("input", tensors, trial.reference.inputs)
     except WrongResult as error:
         return {"became": "wrong", "at": trial.label, "reason": error.message[:LONGEST_REASON]}
-    except (Refused, CannotPort) as error:
+    except CannotPort as error:
         return {"became": "refused", "at": trial.label, "reason": reason_of(error, op)}
     except Exception as error:  # noqa: BLE001 - likewise
         return {"became": "failed", "at": trial.label, "reason": reason_of(error, op)}
     return {"became": "right"}
-
-
-def traced_alone(op: Op) -> Body:
-    """Return the traced body as a graph, without a file."""
-    function = arrange(op.numpy, traced(written(op.numpy)))
-    return tf.function(function, autograph=False)  # type: ignore[no-any-return]
 
 
 def judge_file(path: Path, variant: str, folder: Path) -> dict[str, Any]:

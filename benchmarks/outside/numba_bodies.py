@@ -52,7 +52,7 @@ OPEN = {
 """What NumPy leaves open, by how the names of bodies begin: inputs by rule do not heed it, so a difference is none."""
 
 OUTCOMES = (*tallies.OUTCOMES[:-2], "left open", "wrong")
-WAYS = {"file": "written to `traced`", "graph": "traced alone"}
+WAYS = {"file": "written to `traced`"}
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -112,7 +112,7 @@ def totals(document: Mapping[str, Any]) -> str:
     right = [tallies.share(counted["became"][way].get("right", 0), counted["tried"]) for way in WAYS]
     rows.append(("all", str(counted["bodies"]), str(counted["tried"]), *right))
     outcomes = [
-        (WAYS[way], *(str(found.get(outcome, "")) for outcome in OUTCOMES)) for way, found in counted["became"].items()
+        (text, *(str(counted["became"][way].get(outcome, "")) for outcome in OUTCOMES)) for way, text in WAYS.items()
     ]
     return f"{table(('module', 'bodies', 'tried', *WAYS.values()), rows)}\n{table(('way', *OUTCOMES), outcomes)}"
 

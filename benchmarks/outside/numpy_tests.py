@@ -1,4 +1,4 @@
-"""Try the calls that the tests of TensorFlow's NumPy make, traced and in `tf.experimental.numpy`, against NumPy.
+"""Try the calls that the tests of TensorFlow's NumPy make, as ports and in `tf.experimental.numpy`, against NumPy.
 
     python benchmarks/outside/numpy_tests.py FOLDER                       # results/outside/numpy_tests.json
     python benchmarks/outside/numpy_tests.py FOLDER np_indexing_test --json OTHER.json --resume
@@ -6,8 +6,8 @@
 FOLDER has the files of `tensorflow/python/ops/numpy_ops/tests` of a checkout of TensorFlow, or of
 `trax/tf_numpy/jax_tests` of one of Trax, from where they came; TensorFlow's wheel has neither. Their tables of
 functions, dtypes, shapes and axes are used, with their own sampling of ten cases of each, and their random inputs.
-NumPy takes the place of the namespace that is tested: the function of a test is called on arrays, and traced on
-tensors.
+NumPy takes the place of the namespace that is tested, and each call that the function of a test makes is a body of one
+line, whose port is written, imported and run.
 
 Exit codes: 0 done, 1 a module could not be examined, 2 bad usage.
 """
@@ -68,7 +68,7 @@ def counts(examined: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def totals(document: Mapping[str, Any]) -> str:
-    """Return what became of the calls of each module, traced and in TensorFlow's NumPy, as Markdown."""
+    """Return what became of the calls of each module, as ports and in TensorFlow's NumPy, as Markdown."""
     rows = []
     for one in document["examined"]:
         counted = counts([one])
@@ -82,14 +82,14 @@ def totals(document: Mapping[str, Any]) -> str:
 
 
 def wrong(document: Mapping[str, Any]) -> str:
-    """Return a row for each traced call that is known to be wrong, as Markdown."""
+    """Return a row for each ported call that is known to be wrong, as Markdown."""
     rows = [
         (f"`{form['form']}`", cell(one["at"]), cell(one["reason"]))
         for body in document["examined"]
         for form in body["forms"]
         for one in form.get("wrong", [])
     ]
-    return table(("tests", "call", "how it is wrong"), rows) if rows else "No traced call was wrong.\n"
+    return table(("tests", "call", "how it is wrong"), rows) if rows else "No ported call was wrong.\n"
 
 
 def reasons(document: Mapping[str, Any]) -> str:

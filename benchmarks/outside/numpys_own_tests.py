@@ -1,11 +1,10 @@
-"""Run NumPy's own tests, as they are in its wheel, with traced arrays in place of the arrays that they make.
+"""Run NumPy's own tests, as they are in its wheel, with each call of theirs as the port of a body of one line.
 
     python benchmarks/outside/numpys_own_tests.py                         # all: results/outside/numpys_own_tests.json
     python benchmarks/outside/numpys_own_tests.py lib.test_shape_base     # a module; the tables to stdout alone
 
-A test that makes no array by a function that is replaced is not tried. An `if` on a value outside of what is traced is
-refused here, because a test is not the body of a port. Exit codes: 0 done, 1 a module could not be examined, 2 bad
-usage.
+A test that makes no array by a function that is replaced is not tried. Exit codes: 0 done, 1 a module could not be
+examined, 2 bad usage.
 """
 
 from __future__ import annotations

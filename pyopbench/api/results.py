@@ -162,7 +162,7 @@ class ComparisonResult:
         require_own(place)
         place.mkdir(parents=True, exist_ok=True)
         slowdown = self.comparison.minimum_effect
-        failed = bool(self.comparison.slower_by(slowdown))
+        failed = bool(self.comparison.slower_by(slowdown) or self.comparison.bodies_slower_by(slowdown))
         document = report.as_json(self.comparison, slowdown, failed=failed)
         write_atomically(place / COMPARISON, integrity.sealed(document))
         write_atomically(place / COMPARISON_TEXT, report.markdown(self.comparison, "").encode())

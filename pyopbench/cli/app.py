@@ -216,9 +216,10 @@ COMMANDS = (
         "scan",
         "find:scan",
         LOOK,
-        "Find Python callbacks (py_function, numpy_function, py_func) in sources and SavedModels.",
+        "Find Python callbacks (py_function, numpy_function, py_func) in sources, notebooks and SavedModels.",
         options.SCAN,
-        "Sources are parsed, never run. Hidden folders and virtual environments are skipped unless you name them.",
+        "Sources are parsed, never run. Hidden folders and virtual environments are skipped unless you name them. Exit "
+        "code 1: with --fail-on new, a callback is not in the baseline.",
     ),
     Command(
         "record",

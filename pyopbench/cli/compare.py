@@ -54,8 +54,9 @@ def compare(
         for warning in run.warnings:
             say(f"[yellow]warning:[/] {escape(warning.text())}", err)
     found = compare_sides(sides, minimum_effect, run_spread)
-    slower = () if slowdown is None else found.slower_by(slowdown)
-    said = _said(slowdown, len(slower)) if found.smallest is not None else NOTHING_TOLD
+    cases, bodies = ((), ()) if slowdown is None else (found.slower_by(slowdown), found.bodies_slower_by(slowdown))
+    slower = (*cases, *bodies)
+    said = _said(slowdown, len(cases), len(bodies)) if found.smallest is not None else NOTHING_TOLD
     _write_short(found, slowdown, comment, junit)
     if markdown not in (None, STANDARD_OUTPUT):
         write_atomically(Path(str(markdown)), comparison.markdown(found, said).encode())
@@ -103,15 +104,15 @@ def _write_short(found: Comparison, slowdown: float | None, comment: Path | None
         write_atomically(junit, report.junit(gate))
 
 
-def _said(slowdown: float | None, many: int) -> str:
+def _said(slowdown: float | None, cases: int, bodies: int) -> str:
     if slowdown is None:
         return "Slowdowns do not fail this comparison (--fail-on never)."
     share = f"by {formatting.percent(slowdown)} or more"
-    return (
-        f"Failed: {formatting.count(many, 'case')} {'is' if many == 1 else 'are'} slower {share}."
-        if many
-        else f"Passed: no case is clearly slower {share}."
-    )
+    counted = ((bodies, "body", "bodies"), (cases, "case", "cases"))
+    told = [formatting.count(many, one, several) for many, one, several in counted if many]
+    if not told:
+        return f"Passed: no case is clearly slower {share}."
+    return f"Failed: {formatting.listing(told)} {'is' if bodies + cases == 1 else 'are'} slower {share}."
 
 
 def print_comparison(found: Comparison, said: str) -> None:
@@ -132,6 +133,8 @@ def print_comparison(found: Comparison, said: str) -> None:
     print_table(f"Worst first{shared and f'; all are {shared}'}", comparison.COLUMNS, rows, folds=True)
     if len(rows) < len(found.cases):
         out.print(f"and {len(found.cases) - len(rows):,} more, in --markdown and --json\n")
+    for body in found.bodies:
+        out.print(escape(body.text()))
     if found.unmatched:
         print_table("Measured on one side only", ("cases", "only in", "why"), comparison.unmatched(found))
     out.print(escape(found.summary()))

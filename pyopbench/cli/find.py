@@ -19,24 +19,40 @@ from pyopbench.find import call_sites, draft, usage
 from pyopbench.find.call_sites import CallSite
 from pyopbench.find.draft import BASELINES, run_words
 from pyopbench.find.record import record as run_and_record
+from pyopbench.find.sarif import document, new_results, read_baseline
 from pyopbench.find.scan import Scan
 from pyopbench.find.scan import scan as scan_paths
 from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import BadInput
-from pyopbench.model.write_file import write_new
+from pyopbench.model.write_file import write_atomically, write_new
 
 FORMAT_VERSION = 1
 """Of the JSON; raised when a key changes its meaning or goes."""
 
 
 def scan(
-    *, paths: Sequence[Path], draft: str | None, out_path: Path | None, recording: Path | None, as_json: bool
-) -> None:
-    """Find Python callbacks (py_function, numpy_function, py_func) in sources and SavedModels."""
+    *,
+    paths: Sequence[Path],
+    draft: str | None,
+    out_path: Path | None,
+    recording: Path | None,
+    sarif: Path | None,
+    baseline: Path | None,
+    fail_on: str | None,
+    as_json: bool,
+) -> int:
+    """Find Python callbacks (py_function, numpy_function, py_func) in sources, notebooks and SavedModels."""
     if draft is not None:
         _draft(draft, out_path, recording, paths, as_json=as_json)
-        return
+        return 0
+    if fail_on == "new" and baseline is None:
+        raise BadInput(
+            "--fail-on new needs --baseline",
+            received="--fail-on new",
+            hint="pyopbench scan PATH --sarif baseline.sarif, and from then on --baseline baseline.sarif",
+        )
+    known = None if baseline is None else read_baseline(baseline)
     if not paths or out_path is not None or recording is not None:
         given = f"--out {out_path}" if out_path is not None else f"--recording {recording}"
         raise BadInput(
@@ -57,6 +73,18 @@ def scan(
         )
     else:
         _print_scan(found)
+    if sarif is None and known is None:
+        return 0
+    log = document(found, Path.cwd(), known)
+    if sarif is not None:
+        write_atomically(sarif, f"{json.dumps(log, indent=1)}\n".encode())
+        err.print(f"SARIF: {escape(str(sarif))}", soft_wrap=True)
+    new = new_results(log)
+    if known is not None:
+        err.print(f"{formatting.count(len(new), 'new callback')}, not in the baseline", soft_wrap=True)
+        for place in new:
+            err.print(f"  {escape(place)}", soft_wrap=True)
+    return 1 if new and fail_on == "new" else 0
 
 
 def _print_scan(found: Scan) -> None:
@@ -92,10 +120,11 @@ def _print_site(site: CallSite) -> None:
     form = "" if site.form == "call" else f", {site.form}"
     sure = "" if site.certain else ", by its name alone"
     body = f" of {escape(formatting.shorten(site.body, 40))}" if site.body else ""
-    out.print(f"  {site.line}:{site.column}  [bold]{site.kind}[/]{body} in {escape(site.function)}{form}{sure}")
+    cell = f", cell {site.cell} line {site.cell_line}" if site.cell else ""
+    out.print(f"  {site.line}:{site.column}  [bold]{site.kind}[/]{body} in {escape(site.function)}{form}{sure}{cell}")
     out.print(f"      {site.context}, gradient: {site.gradient.replace('_', ' ')}")
     for risk in site.risks:
-        say(risk, mark="      - ")
+        say(escape(risk.text), mark="      - ")
 
 
 def _draft(site: str, out_path: Path | None, recording: Path | None, paths: Sequence[Path], *, as_json: bool) -> None:
@@ -130,7 +159,7 @@ MOST_SITES = 10
 """Sites that are shown; all of them are in the file."""
 
 
-def record(*, command: Sequence[str], out_path: Path | None) -> int:
+def record(*, command: Sequence[str], out_path: Path | None, trace: Path | None) -> int:
     """Run your program, count its Python callbacks, and show which cost most of the run."""
     if not command:
         raise BadInput(
@@ -139,8 +168,10 @@ def record(*, command: Sequence[str], out_path: Path | None) -> int:
             hint="for example `pyopbench record -- python train.py --epochs 1`",
         )
     file = out_path or Path(f"recording-{datetime.now(timezone.utc):%Y%m%d-%H%M%S}.json")
-    code, used = run_and_record(list(command), file)
+    code, used = run_and_record(list(command), file, trace)
     _print_usage(used, file)
+    if trace is not None:
+        err.print(f"trace: {escape(str(trace))}; open it at ui.perfetto.dev", soft_wrap=True)
     return code
 
 

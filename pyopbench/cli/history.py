@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import math
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -21,7 +23,7 @@ from pyopbench.store.integrity import sealed
 from pyopbench.store.open_file import REPORT, read_bytes
 
 if TYPE_CHECKING:
-    from pyopbench.judge.comparison.changes import Confirmation, Rerun
+    from pyopbench.judge.comparison.changes import Bisected, Confirmation, Rerun
     from pyopbench.judge.comparison.history import History, Options
 
 EXIT_SLOWER = 1
@@ -40,6 +42,7 @@ def history(
     run_spread: float,
     alarm_rate: float,
     confirm: bool,
+    bisect: bool,
     budget_seconds: float | None,
     out_path: Path,
     as_json: bool,
@@ -59,8 +62,10 @@ def history(
         more = formatting.count(len(found.warnings) - MOST_ROWS, "more warning")
         say(f"and {more}, all in history.json", err)
     before = set(found.with_status("confirmed"))
-    if confirm and _measure_again(found, out_path, budget_seconds):
+    if (confirm or bisect) and _measure_again(found, out_path, budget_seconds):
         found = read_history(results, options, list(_confirmations(out_path, options)))
+    if bisect:
+        found = replace(found, bisected=tuple(_bisected(found, out_path, budget_seconds)))
     _write(found, out_path)
     if as_json:
         out.print_json(read_bytes(out_path / "history.json", REPORT).decode())
@@ -113,8 +118,55 @@ def _measure_again(found: History, folder: Path, seconds: float | None) -> int:
     return len(able) + len(unsettled)
 
 
-def _rerun(rerun: Rerun, folder: Path, seconds: float | None) -> None:
-    """Measure two moments again, or go on with that where it was interrupted or has not settled a case."""
+def _bisected(found: History, folder: Path, seconds: float | None) -> Iterator[Bisected]:
+    """Yield for each confirmed change between commits which of them may be the one, after measuring between them.
+
+    Each commit is measured interleaved with the one before the change. What tells is on which side of half the step it
+    lies: that is as far from both of its ends, so that few launches do.
+    """
+    from pyopbench.engine import revisions
+    from pyopbench.judge.comparison.changes import Bisected
+
+    for change in found.with_status("confirmed"):
+        rerun = change.rerun
+        if rerun is None or change.again is None or rerun.axis != "commit" or rerun.tool != "pyopbench":
+            continue
+        case = found.traced[change.number].series.case
+        repository = revisions.repository_at(rerun.ops)
+        commits = revisions.between(repository, rerun.before, rerun.after)
+        half = math.expm1(abs(math.log(change.again.ratio)) / 2)
+        measured: list[str] = []
+
+        def has_changed(commit: str, rerun: Rerun = rerun, case: str = case, half: float = half) -> bool | None:
+            one = replace(rerun, after=commit)
+            place = folder / RERUNS / one.folder
+            outcome = _outcome(place, case, half)
+            if outcome == "unresolved":
+                say(f"bisecting: {escape(one.text())}", err)
+                place = _rerun(one, folder / RERUNS, seconds, ("--min-effect", f"{half:.4g}"))
+                outcome = _outcome(place, case, half)
+            measured.append(commit)  # noqa: B023 - it is called in this pass of the loop only
+            return None if outcome == "unresolved" else outcome == change.direction  # noqa: B023 - likewise
+
+        left = revisions.first_changed(commits, has_changed)
+        yield Bisected(case, rerun.before, rerun.after, tuple(left), tuple(measured))
+
+
+def _outcome(place: Path, case: str, effect: float) -> str:
+    """Return what a run of two moments says of a case; `unresolved` where it is not there or says nothing."""
+    from pyopbench.judge.comparison.changes import read_confirmation
+
+    again = read_confirmation(place, effect)
+    found = None if again is None else again.outcomes.get(case)
+    return "unresolved" if found is None else found.outcome
+
+
+def _rerun(rerun: Rerun, folder: Path, seconds: float | None, more: Sequence[str] = ()) -> Path:
+    """Measure two moments again, or go on with that where it was interrupted or has not settled a case.
+
+    Returns:
+        The folder of the run.
+    """
     from pyopbench.store import run_folder, run_sides
 
     for number in itertools.count(1):
@@ -124,11 +176,12 @@ def _rerun(rerun: Rerun, folder: Path, seconds: float | None) -> None:
         planned = run_folder.read_run(run_sides.read(place)[0].folder).cases
         if set(rerun.cases) <= set(planned):
             _run(("pyopbench", "resume", str(place), *rerun.own_words, "--yes"))
-            return
+            return place
     if place.exists():
         shutil.rmtree(place)  # killed while it was planned
     budget = () if seconds is None else ("--budget", f"{seconds:g}s")
-    _run((*rerun.command, *budget, "--out", str(place)))
+    _run((*rerun.command, *budget, *more, "--out", str(place)))
+    return place
 
 
 def _run(words: Sequence[str]) -> None:
@@ -161,6 +214,8 @@ def _print(found: History, folder: Path) -> None:
     say(escape(found.summary()))
     if found.changes:
         say(escape(found.alarm_text()))
+    for one in found.bisected:
+        say(escape(one.text()))
     for remark in found.remarks:
         say(escape(remark.text()), mark="- ")
     _print_commands([one.text() for one in reruns_of(found)])

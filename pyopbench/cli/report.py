@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -32,6 +33,7 @@ from pyopbench.judge.findings import (
 )
 from pyopbench.judge.judge import Judgement
 from pyopbench.judge.requirements import GPU, PROBES
+from pyopbench.model import formatting
 from pyopbench.model.case import BASELINE, UNLIMITED, Case
 from pyopbench.model.errors import BadInput
 from pyopbench.model.label import Label
@@ -71,16 +73,28 @@ def report(
     requires: Sequence[str],
     out_path: Path | None,
     fail_on: str | None,
+    export: str | None,
     as_json: bool,
 ) -> int:
-    """Write the report of stored results, and return the exit code."""
+    """Write the report of stored results, or print them for a dashboard, and return the exit code."""
     from pyopbench.cli.sides import report_sides
+
+    if export is not None and as_json:
+        raise BadInput(
+            "two kinds of JSON cannot both be printed", received="--json with --export", hint="leave one of them out"
+        )
 
     step = (requires, calls_per_step, step_seconds)
     effect = minimum_effect or usual_effect(fail_on)
     if len(results) == 1 and run_sides.is_here(results[0]):
         run = run_sides.open_run(results[0])
         folders = [side.folder for side in run.measured]
+        if export is not None:
+            raise BadInput(
+                "a dashboard shows one side at a time",
+                received=f"{results[0]}, a run on several sides",
+                hint=f"pyopbench report {folders[-1]} --export {export}",
+            )
         if out_path:
             raise BadInput(
                 "a run on several sides has its reports in its folder",
@@ -96,7 +110,26 @@ def report(
     require_own(out_path or folder)
     effect = minimum_effect or planned_effect(sources) or usual_effect(fail_on)
     options = read_judging(baseline or usual, mix, effect, *step)
+    if export is not None:
+        return print_export(sources, options, export)
     return write_report(sources, out_path or folder, options, as_json=as_json)
+
+
+def print_export(sources: Sequence[Source], options: judge.Judging, export: str) -> int:
+    """Print the latencies of results in the format of a dashboard, and return the exit code; no report is written."""
+    from pyopbench.report import dashboards
+
+    judgement = judge.judge(sources, options)
+    server = os.environ.get("GITHUB_SERVER_URL", "https://github.com")
+    repository = os.environ.get("GITHUB_REPOSITORY", "")
+    branch = os.environ.get("GITHUB_HEAD_REF") or os.environ.get("GITHUB_REF_NAME", "")
+    text, noisy = dashboards.as_text(judgement, export, repository and f"{server}/{repository}", branch)
+    for warning in judgement.run.warnings:
+        say(f"[yellow]warning:[/] {escape(warning.text())}", err)
+    if noisy:
+        say(f"[yellow]warning:[/] {formatting.count(noisy, 'case')} left out: too noisy for a number", err)
+    out.file.write(text)
+    return 0
 
 
 def schema(of: str) -> None:

@@ -43,8 +43,8 @@ class PortFiles:
         passed: names of the tests.
         not_run: file and line of statements that no example went through, which are written as they stood.
         notes: what holds for it: `fixed shapes` if shapes have to be known where it is traced, `callback` if it is one,
-            `skeleton` if its loops are missing, `every backend` if it is made of `keras.ops` alone, `64 bits` if it
-            multiplies integers of Python's.
+            `partial` if it has steps that are, `skeleton` if its loops are missing, `every backend` if it is made of
+            `keras.ops` alone, `64 bits` if it multiplies integers of Python's.
         is_formatted: was there a formatter?
         kernel: the file of its C++, None where it has none.
         not_built: why that could not be compiled here; empty where it could.
@@ -185,7 +185,7 @@ def _require_written(answer: dict[str, Any], target: Target, variant: str) -> No
         raise BadInput(
             f"cannot write a port to {variant}: {refused['why']}",
             received=f"{place[0]}:{place[1]}" if place else target.text,
-            legal="bodies that docs/port.md describes, with the functions that docs/tracing.md lists",
+            legal="bodies and functions that docs/port.md lists",
             hint=refused["fix"] or f"try another variant: {others}",
         )
 

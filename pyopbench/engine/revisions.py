@@ -6,7 +6,7 @@ import importlib.machinery
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -134,6 +134,54 @@ def named(repository: Path, asked: Sequence[str], every: int = 1) -> list[Revisi
             hint=f"{option_text('every', step)} takes fewer of a range; or make several runs",
         )
     return found
+
+
+def repository_at(ops: Sequence[str]) -> Path:
+    """Return the repository of what a command line names: of a file its own, of anything else that of this folder.
+
+    Raises:
+        BadInput: there is none.
+    """
+    files = [Path(word.partition(":")[0]) for word in ops if word.partition(":")[0].endswith(".py")]
+    folder = files[0].resolve().parent if files else Path.cwd()
+    top = _top_of(folder)
+    if top is None:
+        raise BadInput(
+            "there is no git repository, so there are no commits to bisect",
+            received=str(folder),
+            hint="change to the repository in which the results were measured",
+        )
+    return top
+
+
+def between(repository: Path, before: str, after: str) -> list[str]:
+    """Return the commits after one up to another along first parents, oldest first; none if that leads nowhere.
+
+    Raises:
+        BadInput: one of them is not in the repository.
+    """
+    first, last = _commit(repository, before), _commit(repository, after)
+    if git.ask(repository, "merge-base", "--is-ancestor", first, last) is None:
+        return []
+    asked = ("rev-list", "--first-parent", "--reverse", f"{first}..{last}")
+    return git.require(repository, *asked, what="the commits of a range cannot be listed").split()
+
+
+def first_changed(commits: Sequence[str], has_changed: Callable[[str], bool | None]) -> list[str]:
+    """Return the commits that may be the first one changed, by halving: a single one unless an answer is missing.
+
+    Args:
+        commits: oldest first; the last has changed, and what comes before the first has not.
+        has_changed: measures a commit; None where that does not tell.
+    """
+    left = list(commits)
+    while len(left) > 1:
+        half = (len(left) - 1) // 2
+        answer = has_changed(left[half])
+        if answer is None:
+            break
+        left = left[: half + 1] if answer else left[half + 1 :]
+    return left
 
 
 def most_at_once() -> int | None:

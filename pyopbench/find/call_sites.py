@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
 
 from pyopbench.find import context
@@ -19,6 +19,78 @@ COMMON_RISKS = (
     "it holds the GIL while its body runs",
 )
 """What holds for every callback: limitations in the docstrings of tf.py_function and tf.numpy_function (2.21)."""
+
+
+@dataclass(frozen=True)
+class Risk:
+    """What can go wrong with a callback, and not with every one.
+
+    Attributes:
+        name: as programs have it.
+        text: in words.
+        fix: what to do about it, without a port.
+    """
+
+    name: str
+    text: str
+    fix: str
+
+
+PARALLEL = Risk(
+    "parallel",
+    "parallel calls of the pipeline wait for the GIL",
+    "batch before the callback, or measure processes and ports with `pyopbench pipeline`",
+)
+PERHAPS_PARALLEL = Risk(
+    "perhaps_parallel",
+    "if the pipeline makes parallel calls (num_parallel_calls), they wait for the GIL",
+    PARALLEL.fix,
+)
+NO_GRADIENT = Risk(
+    "no_gradient",
+    "no gradient: backpropagation gives None",
+    "wrap it in tf.custom_gradient, or use a port, which is differentiable",
+)
+ONE_GRADIENT = Risk(
+    "first_order_only",
+    "gradient from the tape, once: second order is None",
+    "if you need second order, give it a tf.custom_gradient of TensorFlow ops, or port it",
+)
+FAILS_IN_LOOP = Risk(
+    "gradient_in_loop",
+    "its gradient fails in a loop: KeyError",
+    "call it once for the whole batch outside the loop, or port it",
+)
+STATELESS = Risk(
+    "stateless",
+    "stateful=False: equal calls may be merged, unused ones dropped",
+    "keep stateful=False only if the body depends on nothing but its inputs",
+)
+NO_SHAPE = Risk(
+    "no_shape",
+    "output shape unknown: no set_shape or ensure_shape",
+    "call set_shape or tf.ensure_shape on its result",
+)
+COMPILED = Risk(
+    "jit_compile",
+    "jit_compile=True around it: XLA refuses it",
+    "move it out of the compiled function, or port it",
+)
+WRITES = Risk(
+    "writes_to_input",
+    "its body writes to its input, which in a graph is the tensor's own memory",
+    "let the body copy its input before it writes",
+)
+
+
+def random_numbers(drawn: str) -> Risk:
+    """Return the risk of a body that draws random numbers by a function of this name."""
+    return Risk(
+        "draws",
+        f"its body draws random numbers ({drawn}): tf.random.set_seed does not seed them",
+        "seed the generator inside the body, or draw with tf.random and pass the numbers in",
+    )
+
 
 SHAPING = {"set_shape", "ensure_shape", "reshape"}
 
@@ -40,8 +112,8 @@ def op_of(call: ast.Call | None, kind: str) -> str:
     return "PyFuncStateless" if call is not None and _is_stateless(call) else "PyFunc"
 
 
-def find_risks(source: ProgramSource, node: ast.expr, traits: Traits) -> Iterator[str]:
-    """Yield the risks that this callback has and not every one, in words.
+def find_risks(source: ProgramSource, node: ast.expr, traits: Traits) -> Iterator[Risk]:
+    """Yield the risks that this callback has and not every one.
 
     Args:
         source: the file.
@@ -53,26 +125,26 @@ def find_risks(source: ProgramSource, node: ast.expr, traits: Traits) -> Iterato
         pass  # nothing flows back through a metric
     elif traits.context == "tf.data":
         if traits.parallel == "yes":
-            yield "parallel calls of the pipeline wait for the GIL"
+            yield PARALLEL
         elif traits.parallel == "perhaps":
-            yield "if the pipeline makes parallel calls (num_parallel_calls), they wait for the GIL"
+            yield PERHAPS_PARALLEL
     elif traits.gradient == "none":
-        yield "no gradient: backpropagation gives None"
+        yield NO_GRADIENT
     elif traits.gradient == "tape":
-        yield "gradient from the tape, once: second order is None"
+        yield ONE_GRADIENT
         if traits.context == "loop":
-            yield "its gradient fails in a loop: KeyError"
+            yield FAILS_IN_LOOP
     if call is not None and _is_stateless(call):
-        yield "stateful=False: equal calls may be merged, unused ones dropped"
+        yield STATELESS
     if not _is_shaped(source, node):
-        yield "output shape unknown: no set_shape or ensure_shape"
+        yield NO_SHAPE
     if any(_is_compiled(scope) for scope in source.scopes(node)):
-        yield "jit_compile=True around it: XLA refuses it"
+        yield COMPILED
     if call is not None and traits.kind != "py_function" and _writes_to_input(source, call):
-        yield "its body writes to its input, which in a graph is the tensor's own memory"
+        yield WRITES
     drawn = _draws(source, node)
     if drawn:
-        yield f"its body draws random numbers ({drawn}): tf.random.set_seed does not seed them"
+        yield random_numbers(drawn)
 
 
 def _is_stateless(call: ast.Call) -> bool:
@@ -180,7 +252,7 @@ Read in tensorflow/python/ops/script_ops.py and gen_script_ops.py of 2.21; `cont
 name in TensorFlow 1.
 """
 
-TENSORFLOW_NAMES = re.compile(r"_?(tf|tensorflow)(_?v?\d)?|script_ops|raw_ops")
+TENSORFLOW_NAMES = re.compile(r"_?(tf|tensorflow)(_compat)?(_?v?\d)?|script_ops|raw_ops")
 """Names that people give TensorFlow, for a file that got it from another module."""
 
 DISTINCT = {"py_function", "numpy_function"}
@@ -205,7 +277,8 @@ class CallSite:
         context: `tf.data`, `loss`, `Keras metric`, `Keras layer`, `loop` or `plain`.
         gradient: `custom_gradient`, `override_map`, `defun`, `tape`, `none`, or `is one` inside a custom gradient.
         body: what is called back, in the words of the source.
-        risks: in words; those that every callback has are `COMMON_RISKS`.
+        risks: those that not every callback has; the others are `COMMON_RISKS`.
+        cell, cell_line: of a notebook, whose `line` is that of its file: number of the code cell, line in it, from 1.
     """
 
     file: str
@@ -218,7 +291,9 @@ class CallSite:
     context: str
     gradient: str
     body: str
-    risks: tuple[str, ...]
+    risks: tuple[Risk, ...]
+    cell: int | None = None
+    cell_line: int | None = None
 
 
 @dataclass(frozen=True)
@@ -236,21 +311,25 @@ class CallbackNode:
         return self.node if isinstance(self.node, ast.Call) else None
 
 
-def find_sites(code: bytes, file: str) -> list[CallSite]:
+def find_sites(
+    code: bytes,
+    file: str,
+    elsewhere: Callable[[str], str] = str,
+    used_elsewhere: Mapping[str, Set[str]] | None = None,
+) -> list[CallSite]:
     """Return the call sites of a source, in the order of their lines.
 
     Args:
         code: the file as it is on disk; its coding line is honoured.
         file: how to name it.
+        elsewhere: what the dotted path of something in another module stands for there, or the path itself.
+        used_elsewhere: context -> names of functions of this file that others use there.
 
     Raises:
         SyntaxError, ValueError, RecursionError, MemoryError: it is not Python, as `ast.parse` says it.
     """
-    tree = parse(code)
-    if not WORD.search(code):
-        return []
-    source = ProgramSource.of(tree)
-    around = context.look_around(source)
+    source = ProgramSource.of(parse(code), elsewhere)
+    around = context.look_around(source, used_elsewhere)
     sites = [_describe(source, around, found, file) for found in find_callbacks(source)]
     return sorted(sites, key=lambda site: (site.line, site.column))
 
@@ -304,6 +383,11 @@ def _called_partials(source: ProgramSource, found: list[CallbackNode]) -> set[as
     return set(source.partials)
 
 
+def makes_callbacks(path: str) -> bool:
+    """Does a dotted path stand for a function of TensorFlow that makes callbacks?"""
+    return _is_tensorflow(path) and path.rpartition(".")[2] in CALLBACKS
+
+
 def _kind(source: ProgramSource, node: ast.expr) -> str | None:
     path = source.path(node)
     base, _, last = path.rpartition(".")
@@ -311,7 +395,8 @@ def _kind(source: ProgramSource, node: ast.expr) -> str | None:
         return None
     if _is_tensorflow(path):
         return "py_function" if path.endswith("contrib.eager.py_func") else CALLBACKS[last]
-    named = TENSORFLOW_NAMES.fullmatch(base.rpartition(".")[2].lstrip(UNKNOWN))
+    outer = [part for part in base.lstrip(UNKNOWN).split(".") if part not in {"compat", "v1", "v2"}]
+    named = TENSORFLOW_NAMES.fullmatch(outer[-1]) if outer else None
     likely = last in DISTINCT and base.lstrip(UNKNOWN) not in {"self", "cls", "super"}
     return CALLBACKS[last] if named or likely else None
 

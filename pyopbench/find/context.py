@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -42,9 +42,9 @@ METRIC_BASES = (
 )
 """The same of classes of metrics, through which no gradient flows."""
 
-METRIC = "Keras metric"
+METRIC, LAYER = "Keras metric", "Keras layer"
 DATA = "tf.data"
-CONTEXTS = (DATA, "loss", METRIC, "Keras layer", "loop")
+CONTEXTS = (DATA, "loss", METRIC, LAYER, "loop")
 PLAIN = "plain"
 
 LOSS_POSITIONS, METRIC_POSITIONS = (1,), (2, 3)
@@ -64,8 +64,10 @@ class Surroundings:
 
     Attributes:
         source: the file.
+        uses: its functions -> the names that each uses.
         used_in: context -> names of the functions that are used there, directly or not.
         inside: context -> expressions that are evaluated there, wherever they are written.
+        named_in: context -> what names the functions in `used_in`, of this file or of others.
         layers: names of the classes of Keras layers; of losses.
         losses: the same of losses.
         metrics: the same of metrics.
@@ -74,8 +76,10 @@ class Surroundings:
     """
 
     source: ProgramSource
+    uses: dict[str, set[str]]
     used_in: dict[str, set[str]]
     inside: dict[str, set[ast.AST]]
+    named_in: dict[str, list[ast.AST]]
     layers: set[str]
     losses: set[str]
     metrics: set[str]
@@ -88,7 +92,7 @@ class Surroundings:
             found = next((context for context in CONTEXTS if below in self.inside[context]), "")
             if found or (found := _context_of(self, above)):
                 return found
-        names = [getattr(scope, "name", "") for scope in self.source.scopes(node)]
+        names = self._names_around(node)
         for context in CONTEXTS:
             if any(name in self.used_in[context] for name in names):
                 return context
@@ -96,12 +100,18 @@ class Surroundings:
 
     def is_parallel(self, node: ast.AST) -> Parallel:
         """Return whether a pipeline calls a node in parallel; `perhaps` where a number is not in the source."""
-        names = {getattr(scope, "name", "") for scope in self.source.scopes(node)}
+        names = {*self._names_around(node)}
         nodes = {below for _, below in self.source.above(node)}
         for answer, context in PARALLEL_CONTEXTS.items():
             if names & self.used_in[context] or nodes & self.inside[context]:
                 return answer
         return "no"
+
+    def _names_around(self, node: ast.AST) -> list[str]:
+        """Return the names of the functions around a node, and of the one that it decorates."""
+        decorated = self.source.parents.get(node)
+        found = [decorated] if node in getattr(decorated, "decorator_list", ()) else []
+        return [getattr(scope, "name", "") for scope in (*found, *self.source.scopes(node))]
 
     def gradient(self, node: ast.AST, op: str, kind: str) -> str:
         """Return how a callback has its gradient; `op` is the name of the op that it becomes in a graph."""
@@ -122,39 +132,48 @@ class Surroundings:
         return "tape" if kind == "py_function" else "none"
 
 
-def look_around(source: ProgramSource) -> Surroundings:
-    """Return what a file as a whole says of the callbacks in it."""
+def look_around(source: ProgramSource, used_elsewhere: Mapping[str, Set[str]] | None = None) -> Surroundings:
+    """Return what a file as a whole says of the callbacks in it.
+
+    Args:
+        source: the file.
+        used_elsewhere: context -> names of functions of this file that others use there.
+    """
     classes = [node for node in ast.walk(source.tree) if isinstance(node, ast.ClassDef)]
     layers, losses, metrics = (_derived(classes, ends) for ends in (LAYER_BASES, ("Loss",), METRIC_BASES))
     uses, values = _uses(source.tree), Values(source)
     direct: defaultdict[str, set[str]] = defaultdict(set)
+    for context, names in (used_elsewhere or {}).items():
+        direct[context] |= names
     inside: defaultdict[str, set[ast.AST]] = defaultdict(set)
+    named: defaultdict[str, list[ast.AST]] = defaultdict(list)
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Call):
             for context, part, is_function in _parts(values, node):
                 inside[context].add(part)
-                direct[context] |= _names(part)
+                named[context].append(part)
                 for value in values.of(part) if is_function else ():
-                    direct[context] |= _names(value)
+                    named[context].append(value)
                     # A call is evaluated where it is written, but for one that only binds arguments.
                     if isinstance(value, ast.Lambda | ast.Name | ast.Attribute) or values.is_partial(value):
                         inside[context].add(value)
         elif isinstance(node, ast.ClassDef) and node.name in metrics:
-            direct[METRIC] |= _names(node)
+            named[METRIC].append(node)
         elif isinstance(node, ast.ClassDef) and node.name in layers:
-            direct["Keras layer"] |= _names(node)
+            named[LAYER].append(node)
         elif isinstance(node, ast.ClassDef) and node.name in losses:
-            direct["loss"] |= _names(node)
+            named["loss"].append(node)
+    for context, nodes in named.items():
+        direct[context] |= {name for node in nodes for name in _names(node)}
     direct["loss"] |= {name for name in uses if "loss" in name.lower()}
-    used = {
-        context: _reached(direct[context] & set(uses), uses) for context in (*CONTEXTS, *PARALLEL_CONTEXTS.values())
-    }
-    return Surroundings(source, used, inside, layers, losses, metrics, _custom(source), _overridden(source, uses))
+    used = {context: reached(direct[context] & set(uses), uses) for context in (*CONTEXTS, *PARALLEL_CONTEXTS.values())}
+    custom, overridden = _custom(source), _overridden(source, uses)
+    return Surroundings(source, uses, used, inside, named, layers, losses, metrics, custom, overridden)
 
 
 def _context_of(around: Surroundings, above: ast.AST) -> str:
     if isinstance(above, ast.ClassDef):
-        kinds = (("loss", around.losses), (METRIC, around.metrics), ("Keras layer", around.layers))
+        kinds = (("loss", around.losses), (METRIC, around.metrics), (LAYER, around.layers))
         return next((context for context, names in kinds if above.name in names), "")
     return "loss" if isinstance(above, FUNCTIONS) and "loss" in getattr(above, "name", "").lower() else ""
 
@@ -323,7 +342,7 @@ def _parts(values: Values, call: ast.Call) -> Iterator[tuple[str, ast.AST, bool]
     elif last == "add_loss":
         yield from (("loss", one, True) for one in arguments)
     elif last == "Lambda":
-        yield from (("Keras layer", one, True) for one in arguments)
+        yield from ((LAYER, one, True) for one in arguments)
 
 
 def _is_function(call: ast.Call, argument: ast.AST, positions: tuple[int, ...]) -> bool:
@@ -382,11 +401,12 @@ def _uses(tree: ast.Module) -> dict[str, set[str]]:
     return uses
 
 
-def _reached(names: set[str], uses: dict[str, set[str]]) -> set[str]:
-    reached = set(names)
-    while more := {used for name in reached for used in uses.get(name, ()) if used in uses} - reached:
-        reached |= more
-    return reached
+def reached(names: set[str], uses: dict[str, set[str]]) -> set[str]:
+    """Return the names of functions, and of all that these use, directly or not."""
+    found = set(names)
+    while more := {used for name in found for used in uses.get(name, ()) if used in uses} - found:
+        found |= more
+    return found
 
 
 def _custom(source: ProgramSource) -> set[str]:
@@ -406,7 +426,7 @@ def _overridden(source: ProgramSource, uses: dict[str, set[str]]) -> dict[str, s
     found: dict[str, set[str]] = {}
     for node in ast.walk(source.tree):
         if isinstance(node, ast.With | ast.AsyncWith) and (ops := _overridden_ops(node)):
-            for name in _reached({name for part in node.body for name in _names(part)} & set(uses), uses):
+            for name in reached({name for part in node.body for name in _names(part)} & set(uses), uses):
                 found.setdefault(name, set()).update(ops)
     return found
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import os
 import re
 import shlex
 import textwrap
@@ -14,7 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pyopbench.find.call_sites import CallbackNode, body_of, find_callbacks, parse
+from pyopbench.find.notebook import Notebook
 from pyopbench.find.record import Example, Recorded, look_up
+from pyopbench.find.scan import read_source
 from pyopbench.find.source import Function, ProgramSource
 from pyopbench.find.usage import Step
 from pyopbench.model.case import BASELINE, DTYPES
@@ -23,7 +24,6 @@ from pyopbench.model.errors import BadInput
 from pyopbench.model.function_source import bindings, globals_read, import_of, names_bound, own_nodes, with_needs
 from pyopbench.model.paths import real_path
 from pyopbench.model.portable import port_words
-from pyopbench.store.open_file import SOURCE, read_bytes
 
 
 @dataclass(frozen=True)
@@ -286,19 +286,20 @@ def draft(site: str, out: Path | None, recording: Path | None = None) -> Draft:
     """
     path, line, column = _read_site(site)
     try:
-        source = ProgramSource.of(parse(read_bytes(Path(os.path.realpath(path)), SOURCE)))
+        code, notebook = read_source(path)
+        source = ProgramSource.of(parse(code))
     except (OSError, SyntaxError, ValueError, RecursionError) as error:
         raise BadInput(
             f"cannot read {path}: {error}",
             received=site,
             hint="`pyopbench scan` shows where callbacks are",
         ) from error
-    found = _find(source, site, line, column)
+    found = _find(source, site, line, column, notebook)
     body = take_body(source, found)
     name = _op_name(out.stem if out else f"my_{body.name.strip('_').lower()}", out)
     lines = found.node.lineno, found.node.end_lineno
     recorded = Recorded([]) if recording is None else look_up(recording, path, *lines)
-    return _write(name, f"{path}:{found.node.lineno}", found, body, recorded)
+    return _write(name, f"{path}:{line if notebook else found.node.lineno}", found, body, recorded)
 
 
 def _read_site(site: str) -> tuple[Path, int, int | None]:
@@ -312,13 +313,16 @@ def _read_site(site: str) -> tuple[Path, int, int | None]:
     return Path(match[1]), int(match[2]), int(match[3]) if match[3] else None
 
 
-def _find(source: ProgramSource, site: str, line: int, column: int | None) -> CallbackNode:
+def _find(source: ProgramSource, site: str, line: int, column: int | None, notebook: Notebook | None) -> CallbackNode:
+    def line_of(number: int | None) -> int:  # in a notebook it is one of its file, as a scan lists them
+        return number or 0 if notebook is None else notebook.place(number or 1).line
+
     found = find_callbacks(source)
-    here = [one for one in found if one.node.lineno == line and column in (None, one.node.col_offset + 1)]
+    here = [one for one in found if line_of(one.node.lineno) == line and column in (None, one.node.col_offset + 1)]
     if not here and column is None:  # a line of a call that goes over several
-        here = [one for one in found if one.node.lineno < line <= (one.node.end_lineno or 0)][-1:]
+        here = [one for one in found if line_of(one.node.lineno) < line <= line_of(one.node.end_lineno)][-1:]
     if not here:
-        legal = ", ".join(str(one) for one in sorted({one.node.lineno for one in found}))
+        legal = ", ".join(str(one) for one in sorted({line_of(one.node.lineno) for one in found}))
         raise BadInput(
             "no callback starts there",
             received=site,

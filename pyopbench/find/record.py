@@ -36,7 +36,7 @@ from pyopbench.model.errors import BadInput
 from pyopbench.model.paths import real_path
 from pyopbench.model.write_file import write_atomically
 from pyopbench.store.integrity import require_whole, sealed
-from pyopbench.store.open_file import RECORDING, read_bytes
+from pyopbench.store.open_file import RECORDING, read_bytes, read_lines
 from pyopbench.store.run_json import NotNegative
 from pyopbench.store.strict_json import parse, problem, storable
 
@@ -45,6 +45,9 @@ VERSION = 1
 
 VARIABLE = "PYOPBENCH_RECORD"
 """Names the folder that each process of the program writes to; `find/injected/recorder.py` reads it."""
+
+TRACING = "PYOPBENCH_RECORD_TRACE"
+"""Set if each call is to be kept, for a trace; `find/injected/recorder.py` reads it."""
 
 INJECTED = PACKAGE / "find" / "injected"
 
@@ -55,7 +58,7 @@ SIGNAL_EXIT = 128
 """What shells add to the number of the signal that ended a program."""
 
 
-def record(command: Sequence[str], file: Path) -> tuple[int, Usage]:
+def record(command: Sequence[str], file: Path, trace: Path | None = None) -> tuple[int, Usage]:
     """Run a program to its end and write what its callbacks cost.
 
     The program has the terminal, the arguments and the environment that it would have, but for PYTHONPATH and a
@@ -64,6 +67,7 @@ def record(command: Sequence[str], file: Path) -> tuple[int, Usage]:
     Args:
         command: the program and its arguments.
         file: where the recording goes; not there yet.
+        trace: where a trace of each call goes, for Perfetto; None to keep none.
 
     Returns:
         The program's exit code, 128 and its number for a signal; and what was counted.
@@ -72,21 +76,20 @@ def record(command: Sequence[str], file: Path) -> tuple[int, Usage]:
         BadInput: the program cannot be started, or the file already exists or cannot be made.
     """
     parts = file.with_name(f"{file.name}.parts")
-    if os.path.lexists(file) or os.path.lexists(parts):
-        raise BadInput(
-            "the file already exists",
-            received=file,
-            hint="choose another --out",
-        )
+    for path, option in ((file, "--out"), (parts, "--out"), *(() if trace is None else ((trace, "--trace"),))):
+        if os.path.lexists(path):
+            raise BadInput("the file already exists", received=path, hint=f"choose another {option}")
     parts.mkdir(mode=0o700, parents=True)
     start = time.perf_counter()
     try:
-        code = _run(command, parts)
+        code = _run(command, parts, is_traced=trace is not None)
     except BadInput:
         shutil.rmtree(parts)
         raise
     usage = merge(read_parts(parts), time.perf_counter() - start)
     _write(file, {"version": VERSION, "command": list(command), "exit_code": code, **asdict(usage)})
+    if trace is not None:
+        write_atomically(trace, json.dumps(trace_of(parts, command)).encode())
     shutil.rmtree(parts, ignore_errors=True)
     return code, usage
 
@@ -114,15 +117,63 @@ def _read_part(path: Path) -> Mapping[str, Any]:
     )
 
 
-def environment_of(parts: Path) -> dict[str, str]:
+def environment_of(parts: Path, *, is_traced: bool = False) -> dict[str, str]:
     """Return the environment of a program that is recorded."""
     paths = [str(INJECTED), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), VARIABLE: str(real_path(parts))}
+    traced = {TRACING: "1"} if is_traced else {}
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), VARIABLE: str(real_path(parts)), **traced}
 
 
-def _run(command: Sequence[str], parts: Path) -> int:
+def trace_of(parts: Path, command: Sequence[str]) -> dict[str, Any]:
+    """Return what the processes of a program kept of their calls, in the format of Chrome and Perfetto.
+
+    Format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU. Times are microseconds of
+    the clock that all processes of a machine share. Waits for the GIL and for input have tracks of their own.
+    """
+    events: list[dict[str, Any]] = []
+    for path in sorted(parts.glob("*.slices")):
+        process = int(path.name.split("-")[0])
+        events.append(_named("process_name", process, 0, f"{process} {' '.join(command)}"))
+        events += [_named("thread_name", process, track, name) for name, track in TRACKS.items()]
+        for line in read_lines(path, RECORDING):
+            kind, start, end, thread, *about = json.loads(line)
+            event = {"ph": "X", "pid": process, "ts": start * 1e6, "dur": (end - start) * 1e6, "cat": kind}
+            if kind == "call":
+                file, number, function, made_by, mode, body, direction, shapes, raised = about
+                event |= {
+                    "name": body if direction == "forward" else f"gradient of {body}",
+                    "tid": thread,
+                    "args": {
+                        "place": f"{file}:{number}",
+                        "function": function,
+                        "kind": made_by,
+                        "mode": mode,
+                        "direction": direction,
+                        "inputs": [f"{dtype}{'?' if shape is None else shape}" for shape, dtype in shapes],
+                        "raised": raised,
+                    },
+                }
+            else:
+                event |= {"name": WAITS[kind], "tid": TRACKS[WAITS[kind]]}
+            events.append(event)
+    return {"traceEvents": events, "displayTimeUnit": "ms"}
+
+
+WAITS = {"gil": "waiting for the GIL", "input": "waiting for input"}
+TRACKS = {"waiting for the GIL": 1, "waiting for input": 2}
+"""Numbers of the tracks; no thread of Linux but those of the machine's first processes has one as small."""
+
+
+def _named(what: str, process: int, thread: int, name: str) -> dict[str, Any]:
+    return {"ph": "M", "name": what, "pid": process, "tid": thread, "args": {"name": name}}
+
+
+def _run(command: Sequence[str], parts: Path, *, is_traced: bool) -> int:
     try:
-        with subprocess.Popen(command, env=environment_of(parts)) as process, _forwarding(process.send_signal):
+        with (
+            subprocess.Popen(command, env=environment_of(parts, is_traced=is_traced)) as process,
+            _forwarding(process.send_signal),
+        ):
             code = process.wait()
     except OSError as error:
         raise BadInput(

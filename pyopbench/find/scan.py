@@ -8,13 +8,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pyopbench.find.call_sites import CallSite, find_sites
+from pyopbench.find import notebook
+from pyopbench.find.call_sites import CallSite
 from pyopbench.find.graphs import GraphSite, find_nodes, find_nodes_in_text
+from pyopbench.find.notebook import Notebook, read_notebook
+from pyopbench.find.program import Program
 from pyopbench.model.errors import BadInput
 from pyopbench.model.paths import real_path
-from pyopbench.store.open_file import GRAPH, SOURCE, Kind, most_bytes_of, read_bytes
+from pyopbench.store.open_file import GRAPH, NOTEBOOK, SOURCE, Kind, most_bytes_of, read_bytes
 
-SOURCES = {".py", ".pyi", ".pyw"}
+SOURCES = {".py", ".pyi", ".pyw", notebook.SUFFIX}
 BINARY_GRAPHS = {".pb"}
 TEXT_GRAPHS = {".pbtxt"}
 NO_GRAPHS = {"fingerprint.pb", "keras_metadata.pb"}
@@ -71,10 +74,11 @@ def scan(paths: Sequence[Path]) -> Scan:
                 received=path,
                 hint="Python files, folders, SavedModels or GraphDefs (.pb, .pbtxt); give a path that exists",
             )
-    found, seen = Scan(), set[tuple[int, int]]()
+    found, program, seen = Scan(), Program(), set[tuple[int, int]]()
     for path in paths:
         for file in _files(path, found, seen, DEEPEST) if path.is_dir() else (path,):
-            _scan_file(file, found, seen)
+            _scan_file(file, found, program, seen)
+    found.sites = program.find_sites()
     return found
 
 
@@ -110,7 +114,7 @@ def _is_seen(status: os.stat_result, seen: set[tuple[int, int]]) -> bool:
     return known
 
 
-def _scan_file(path: Path, found: Scan, seen: set[tuple[int, int]]) -> None:
+def _scan_file(path: Path, found: Scan, program: Program, seen: set[tuple[int, int]]) -> None:
     name = str(path)
     try:
         status = path.stat()
@@ -122,7 +126,7 @@ def _scan_file(path: Path, found: Scan, seen: set[tuple[int, int]]) -> None:
                 Broken(name, f"{status.st_size:,} bytes, of at most {most:,}; --settings file_limit raises it")
             )
         elif not _is_seen(status, seen):
-            _read(path, name, found)
+            _read(path, name, found, program)
     except OSError as error:
         found.broken.append(Broken(name, _words(error)))
     except BadInput as error:
@@ -135,10 +139,12 @@ def _scan_file(path: Path, found: Scan, seen: set[tuple[int, int]]) -> None:
 
 
 def _kind_of(path: Path) -> Kind:
-    return GRAPH if path.suffix in BINARY_GRAPHS | TEXT_GRAPHS else SOURCE
+    if path.suffix in BINARY_GRAPHS | TEXT_GRAPHS:
+        return GRAPH
+    return NOTEBOOK if path.suffix == notebook.SUFFIX else SOURCE
 
 
-def _read(path: Path, name: str, found: Scan) -> None:
+def _read(path: Path, name: str, found: Scan, program: Program) -> None:
     content = read_bytes(real_path(path), _kind_of(path))  # links between sources are followed
     found.files += 1
     if path.suffix in BINARY_GRAPHS:
@@ -146,8 +152,24 @@ def _read(path: Path, name: str, found: Scan) -> None:
     elif path.suffix in TEXT_GRAPHS:
         found.nodes += find_nodes_in_text(content.decode(), name)
     else:
-        found.lines += content.count(b"\n")
-        found.sites += find_sites(content, name)
+        cells = read_notebook(content) if path.suffix == notebook.SUFFIX else None
+        code = content if cells is None else cells.code
+        found.lines += code.count(b"\n")
+        found.broken += [Broken(name, reason) for reason in (cells.broken if cells else ())]
+        program.add(name, real_path(path).with_suffix("").parts, code, lambda: read_source(path)[0], cells)
+
+
+def read_source(path: Path) -> tuple[bytes, Notebook | None]:
+    """Return the Python of a source, and of a notebook where its lines are.
+
+    Raises:
+        OSError, BadInput, ValueError: it cannot be read.
+    """
+    content = read_bytes(real_path(path), _kind_of(path))
+    if path.suffix != notebook.SUFFIX:
+        return content, None
+    cells = read_notebook(content)
+    return cells.code, cells
 
 
 def _words(error: OSError) -> str:

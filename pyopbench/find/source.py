@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -28,18 +28,20 @@ class ProgramSource:
     Attributes:
         tree: the module.
         parents: node -> the node that it stands in.
+        elsewhere: what the dotted path of something in another module stands for there, or the path itself.
         partials: calls of `functools.partial` that a name was followed to.
     """
 
     tree: ast.Module
     parents: dict[ast.AST, ast.AST]
+    elsewhere: Callable[[str], str] = str
     partials: set[ast.AST] = field(default_factory=set)
     _bound: dict[Scope, dict[str, list[str | ast.expr]]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, tree: ast.Module) -> ProgramSource:
+    def of(cls, tree: ast.Module, elsewhere: Callable[[str], str] = str) -> ProgramSource:
         """Return the source of a parsed module."""
-        return cls(tree, {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)})
+        return cls(tree, {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}, elsewhere)
 
     def above(self, node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
         """Yield each node that this one stands in, from within, with the node below it on the way."""
@@ -61,7 +63,18 @@ class ProgramSource:
 
         What is bound to something else, or nowhere, begins with `UNKNOWN`; the path of any other expression is empty.
         """
-        return self._path(node, self.scopes(node), 0)
+        path = self._path(node, self.scopes(node), 0)
+        return path if not path or path.startswith(UNKNOWN) else self.elsewhere(path)
+
+    def names_of_module(self) -> Iterator[str]:
+        """Yield the names that the module binds, `*` for a star import."""
+        yield from self._bindings(self.tree)
+
+    def paths_of_module(self, name: str) -> list[str]:
+        """Return what a name of the module stands for: paths of imports and of what it is assigned, if known."""
+        bound = self._bindings(self.tree).get(name, [])
+        found = [one if isinstance(one, str) else self._path(one, [self.tree], 0) for one in bound]
+        return [path for path in found if path and not path.startswith(UNKNOWN)]
 
     def home(self, node: ast.Name) -> Scope | None:
         """Return the scope that binds a name, as it is seen from where it is used; None where the file has none."""
@@ -145,14 +158,22 @@ def _bind_globals(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[
     yield from ((name, to) for node in own_nodes(function) for name, to in _bind_node(node) if name in shared)
 
 
-def _bind_node(node: ast.AST) -> Iterator[tuple[str, str | ast.expr]]:
+def bound_by_import(node: ast.AST) -> Iterator[tuple[str, str]]:
+    """Yield each name that an import binds, with its path; `*` with the module that everything is imported of."""
     if isinstance(node, ast.Import):
         for alias in node.names:
             yield (alias.asname, alias.name) if alias.asname else (alias.name.split(".")[0],) * 2
     elif isinstance(node, ast.ImportFrom):
         module = "." * node.level + (node.module or "")
+        separator = "." if node.module else ""
         for alias in node.names:
-            yield (alias.name, module) if alias.name == "*" else (alias.asname or alias.name, f"{module}.{alias.name}")
+            path = f"{module}{separator}{alias.name}"
+            yield (alias.name, module) if alias.name == "*" else (alias.asname or alias.name, path)
+
+
+def _bind_node(node: ast.AST) -> Iterator[tuple[str, str | ast.expr]]:
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        yield from bound_by_import(node)
     elif isinstance(node, ast.Assign):
         yield from ((target.id, node.value) for target in node.targets if isinstance(target, ast.Name))
     elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and isinstance(node.target, ast.Name) and node.value:

@@ -179,6 +179,8 @@ class Axes:
         sizes: sizes for every op; empty for the op's own.
         quick: the op's quick sizes in place of all its own.
         parts: with each callback that runs forward in a graph, its body alone, and in mode call its bridge's floor.
+        in_use: the current callback; without `variants` only what may be in use of each op is then measured: this
+            callback and the easiest port that somebody wrote. "" for all usual variants.
     """
 
     ops: tuple[str, ...] = ()
@@ -192,6 +194,7 @@ class Axes:
     sizes: tuple[int, ...] = ()
     quick: bool = False
     parts: bool = True
+    in_use: str = ""
 
 
 CHANGES = ("method", "length", "rows", "masked", "context", "reversed", "list_index", "type")

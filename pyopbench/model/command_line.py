@@ -523,6 +523,9 @@ RUN_SPREAD = Option(
 
 # Which results, and what is written.
 
+DASHBOARDS = ("bmf", "github-action-benchmark", "nyrkio")
+"""Formats of dashboards that draw series over commits: of Bencher, of the action of that name, of Nyrkiö."""
+
 RESULTS = Option(
     "results",
     "Folders of runs to pool, or one file of asv or pytest-benchmark.",
@@ -602,6 +605,12 @@ RESUME = (
     AS_JSON,
     QUIET,
 )
+EXPORT = Option(
+    "export",
+    f"Print latencies with intervals for a dashboard: {', '.join(DASHBOARDS)}.",
+    "FORMAT",
+    read=_one_of("--export", DASHBOARDS),
+)
 REPORT = (
     RESULTS,
     BASELINE_OF_RUN,
@@ -614,6 +623,7 @@ REPORT = (
     TRUST_FOLDER,
     ALLOW_CHANGED,
     LIMITS,
+    EXPORT,
     AS_JSON,
     QUIET,
 )
@@ -814,7 +824,13 @@ HISTORY = (
         read=partial(parse_share, "--alarm-rate"),
     ),
     Option("confirm", "Measure both sides of each suspected change again, interleaved.", type=bool, default=False),
-    replace(BUDGET, help="Time for each re-run of --confirm, e.g. 5m.", panel=None),
+    Option(
+        "bisect",
+        "Go on from each confirmed change to the commit, by halving; includes --confirm.",
+        type=bool,
+        default=False,
+    ),
+    replace(BUDGET, help="Time for each re-run of --confirm and --bisect, e.g. 5m.", panel=None),
     out_option("DIR", "Folder for history.html, .md and .json.", default="results/history"),
     TRUST_FOLDER,
     ALLOW_CHANGED,
@@ -846,7 +862,7 @@ SCHEMA = (
 SCAN = (
     Option(
         "paths",
-        "Python files, folders, SavedModels or GraphDefs.",
+        "Python files, notebooks, folders, SavedModels or GraphDefs.",
         "PATH",
         is_argument=True,
         is_repeated=True,
@@ -855,6 +871,13 @@ SCAN = (
     Option("draft", "Write an op file for this callback.", "FILE:LINE"),
     out_option("FILE", "File for the draft. Default: print it."),
     Option("recording", "Take shapes and dtypes from a recording of pyopbench record.", "FILE", read=Path),
+    Option("sarif", "Also write the callbacks as SARIF 2.1.0, for code scanning.", "FILE", read=Path),
+    Option("baseline", "SARIF file of an earlier scan, to find what is new.", "FILE", read=Path),
+    replace(
+        FAIL_ON,
+        help="With --baseline: new gives exit code 1 if a callback is not in it. Default: never.",
+        read=_one_of("--fail-on", ("new", "never")),
+    ),
     LIMITS,
     AS_JSON,
 )
@@ -863,6 +886,7 @@ RECORD = (
         "command", "The program to run, e.g. -- python train.py.", "-- COMMAND...", is_argument=True, is_repeated=True
     ),
     out_option("FILE", "The recording. Default: recording-DATE.json."),
+    Option("trace", "Also write each call as a trace, for Perfetto or chrome://tracing.", "FILE", read=read_new_path),
 )
 ADVISE = (
     Option(

@@ -142,7 +142,7 @@ def _does_the_same(node: Any, code: types.CodeType) -> bool:
 
 
 def unwrapped(value: Any) -> Any:
-    """Return the function inside a wrapper of Numba or of a cache."""
+    """Return the function inside a wrapper of Numba, of a cache or of `pyopbench.ports.traced`."""
     if isinstance(value, functools._lru_cache_wrapper):
         return value.__wrapped__
     inner = getattr(value, "py_func", None)

@@ -348,6 +348,9 @@ class Extraction:
             whole = functools.partial(self._bound, source, statement, name, scope, is_given=is_given)
             return Holder(value, whole) if isinstance(value, type) else whole()
         if isinstance(statement, ast.FunctionDef):
+            inner = unwrapped(value)
+            if isinstance(value, types.FunctionType) and inner is not value:  # decorated with `traced`
+                return self._function(inner, name)
             if isinstance(value, types.FunctionType) and first_line(statement) != value.__code__.co_firstlineno:
                 found = self._callable(value, name, place) if is_file_of_user(value.__code__.co_filename) else None
                 if found is not None:  # a decorator of the user has replaced it

@@ -10,7 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-PORTABLE = ("traced", "traced_xla", "keras_ops", "tnp", "tnp_autograph", "tnp_xla", "njit", "njit_parallel")
+PORTABLE = (
+    "traced", "traced_loop", "traced_unrolled", "traced_xla", "traced_partial", "keras_ops", "tnp", "tnp_autograph",
+    "tnp_xla", "njit", "njit_parallel",
+)  # fmt: skip
 """Variants that are made of a NumPy body as it stands, and that can be written as source."""
 
 SKELETON = "custom_op"

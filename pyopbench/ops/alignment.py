@@ -52,7 +52,7 @@ def unaligned(array: Any) -> Any:
 def aligned_as_given(arrays: Sequence[Any]) -> tuple[Any, ...]:
     """Return copies as a callback in a graph gets them: the tensors' own memory, which is aligned; text as objects."""
     copies = as_given(arrays)
-    return tuple(copy if isinstance(copy, bytes) or copy.dtype.kind == "O" else aligned(copy) for copy in copies)
+    return tuple(copy if not np.ndim(copy) or copy.dtype.kind == "O" else aligned(copy) for copy in copies)
 
 
 def aligned_share(call: Callable[[], Any]) -> float:

@@ -7,20 +7,15 @@ that all launches time the same file.
 from __future__ import annotations
 
 import ast
-import importlib.util
-import sys
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cache
-from pathlib import Path
-from typing import Any
 
 from pyopbench.model.case import Case
 from pyopbench.model.extracted_module import place_of_user
 from pyopbench.model.op import Body, Op
 from pyopbench.model.portable import BATCHED
 from pyopbench.model.source_text import read_source
+from pyopbench.ports.porting.module_text import import_text
 from pyopbench.ports.porting.numba_code import body_name
 from pyopbench.ports.porting.port import extracted_op, write_port
 from pyopbench.ports.porting.refusal import CannotPort
@@ -103,7 +98,7 @@ class PortFiles:
         """
         file = self.file_of(op, variant, dtype)
         if file not in self._imported:
-            module = _import(f"{file.op}_{file.variant}", file.text)
+            module = import_text(f"{file.op}_{file.variant}", file.text)
             self._imported[file] = getattr(module, file.function)
             self._paths[str(module.__file__)] = file.text, op
         return self._imported[file]
@@ -127,27 +122,6 @@ def _write(op: Op, variant: str, dtype: str) -> PortFile | CannotPort:
     except CannotPort as refusal:
         return refusal
     return PortFile(op.name, variant, dtype, port.text, port.function, port.not_run, port.notes)
-
-
-@cache
-def _folder() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="pyopbench_ports_")
-
-
-def _import(name: str, text: str) -> Any:
-    """Return a module of a text. It is a file, because AutoGraph and Numba read the source of what they compile."""
-    number = len(list(Path(_folder().name).iterdir()))
-    folder = Path(_folder().name) / str(number)
-    folder.mkdir()
-    path = folder / f"{name}.py"
-    path.write_text(text, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location(f"port_{number}_{name}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def lines_of_user(text: str, op: Op) -> dict[int, tuple[str, int]]:

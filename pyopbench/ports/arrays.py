@@ -48,8 +48,8 @@ def in_parts(array: Any) -> Any:
 
 
 def as_given(arrays: Sequence[Any]) -> tuple[Any, ...]:
-    """Return copies in the form in which a callback gets them: a single text comes as `bytes`, not as an array."""
-    return tuple(array.item() if array.dtype.kind == "O" and array.ndim == 0 else np.array(array) for array in arrays)
+    """Return copies in the form in which a callback in a graph gets them: what has no axis is a number, or `bytes`."""
+    return tuple(np.array(array) if np.ndim(array) else np.array(array)[()] for array in arrays)
 
 
 def as_outputs(returned: Any) -> tuple[Any, ...]:

@@ -5,13 +5,16 @@ it may make a tensor of again. Where TensorFlow computes anything, it is no such
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
 import builtins
+import functools
 import linecache
 import types
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -22,13 +25,17 @@ from pyopbench.ports import conversions
 from pyopbench.ports.arrays import as_array, as_given, as_outputs, as_tuple
 from pyopbench.ports.for_numba.instead import PLACE
 from pyopbench.ports.rebinding import BODY, content, copy_functions, globals_read, written
-from pyopbench.ports.tracing.user_code import codes_at, compiled_in, functions_at, is_same
 
 CONVERSIONS = {"Cast"}
 """Ops of TensorFlow that a body may run, where its tape ends: `tf.cast`. `tf.constant` runs none."""
 
 PART = "pyopbench_part_"
 """What stands for a part of a conversion while the rest of it is parsed."""
+
+MOST_SOURCES = 32
+"""Files whose functions are kept."""
+
+LAMBDA = (lambda: None).__name__
 
 
 def body_on_arrays(function: Body | None, example: Sequence[Any]) -> Body | None:
@@ -102,9 +109,9 @@ def _converted(function: Any) -> Any:
     """
     code, scope = function.__code__, function.__globals__
     source = "".join(linecache.getlines(code.co_filename))
-    found = functions_at(source, code.co_firstlineno, code.co_name)
-    codes = codes_at(source, code.co_filename, code.co_firstlineno)
-    if len(found) != 1 or not any(is_same(one, code) for one in codes):
+    found = _functions_at(source, code.co_firstlineno, code.co_name)
+    codes = _codes_at(source, code.co_filename, code.co_firstlineno)
+    if len(found) != 1 or not any(_is_same(one, code) for one in codes):
         return function
     (node,) = found
     converting = _Converting(function)
@@ -112,7 +119,7 @@ def _converted(function: Any) -> Any:
     if not converting.has_changed or scope.get("np", np) is not np:
         return function
     node.decorator_list, node.args.defaults, node.args.kw_defaults = [], [], [None] * len(node.args.kwonlyargs)
-    new = compiled_in(node, code)
+    new = _compiled_in(node, code)
     if new is None or new.co_freevars != code.co_freevars:
         return function
     scope["np"] = np
@@ -185,6 +192,75 @@ def _is_of_tensorflow(value: Any) -> bool:
     """Is it a module, a function or a class of TensorFlow's? A tensor that is a constant is none."""
     home = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
     return hasattr(value, "__name__") and str(home).split(".")[0] in ("tensorflow", "keras")
+
+
+def _functions_at(source: str, line: int, name: str) -> list[ast.FunctionDef]:
+    """Return the functions of a name that begin on a line, as trees of their own; a `lambda` as one that returns."""
+    return deepcopy(_all_functions(source).get((line, name), []))
+
+
+@functools.lru_cache(maxsize=MOST_SOURCES)
+def _all_functions(source: str) -> dict[tuple[int, str], list[ast.FunctionDef]]:
+    """Return the functions of a source by the lines that they begin on, their decorators included, and names."""
+    found: dict[tuple[int, str], list[ast.FunctionDef]] = {}
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return found
+    for one in ast.walk(tree):
+        if isinstance(one, ast.FunctionDef):
+            line = min([one.lineno, *(decorator.lineno for decorator in one.decorator_list)])
+            found.setdefault((line, one.name), []).append(one)
+        elif isinstance(one, ast.Lambda):
+            found.setdefault((one.lineno, LAMBDA), []).append(_as_function(one))
+    return found
+
+
+def _as_function(node: ast.Lambda) -> ast.FunctionDef:
+    returned = ast.copy_location(ast.Return(node.body), node)
+    made = ast.FunctionDef(name=LAMBDA, args=node.args, body=[returned], decorator_list=[])
+    made.type_params = []  # type: ignore[attr-defined,unused-ignore]
+    return ast.copy_location(made, node)
+
+
+@functools.lru_cache(maxsize=MOST_SOURCES)
+def _all_codes(source: str, file: str) -> tuple[types.CodeType, ...]:
+    found = [compile(source, file, "exec", dont_inherit=True)]
+    for one in found:  # which grows
+        found += [inner for inner in one.co_consts if isinstance(inner, types.CodeType)]
+    return tuple(found)
+
+
+def _codes_at(source: str, file: str, line: int) -> list[types.CodeType]:
+    """Return the code of all functions that begin on a line of a source."""
+    return [one for one in _all_codes(source, file) if one.co_firstlineno == line]
+
+
+def _compiled_in(node: ast.FunctionDef, code: types.CodeType) -> types.CodeType | None:
+    """Return the code of a tree that stands for a function, with the same names of functions around it."""
+    at = node.lineno
+    place: dict[str, Any] = {"lineno": at, "col_offset": 0, "end_lineno": at, "end_col_offset": 0}
+    names = [ast.arg(arg=name, **place) for name in code.co_freevars]
+    around = ast.parse("def around(): pass").body[0]
+    assert isinstance(around, ast.FunctionDef)
+    # Its own name, which it may call itself by, is one of the module, as it was; unless it is of a function around it.
+    own = [] if node.name in code.co_freevars else [ast.Global([node.name], **place)]
+    around.args.args, around.body = names, [*own, node]
+    module = ast.fix_missing_locations(ast.Module([around], []))
+    flags = code.co_flags & __future__.annotations.compiler_flag
+    compiled = compile(module, code.co_filename, "exec", flags, dont_inherit=True)
+    outer = next(one for one in compiled.co_consts if isinstance(one, types.CodeType))
+    return next((one for one in outer.co_consts if isinstance(one, types.CodeType) and one.co_name == node.name), None)
+
+
+def _is_same(one: types.CodeType, other: types.CodeType) -> bool:
+    """Does one piece of code do what another one does?"""
+    return (one.co_name, one.co_code, one.co_names, one.co_varnames) == (
+        other.co_name,
+        other.co_code,
+        other.co_names,
+        other.co_varnames,
+    )
 
 
 def is_same_output(found: Any, expected: Any) -> bool:

@@ -7,8 +7,11 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from pyopbench.model.definitions import is_file_of_user, is_module_of_user
 from pyopbench.model.op import Body
+from pyopbench.ports.arrays import as_array, as_outputs, one_or_tuple
 
 BODY = "pyopbench_body"
 """The attribute of what stands around a user's body under which that is found."""
@@ -43,6 +46,22 @@ def with_body(function: Body, body: Body) -> Body:
     setattr(around, ARRANGE, lambda port: arrange(function, port))
     setattr(around, CALLED, function)
     return around
+
+
+def returning_arrays(body: Body, returned: Any) -> Body:
+    """Return a body whose outputs are arrays: itself, if that is what it was seen to return.
+
+    Lists of numbers or text TensorFlow takes for as many outputs, and in eager mode numbers of Python's for float32 and
+    int32. As arrays, it takes them as NumPy does.
+    """
+    if all(isinstance(one, (np.ndarray, np.generic, bytes)) for one in as_outputs(returned)):
+        return body
+
+    def on_arrays(*inputs: Any) -> Any:
+        return one_or_tuple([as_array(one) for one in as_outputs(body(*inputs))])
+
+    setattr(on_arrays, BODY, body)
+    return on_arrays
 
 
 def written(function: Body) -> Any:
@@ -99,22 +118,17 @@ def is_of_user(value: Any, function: Any) -> bool:
 
 def files_reached(function: Any) -> set[str]:
     """Return the files of a function and of all that it calls of the user's."""
-    return {code.co_filename for code in codes_reached(function)}
-
-
-def codes_reached(function: Any) -> list[types.CodeType]:
-    """Return the code of a function and of all that it calls of the user's, its own first."""
     function = written(function)
     if not isinstance(function, types.FunctionType):
-        return []
-    codes: list[types.CodeType] = []
+        return set()
+    files: set[str] = set()
 
     def finish(copy: Any) -> Any:
-        codes.append(copy.__code__)
+        files.add(copy.__code__.co_filename)
         return copy
 
     copy_functions(function, finish)
-    return codes
+    return files
 
 
 NUMBERS = (int, float, complex)

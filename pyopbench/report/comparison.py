@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from pyopbench.judge.comparison.bodies import ComparedBody
 from pyopbench.judge.comparison.diff import ComparedCase, Comparison, UnmatchedCase, notes_of, text_of
 from pyopbench.judge.comparison.sides import CaseKey, ComparedSide
+from pyopbench.judge.verdicts import CaseVerdict
 from pyopbench.model import formatting
 from pyopbench.model.printable import printable
 from pyopbench.report.markdown import escape
@@ -103,6 +105,8 @@ def markdown(found: Comparison, failed: str) -> str:
     if found.differences:
         lines += ["", "What else differs:", "", *_table(("environment", "A", "B"), differences(found))]
     shared = shared_parts([case.key for case in found.cases])
+    if found.bodies:
+        lines += ["", "Bodies, over all cases that run them:", "", *(f"- {escape(one.text())}" for one in found.bodies)]
     lines += ["", escape(f"All are: {shared}") if shared else "", "", *_table(COLUMNS, rows(found))]
     if found.unmatched:
         cells = [(f"{cases:,}", side, why) for cases, side, why in unmatched(found)]
@@ -153,6 +157,7 @@ def as_document(found: Comparison, fail_on: float | None, *, failed: bool) -> An
         "counts": found.counts(),
         "notes": [asdict(note) for note in notes_of(found)],
         "differences": [asdict(one) for one in found.differences],
+        "bodies": [_body(body) for body in found.bodies],
         "cases": [_case(case) for case in found.cases],
         "unmatched": [_unmatched(case) for case in found.unmatched],
     }
@@ -164,10 +169,14 @@ def _side(side: ComparedSide) -> dict[str, Any]:
     return {"label": side.label, "runs": [run.name for run in side.runs], "warnings": warnings}
 
 
-def _case(case: ComparedCase) -> dict[str, Any]:
-    verdict = case.verdict
+def _body(body: ComparedBody) -> dict[str, Any]:
+    key = body.key
+    named = {"op": key.op, "body": key.body, "kind": key.kind, "environment": dict(key.environment)}
+    return {**named, "cases": list(body.cases), "launches": body.verdict.launches, **_verdict(body.verdict)}
+
+
+def _verdict(verdict: CaseVerdict) -> dict[str, Any]:
     return {
-        **_key(case.key),
         "ratio": verdict.ratio,
         "low": verdict.low,
         "high": verdict.high,
@@ -175,6 +184,13 @@ def _case(case: ComparedCase) -> dict[str, Any]:
         "p": verdict.p,
         "outcome": verdict.outcome,
         "reason": verdict.reason and asdict(verdict.reason),
+    }
+
+
+def _case(case: ComparedCase) -> dict[str, Any]:
+    return {
+        **_key(case.key),
+        **_verdict(case.verdict),
         "a_seconds": case.first_seconds,
         "b_seconds": case.second_seconds,
         "a_launches": case.first_launches,

@@ -68,6 +68,12 @@ def findings(gate: Gate) -> list[str]:
         [wording.difference_text(label, one) for label, one in gate.differences],
         [gate.broken_text(one) for one in gate.broken],
         [f"{label}: {comparison.failing_text(case)}" for label, case in gate.failing],
+        [
+            wording.body_text(label, body, many)
+            for label, found in gate.comparisons.items()
+            for body in found.bodies
+            if body.verdict.outcome != "equivalent"
+        ],
         [wording.case_text(label, case, many) for label, case in gate.slower],
     )
     room = MOST_FOUND if sum(map(len, kinds)) > 2 * MOST_FOUND else 2 * MOST_FOUND
@@ -167,6 +173,7 @@ def as_json(gate: Gate) -> str:
         "first": _revision(gate.first),
         "others": [_revision(one) for one in gate.others],
         "slower": [{"side": label, "case": str(case.key)} for label, case in gate.slower],
+        "slower_bodies": [{"side": label, "body": str(body.key)} for label, body in gate.slower_bodies],
         "failing": [{"side": label, **asdict(case), "key": str(case.key)} for label, case in gate.failing],
         "comparisons": {label: _comparison(one, gate) for label, one in gate.comparisons.items()},
         "unmatched": {label: error.in_a_line for label, error in gate.unmatched.items()},
@@ -188,7 +195,8 @@ def _revision(version: Side) -> dict[str, Any]:
 
 
 def _comparison(found: Comparison, gate: Gate) -> Any:
-    failed = gate.fail_on is not None and bool(found.slower_by(gate.fail_on))
+    by = gate.fail_on
+    failed = by is not None and bool(found.slower_by(by) or found.bodies_slower_by(by))
     return comparison.as_document(found, gate.fail_on, failed=failed)
 
 
@@ -206,6 +214,12 @@ def junit(gate: Gate) -> bytes:
         found = gate.comparisons.get(one.label)
         if found is not None:
             slower = {id(case) for case in found.slower_by(gate.fail_on)} if gate.fail_on is not None else set()
+            failing = {id(body) for _, body in gate.slower_bodies}
+            for body in found.bodies:
+                test = ET.SubElement(suite, "testcase", classname="pyopbench.bodies", name=_xml(str(body.key)))
+                if id(body) in failing:
+                    ET.SubElement(test, "failure", message=_xml(body.text()))
+                ET.SubElement(test, "system-out").text = _xml(body.text())
             for case in found.cases:
                 _case_test(suite, case, is_slower=id(case) in slower)
             for unmatched in (case for label, case in gate.failing if label == one.label):

@@ -75,7 +75,7 @@ def markdown(history: History) -> str:
             lines += ["", f"and {len(history.changes) - len(rows):,} more"]
         lines.append("")
     lines += [escape(history.alarm_text()), ""]
-    lines += [f"- {escape(remark.text())}" for remark in history.remarks]
+    lines += [f"- {escape(one.text())}" for one in (*history.bisected, *history.remarks)]
     commands = [one.text() for one in reruns_of(history)[:MOST_COMMANDS]]
     if commands:
         lines += ["", "What would confirm the suspicions:", "", str(fence("\n".join(commands)))]
@@ -95,6 +95,7 @@ def as_json(history: History) -> str:
         "series": [_series(one) for one in history.traced],
         "changes": [_change(history, change) for change in history.changes],
         "reruns": [{**asdict(one), "command": one.command} for one in reruns_of(history)],
+        "bisected": [asdict(one) for one in history.bisected],
         "remarks": [asdict(remark) for remark in history.remarks],
         "warnings": [asdict(warning) for warning in history.warnings],
     }

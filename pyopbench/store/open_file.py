@@ -48,6 +48,7 @@ MIX = Kind("a mix", 8 * MIB)
 FOREIGN = Kind("results of another tool", 128 * MIB)
 REPORT = Kind("a file of a report", 256 * MIB)
 SOURCE = Kind("a Python source", 2 * MIB)  # of which Python's parser makes up to 1 GB
+NOTEBOOK = Kind("a notebook", 64 * MIB)  # with pictures among its outputs
 GRAPH = Kind("a stored graph", 512 * MIB)
 CACHED = Kind("a file of the cache", 32 * MIB)
 

@@ -187,7 +187,20 @@ def _combinations(axes: Axes, ops: dict[str, Op], variants: dict[str, Variant]) 
 def _variants(op: Op, axes: Axes, variants: Mapping[str, Variant]) -> tuple[str, ...]:
     if axes.variants:
         return axes.variants
-    return tuple(name for name, one in variants.items() if one.is_usual_for(op))
+    usual = tuple(name for name, one in variants.items() if one.is_usual_for(op))
+    return _in_use(op, axes.in_use, {name: variants[name] for name in usual}) if axes.in_use else usual
+
+
+def _in_use(op: Op, callback: str, usual: Mapping[str, Variant]) -> tuple[str, ...]:
+    """Return the current callback, and the easiest port that somebody wrote for the op; all usual if it has neither."""
+    written = {
+        name: one for name, one in usual.items() if getattr(op, one.body) is not None and not one.is_attempt_for(op)
+    }
+    bodies = [name for name, one in written.items() if one.is_callback and not _is_of_py_function(op, one)]
+    ports = sorted((name for name, one in written.items() if one.is_port), key=lambda name: usual[name].effort)
+    # An op on tensors has another callback than the others.
+    current = next(([name] for name in (callback, BASELINE) if name in bodies), bodies[:1])
+    return (*current, *ports[:1]) or tuple(usual)
 
 
 def _gradients(axes: Axes, op: Op, variant: Variant, case: Case) -> tuple[str, ...]:
@@ -213,8 +226,7 @@ def why_not(op: Op, variant: Variant, case: Case) -> str | None:
 
 
 def _why_not_here(op: Op, variant: Variant, case: Case) -> str | None:
-    is_of_py_function = op.is_on_tensors and variant.body == "numpy" and variant.name != BASELINE
-    if op.is_own and (getattr(op, variant.body) is None or is_of_py_function):
+    if op.is_own and (getattr(op, variant.body) is None or _is_of_py_function(op, variant)):
         return f"not tried: your op has only a {' and a '.join(_brought(op))} body"
     if getattr(op, variant.body) is None:
         return f"{variant.name} needs a {variant.body} body, and the op has none"
@@ -233,6 +245,11 @@ def _why_not_here(op: Op, variant: Variant, case: Case) -> str | None:
     if case.placement not in variant.placements:
         return f"{variant.name} does not run on {case.placement}"
     return None
+
+
+def _is_of_py_function(op: Op, variant: Variant) -> bool:
+    """Is it a bridge for arrays, behind which the body of a `tf.py_function` cannot be?"""
+    return op.is_on_tensors and variant.body == "numpy" and variant.name != BASELINE
 
 
 def _brought(op: Op) -> list[str]:

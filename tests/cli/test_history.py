@@ -11,10 +11,12 @@ from types import SimpleNamespace
 
 import pytest
 
+import repositories
 import stored
 from histories import CHANGED, KEYS, commit, stepped, write_asv, write_commits
 from pairs import write_run, write_versions
 from pyopbench.cli import app, history
+from pyopbench.engine import revisions
 from pyopbench.store import run_sides
 
 LABELS = ("2.15.1", "2.16.2", "2.17.1", "2.18.1", "2.19.1", "2.20.0", "2.21.0")
@@ -209,3 +211,84 @@ def test_thousands_of_warnings_are_counted_and_not_listed(call, tmp_path, monkey
     assert [line.partition(":")[0] for line in listed] == ["warning"] * 2
     stored_ones = json.loads((tmp_path / "results/history/history.json").read_text(encoding="utf-8"))["warnings"]
     assert last == f"and {len(stored_ones) - 2} more warnings, all in history.json"
+
+
+class RevisionReruns:
+    """Stands for the process that measures two commits: those from `first` on are slower."""
+
+    def __init__(self, monkeypatch, commits, first: str, factor: float = 1.3) -> None:
+        self.commits, self.first, self.factor = list(commits), self.commits_from(commits, first), factor
+        self.pairs: list[tuple[str, str]] = []
+        self.real = history.subprocess.run
+        monkeypatch.setattr(history.subprocess, "run", self)
+
+    @staticmethod
+    def commits_from(commits, first):
+        return set(commits[commits.index(first) :])
+
+    def __call__(self, command, **options):
+        words = list(command)
+        if words[0] != sys.executable:  # git's
+            return self.real(command, **options)
+        before, after = (words[place + 1] for place, word in enumerate(words) if word == "--rev")
+        self.pairs.append((before, after))
+        folder = Path(words[words.index("--out") + 1])
+        sides = [
+            run_sides.Side("", revision=run_sides.Revision(one[:10], one, "2026-01-01T12:00:00+00:00", "a change"))
+            for one in (before, after)
+        ]
+        for one in run_sides.name_sides(folder, sides):
+            factors = {CHANGED: self.factor} if one.revision.commit in self.first else {}
+            stored_in_run = run_sides.stored_in_run(one.revision)
+            write_run(one.folder, list(KEYS), factors=factors, launches=6, revision=stored_in_run)
+        run_sides.write(folder, run_sides.name_sides(folder, sides))
+        return SimpleNamespace(returncode=0)
+
+
+def test_a_confirmed_change_is_followed_to_its_commit_by_halving(call, tmp_path, monkeypatch):
+    """Results are there of every eighth commit only; which of the eight it was is measured."""
+    place = repositories.repository(tmp_path)
+    made = [repositories.commit(place, {"work.py": f"N = {number}"}, f"{number}", day=1) for number in range(49)]
+    measured = made[::8]
+    paths = [
+        write_run(
+            tmp_path / f"run-{number:02}",
+            KEYS,
+            seed=number,
+            factors={CHANGED: 1.3} if number >= 4 else {},
+            environment={**stored.ENVIRONMENT, "commit": one},
+            created=f"2026-01-{number + 1:02}T10:00:00+00:00",
+        )
+        for number, one in enumerate(measured)
+    ]
+    first = made[29]
+    again = RevisionReruns(monkeypatch, made, first)
+    code, printed, said = call(*paths, "--bisect")
+    assert code == 1, said
+    document = json.loads((tmp_path / "results/history/history.json").read_text(encoding="utf-8"))
+    (found,) = document["bisected"]
+    assert (found["case"], found["left"]) == (CHANGED, [first])
+    assert len(again.pairs) <= 1 + 5, "one to confirm, and the halvings of the range that is left"
+    assert again.pairs[0][1] == made[32]
+    assert first[:10] in printed
+    many = len(again.pairs)
+    assert call(*paths, "--bisect")[0] == 0
+    assert len(again.pairs) == many, "what was measured is not measured twice"
+
+
+@pytest.mark.parametrize("first", range(9))
+def test_halving_finds_each_commit_in_four_measurements(first):
+    commits = [str(number) for number in range(9)]
+    asked: list[str] = []
+
+    def has_changed(one):
+        asked.append(one)
+        return int(one) >= first
+
+    assert revisions.first_changed(commits, has_changed) == [str(first)]
+    assert len(asked) <= 4
+
+
+def test_a_measurement_that_does_not_tell_leaves_the_range():
+    assert revisions.first_changed(["a", "b", "c"], lambda one: None) == ["a", "b", "c"]
+    assert revisions.first_changed([], lambda one: True) == []

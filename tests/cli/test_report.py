@@ -32,6 +32,7 @@ from pyopbench.judge.findings import (
     StillOpen,
 )
 from pyopbench.model.case import BASELINE as TODAY
+from pyopbench.model.errors import BadInput
 from pyopbench.report import decisions_json
 from pyopbench.store.run_json import UNKNOWN_OP, Catalogue, Settings
 from pyopbench.store.run_sides import open_run
@@ -190,3 +191,17 @@ def test_the_terminal_has_the_reason_of_an_undecided_answer_and_the_command(resu
     assert command[:3] == ["pyopbench", "run", "double"]
     (made,) = json.loads((results / "decisions.json").read_text(encoding="utf-8"))["decisions"]
     assert command[command.index("--launches") + 1] == str(made["reason"]["settled_by"]["enough"])
+
+
+def test_latencies_are_printed_for_a_dashboard_and_no_report_is_written(tmp_path: Path) -> None:
+    folder = noisy_results(tmp_path / "exported")
+    before = sorted(folder.iterdir())
+    found = invoke("report", folder, "--export", "bmf")
+    assert found.exit_code in (0, 3)
+    assert sorted(folder.iterdir()) == before
+    if found.exit_code == 0:
+        assert json.loads(found.stdout)
+
+
+def test_two_kinds_of_json_are_refused(results: Path) -> None:
+    assert isinstance(invoke("report", results, "--export", "bmf", "--json").exception, BadInput)

@@ -62,14 +62,14 @@ def test_a_slowdown_fails_with_exit_code_1_and_is_in_every_file(call: Call, proj
     commit(project, {"seconds": "0.55"}, "slower by a tenth")
     ended = run(call, tmp_path / "run", "HEAD~1", "HEAD", more=("--fail-on", "slower:5%"))
     assert ended.code == 1, ended.out + ended.err
-    assert ended.out.splitlines()[0] == "Failed: 2 cases are slower by 5% or more."
+    assert ended.out.splitlines()[0] == "Failed: 1 body is slower by 5% or more and 2 cases are slower by 5% or more."
     comment = (tmp_path / "run" / "comment.md").read_text(encoding="utf-8").splitlines()
-    assert comment[0] == "### pyopbench: Failed: 2 cases are slower by 5% or more."
+    assert comment[0] == f"### pyopbench: {ended.out.splitlines()[0]}"
     document = json.loads((tmp_path / "run" / "gate.json").read_text(encoding="utf-8"))
     assert (document["outcome"], len(document["slower"])) == ("failed", 2)
     assert document["comparisons"]["HEAD"]["minimum_effect"] == pytest.approx(0.05 / 3, abs=1e-6)
     (suite,) = ET.parse(tmp_path / "run" / "junit.xml").getroot()
-    assert (suite.get("tests"), suite.get("failures")) == ("3", "2")
+    assert (suite.get("tests"), suite.get("failures")) == ("4", "3")
     for share, code in (("slower:20%", 0), ("never", 0), ("slower", 1)):
         assert call("report", tmp_path / "run", "--fail-on", share).code == code
     assert call("compare", tmp_path / "run", "HEAD~1", "HEAD", "--axis", "commit").code == 1

@@ -23,7 +23,7 @@ def path_of(code: str) -> str:
         ("import tensorflow.compat.v1 as tf\nshow(tf.a)", "tensorflow.compat.v1.a"),
         ("import tensorflow.compat.v1\nshow(tensorflow.compat.v1.a)", "tensorflow.compat.v1.a"),
         ("from tensorflow import a as b\nshow(b)", "tensorflow.a"),
-        ("from . import ops\nshow(ops.a)", "..ops.a"),
+        ("from . import ops\nshow(ops.a)", ".ops.a"),
         ("from tensorflow import *\nshow(a)", "tensorflow.a"),
         ("import tensorflow as tf\nb = tf.a\nc = b\nshow(c)", "tensorflow.a"),
         ("import tensorflow as tf\nb = tf.a if tf.x else None\nshow(b)", "tensorflow.a"),

@@ -206,6 +206,21 @@ h: ndimage.correlate(x, np.array([[1.0, 2], [3, 4]])); ndimage.convolve(x, np.ar
 h: ndimage.map_coordinates(x, np.indices((3, 3)) * 1.3 - 0.4, order=1); ndimage.map_coordinates(x, np.indices((3, 3)) * 0.7, order=0, mode="nearest"); ndimage.map_coordinates(x, [x + 2, x * 2], order=1, mode="reflect")
 h: ndimage.shift(x, 0.7, order=1); ndimage.shift(x, (1, -2), order=0); ndimage.zoom(x, 1.6, order=1); ndimage.zoom(x, (2, 0.5), order=1, mode="nearest"); ndimage.rotate(x, 30, reshape=False, order=1)
 f v: signal.resample(x, 5); signal.resample(x, 12); signal.resample(x, 14); signal.lfilter([1, 2], [1, -0.5, 0.25], x); signal.lfilter([0.5], [1.0], x); signal.hilbert(x)
+k n: stats.rankdata(x); stats.rankdata(x, axis=-1)
+v p f l E w: stats.rankdata(x); stats.rankdata(x, "ordinal"); stats.rankdata(x, method="min"); stats.rankdata(x, "max"); stats.rankdata(x, "dense")
+m n i b e h: stats.rankdata(x); stats.rankdata(x, axis=1); stats.rankdata(x, axis=0)
+m i h: stats.rankdata(x, "dense", axis=0); stats.rankdata(x, "max", axis=-1)
+p,q p,p p,r p,R v,v v,l k,k q,q d,d f,f: stats.spearmanr(x, y)[0]; stats.spearmanr(x, y).pvalue; stats.spearmanr(x, 0 - y).statistic; stats.spearmanr(x, y * 0)[0]
+p,q v,v v,l k,k f,f q,q w,w: stats.pearsonr(x, y)[0]; stats.pearsonr(x, y).statistic; stats.pearsonr(x, y + x * x)[1]; stats.pearsonr(x, y * 0)[0]; stats.pearsonr(x[:2], y[1:3])[0]; stats.pearsonr(x[:2], y[1:3])[1]
+f v l k z: signal.resample_poly(x, 3, 2); signal.resample_poly(x, 1, 4); signal.resample_poly(x, 2, 4, axis=-1); signal.resample_poly(x, 5, 5); signal.resample_poly(x, 2, 3, window=np.array([0.2, 0.5, 0.3, 0.1]))
+h m: signal.resample_poly(x, 7, 3, axis=1); signal.decimate(x, 2, ftype="fir"); signal.decimate(x, 3, n=12, ftype="fir", axis=0)
+f v l k: signal.decimate(x, 2, ftype="fir")
+r R p: interpolate.interp1d(x, x * x)(x - 0); interpolate.interp1d(np.arange(4), [1.0, 4, 2, 0], bounds_error=False)(x)
+r R p f k v: interpolate.interp1d(np.array([0.0, 0.5, 1, 4]), np.array([1.0, 4, 2, 0]), fill_value="extrapolate")(x); interpolate.interp1d([2, 0, 1], [1, 4, 2], "nearest", bounds_error=False, fill_value=-1)(x)
+r R p f k v i: interpolate.interp1d([0.0, 1, 2], [1.0, 4, 2], kind="previous", bounds_error=False, fill_value=(7.0, 8.0))(x); interpolate.interp1d([0.0, 1, 2], [1.0, 4, 2], kind="next", fill_value="extrapolate")(x); interpolate.interp1d([0.0, 1, 2], [1.0, 4, 2], kind="previous", fill_value="extrapolate")(x); interpolate.interp1d([0, 1, 2], [1.0, 4, 2], "nearest-up", fill_value="extrapolate")(x)
+h m: interpolate.interp1d(np.arange(x.shape[0]), x, axis=0)([0.5, 1.25]); interpolate.interp1d(np.arange(x.shape[1]), x)(np.array([[0.5, 2.0], [1.0, 3]])); interpolate.interp1d(np.arange(x.shape[1]), x, kind="next")(1.5)
+h f: ndimage.affine_transform(x, np.eye(x.ndim) * 0.8, order=1); ndimage.affine_transform(x, np.full(x.ndim, 1.25), 0.5, order=0)
+h: ndimage.affine_transform(x, [[0.9, 0.1], [-0.2, 1.1]], (0.3, -0.4), order=1, mode="nearest"); ndimage.affine_transform(x, [[0.9, 0.1, 1.0], [-0.2, 1.1, 0.5]], order=1, output_shape=(4, 9)); ndimage.affine_transform(x, x[:2, :2], x[0, :2], order=1, cval=2.0)
 h: signal.resample(x, 4, axis=1); signal.lfilter([1.0, 0.3, 0.1], [2.0, 0.1], x, axis=0); signal.hilbert(x, axis=0); signal.resample(x, 8)
 """
 """One kind of call in each line: the letters of arrays for `x`, or for `x` and `y`, and expressions."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
 from places import ROOT
@@ -75,6 +76,29 @@ def line_of(refusal: CannotPort) -> str:
 def lines_of(text: str) -> set[str]:
     """Return the lines of a text."""
     return set(text.splitlines())
+
+
+def flat(nest: Any) -> list[Any]:
+    """Return the arrays of a nest."""
+    return [one for part in nest for one in flat(part)] if isinstance(nest, list | tuple) else [np.asarray(nest)]
+
+
+TOLERANCE = {"float16": 2e-3, "float32": 1e-4, "complex64": 1e-4}
+"""Of what is compared, by dtype; of wider ones 1e-9."""
+
+
+def difference(found: Any, expected: Any) -> str:
+    """Return how outputs differ from those of NumPy; empty where they do not."""
+    for one, other in zip(flat(found), flat(expected), strict=True):
+        if one.dtype != other.dtype or one.shape != other.shape:
+            return f"{one.dtype} {one.shape}, not {other.dtype} {other.shape}"
+        if other.dtype.kind in "fc":
+            close = TOLERANCE.get(other.dtype.name, 1e-9)
+            if not np.allclose(one, other, rtol=close, atol=close, equal_nan=True):
+                return f"{one}, not {other}"
+        elif not np.array_equal(one, other):
+            return f"{one}, not {other}"
+    return ""
 
 
 def run_its_test(made: Ported, folder: Path, monkeypatch: pytest.MonkeyPatch, module: str = "ported") -> list[str]:

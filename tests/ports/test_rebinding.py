@@ -16,12 +16,7 @@ from pyopbench import OwnOp
 from pyopbench.ops.compiled import why_not_compiled
 from pyopbench.ops.own.complete import complete
 from pyopbench.ops.port_file import PortFiles
-from pyopbench.ports.rebinding import (
-    files_reached,
-    is_module_of_user,
-    is_of_user,
-    rebind_helpers,
-)
+from pyopbench.ports.rebinding import copy_functions, files_reached, is_module_of_user, is_of_user
 from small_ops import case_of, square
 
 X = np.array([0.25, 0.75])
@@ -65,7 +60,7 @@ def test_helpers_are_finished_too_each_once() -> None:
         finished.append(copy.__name__)
         return copy
 
-    assert rebind_helpers(even, finish)(6)
+    assert copy_functions(even, finish)(6)
     assert finished == ["even", "odd"]
 
 
@@ -102,8 +97,8 @@ def test_helpers_of_other_files_are_rebound_too(across_files: Any) -> None:
 
 
 def test_numba_compiles_helpers_of_other_files_and_lists_as_constants(across_files: Any) -> None:
-    numba = pytest.importorskip("numba")
-    found = rebind_helpers(across_files, numba.njit)(np.array([0.5]))
+    pytest.importorskip("numba")
+    found = port_of(across_files, "njit")(tf.constant([0.5]))
     np.testing.assert_allclose(found, 4 * np.tanh([0.5]) + 2)
 
 

@@ -28,8 +28,8 @@ def folder(tmp_path: Path) -> Path:
 def test_a_comment_has_the_answer_first_and_thirty_lines_at_most(folder: Path) -> None:
     lines = report.comment(read_gate(folder, 0.03, 0.05)).splitlines()
     assert lines[0] == (
-        "### pyopbench: Failed: 1 input gives different values, 1 side cannot be measured and 60 cases are "
-        "slower by 5% or more."
+        "### pyopbench: Failed: 1 input gives different values, 1 side cannot be measured, 6 bodies are slower by 5% "
+        "or more and 60 cases are slower by 5% or more."
     )
     assert lines[2] == "r1, r2 and r3 against r0"
     differs = "output 0 differs at index \\[3\\]"
@@ -98,8 +98,8 @@ def test_xml_has_a_suite_for_each_revision_that_counts_what_is_in_it(folder: Pat
     suites = ET.fromstring(report.junit(read_gate(folder, 0.03, 0.05)))
     first, second, broken = suites
     assert first.get("name") == f"r1 ({'0' * 10}): change 1"
-    assert [first.get(name) for name in ("tests", "failures", "errors")] == ["31", "31", "0"]
-    assert [second.get(name) for name in ("tests", "failures", "errors")] == ["31", "30", "0"]
+    assert [first.get(name) for name in ("tests", "failures", "errors")] == ["34", "34", "0"]
+    assert [second.get(name) for name in ("tests", "failures", "errors")] == ["34", "33", "0"]
     assert [broken.get(name) for name in ("tests", "failures", "errors")] == ["1", "0", "1"]
     error = broken.find("testcase/error")
     assert error is not None

@@ -20,9 +20,6 @@ SEARCHING = {*CUTTING, "replace", "index", "find", "count", "contains"}
 PATTERNS = {"compile", "match", "search", "fullmatch", "findall", "finditer", "split", "sub"}
 
 OF_OTHERS = {
-    "benchmarks/outside/examine_numpys_own_tests.py": 2,
-    "benchmarks/outside/numba_bodies.py": 1,
-    "benchmarks/outside/numpys_own_tests.py": 1,
     "benchmarks/peers/pyperf.py": 2,
     "benchmarks/peers/pytest_benchmark.py": 2,
     "pyopbench/ports/for_numba/source.py": 1,
@@ -36,7 +33,7 @@ OF_OTHERS = {
     "pyopbench/worker/probes/bodies.py": 2,
     "pyopbench/worker/values.py": 2,
     "scripts/quote_reference.py": 2,
-    "scripts/traced_functions.py": 1,
+    "scripts/ported_functions.py": 2,
     "tests/cli/test_probe.py": 1,
     "tests/end_to_end/test_command_line.py": 2,
     "tests/helpers/figures.py": 2,

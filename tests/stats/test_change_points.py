@@ -328,3 +328,44 @@ def test_many_series_at_once_are_each_as_by_itself():
     assert clipped(values, errors) == pytest.approx(
         np.array([clipped(one, error) for one, error in zip(values, errors, strict=True)])
     )
+
+
+def two_moods(rng, shape):
+    """A machine that is in either of two moods for each run, whatever the code."""
+    return 5.0 * (rng.random(shape) < 0.35) + 0.15 * rng.standard_normal(shape)
+
+
+def walking(rng, shape):
+    """A level that drifts with every run."""
+    return 0.5 * np.cumsum(rng.standard_normal(shape), axis=1)
+
+
+@pytest.mark.parametrize(("drawn", "most"), [(two_moods, 0.05), (walking, 0.4)])
+def test_a_series_that_drifts_or_jumps_all_the_time_has_few_alarms(drawn, most):
+    assert alarms(drawn, "autocorrelated", 0.01, 60) <= most * 60
+
+
+def test_without_comparing_changes_with_the_rest_of_the_series_a_drift_has_them_nearly_always(monkeypatch):
+    """So that the test above could fail."""
+    monkeypatch.setattr(change_points, "OUTSTANDING", 0.0)
+    assert alarms(walking, "autocorrelated", 0.01, 60) >= 0.8 * 60
+
+
+def test_a_step_stands_out_of_a_series_with_bursts_and_outliers():
+    rng = np.random.default_rng(9)
+    found = 0
+    for _ in range(30):
+        values = 0.01 * rng.standard_normal(POINTS) + 0.1 * (np.arange(POINTS) >= 60)
+        values[rng.integers(0, POINTS, 5)] += 0.5
+        between = between_runs(values, np.zeros(POINTS), ERROR)
+        changes = segment(values, np.full(POINTS, between), "autocorrelated").changes
+        found += [abs(one.place - 60) <= 2 for one in changes] == [True]
+    assert found >= 28
+
+
+@pytest.mark.parametrize("width", [1, 2, 5])
+def test_the_difference_of_lasting_noise_is_as_large_as_its_covariances_say(width):
+    covariances = change_points.LASTING ** np.abs(np.subtract.outer(np.arange(2 * width), np.arange(2 * width)))
+    signs = np.repeat([-1.0, 1.0], width) / width
+    expected = math.sqrt(signs @ covariances @ signs)
+    assert change_points._lasting_difference(width) == pytest.approx(expected)

@@ -75,9 +75,20 @@ def test_every_combination_is_a_case_or_a_skip_exactly_once(variants: dict[str, 
 def test_variants_by_name_only_are_left_out_unless_named(variants: dict[str, Variant]) -> None:
     cases, reasons = plan_of(variants)
     seen = {key.split("/")[1] for key in (*cases, *reasons)}
-    automatic = {"keras_ops", "njit", "tnp_autograph", "tnp_xla", "traced", "traced_xla", "xla_autograph"}
+    automatic = {
+        "keras_ops",
+        "njit",
+        "tnp_autograph",
+        "tnp_xla",
+        "traced",
+        "traced_loop",
+        "traced_partial",
+        "traced_unrolled",
+        "traced_xla",
+        "xla_autograph",
+    }
     assert set(variants) - seen == {
-        *("py_func_stateless", "py_function_numpy_host", "njit_parallel", "traced_graph"),
+        *("py_func_stateless", "py_function_numpy_host", "njit_parallel"),
         *automatic,
     }
     cases, _ = plan_of(variants, replace(ONE, variants=("py_func_stateless",)))
@@ -87,7 +98,19 @@ def test_variants_by_name_only_are_left_out_unless_named(variants: dict[str, Var
 def test_what_can_be_tried_by_itself_is_for_own_ops(variants: dict[str, Variant]) -> None:
     own = square(own=Own(fixed_sizes=True), dtypes=("uint8",), python=tf.square)
     plan = make_plan(Axes(ops=("made",), directions=("forward",)), {"made": own}, variants)
-    tried = {"keras_ops", "njit", "tnp", "tnp_autograph", "tnp_xla", "traced", "traced_xla", "xla_autograph"}
+    tried = {
+        "keras_ops",
+        "njit",
+        "tnp",
+        "tnp_autograph",
+        "tnp_xla",
+        "traced",
+        "traced_loop",
+        "traced_partial",
+        "traced_unrolled",
+        "traced_xla",
+        "xla_autograph",
+    }
     assert tried <= {case.variant for case in plan.cases}
     assert {case.dtype for case in plan.cases} == {"uint8"}, "an own op has the dtype of its inputs"
 
@@ -423,3 +446,37 @@ def test_beside_callbacks_in_graphs_stand_their_bodies_and_no_floors_of_bridges(
     found = node_beside(variants, instruments, "native", "numpy_function", "py_func", "py_function")
     bodies = [f"made/{part}/none/forward/node/float32/3/cpu" for part in ("numpy_alone", "tensor_alone")]
     assert sorted(found) == sorted([*EMPTY_GRAPHS, *bodies])
+
+
+def in_use(op: Op, variants: dict[str, Variant], callback: str) -> set[str]:
+    """Return the variants that a gate plans for one op."""
+    plan = make_plan(Axes(ops=(op.name,), sizes=(op.sizes[0],), in_use=callback), {op.name: op}, variants)
+    return {Case.from_id(key.id).variant for key in plan.cases}
+
+
+def test_a_gate_plans_the_current_callback_and_the_easiest_port(variants: dict[str, Variant]) -> None:
+    op = load_ops()["sinh"]
+    found = in_use(op, variants, "py_function_numpy")
+    ports = {name for name in found if variants[name].is_port}
+    assert found - ports == {"py_function_numpy"}
+    (port,) = ports
+    written = [one for one in variants.values() if one.is_port and one.role == "candidate"]
+    assert variants[port].effort == min(one.effort for one in written if getattr(op, one.body) is not None)
+
+
+def test_a_gate_on_an_op_without_a_written_port_plans_the_callback_alone(variants: dict[str, Variant]) -> None:
+    op = replace(load_ops()["sinh"], tensor=None, python=None, kernel=None, numba=None, tensor_gradient=None)
+    assert in_use(op, variants, "numpy_function") == {"numpy_function"}
+
+
+def test_a_callback_that_the_op_cannot_have_is_replaced_by_its_own(variants: dict[str, Variant]) -> None:
+    op = replace(load_ops()["sinh"], numpy=None, numpy_gradient=None)
+    callbacks = {name for name in in_use(op, variants, "numpy_function") if variants[name].is_callback}
+    assert len(callbacks) == 1
+    assert "numpy_function" not in callbacks
+
+
+def test_the_body_of_a_py_function_stays_behind_its_bridge(variants: dict[str, Variant]) -> None:
+    own = square(own=Own(py_function=tf.square))
+    callbacks = {name for name in in_use(own, variants, "numpy_function") if variants[name].is_callback}
+    assert callbacks == {"py_function_numpy"}

@@ -15,6 +15,7 @@ import atexit
 import functools
 import importlib.machinery
 import json
+import math
 import os
 import sys
 import threading
@@ -24,9 +25,10 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType, ModuleType
-from typing import Any, cast
+from typing import Any
 
 from pyopbench.find.injected.keeper import Keeper, describe_call
+from pyopbench.find.injected.slices import Slices
 from pyopbench.find.injected.tallies import (
     GENERATED,
     MARK,
@@ -60,8 +62,9 @@ class InputWaits:
         trouble: why elements that are taken in graphs are not counted, in the words of Python; empty if they are.
     """
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Callable[[], float], slices: Slices | None = None) -> None:
         self.clock = clock
+        self.slices = slices
         self.trouble = ""
         self.reset()
 
@@ -105,6 +108,8 @@ class InputWaits:
                 with self.lock:
                     self.eager[0] += taken
                     self.eager[1] += seconds
+                if self.slices is not None:
+                    self.slices.note_wait(start, start + seconds)
             return found
 
         return wrapper
@@ -223,6 +228,8 @@ class Recorder:
         self,
         folder: Path,
         clock: Callable[[], float] = time.perf_counter,
+        *,
+        slices: Slices | None = None,
         asked: Mapping[str, Any] | None = None,
     ) -> None:
         asked = asked or {}
@@ -232,12 +239,13 @@ class Recorder:
         self.flights = Flights() if asked.get("flights") else None
         self.folder = folder
         self.clock = clock
+        self.slices = slices
         self.sites: dict[Any, Site] = {}
         self.known: dict[tuple[int, int, str, bool], tuple[CodeType, Site]] = {}
         self.script_ops: Any = None
         self.inner: tuple[str, ...] = (__file__,)
         self.trouble = ""
-        self.waits = InputWaits(clock)
+        self.waits = InputWaits(clock, slices)
         # A call only leaves word here, which takes no lock; a thread adds up what lies here, many at a time.
         self.events: deque[Event] = deque()
         self._renew()
@@ -249,6 +257,8 @@ class Recorder:
         self.saved_calls = 0
         self.name = f"{os.getpid()}-{time.time_ns()}.json"
         self.waits.reset()
+        if self.slices is not None:
+            self.slices.reset()
         self.events.clear()
         for site in self.sites.values():
             site.reset()
@@ -284,6 +294,8 @@ class Recorder:
     def count(self, function: Callable[..., Any], tally: Tally, site: Site | None, kind: str) -> Callable[..., Any]:
         """Return a function that does the same and is counted; with a site also its shapes, after the clock's stop."""
         clock, note = self.clock, self.events.append
+        if self.slices is not None:
+            function = self.slices.named(function, name_of(function))
         describe = describe_nothing if site is None else describe_tensors if kind == "py_function" else describe_arrays
         keeper = self.keeper if site is not None else None
 
@@ -306,22 +318,34 @@ class Recorder:
             note((tally, site, describe(arguments), start, end, False))
             return result
 
+        if self.slices is not None:
+            sliced = self.slices.wrap(function, tally, describe, counted)
+            setattr(sliced, MARK, tally)
+            return sliced
         setattr(counted, MARK, tally)
         return counted
 
     def add_up(self) -> None:
         """Add to the tallies what calls have left word of."""
+        # Each call is paid for here too, though in another thread: nothing is looked up twice.
         with self.lock:
-            while self.events:
-                event = self.events.popleft()
+            take = self.events.popleft
+            first, last = self.called or (math.inf, -math.inf)
+            for _ in range(len(self.events)):
+                event = take()
                 add(event)
-                _, site, _, start, end, _ = event
-                if site is not OUTSIDE:
-                    first, last = self.called or (start, end)
-                    self.called = [min(first, start), max(last, end)]
+                if event[1] is not OUTSIDE:
+                    if event[3] < first:
+                        first = event[3]
+                    if event[4] > last:
+                        last = event[4]
+            if last >= first:
+                self.called = [first, last]
 
     def _wrap_public(self, original: Callable[..., Any], kind: str) -> Callable[..., Any]:
         clock = self.clock
+
+        known, note, frame_of = self.known, self.events.append, sys._getframe
 
         @functools.wraps(original)
         def wrapper(*arguments: Any, **named: Any) -> Any:
@@ -329,9 +353,17 @@ class Recorder:
             if not callable(function) or hasattr(function, MARK):
                 return original(*arguments, **named)
             try:
-                frame = sys._getframe(1)
-                site = self._site(kind, function, frame)
-                counted = self._counted(function, site, kind)
+                # In eager code this is part of each call, so that what is known of it already is found at once.
+                frame = frame_of(1)
+                eager = self.script_ops.context.executing_eagerly()
+                seen = known.get((id(frame.f_code), frame.f_lasti, kind, eager))
+                site = (
+                    seen[1]
+                    if seen is not None and seen[0] is frame.f_code
+                    else self._site(kind, function, frame, eager=eager)
+                )
+                held = getattr(function, HELD, None)
+                counted = held[1] if held is not None and held[0] is site else self._counted(function, site, kind)
                 if self.keeper is not None:
                     self.keeper.called_with(site, function, self._describe_call(arguments, named, frame))
             except Exception as error:  # noqa: BLE001 - the program goes on, whatever recording stumbles over
@@ -349,7 +381,7 @@ class Recorder:
             try:
                 return original(*arguments, **named)
             finally:
-                self.events.append((site.forward, OUTSIDE, None, start, clock(), False))
+                note((site.forward, OUTSIDE, None, start, clock(), False))
 
         return wrapper
 
@@ -362,15 +394,12 @@ class Recorder:
         return self.waits.as_dict()["elements"]
 
     def _counted(self, function: Any, site: Site, kind: str) -> Callable[..., Any]:
-        """Return the counted function of a site, which lives as long as the program's own.
+        """Return a new counted function of a site, which lives as long as the program's own.
 
         TensorFlow holds callbacks by weak references and binds their lives to the function that it was given
         (script_ops.py, `_internal_py_func`, b/144286616). It also keeps what each eager call of py_function hands it,
         so that a new function for each call would pile up.
         """
-        held = getattr(function, HELD, None)
-        if held is not None and held[0] is site:
-            return cast("Callable[..., Any]", held[1])
         counted = self.count(function, site.forward, site, kind)
         if isinstance(function, FunctionType):
             setattr(function, HELD, (site, counted))
@@ -404,16 +433,15 @@ class Recorder:
         tally = getattr(getattr(forward, "_func", forward), MARK, None)
         return next((site for site in self.sites.values() if site.forward is tally), None)
 
-    def _site(self, kind: str, function: Any, frame: FrameType) -> Site:
-        eager = self.script_ops.context.executing_eagerly()
-        # In eager code this is part of each call. A line's number takes long to find out, and so does a code's hash.
+    def _site(self, kind: str, function: Any, frame: FrameType, *, eager: bool) -> Site:
+        # A line's number takes long to find out, and so does a code's hash.
         quick = (id(frame.f_code), frame.f_lasti, kind, eager)
         known = self.known.get(quick)
         if known is not None and known[0] is frame.f_code:
             return known[1]
         caller = self._caller(frame)
         if caller is not frame:  # TensorFlow or Keras called, each time for another program's line
-            return self._site(kind, function, caller)
+            return self._site(kind, function, caller, eager=eager)
         key = (*self._place(frame), kind, "eager" if eager else "graph")
         in_input = not eager and is_in_input(self.script_ops.ops.get_default_graph())
         with self.lock:
@@ -445,6 +473,8 @@ class Recorder:
             self.watch.save()
         waits = self.waits.as_dict()
         self.add_up()
+        if self.slices is not None:
+            self._save_slices(self.slices)
         with self.lock:
             calls = sum(site.forward.calls + site.gradient.calls for site in self.sites.values())
             if calls + waits["elements"] == self.saved_calls:
@@ -458,6 +488,19 @@ class Recorder:
             except OSError:
                 return
             self.saved_calls = calls + int(waits["elements"])
+
+    def _save_slices(self, slices: Slices) -> None:
+        """Append what has not been written yet; a line each, so that a process that is killed loses only its last."""
+        with self.lock:
+            names = {id(tally): site for site in self.sites.values() for tally in (site.forward, site.gradient)}
+            rows = [json.dumps(row) for row in slices.take(names, self._name_of_dtype)]
+            if not rows:
+                return
+            try:
+                with (self.folder / self.name).with_suffix(".slices").open("a", encoding="utf-8") as file:
+                    file.write("".join(f"{row}\n" for row in rows))
+            except OSError as error:
+                self.trouble = self.trouble or repr(error)
 
     def _as_dict(self) -> dict[str, Any]:
         return {
@@ -502,6 +545,8 @@ class Recorder:
         self._start_saving()
 
     def _start_saving(self) -> None:
+        if self.slices is not None:
+            self.slices.start_probe()
         threading.Thread(target=self._keep_saving, name="pyopbench-recorder", daemon=True).start()
 
     def _keep_saving(self) -> None:
@@ -522,6 +567,9 @@ VARIABLE = "PYOPBENCH_RECORD"
 """The environment variable that names the folder which each process writes its counts to."""
 PROGRAM = "PYOPBENCH_PROGRAM"
 """That of what else is asked for, as JSON: `keep_bytes` and `package`, `steps`, `seconds`, `seed`, `counts`."""
+
+TRACING = "PYOPBENCH_RECORD_TRACE"
+"""The environment variable that is set if each call is kept, for a trace."""
 
 SCRIPT_OPS = "tensorflow.python.ops.script_ops"
 """Where TensorFlow 2 defines its callback functions; `tensorflow` imports them from there by name."""
@@ -552,7 +600,9 @@ class _Finder:
 
 def wait_for_tensorflow() -> Recorder:
     """Have callbacks counted from when TensorFlow is imported, and written to the folder that `VARIABLE` names."""
-    recorder = Recorder(Path(os.environ[VARIABLE]), asked=json.loads(os.environ.get(PROGRAM, "{}")))
+    slices = Slices(time.perf_counter) if TRACING in os.environ else None
+    asked = json.loads(os.environ.get(PROGRAM, "{}"))
+    recorder = Recorder(Path(os.environ[VARIABLE]), slices=slices, asked=asked)
     watch = recorder.watch
 
     def count_callbacks(module: ModuleType) -> None:

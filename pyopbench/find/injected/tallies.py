@@ -113,7 +113,8 @@ def add(event: Event) -> None:
         return
     tally.calls += 1
     tally.seconds += seconds
-    tally.raised += raised
+    if raised:
+        tally.raised += 1
     if site is not None:
         row = site.shapes.get(key)
         if row is None:
@@ -127,11 +128,11 @@ def make_timed(eager_func: Any, clock: Callable[[], float], note: Callable[[Even
 
     That is the body with what TensorFlow does in Python around it: tape, conversions, copies to a device.
     """
-    call = eager_func.__call__
+    call, prepare = eager_func.__call__, eager_func.__init__
 
     class Timed(eager_func):  # type: ignore[misc]
         def __init__(self, func: Any, *arguments: Any, **named: Any) -> None:
-            super().__init__(func, *arguments, **named)
+            prepare(self, func, *arguments, **named)
             tally = getattr(func, MARK, None)
             self.tally = tally if tally is not None and tally.by_kernel else None
 

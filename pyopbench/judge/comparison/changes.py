@@ -117,6 +117,36 @@ class Confirmation:
         return (self.axis, self.before, self.after) == (rerun.axis, rerun.before, rerun.after)
 
 
+@dataclass(frozen=True)
+class Bisected:
+    """What is left of a range of commits in which a case changed.
+
+    Attributes:
+        case: its id.
+        before, after: the range, in full; the change is after the first.
+        left: the commits that may be the one; a single one, unless a measurement did not tell.
+        measured: those that were measured to find it, in order.
+    """
+
+    case: str
+    before: str
+    after: str
+    left: tuple[str, ...]
+    measured: tuple[str, ...]
+
+    def text(self) -> str:
+        """Return which commit it is, or how many are left."""
+        runs = formatting.count(len(self.measured), "run")
+        if len(self.left) == 1:
+            return f"{self.case} changed in {run_sides.short_hash(self.left[0])} (bisected by {runs})."
+        if not self.left:
+            return f"{self.case} cannot be bisected: {self.after} does not follow {self.before}."
+        return (
+            f"{self.case} changed in one of {len(self.left):,} commits up to {run_sides.short_hash(self.left[-1])}; "
+            f"{runs} did not tell which. Give --budget more time and run --bisect again."
+        )
+
+
 def rerun_of(axis: Axis, before: Moment, after: Moment, series: Series, runs: Sequence[Run]) -> Rerun | None:
     """Return what would confirm a change between two moments; None where nothing can be measured anew."""
     named = axis in OPTIONS and (axis != "commit" or all(COMMIT.fullmatch(one.value) for one in (before, after)))

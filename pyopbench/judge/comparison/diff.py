@@ -11,13 +11,17 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 import pandas as pd
+from scipy import special
 
+from pyopbench.judge.comparison.bodies import ERROR_SHARE, ComparedBody, body_estimates, shared_bodies
 from pyopbench.judge.comparison.sides import (
     NOT_TOLD,
     CaseKey,
     ComparedSide,
     Sides,
+    hosts_of,
     pair_estimates,
+    pair_logs,
     sides_along,
     usual_among,
     usual_over,
@@ -46,6 +50,8 @@ from pyopbench.store.read import read_source
 from pyopbench.store.run_sides import OpenRun
 from pyopbench.store.run_sides import Side as RunSide
 
+POWER = 0.9
+"""How often the smallest slowdown that is said to be found is found."""
 OUTCOMES = ("slower", "unresolved", "equivalent", "faster")
 """From the worst on."""
 SHOWN_FACTS = (
@@ -129,12 +135,13 @@ class Comparison:
         cases: those that both have, worst first.
         unmatched: those that one of them has.
         differences: of the environments.
-        smallest: the smallest slowdown that the pair could show in a usual case, as a share; None if none has an
-            interval.
+        smallest: the smallest slowdown that the pair could show, as a share: of a body that several cases run where
+            there is one, else of a usual case; None if none has an interval.
         common: by how much all cases moved together, the median of the ratios.
         looks: how often the data were looked at, or could have been, which the verdicts are corrected for.
         among: of how many comparisons of one run it is one, which the verdicts are corrected for as well.
         error: how often any verdict may be wrong.
+        bodies: a verdict on each body that several cases run; none where sides were not measured interleaved.
     """
 
     sides: Sides
@@ -148,6 +155,7 @@ class Comparison:
     looks: int = 1
     among: int = 1
     error: float = FAMILY_ERROR
+    bodies: tuple[ComparedBody, ...] = ()
 
     def counts(self) -> dict[str, int]:
         """Return how many cases have each outcome, from the worst on."""
@@ -159,6 +167,10 @@ class Comparison:
         return tuple(
             case for case in self.cases if case.verdict.outcome == "slower" and case.verdict.ratio >= 1 + share
         )
+
+    def bodies_slower_by(self, share: float) -> tuple[ComparedBody, ...]:
+        """Return the bodies that are shown to be slower, and by at least this share as far as can be told."""
+        return tuple(one for one in self.bodies if one.verdict.outcome == "slower" and one.verdict.ratio >= 1 + share)
 
     def title(self) -> str:
         """Return what was compared with what, in one line."""
@@ -204,16 +216,20 @@ def compare_sides(
             hint="measure the same ops, variants, sizes and dtypes on both sides",
         )
     large = [case for case in common if case not in small]
-    estimates = (
-        _paired(sides, large, correction.usual)
-        if sides.paired
-        else unpaired([first[case] for case in large], [second[case] for case in large], run_spread)
-    )
+    bodies = shared_bodies(sides, large) if sides.paired == "block" else {}
+    if sides.paired:
+        pairs = pair_logs(sides)
+        estimates = _paired(sides, pairs, large, correction.usual)
+        of_bodies = body_estimates(pairs, bodies, hosts_of(sides))
+    else:
+        estimates = unpaired([first[case] for case in large], [second[case] for case in large], run_spread)
+        of_bodies = []
     run = sides.first.runs[0]
     looks = correction.looks or (Analyses.of(len(run.looks)) if sides.paired else ONE_ANALYSIS)
     error = correction.error or (INTERLEAVED_ERROR if sides.paired == "block" else FAMILY_ERROR)
     chances = Analyses(looks.planned * correction.among)  # a comparison more is a chance to be wrong, as a look more is
-    verdicts = dict(zip(large, verdicts_on(estimates, minimum_effect, chances, error), strict=True))
+    on_bodies, on_cases = (error * ERROR_SHARE, error * (1 - ERROR_SHARE)) if bodies else (error, error)
+    verdicts = dict(zip(large, verdicts_on(estimates, minimum_effect, chances, on_cases), strict=True))
     verdicts |= {case: too_small(small[case]) for case in common if case in small}
     keys = sides.first.keys
     cases = [_compared(keys[case], verdicts[case], first[case], second[case]) for case in common]
@@ -224,11 +240,17 @@ def compare_sides(
         tuple(sorted(cases, key=_badness)),
         unmatched,
         _differences(sides),
-        _smallest(estimates, math.log1p(minimum_effect), chances, error),
+        _smallest(of_bodies or estimates, math.log1p(minimum_effect), chances, on_bodies),
         estimate.exp(float(pd.Series([one.mean for one in estimates], dtype="float64").median())),
         looks.planned,
         correction.among,
         error,
+        tuple(
+            ComparedBody(key, names, verdict)
+            for (key, names), verdict in zip(
+                bodies.items(), verdicts_on(of_bodies, minimum_effect, chances, on_bodies), strict=True
+            )
+        ),
     )
 
 
@@ -252,8 +274,8 @@ def _badness(case: ComparedCase) -> tuple[int, float, str]:
     return OUTCOMES.index(case.verdict.outcome), -ratio if math.isfinite(ratio) else 0.0, str(case.key)
 
 
-def _paired(sides: Sides, common: Sequence[str], usual: Spread | None) -> Sequence[Estimate]:
-    found = pair_estimates(sides)
+def _paired(sides: Sides, pairs: pd.DataFrame, common: Sequence[str], usual: Spread | None) -> Sequence[Estimate]:
+    found = pair_estimates(sides, pairs)
     estimates = [found.get(case, Estimate.of([])) for case in common]
     if usual is None and sides.paired == "block":
         usual = usual_among(estimates)
@@ -295,14 +317,21 @@ def _told(values: Sequence[str] | None) -> str:
 
 
 def _smallest(estimates: Sequence[Estimate], delta: float, looks: Analyses, error: float) -> float | None:
-    """Return the slowdown whose interval of the first step would just leave the minimum effect, in the median."""
+    """Return the slowdown that nine of ten runs find, in the median over estimates, by the first of Holm's steps.
+
+    Its interval has to leave the minimum effect. An estimate lies as often below a slowdown as above it, so that one
+    whose interval would just do that is found in every other run only.
+    """
     known = [one for one in estimates if one.known]
     if not known:
         return None
     share = looks.share(error, len(known))
-    intervals = [one.interval(decisive_level(one, delta, share)) for one in known]
-    half = float(pd.Series([(high - low) / 2 for low, high in intervals]).median())
-    return estimate.exp(delta + half) - 1
+    logs = []
+    for one in known:
+        low, high = one.interval(decisive_level(one, delta, share))
+        luck = one.standard_error * float(special.stdtrit(one.degrees, POWER))
+        logs.append(delta + (high - low) / 2 + luck)
+    return estimate.exp(float(pd.Series(logs).median())) - 1
 
 
 @dataclass(frozen=True)
@@ -512,6 +541,8 @@ def _is_twin(version: RunSide) -> bool:
 
 
 def _open(comparison: Comparison) -> Iterable[str]:
+    """Yield the cases that are worth measuring on: a body is estimated from launches that have all of its cases."""
+    unresolved = {name for body in comparison.bodies if body.verdict.outcome == "unresolved" for name in body.cases}
     for case in comparison.cases:
-        if case.verdict.outcome == "unresolved":
+        if case.verdict.outcome == "unresolved" or str(case.key) in unresolved:
             yield case.key.name

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from pyopbench.judge.comparison.bodies import ComparedBody
 from pyopbench.judge.comparison.diff import ComparedCase, Comparison, UnmatchedCase, compare_sides
 from pyopbench.judge.comparison.sides import Sides, sides_along, usual_over
 from pyopbench.judge.verdicts import Correction
@@ -63,6 +64,11 @@ def case_text(label: str, case: ComparedCase, many: int) -> str:
     return f"{where}{case.key} is at {formatting.ratio_interval(verdict.ratio, verdict.low, verdict.high)}"
 
 
+def body_text(label: str, body: ComparedBody, many: int) -> str:
+    """Return a body with its ratio over all cases; with the revision where there are several."""
+    return f"{label}: {body.text()}" if many > 1 else body.text()
+
+
 def difference_text(label: str, difference: ValueDifference) -> str:
     """Return what a revision computes otherwise than the first."""
     where = f"{difference.op} {difference.dtype} {difference.size:,}"
@@ -100,6 +106,14 @@ class Gate:
         if self.fail_on is None:
             return ()
         found = [(label, case) for label, one in self.comparisons.items() for case in one.slower_by(self.fail_on)]
+        return tuple(sorted(found, key=lambda item: -item[1].verdict.ratio))
+
+    @property
+    def slower_bodies(self) -> tuple[tuple[str, ComparedBody], ...]:
+        """The bodies that are slower by what fails over all their cases, each with the label, the worst first."""
+        if self.fail_on is None:
+            return ()
+        found = [(label, one) for label, of in self.comparisons.items() for one in of.bodies_slower_by(self.fail_on)]
         return tuple(sorted(found, key=lambda item: -item[1].verdict.ratio))
 
     @property
@@ -143,14 +157,14 @@ class Gate:
 
     @property
     def smallest(self) -> float | None:
-        """The smallest slowdown that a usual case of each comparison would show; None if none has an interval."""
+        """The smallest slowdown that each comparison would show, of a body or a usual case; None if none would."""
         known = [one.smallest for one in self.comparisons.values() if one.smallest is not None]
         return max(known, default=None)
 
     @property
     def outcome(self) -> Outcome:
         """Failed, passed, or nothing to compare."""
-        if self.slower or self.changed or self.failing:
+        if self.slower or self.slower_bodies or self.changed or self.failing:
             return "failed"
         if self.smallest is None:
             return "nothing"
@@ -167,6 +181,9 @@ class Gate:
             _some(len(self.changed), "input gives different values", "inputs give different values"),
             _some(len(self.broken), "side cannot be measured", "sides cannot be measured"),
             _some(len(self.failing), "case fails that used to work", "cases fail that used to work"),
+            _some(
+                len(self.slower_bodies), f"body is slower by {_fail_on(self)}", f"bodies are slower by {_fail_on(self)}"
+            ),
             _some(len(self.slower), f"case is slower by {_fail_on(self)}", f"cases are slower by {_fail_on(self)}"),
         ]
         said = [one for one in found if one]
@@ -219,7 +236,10 @@ class Gate:
                 "The results are too noisy: even a case that takes twice as long could be missed. Stop other work on "
                 "the machine, or give the run more time."
             )
-        return f"In a typical case, a slowdown of {least} or more would be found."
+        where = (
+            "Over all cases of a body" if any(one.bodies for one in self.comparisons.values()) else "In a typical case"
+        )
+        return f"{where}, a slowdown of {least} or more would be found."
 
     def broken_text(self, version: Side) -> str:
         """Return why a revision is not compared."""

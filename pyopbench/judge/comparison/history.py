@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 
 from pyopbench.judge.comparison.changes import (
     STATUSES,
+    Bisected,
     Confirmation,
     FoundChange,
     Status,
@@ -275,6 +276,7 @@ class History:
         remarks: what a reader has to know.
         warnings: of the results.
         tools: what measured.
+        bisected: what bisecting confirmed changes left of their ranges of commits.
     """
 
     axis: Axis
@@ -285,6 +287,7 @@ class History:
     remarks: tuple[Remark, ...]
     warnings: tuple[RunWarning, ...]
     tools: tuple[str, ...]
+    bisected: tuple[Bisected, ...] = ()
 
     def with_status(self, status: Status) -> tuple[FoundChange, ...]:
         """Return the changes of one status."""

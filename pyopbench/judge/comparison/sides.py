@@ -403,13 +403,26 @@ def _of_variant(run: Run, label: str) -> Run:
     return replace(run, frame=frame, failures=failures, others=run.others.iloc[:0])
 
 
-def pair_estimates(sides: Sides) -> dict[str, Estimate]:
-    """Return the estimate of each case that both paired sides have, with the spread that its own launches show."""
-    by_round = sides.paired == "round"
-    pairs = paired_by_round(sides) if by_round else sweep_logs(sides.first.frame, sides.second.frame)
-    hosts = sides.first.runs[0].hosts  # what is paired is of one run, or of versions that were measured together
-    launches = pairs.rename(columns={"block": "launch"})
-    return over_each_machine(launches, hosts) if hosts else estimate.estimates(pairs)
+def pair_logs(sides: Sides) -> pd.DataFrame:
+    """Return one log ratio for each case that both paired sides have and each launch, or block of launches."""
+    return paired_by_round(sides) if sides.paired == "round" else sweep_logs(sides.first.frame, sides.second.frame)
+
+
+def pair_estimates(sides: Sides, pairs: pd.DataFrame | None = None) -> dict[str, Estimate]:
+    """Return the estimate of each case that both paired sides have, with the spread that its own launches show.
+
+    Args:
+        sides: that are paired.
+        pairs: `pair_logs` of them, where they are known already.
+    """
+    pairs = pair_logs(sides) if pairs is None else pairs
+    hosts = hosts_of(sides)
+    return over_each_machine(pairs.rename(columns={"block": "launch"}), hosts) if hosts else estimate.estimates(pairs)
+
+
+def hosts_of(sides: Sides) -> Mapping[int, str]:
+    """Return the machine of each launch: what is paired is of one run, or of versions that were measured together."""
+    return sides.first.runs[0].hosts
 
 
 def usual_over(several: Sequence[Sides]) -> Spread | None:

@@ -24,7 +24,7 @@ from pyopbench.model.own_op import OwnOp
 from pyopbench.ops.own.arguments import Arguments, Examples, arranged, inputs_of, wrong
 from pyopbench.ports.arrays import as_array, as_given, as_outputs, as_tuple, dtype_of, in_parts, is_rounded
 from pyopbench.ports.eager_body import body_on_arrays
-from pyopbench.ports.rebinding import BODY
+from pyopbench.ports.rebinding import BODY, returning_arrays
 
 TOLERANCE = {
     "float64": 1e-10,
@@ -94,8 +94,7 @@ def complete(own: OwnOp, name: str, folder: Path) -> Op:
     returned = body(*as_given(example))
     outputs = _outputs_of(returned)
     require_same(outputs, _outputs_of(body(*as_given(example))), is_seeded=bool(own.seed_with))
-    if not _is_plain(returned):
-        body = _with_arrays(body)
+    body = returning_arrays(body, returned)
     callback = own.py_function if own.numpy is None else None
     on_tensors = callback if on_arrays is None else None
     dtype = _dtype_of_case(example)
@@ -239,23 +238,6 @@ def _is_of_tensors(array: Any) -> bool:
         return not tf.as_dtype(array.dtype).is_quantized
     except TypeError:
         return False
-
-
-def _is_plain(returned: Any) -> bool:
-    """Does TensorFlow take it as NumPy does?
-
-    Lists of numbers or text it takes for as many outputs, and in eager mode numbers of Python's for float32 and int32.
-    """
-    return all(isinstance(one, (np.ndarray, np.generic, bytes)) for one in as_outputs(returned))
-
-
-def _with_arrays(body: Body) -> Body:
-    def on_arrays(*inputs: Any) -> Any:
-        outputs = tuple(as_array(one) for one in as_outputs(body(*inputs)))
-        return outputs if len(outputs) > 1 else outputs[0]
-
-    setattr(on_arrays, BODY, body)
-    return on_arrays
 
 
 def _on_arrays(function: Body | None) -> Body:

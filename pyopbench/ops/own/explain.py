@@ -27,9 +27,7 @@ from pyopbench.model.failures import describe_error, shorten_reason, tidy
 from pyopbench.model.op import Op
 from pyopbench.ops.port_file import PORTS
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.ports.rebinding import BODY, codes_reached, files_reached
-from pyopbench.ports.tracing.obstacles import others_in
-from pyopbench.ports.tracing.refusal import Refused
+from pyopbench.ports.rebinding import BODY, files_reached
 
 PLACE = re.compile(r'File "?([^"\n]+?)"?[,:]? (?:line |\()(\d+)')
 """A line of source as tracebacks, TensorFlow and Numba quote it in their messages."""
@@ -57,9 +55,6 @@ ADVICE = re.compile(
 
 ENDS = " .,:;"
 """How a message may end, which is left out where the place follows."""
-
-MOST_OTHERS = 3
-"""How many more obstacles a reason names."""
 
 NUMBA_WORDS = (
     (
@@ -94,8 +89,6 @@ def explain(error: BaseException, op: Op) -> str:
         return describe_error(error)
     place = place_of(error, op)
     where = "" if place is None else f", {_told(place)}"
-    if isinstance(error, Refused):
-        where += _behind(error, op)
     if isinstance(error, CannotPort) and error.fix:
         where += f" ({error.fix})"
     said = SCOPE.sub("", _said(error, place))
@@ -104,20 +97,12 @@ def explain(error: BaseException, op: Op) -> str:
 
 def place_of(error: BaseException, op: Op) -> tuple[str, int] | None:
     """Return file and line of the user's that an error of a port of theirs came through; None for nowhere."""
-    return error.place if isinstance(error, Refused | CannotPort) else place_in(error, _files_of(op))
+    return error.place if isinstance(error, CannotPort) else place_in(error, _files_of(op))
 
 
 def _told(place: tuple[str, int]) -> str:
     file, line = place_of_user(place) or place
     return f"{Path(file).name} line {line}"
-
-
-def _behind(refusal: Refused, op: Op) -> str:
-    """Return what else may be refused behind what was, so that all of it can be changed at once."""
-    others = others_in(codes_reached(op.numpy), refusal.place)[:MOST_OTHERS]
-    others = [(spelled, place) for spelled, place in others if spelled != refusal.missing]
-    told = ", ".join(f"`{spelled}` ({_told(place)})" for spelled, place in others)
-    return f"; perhaps also {told}" if told else ""
 
 
 def _said(error: BaseException, place: tuple[str, int] | None) -> str:

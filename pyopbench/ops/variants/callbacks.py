@@ -101,6 +101,17 @@ _callback = partial(
 )
 
 VARIANTS = {
+    # What TensorFlow has nothing for stays a callback, and all else becomes a port.
+    "traced_partial": _callback(
+        name="traced_partial",
+        summary="the NumPy body in TensorFlow ops, except for calls TensorFlow has nothing for: those stay callbacks",
+        effort=2,
+        build=build_port,
+        gradients=("autodiff",),
+        modes=("call", "node"),
+        function_options={"autograph": True},
+        role="own_attempt",
+    ),
     # The callback stays, its Python goes.
     "njit": _callback(
         name="njit",

@@ -5,14 +5,17 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from pyopbench.ports.porting.control_flow import carried, dtype_of_name
+from pyopbench.ports.porting.control_flow import dtype_of_name, is_sequence_where_ways_meet
 from pyopbench.ports.porting.grown_lists import refuse_lost, write_list
 from pyopbench.ports.porting.indexing import IndexEntry, Picked, assigned, entries_of, pick
 from pyopbench.ports.porting.names import name_of
-from pyopbench.ports.porting.observe import NUMBER_KIND, SEQUENCE
-from pyopbench.ports.porting.operators import BINARY, SHIFTS, write_between
+from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, TENSOR
+from pyopbench.ports.porting.operators import BINARY, SHIFTS, write_between, write_items
 from pyopbench.ports.porting.typed import TypedCode, is_number
 from pyopbench.ports.porting.watching import names_written
+
+MATCHING = ("scipy.optimize.linear_sum_assignment",)
+"""Functions that return rows and columns, each of which is there once."""
 
 DISTINCT = frozenset({"np.argsort", "np.arange", "np.where", "np.nonzero", "np.flatnonzero", "np.lexsort"})
 """Functions that name no place twice, in a row of places or in all rows together."""
@@ -334,8 +337,8 @@ def assign_name(code: TypedCode, target: ast.Name, value: ast.expr) -> str | Non
     if code.is_tensor(value):
         text = code.write(value)
         return f"{target.id} = tf.identity({text})" if text == target.id and not isinstance(value, ast.Name) else None
-    if isinstance(value, ast.Tuple) and all(map(is_number, value.elts)) and value.elts:
-        return _tuple(code, target, value)
+    if isinstance(value, ast.Tuple | ast.List) and any(map(is_number, value.elts)):
+        return _sequence(code, target, value)
     seen = code.seen(value)
     if not seen or any(one.kind != NUMBER_KIND for one in seen):
         return None
@@ -343,11 +346,11 @@ def assign_name(code: TypedCode, target: ast.Name, value: ast.expr) -> str | Non
     return f"{target.id} = tf.constant({code.write(value)}, tf.{dtype})" if dtype else None
 
 
-def _tuple(code: TypedCode, target: ast.Name, value: ast.Tuple) -> str | None:
-    """Return a tuple of numbers, which are tensors where ways meet, as a tuple of tensors."""
-    if not any(one.kind == SEQUENCE and one.holds_tensors for one in carried(code, target.id)):
+def _sequence(code: TypedCode, target: ast.Name, value: ast.Tuple | ast.List) -> str | None:
+    """Return a tuple or list with numbers in it, which are tensors where ways meet, as one of tensors."""
+    if not is_sequence_where_ways_meet(code, target.id):
         return None
-    return f"{target.id} = ({', '.join(code.tensor(one, code.dtype(one)) for one in value.elts)},)"
+    return f"{target.id} = {write_items(code, value)}"
 
 
 def is_distinct(code: TypedCode, node: ast.expr, asked: frozenset[str] = frozenset()) -> bool:
@@ -366,7 +369,7 @@ def is_distinct(code: TypedCode, node: ast.expr, asked: frozenset[str] = frozens
             name = f"np.{node.func.attr}"
         if name == "np.where" and len(node.args) > 1:
             return False  # which chooses values
-        return name in DISTINCT and _is_in_a_row(code, node)
+        return name in MATCHING or (name in DISTINCT and _is_in_a_row(code, node))
     return False
 
 
@@ -400,9 +403,26 @@ def write_statement(code: TypedCode, call: ast.Call) -> str | None:
         name, dtype = _name(code, call.args[0]), code.dtype(call.args[0])
         value = code.tensor(call.args[1], dtype)
         return f"{name} = tf.linalg.set_diag({name}, tf.fill(tf.shape({name})[:1], {value}))"
+    if named in ("np.place", "np.putmask") and len(call.args) == 3 and any(map(code.holds_tensors, call.args)):
+        written = _write_where(code, call)
+        if written is not None:
+            return written
     if named in ("np.copyto", "np.put", "np.putmask", "np.place") and any(map(code.holds_tensors, call.args)):
         raise code.refusal(call, f"`{named}` has no counterpart in TensorFlow", "assign to elements")
     return None
+
+
+def _write_where(code: TypedCode, call: ast.Call) -> str | None:
+    """Return `np.place(x, mask, number)`, where `x` may be a part of an array; None for several values."""
+    array, mask, value = call.args
+    if code.rank(value) or not {one.kind for one in code.seen(value)} <= {TENSOR, ARRAY, NUMBER_KIND}:
+        return None
+    if code.rank(mask) != code.rank(array):
+        return None
+    text = f"tf.where({code.tensor(mask, 'bool')}, {code.tensor(value, code.dtype(array))}, {code.write(array)})"
+    if isinstance(array, ast.Subscript):
+        return write_item(code, array, text, code.rank(array), ast.copy_location(ast.Expr(call), call))
+    return f"{_name(code, array)} = {text}"
 
 
 def _name(code: TypedCode, node: ast.expr) -> str:

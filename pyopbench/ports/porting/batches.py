@@ -68,8 +68,8 @@ def mapped(text: str, facts: Facts, batch: Facts, keywords: Sequence[str]) -> st
     shown = f"In a pipeline:\n\n    {dataset_call(batch, ())}"
     tensorflow = "import tensorflow as tf\n"
     if tensorflow not in text:  # which a port to its NumPy does not need by itself
-        first = text.index("\nimport ") + 1
-        text = text[:first] + tensorflow + text[first:]
+        place = text.find("\nimport ") + 1 or text.index('"""\n\n') + 5
+        text = text[:place] + tensorflow + text[place:]
     body = textwrap.indent(shown, "    ", lambda line: bool(line.strip()))
     doc = doc.replace("\n\n    Args:", f"\n\n{body}\n\n    Args:", 1)
     return f"""{text}

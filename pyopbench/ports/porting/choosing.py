@@ -145,9 +145,13 @@ def rounded(given: Given) -> str | None:
     text = code.tensor(given["x"])
     if decimals is not None and given.name == "np.round":
         return None
+    if decimals is not None and code.one(given["x"]).weak is float:
+        return f"{code.use('np_rounded_decimal')}({text}, {code.write(decimals)})"
     if decimals is not None:
         scale = f"10.0 ** {code.write(decimals)}"
         return f"(tf.round({text} * {scale}) / {scale})"
+    if code.dtype(given["x"]) == "bool":  # NumPy makes float16 of it
+        text = f"tf.cast({text}, tf.float16)"
     found = f"tf.round({text})"
     return f"tf.cast({found}, tf.int64)" if given.name == "round" else found
 

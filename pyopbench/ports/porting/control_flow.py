@@ -148,6 +148,17 @@ def decided_around(code: TypedCode, node: ast.stmt) -> list[ast.stmt]:
     return [one for one in owners if isinstance(one, ast.For | ast.While) and code.observed.decides(code.source, one)]
 
 
+def is_sequence_where_ways_meet(code: TypedCode, name: str) -> bool:
+    """Is a name a tuple or list behind a statement that values decide? AutoGraph makes tensors of the numbers in it."""
+    assert code.unit is not None
+    for node in ast.walk(code.unit.node):
+        if isinstance(node, DECIDING) and code.observed.joins(code.source, node):
+            seen = [one for one in code.observed.leaves(code.source, node).get(name, ()) if one.kind == SEQUENCE]
+            if any(one.holds_tensors for one in seen) or (seen and is_live_behind(code.unit.node, node, name)):
+                return True
+    return False
+
+
 # What stands before a statement.
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from pyopbench.ports.porting.arguments import Given
 from pyopbench.ports.porting.helper_calls import write_helper
+from pyopbench.ports.porting.operators import is_order_of_floats
 from pyopbench.ports.porting.table import written
-from pyopbench.ports.tensor_functions.sources import needed_by
-from pyopbench.ports.tracing.untyped import np
 
 UNARY = {
     "absolute": "tf.abs", "fabs": "tf.abs", "exp": "tf.exp", "expm1": "tf.math.expm1", "log": "tf.math.log",
@@ -63,6 +64,8 @@ def _unary(ufunc: str, function: str) -> None:
     @written(f"np.{ufunc}", "x")
     def write(given: Given) -> str:
         (dtype,) = _dtypes(given, ufunc, "x")
+        if ufunc == "logical_not" and is_order_of_floats(given.code, given["x"]):
+            return write_helper(given.code, "np_not", [(given["x"], dtype)])
         if ufunc in OF_FLOATS and "float" not in dtype:
             return write_helper(given.code, OF_FLOATS[ufunc], [(given["x"], dtype)])
         if function.startswith("np_"):
@@ -91,8 +94,7 @@ def _outer(ufunc: str, function: str) -> None:
         added = ", ".join(["tf.newaxis"] * code.rank(given["y"]))
         x = f"tf.convert_to_tensor({code.tensor(given['x'], first)})[..., {added}]"
         if function.startswith("np_"):
-            for one in needed_by([function]):
-                code.use(one)
+            code.use(function)
         y = f"tf.convert_to_tensor({code.tensor(given['y'], second)})"
         return f"{function}({x}, {y})"
 
@@ -146,6 +148,8 @@ for _name in OF_MATH:
 @written("np.invert", "x")
 def invert(given: Given) -> str:
     """Return `~x`."""
+    if is_order_of_floats(given.code, given["x"]):
+        return write_helper(given.code, "np_not", [(given["x"], "bool")])
     return f"(~{given.code.atom(given['x'])})"
 
 

@@ -208,6 +208,9 @@ def stacked(code: TypedCode, node: ast.expr, dtype: str = "") -> str:
 def write_call_of_list(code: TypedCode, node: ast.Call) -> str | None:
     """Return a call that is given such a list; None for one that has no rule."""
     name = name_of(code.value_of(node.func))
+    is_reduced = name in REDUCED and len(node.args) == 1 and not node.keywords
+    if is_reduced and isinstance(node.args[0], ast.ListComp) and code.observed.decides(code.source, node.args[0]):
+        return f"{REDUCED[name]}({code.write(node.args[0])})"
     if not node.args or not is_grown(code, node.args[0]):
         return None
     first = node.args[0]
@@ -216,7 +219,7 @@ def write_call_of_list(code: TypedCode, node: ast.Call) -> str | None:
         return f"tf.cast({first.id}.size(), tf.int64)"
     if name in STACKING and (name != "np.stack" or len(node.args) + len(node.keywords) == 1):
         return stacked(code, first, code.dtype(node))
-    if name in REDUCED and len(node.args) == 1 and not node.keywords:
+    if is_reduced:
         return f"{REDUCED[name]}({first.id}.stack())"
     if name == "np.concatenate" and len(node.args) + len(node.keywords) == 1:
         return f"{first.id}.concat()"

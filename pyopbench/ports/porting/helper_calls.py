@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from pyopbench.model.source_text import number_of
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, SEQUENCE, TENSOR
 from pyopbench.ports.porting.typed import TypedCode
-from pyopbench.ports.tensor_functions.sources import FUNCTIONS, needed_by
+from pyopbench.ports.tensor_functions.sources import FUNCTIONS
 from pyopbench.ports.tensor_functions.table import NUMBER, SEVERAL, TensorFunction, dtypes_by_rule
 
 
@@ -29,6 +30,7 @@ def write_call(code: TypedCode, name: str, node: ast.Call, first: ast.expr | Non
         CannotPort: there is an argument that cannot be written.
     """
     entry = FUNCTIONS[name]
+    code.spelled.setdefault(code.helper(entry.spelling), set()).add((code.source.path, number_of(node)))
     given = _bound(code, entry, name, node, first)
     if entry.needs_shapes:
         code.fixed_shapes = True
@@ -50,9 +52,8 @@ def write_call(code: TypedCode, name: str, node: ast.Call, first: ast.expr | Non
         is_by_name = is_by_name or parameter.kind is inspect.Parameter.KEYWORD_ONLY
         parts.append(f"{key}={text}" if is_by_name and not entry.is_of_tensorflow else text)
     if not entry.is_of_tensorflow:
-        for one in needed_by([entry.spelling]):
-            code.use(one)
-    return f"{entry.spelling}({', '.join(parts)})"
+        code.use(entry.spelling)
+    return f"{code.helper(entry.spelling)}({', '.join(parts)})"
 
 
 def _function(code: TypedCode, node: ast.expr) -> str:
@@ -67,17 +68,13 @@ def _function(code: TypedCode, node: ast.expr) -> str:
         return ""
     if name not in FUNCTIONS or FUNCTIONS[name].is_of_tensorflow:
         raise code.refusal(node, f"`{name}` is passed to another function", "pass a function of yours that calls it")
-    for one in needed_by([FUNCTIONS[name].spelling]):
-        code.use(one)
-    return FUNCTIONS[name].spelling
+    return code.use(FUNCTIONS[name].spelling)
 
 
 def write_helper(code: TypedCode, function: str, arrays: Sequence[tuple[ast.expr, str]]) -> str:
     """Return the text of a call of a function on tensors that is in no table, with arrays of some dtypes."""
-    for one in needed_by([function]):
-        code.use(one)
     texts = [_text(code, node, dtype, iter([np.dtype(dtype)])) for node, dtype in arrays]
-    return f"{function}({', '.join(texts)})"
+    return f"{code.use(function)}({', '.join(texts)})"
 
 
 def _bound(code: TypedCode, entry: TensorFunction, name: str, node: ast.Call, first: ast.expr | None) -> dict[str, Any]:

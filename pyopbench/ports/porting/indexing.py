@@ -124,7 +124,7 @@ def pick(code: TypedCode, node: ast.expr, whole: Picked, entries: Sequence[Index
     if not special:
         return _mapped(code, whole, entries) or f"{whole.text}[{', '.join(_basic(code, entries))}]"
     if len(special) > 1:
-        return _pick_points(code, node, whole, entries, special)
+        return _pick_points(code, node, whole, entries)
     (place,) = special
     entry = entries[place]
     before, behind = entries[:place], entries[place + 1 :]
@@ -229,6 +229,8 @@ def is_never_negative(code: TypedCode, node: ast.expr, asked: frozenset[str] = f
             name = f"np.{node.func.attr}"
             if name in ("np.astype", "np.ravel", "np.reshape", "np.copy", "np.flatten"):
                 return is_never_negative(code, node.func.value, asked)
+        if name == "np.where" and len(node.args) > 1:  # which chooses values
+            return all(is_never_negative(code, one, asked) for one in node.args[1:])
         return name in NEVER_NEGATIVE
     if isinstance(node, ast.Subscript):
         return is_never_negative(code, node.value, asked)
@@ -254,22 +256,23 @@ def assigned(code: TypedCode, name: str) -> list[ast.expr | None]:
             found.append(None)
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             target = node.targets[0]
-            if isinstance(target, ast.Name) and target.id == name:
+            # Of several names that one call is unpacked to, each is a part of what it returns.
+            parts = target.elts if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Call) else [target]
+            if any(isinstance(one, ast.Name) and one.id == name for one in parts):
                 found.append(node.value)
     simple: list[ast.expr | None] = [one for one in found if one is not None]
     return simple if len(simple) == len(found) - len(simple) else found
 
 
-def _pick_points(
-    code: TypedCode, node: ast.expr, whole: Picked, entries: Sequence[IndexEntry], special: Sequence[int]
-) -> str:
+def _pick_points(code: TypedCode, node: ast.expr, whole: Picked, entries: Sequence[IndexEntry]) -> str:
     """Return the elements at places that several arrays of indices name together."""
     together = [entry for entry in entries if entry.kind in ("places", "number")]
     leading = entries[: len(together)]
     if leading != together or any(entry.kind not in ("all", "rest") for entry in entries[len(together) :]):
         raise code.refusal(node, f"`{ast.unparse(node)}` mixes several arrays of indices with slices", "index twice")
     ranks = {entry.rank for entry in together}
-    if len(ranks) > 1:
+    shapes = {one.shape for entry in together if entry.rank for one in code.seen(entry.node) if one.kind == TENSOR}
+    if len(ranks) > 1 or len(shapes) > 1:
         texts = [_point(code, entry, whole.text, axis) for axis, entry in enumerate(together)]
         code.use("_points")
         return f"tf.gather_nd({whole.text}, _points({', '.join(texts)}))"

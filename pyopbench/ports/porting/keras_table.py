@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
+import numpy as np
+
 from pyopbench.ports.porting.arguments import Given
 from pyopbench.ports.porting.elementwise import LOGICAL
 from pyopbench.ports.porting.table import PortEntry, Writer
 from pyopbench.ports.porting.typed import joined
-from pyopbench.ports.tracing.untyped import np
 
 KERAS: dict[str, PortEntry] = {}
 """By name, as `names.name_of` returns it."""

@@ -1,11 +1,16 @@
-"""The text of a file: what it says of itself, its imports, and statements."""
+"""The text of a file: what it says of itself, its imports, and statements; and the module that it is when imported."""
 
 from __future__ import annotations
 
 import ast
 import builtins
+import importlib.util
 import sys
+import tempfile
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 from pyopbench.ports.porting.units import Units
 
@@ -19,6 +24,7 @@ USUAL = {
     "ops": "from keras import ops",
     "keras": "import keras",
     "functools": "import functools",
+    "os": "import os",
 }
 """What names are imported as that written code uses of itself."""
 
@@ -58,3 +64,24 @@ def imports_of(body: str, units: Units, extra: Sequence[str] = ()) -> str:
 
 def _is_standard(statement: str) -> bool:
     return statement.split()[1].split(".", maxsplit=1)[0] in sys.stdlib_module_names
+
+
+def import_text(name: str, text: str) -> Any:
+    """Return the module of a text. It is a file, because AutoGraph and Numba read the source of what they compile."""
+    number = len(list(Path(_folder().name).iterdir()))
+    folder = Path(_folder().name) / str(number)
+    folder.mkdir()
+    path = folder / f"{name}.py"
+    path.write_text(text, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(f"port_{number}_{name}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@cache
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="pyopbench_ports_")

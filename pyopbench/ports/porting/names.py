@@ -7,7 +7,7 @@ import functools
 import math
 from typing import Any
 
-from pyopbench.ports.tracing.untyped import np
+import numpy as np
 
 MODULES = {
     "np.lib.stride_tricks": np.lib.stride_tricks, "np": np, "np.linalg": np.linalg, "np.fft": np.fft, "math": math,

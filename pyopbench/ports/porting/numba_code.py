@@ -16,6 +16,12 @@ from pyopbench.ports.porting.facts import Facts
 from pyopbench.ports.porting.render import Code, with_head
 from pyopbench.ports.porting.units import Unit, Units
 
+CACHED = "IS_CACHED"
+"""The name of what says in a port whether compiled code is kept in a file."""
+
+CACHING = f"""# What Numba compiles is kept beside this file, if that folder can be written to, until the file changes.
+{CACHED} = os.access(os.path.dirname(os.path.abspath(__file__)), os.W_OK)"""
+
 
 class CallbackCode(Code):
     """Writes functions with the decorator that compiles them, if there is one, the body under a name of its own.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyopbench.ports.porting.facts import Facts
-from pyopbench.ports.porting.numba_code import adapter_name, body_name, copies
+from pyopbench.ports.porting.numba_code import CACHED, adapter_name, body_name, copies
 
-DECORATOR = "@numba.njit"
+DECORATOR = f"@numba.njit(cache={CACHED})"
 
 LOOP = """
 {decorator}

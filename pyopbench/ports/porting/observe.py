@@ -11,7 +11,7 @@ import ast
 import copy
 import operator
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,7 @@ import numpy as np
 from pyopbench.model import definitions
 from pyopbench.model.source_text import Function, Source, number_of
 from pyopbench.ports.porting.refusal import CannotPort
+from pyopbench.ports.porting.steps import Step
 from pyopbench.ports.porting.watched_values import (
     CONTROL,
     GROWN,
@@ -54,7 +55,13 @@ MOST_RUNS = 12
 
 MOST_UNROLLED = 1_500
 """Operations on tensors in all rounds of a loop that is unrolled while a port is traced; one that would have more is
-a loop of the graph. Tracing takes about 1 ms for each (`benchmarks/unrolled.py`)."""
+a loop of the graph. The first call then takes up to 20 s (`benchmarks/unrolled.py`)."""
+
+MOST_TRACED = 4_000
+"""Operations of a loop that is unrolled where that is asked for: a first call of up to a minute."""
+
+CONDITION = 8
+"""Operations that a condition of the graph counts for, beside those on its ways: tracing one takes 5 to 10 ms."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +106,7 @@ class Observed:
         joining: loops of which the rounds go on in one way only, as behind `continue`.
         left: by such a statement what its names are behind it, and at the ends of its rounds; by a function `return`.
         growing: axes of such names whose size changes from round to round.
+        steps: calls that stay in NumPy.
     """
 
     seen: dict[Place, set[Seen]] = field(default_factory=dict)
@@ -107,6 +115,11 @@ class Observed:
     joining: set[Place] = field(default_factory=set)
     left: dict[Place, dict[str, set[Seen]]] = field(default_factory=dict)
     growing: dict[tuple[Place, str], frozenset[int]] = field(default_factory=dict)
+    steps: dict[Place, Step] = field(default_factory=dict)
+
+    def step(self, source: Source, node: ast.AST) -> Step | None:
+        """Return what a call was that stays in NumPy; None for any other expression."""
+        return self.steps.get((source.path, number_of(node)))
 
     def of(self, source: Source, node: ast.AST) -> set[Seen]:
         """Return what an expression was; nothing if it was never evaluated."""
@@ -146,7 +159,10 @@ def multiplies_integers(observed: Observed) -> bool:
 
 
 def observe(
-    body: Callable[..., Any], examples: Sequence[Sequence[Any]], most_unrolled: int = MOST_UNROLLED
+    body: Callable[..., Any],
+    examples: Sequence[Sequence[Any]],
+    most_unrolled: int = MOST_UNROLLED,
+    steps: Iterable[Place] = (),
 ) -> Observed:
     """Run a body on examples and return what its expressions were.
 
@@ -154,12 +170,13 @@ def observe(
         body: the user's function, or what stands around it and gives it its arguments.
         examples: arrays for its arguments.
         most_unrolled: operations on tensors in a loop that is unrolled.
+        steps: calls that stay in NumPy.
 
     Raises:
         CannotPort: it is no function whose source can be found, or it raises an error.
     """
     definition_of(written(body))
-    observed = Observed()
+    observed = Observed(steps={place: Step() for place in steps})
     runs = _Runs(body, examples, observed, most_unrolled)
     # What is found out late, such as that a `break` depends on a value, holds for what was run before.
     for _ in range(MOST_RUNS):
@@ -208,7 +225,8 @@ class _Runs:
             for place, names in left.items()
             for name, several in names.items()
         }
-        return frozenset(observed.decided), frozenset(observed.joining), dtypes, dict(observed.growing)
+        steps = {place: one.sizes() for place, one in observed.steps.items()}
+        return frozenset(observed.decided), frozenset(observed.joining), dtypes, dict(observed.growing), steps
 
     def joined_names(self, path: str, function: int) -> dict[str, str]:
         """Return the names of a function that are tensors where ways meet, with their dtypes if they are known."""
@@ -259,7 +277,7 @@ class _Runs:
         self.is_off_course = False
         self.occurrences: dict[Any, int] = {}
         GROWN.clear()
-        given = [np.array(one) for one in example]
+        given = [np.array(one)[()] for one in example]
         inputs = [depending(one) for one in given]
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -361,7 +379,8 @@ class _Watcher:
     def call(self, number: int, function: Any, /, *arguments: Any, **options: Any) -> Any:
         """Return what a call returns."""
         depth = CONTROL.depth
-        found = call(function, arguments, options)
+        step = self.runs.observed.steps.get((self.path, number))
+        found = call(function, arguments, options) if step is None else step.run(function, arguments, options, seen_as)
         CONTROL.depth = depth
         return self.see(number, found)
 
@@ -415,7 +434,7 @@ class _Watcher:
 
     def asked(self, number: int, value: Any) -> Any:
         """Return a value whose truth decides what is evaluated next."""
-        if not depends(value):
+        if not (depends(value) or length_depends(value)):
             return value
         if self.frames:
             self.frames[-1] = True
@@ -427,18 +446,19 @@ class _Watcher:
             return self.runs.forced[place]
         return value
 
-    def over(self, iterable: Any) -> Any:
-        """Return what a comprehension goes over."""
+    def over(self, number: int | None, iterable: Any) -> Iterator[Any]:
+        """Yield what a comprehension goes over; tensors where values decide which of it become items."""
         if length_depends(iterable) and self.frames:
             self.frames[-1] = True
-        return self._cut(iterable)
+        is_decided = (self.path, number) in self.runs.observed.decided
+        return self._items_over(iterable, is_decided=is_decided)
 
-    def _cut(self, iterable: Any) -> Iterator[Any]:
+    def _items_over(self, iterable: Any, *, is_decided: bool) -> Iterator[Any]:
         for rounds, one in enumerate(iterable):
             if rounds >= FIRST_ROUNDS and self.runs.steps > self.runs.most_steps:
                 self.runs.is_off_course = True
                 return
-            yield one
+            yield depending(one) if is_decided else one
 
     def _end(self, token: int) -> bool:
         found = any(self.frames[token - 1 :])
@@ -457,6 +477,7 @@ class _Watcher:
         if self._end(token):
             self.runs.observed.decided.add((self.path, number))
             if isinstance(value, list):
+                value = settled(value)
                 GROWN.add(value)
         return self.see(number, value)
 
@@ -477,11 +498,12 @@ class _Watcher:
         """Return the truth of a condition; `loops` are those that end, or a round of `loop`, on one of the ways."""
         runs, place = self.runs, (self.path, number)
         answer = bool(value)
-        if depends(value):
+        if depends(value) or length_depends(value):
             runs.observed.decided.add(place)
             runs.observed.decided.update((self.path, one) for one in loops)
         if place in runs.observed.decided:
             CONTROL.depth += 1
+            runs.operations += CONDITION
             if loop >= 0:
                 runs.observed.joining.add((self.path, loop))
             runs.answers.setdefault(place, set()).add(answer)
@@ -520,7 +542,7 @@ class _Watcher:
         """Return the truth of the condition of a loop."""
         runs = self.runs
         answer = bool(value)
-        if depends(value):
+        if depends(value) or length_depends(value):
             runs.observed.decided.add(loop.place)
             runs.answers.setdefault(loop.place, set()).add(answer)
             if not answer and not loop.rounds and runs.forced.get(loop.place):

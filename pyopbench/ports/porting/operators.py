@@ -9,7 +9,8 @@ import numpy as np
 
 from pyopbench.ports.porting.grown_lists import is_empty_test
 from pyopbench.ports.porting.helper_calls import write_helper
-from pyopbench.ports.porting.typed import TypedCode
+from pyopbench.ports.porting.indexing import assigned
+from pyopbench.ports.porting.typed import TypedCode, is_number
 
 BINARY = {
     ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.divide, ast.FloorDiv: np.floor_divide,
@@ -21,6 +22,7 @@ COMPARISONS = {
     ast.Lt: np.less, ast.LtE: np.less_equal, ast.Gt: np.greater, ast.GtE: np.greater_equal, ast.Eq: np.equal,
     ast.NotEq: np.not_equal,
 }  # fmt: skip
+ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
 def write_binary(code: TypedCode, node: ast.BinOp) -> str | None:
@@ -77,8 +79,12 @@ def write_product(code: TypedCode, left: ast.expr, right: ast.expr) -> str:
 def write_comparison(code: TypedCode, node: ast.Compare) -> str | None:
     """Return a comparison of which a side is a tensor."""
     sides = [node.left, *node.comparators]
-    if not any(map(code.holds_tensors, sides)) or isinstance(node.ops[0], ast.Is | ast.IsNot):
+    if not any(map(code.holds_tensors, sides)):
         return None
+    if isinstance(node.ops[0], ast.Is | ast.IsNot):
+        if any(isinstance(one, ast.Constant) and one.value is None for one in sides):
+            return None
+        raise code.refusal(node, f"`{ast.unparse(node)}` asks which object a value is", "compare by `==`")
     if len(sides) > 2:
         return _write_chain(code, node, sides)
     if isinstance(node.ops[0], ast.In | ast.NotIn):
@@ -111,10 +117,27 @@ def _write_membership(code: TypedCode, node: ast.Compare) -> str:
 
 def write_unary(code: TypedCode, node: ast.UnaryOp) -> str | None:
     """Return `not x`, which is none of NumPy's where `x` is no truth value; all others stay as they stand."""
+    if isinstance(node.op, ast.Not | ast.Invert) and is_order_of_floats(code, node.operand):
+        return f"{code.use('np_not')}({code.write(node.operand)})"
     if isinstance(node.op, ast.Not) and (code.is_tensor(node.operand) or is_empty_test(code, node.operand)):
         text = write_truth(code, node.operand)
         return f"not ({text})" if is_empty_test(code, node.operand) else f"not {text}"
     return None
+
+
+def is_order_of_floats(code: TypedCode, node: ast.expr, asked: frozenset[str] = frozenset()) -> bool:
+    """May it be `x < y` of floats, of which TensorFlow computes `not x < y` as `x >= y`? `asked` are names seen before.
+
+    Its optimizer of graphs does (`RemoveLogicalNot` in
+    https://github.com/tensorflow/tensorflow/blob/master/tensorflow/core/grappler/optimizers/arithmetic_optimizer.cc).
+    """
+    if isinstance(node, ast.Name) and code.is_tensor(node) and node.id not in asked:
+        values = [one for one in assigned(code, node.id) if one is not None]
+        return any(is_order_of_floats(code, one, asked | {node.id}) for one in values)
+    if not isinstance(node, ast.Compare) or not all(isinstance(one, ORDERS) for one in node.ops):
+        return False
+    sides = [node.left, *node.comparators]
+    return code.is_tensor(node) and any("float" in one.dtype for side in sides for one in code.seen(side))
 
 
 def write_both(code: TypedCode, node: ast.BoolOp) -> str | None:
@@ -135,9 +158,15 @@ def write_both(code: TypedCode, node: ast.BoolOp) -> str | None:
 def write_choice(code: TypedCode, node: ast.IfExp) -> str | None:
     """Return `a if x else b` on a tensor `x`, both ways of one dtype: AutoGraph takes no number beside a tensor."""
     asked = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
-    if not (code.is_tensor(asked) and code.is_tensor(node)):
+    sides = (node.body, node.orelse)
+    is_decided = code.is_tensor(asked) or bool(is_empty_test(code, node.test))
+    if is_decided and all(isinstance(one, ast.Tuple | ast.List) for one in sides):
+        parts = [(*code.source.span(one), write_items(code, one)) for one in sides]  # type: ignore[arg-type]
+        parts.append((*code.source.span(node.test), write_truth(code, node.test)))
+        return code.source.replaced(*code.source.span(node), parts)
+    if not (is_decided and code.is_tensor(node)):
         return None
-    inside = [one for side in (node.body, node.orelse) for one in ast.walk(side) if isinstance(one, ast.IfExp)]
+    inside = [one for side in sides for one in ast.walk(side) if isinstance(one, ast.IfExp)]
     if any(code.is_tensor(one.test) for one in inside):
         raise code.refusal(
             node, "one `a if x else b` inside another, which AutoGraph does not convert", "write an `if`"
@@ -148,6 +177,13 @@ def write_choice(code: TypedCode, node: ast.IfExp) -> str | None:
     }
     parts = [(*code.source.span(one), texts[one]) for one in (node.body, node.test, node.orelse)]
     return code.source.replaced(*code.source.span(node), parts)
+
+
+def write_items(code: TypedCode, node: ast.Tuple | ast.List) -> str:
+    """Return a tuple or list with tensors of NumPy's dtypes for numbers, of which AutoGraph makes float32 and int32."""
+    texts = [code.tensor(one, code.dtype(one)) if is_number(one) else code.write(one) for one in node.elts]
+    items = ", ".join(texts)
+    return f"({items}{',' if items else ''})" if isinstance(node, ast.Tuple) else f"[{items}]"
 
 
 def write_truth(code: TypedCode, node: ast.expr) -> str:

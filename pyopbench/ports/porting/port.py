@@ -24,7 +24,7 @@ from pyopbench.ports.eager_body import is_same_output
 from pyopbench.ports.porting import batches, skeleton
 from pyopbench.ports.porting.check_file import Inputs, Old, check_file
 from pyopbench.ports.porting.example_inputs import add_inputs
-from pyopbench.ports.porting.facts import Facts, examples_of, facts_of
+from pyopbench.ports.porting.facts import SEEDS, Facts, examples_of, facts_of
 from pyopbench.ports.porting.observe import definition_of
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.units import Units
@@ -192,7 +192,9 @@ def write_test(op: Op, target: Target, variant: str, module: str, port: PortModu
 def _made(op: Op, body: Body, form: BatchedPort) -> tuple[Facts, Made]:
     """Return what a port takes and returns, and its text."""
     one, write = body.facts, WRITERS[form.writer]
-    examples = examples_of(op, OBSERVED_SIZES, 1)
+    # A body on text goes no way but those of its examples while it is watched.
+    draws = SEEDS if has_text(op, examples_of(op, 1, 1)) else 1
+    examples = examples_of(op, OBSERVED_SIZES, draws)
     if form.how in ("whole", "loop"):
         facts = batches.of_batch(one, one.function)
         return facts, write(op, replace(body, facts=facts), batches.stacked(examples))

@@ -13,6 +13,7 @@ class CannotPort(PyopbenchError):
         fix: what works in its place, empty where nothing is known.
         place: file and line of the user's code, None where it is of no line.
         obstacle: its kind, where a change of the line is known to get past it; else empty.
+        step: file and number of the call that is refused, where it can stay in NumPy.
     """
 
     exit_code = 1
@@ -22,4 +23,5 @@ class CannotPort(PyopbenchError):
         self.fix = fix
         self.place = place
         self.obstacle = obstacle
+        self.step: tuple[str, int] | None = None
         super().__init__(why)

@@ -15,7 +15,7 @@ def _shape(given: Given, node: ast.expr) -> str:
     if isinstance(node, ast.Tuple | ast.List):
         return f"[{', '.join(code.write(one) for one in node.elts)}]"
     text = code.write(node)
-    return text if any(one.kind == "sequence" for one in code.seen(node)) else f"[{text}]"
+    return text if any(one.kind == "sequence" or one.rank for one in code.seen(node)) else f"[{text}]"
 
 
 @written("np.reshape", "a *shape")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.model.source_text import parts_of
+from pyopbench.model.source_text import number_of, parts_of
 from pyopbench.ports.porting import choosing, elementwise, grown_lists, reducing, shaping, writing_functions
 from pyopbench.ports.porting.arguments import given
 from pyopbench.ports.porting.assigning import assign, assign_in_place, write_statement
@@ -32,16 +32,24 @@ from pyopbench.ports.porting.operators import (
     write_truth,
     write_unary,
 )
+from pyopbench.ports.porting.refusal import CannotPort
+from pyopbench.ports.porting.steps import can_be_step, is_of_library, write_step
 from pyopbench.ports.porting.table import TABLE
 from pyopbench.ports.porting.typed import TypedCode, is_number, joined
 from pyopbench.ports.porting.units import Unit
-from pyopbench.ports.tensor_functions.sources import FUNCTIONS
+from pyopbench.ports.tensor_functions.sources import FUNCTIONS, needed_by
 
 FILLED = (choosing, elementwise, reducing, shaping)
 """What enters functions into the table."""
 
 UNPACKING = ("enumerate", "zip", "list", "tuple", "reversed", "sum", "any", "all", "sorted")
 """What iterates over its arguments; a tensor is taken apart for it."""
+
+OLD_NAMES = {"correlation": "statistic"}
+"""Attributes of what SciPy returns that are another one under its name of before."""
+
+MAKING_FUNCTIONS = ("scipy.interpolate.interp1d",)
+"""What returns a function, which may be given a tensor later."""
 
 PLAIN = ("isinstance", "print", "callable", "id", "type", "repr", "str", "range", "hasattr", "getattr")
 
@@ -52,12 +60,14 @@ class TensorCode(TypedCode):
     Attributes:
         not_run: lines of the user's that no example went through, which stay as they stand.
         tables: statements that are made of the user's constants, by the name that each binds.
+        step_functions: what calls NumPy for the steps that stay there, by name.
     """
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.not_run: list[tuple[str, int]] = []
         self.tables: dict[str, str] = {}
+        self.step_functions: dict[str, str] = {}
         self.replacing: dict[ast.AST, str] = {}
         self.ahead: dict[int, list[str]] = {}
         self.made: set[str] = set()
@@ -66,6 +76,9 @@ class TensorCode(TypedCode):
     def write(self, node: ast.AST) -> str:
         """Return the text of a node; of a statement with those that have to be before it."""
         if node in self.replacing:
+            return self.replacing[node]
+        if isinstance(node, ast.Call) and self.observed.step(self.source, node) is not None:
+            self.replacing[node] = write_step(self, node)  # once, also where it is written twice
             return self.replacing[node]
         if not isinstance(node, ast.stmt):
             return super().write(node)
@@ -83,6 +96,13 @@ class TensorCode(TypedCode):
                 node, "needs a statement before it, and there is no line for it", "write one statement per line"
             )
         return ("\n" + " " * node.col_offset).join([*ahead, text]) if ahead else text
+
+    def refusal(self, node: ast.AST, why: str, fix: str = "", obstacle: str = "") -> CannotPort:
+        """Return the error about a line, with the call that may stay in NumPy."""
+        refusal = super().refusal(node, why, fix, obstacle)
+        if isinstance(node, ast.Call) and can_be_step(self, node):
+            refusal.step = self.source.path, number_of(node)
+        return refusal
 
     def over(self, loop: ast.For) -> tuple[str, str, list[str]]:
         """Return what a loop of the graph goes over, its target, and what binds the user's."""
@@ -162,6 +182,8 @@ class TensorCode(TypedCode):
             return grown_lists.write_item_of_list(self, node) or write_size(self, node) or write_subscript(self, node)
         if isinstance(node, ast.Attribute) and self.is_tensor(node.value):
             return write_attribute(self, node)
+        if isinstance(node, ast.Attribute) and node.attr in OLD_NAMES and self.holds_tensors(node.value):
+            return f"{self.atom(node.value)}.{OLD_NAMES[node.attr]}"
         return None
 
     def as_it_stands(self, node: ast.AST) -> str:
@@ -248,10 +270,16 @@ class TensorCode(TypedCode):
         if isinstance(function, ast.Attribute) and self.is_tensor(function.value):
             return self._method(node, function)
         arguments = [*node.args, *(one.value for one in node.keywords)]
-        if not (self.is_tensor(node) or any(map(self.holds_tensors, arguments))):
-            return None
         value = self.value_of(function)
         name = name_of(value)
+        makes_function = name in MAKING_FUNCTIONS and bool(self.seen(node))  # and is not at the top level of the file
+        if not (self.is_tensor(node) or any(map(self.holds_tensors, arguments)) or makes_function):
+            return None
+        if name_of(type(value)) in MAKING_FUNCTIONS:
+            made = f"{FUNCTIONS[name_of(type(value))].spelling}_of"
+            for one in needed_by([made]):
+                self.use(one)
+            return f"{self.helper(made)}({self.write(function)})({joined(map(self.tensor, node.args))})"
         if name in TABLE or name in FUNCTIONS:
             return self._of_table(name, node, None)
         if name in UNPACKING:
@@ -262,13 +290,15 @@ class TensorCode(TypedCode):
             return self._plain(node, name)
         if name.startswith(("np.", "scipy.")) or str(getattr(value, "__module__", "")).startswith(("numpy", "scipy")):
             raise self.refusal(node, f"`{name or ast.unparse(function)}` has no counterpart in TensorFlow")
+        if is_of_library(value):
+            raise self.refusal(node, f"`{ast.unparse(function)}` is a library's function, which takes no tensors")
         return None
 
     def _plain(self, node: ast.Call, name: str) -> str | None:
         root = node.func
         while isinstance(root, ast.Attribute):
             root = root.value
-        if name == "isinstance" or (root is not node.func and self.value_of(root) is np):
+        if name in ("isinstance", "type") or (root is not node.func and self.value_of(root) is np):
             raise self.refusal(node, f"`{ast.unparse(node.func)}(...)` has no counterpart in TensorFlow")
         return None
 

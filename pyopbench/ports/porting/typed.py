@@ -9,10 +9,30 @@ from typing import Any
 import numpy as np
 
 from pyopbench.ports.conversions import conversion_of
-from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR, Observed, Seen, seen_as
+from pyopbench.ports.porting.observe import (
+    ARRAY,
+    NUMBER_KIND,
+    OTHER,
+    SEQUENCE,
+    TENSOR,
+    Observed,
+    Place,
+    Seen,
+    seen_as,
+)
 from pyopbench.ports.porting.render import Code
 from pyopbench.ports.porting.units import Units
-from pyopbench.ports.tracing import dtypes
+from pyopbench.ports.tensor_functions.sources import needed_by
+
+NEP50 = int(np.__version__.split(".")[0]) >= 2
+"""From NumPy 2 on a Python scalar has no dtype of its own, and every array has, whatever its rank
+(https://numpy.org/neps/nep-0050-scalar-promotion.html). Before that values and ranks decide."""
+
+WEAK = {int: 1, float: 1.0, complex: 1j}
+"""Types of Python scalars, and an example of each. Python's truth values have NumPy's dtype of them."""
+
+RENAMED = "_of_tensors"
+"""What the name of a function on tensors ends with in a port whose user has a function of that name."""
 
 ATOMS = (ast.Name, ast.Call, ast.Attribute, ast.Subscript, ast.Constant, ast.Tuple, ast.List)
 
@@ -24,6 +44,8 @@ class TypedCode(Code):
         observed: what they were on examples.
         snippets: names of functions that the written code calls, which are written beside it.
         is_mapped: is it called for each example of a batch by `tf.vectorized_map`?
+        spelled: the calls that are written as those of a function on tensors, by its name.
+        bound: the names that the user binds.
     """
 
     def __init__(self, units: Units, observed: Observed) -> None:
@@ -32,6 +54,8 @@ class TypedCode(Code):
         self.snippets: set[str] = set()
         self.fixed_shapes = False
         self.is_mapped = False
+        self.spelled: dict[str, set[Place]] = {}
+        self.bound: set[str] = set()
 
     def seen(self, node: ast.AST) -> set[Seen]:
         """Return what an expression was; a number is one where it was not evaluated, too."""
@@ -155,20 +179,25 @@ class TypedCode(Code):
 
     def loop(self, ufunc: Any, nodes: Sequence[ast.expr]) -> tuple[list[str], str]:
         """Return the dtypes that a ufunc computes with and the one that it returns."""
-        given, returned = dtypes.loop(ufunc, [self._example(node) for node in nodes])
-        return [one.name for one in given], returned[0].name
+        found = _dtypes_of_loop(ufunc, [self._example(node) for node in nodes])
+        for one in found:
+            if one.kind not in "biufc" or one.itemsize > (16 if one.kind == "c" else 8):
+                why = f"`np.{ufunc.__name__}` computes in {one.name}, which is no dtype of numbers that TensorFlow has"
+                raise self.refusal(nodes[0], why)
+        return [one.name for one in found[: ufunc.nin]], found[ufunc.nin].name
 
     def loop_dtype(self, *nodes: ast.expr) -> str:
         """Return the dtype to which expressions are promoted together."""
-        return str(dtypes.common([self._example(node) for node in nodes]).name)
+        return np.result_type(*(self._example(node) for node in nodes)).name
 
     def _example(self, node: ast.expr) -> Any:
+        """Return what promotes as an operand does: a Python scalar, or an array of ones of one element."""
         one = self.one(node)
         if one.kind == OTHER:
             raise self.refusal(node, f"`{ast.unparse(node)}` is neither an array nor a number")
         dtype = one.dtype or one.common
         weak = None if one.kind == SEQUENCE else one.weak
-        return dtypes.example(weak, np.dtype(dtype or "bool"), one.rank)
+        return WEAK[weak] if weak in WEAK else np.ones((1,) * one.rank, dtype or "bool")
 
     def base(self, node: ast.expr) -> str:
         """Return the text of what `[...]` is added to; an array that becomes a tensor later is made one."""
@@ -186,10 +215,33 @@ class TypedCode(Code):
         reads = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == node.id]
         return set().union(*map(self.seen, reads))
 
+    def helper(self, name: str) -> str:
+        """Return what a function on tensors is called in the port, where the user may have one of its name."""
+        if not self.bound:
+            nodes = [node for unit in self.units.in_order() for node in ast.walk(unit.node)]
+            self.bound = {one.name for one in nodes if isinstance(one, ast.FunctionDef)} | {
+                one.id for one in nodes if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)
+            }
+        return f"{name}{RENAMED}" if name in self.bound and not name.startswith("tf.") else name
+
     def use(self, snippet: str) -> str:
-        """Return the name of a function that is written beside the code, and have it written."""
-        self.snippets.add(snippet)
-        return snippet
+        """Return the name of a function that is written beside the code, and have it written, with what it calls."""
+        self.snippets |= {snippet} if snippet.startswith("_") else needed_by([snippet])
+        return self.helper(snippet)
+
+
+def _dtypes_of_loop(ufunc: np.ufunc, examples: Sequence[Any]) -> list[np.dtype[Any]]:
+    """Return the dtypes that a ufunc takes and returns for operands of which examples are given."""
+    if NEP50:
+        given: list[Any] = [one.dtype if isinstance(one, np.ndarray) else type(one) for one in examples]
+        if all(one in WEAK for one in given):  # which would be objects
+            given = [np.dtype(one) for one in given]
+        return list(ufunc.resolve_dtypes((*given, *[None] * ufunc.nout)))
+    wanted = np.result_type(*examples)
+    for types in ufunc.types:
+        if all(np.can_cast(wanted, char, "safe") for char in types.partition("->")[0]):
+            return [np.dtype(char) for char in types.replace("->", "")]
+    raise TypeError(f"ufunc '{ufunc.__name__}' not supported for the input types")
 
 
 def is_number(node: ast.AST | None) -> bool:

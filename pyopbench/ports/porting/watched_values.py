@@ -315,6 +315,42 @@ def elements_of(value: Any) -> int | None:
         return None
 
 
+class NamedItems(tuple[Any, ...]):
+    """What stands for a named tuple."""
+
+    _fields: tuple[str, ...]
+
+    def __new__(cls, fields: tuple[str, ...], items: Iterable[Any]) -> NamedItems:
+        """Return items that are attributes too."""
+        found = super().__new__(cls, items)
+        vars(found).update(zip(fields, found, strict=True), _fields=fields)
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what has another name too, as `correlation` of SciPy's results."""
+        other = getattr(vars(self)["_of"], name)
+        return next((item for item, one in zip(self, vars(self)["_of"], strict=True) if one is other), other)
+
+
+def named_like(value: Any, items: Iterable[Any]) -> NamedItems:
+    """Return other items under the names of a named tuple, whose own type may want more than its items."""
+    found = NamedItems(tuple(value._fields), items)
+    vars(found)["_of"] = value
+    return found
+
+
+class WatchedFunction:
+    """A function that was made of what depends on an input, so that what it returns does too."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Return what it does with values that may be watched."""
+        found = self.function(*plain(arguments), **plain(options))
+        return _as_result(found, arguments, options, "", is_dependent=True)
+
+
 # What depends on an input.
 
 
@@ -344,7 +380,7 @@ def depending(value: Any) -> Any:
     if type(value) in NUMBERS:
         return NUMBERS[type(value)](value)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*map(depending, value))
+        return named_like(value, map(depending, value))
     if isinstance(value, tuple):
         return tuple(map(depending, value))
     if isinstance(value, list):
@@ -380,7 +416,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, WatchedRange):
         return value.numbers
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*map(plain, value))
+        return named_like(value, map(plain, value))
     if type(value) in (list, tuple):
         return type(value)(map(plain, value))
     if type(value) is dict:
@@ -460,11 +496,13 @@ def _as_result(found: Any, given: tuple[Any, ...], options: dict[str, Any], name
     if isinstance(found, tuple | list):
         parts = [_as_result(one, given, options, name, is_dependent=is_dependent) for one in found]
         if isinstance(found, tuple) and hasattr(found, "_fields"):
-            return type(found)(*parts)
+            return named_like(found, parts)
         return type(found)(parts)
     if isinstance(found, np.generic):
         return depending(found) if is_dependent else found
     if not isinstance(found, np.ndarray):
+        if callable(found) and is_dependent and not isinstance(found, type):
+            return WatchedFunction(found)
         return depending(found) if is_dependent else found
     if not _is_numeric(found):
         return found

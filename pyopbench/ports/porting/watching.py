@@ -255,13 +255,15 @@ class _Watching(ast.NodeTransformer):
         return ast.copy_location(_call("choice", number, _call("level"), node), node)
 
     def visit_ListComp(self, node: ast.ListComp) -> Any:
+        for one in node.generators:
+            one.listed = getattr(node, NUMBER)  # type: ignore[attr-defined]
         self.generic_visit(node)
         return ast.copy_location(_call("listed", ast.Constant(getattr(node, NUMBER)), _call("begin"), node), node)
 
     def visit_comprehension(self, node: ast.comprehension) -> Any:
         numbers = [getattr(one, NUMBER) for one in node.ifs]
         self.generic_visit(node)
-        node.iter = _call("over", node.iter)
+        node.iter = _call("over", ast.Constant(getattr(node, "listed", None)), node.iter)
         node.ifs = [
             _call("asked", ast.Constant(-1 - number), one) for number, one in zip(numbers, node.ifs, strict=True)
         ]

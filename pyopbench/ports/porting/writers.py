@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
+import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
 from pyopbench.model.op import Op
 from pyopbench.model.portable import SKELETON
@@ -23,14 +25,16 @@ from pyopbench.ports.porting.facts import Facts, docstring, examples_of
 from pyopbench.ports.porting.keras_code import KerasCode, why_no_keras_ops
 from pyopbench.ports.porting.module_text import module_text
 from pyopbench.ports.porting.names import name_of
-from pyopbench.ports.porting.observe import Observed, definition_of, multiplies_integers, observe
+from pyopbench.ports.porting.observe import MOST_TRACED, Observed, Place, definition_of, multiplies_integers, observe
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.render import Code, documented, with_head
 from pyopbench.ports.porting.snippets import source_of
+from pyopbench.ports.porting.steps import MOST_STEPS, computes_besides
 from pyopbench.ports.porting.tensor_code import TensorCode
+from pyopbench.ports.porting.typed import RENAMED
 from pyopbench.ports.porting.units import Unit, Units
 from pyopbench.ports.porting.written_inputs import writes_to_arrays, written_inputs
-from pyopbench.ports.rebinding import written
+from pyopbench.ports.rebinding import arrange, written
 from pyopbench.ports.text.code import TextCode
 from pyopbench.ports.text.kinds import has_text
 from pyopbench.ports.text.observed import TextObserved
@@ -84,13 +88,20 @@ Writer = Callable[[Op, Body, Examples], Made]
 
 
 def _traced(op: Op, body: Body, examples: Examples, *, is_compiled: bool = False) -> Made:
+    observed = None if has_text(op, examples) else observe(op.numpy, examples)
+    return _of_tensors(op, body, examples, observed, is_compiled=is_compiled)[0]
+
+
+def _of_tensors(
+    op: Op, body: Body, examples: Examples, observed: Observed | None, *, is_compiled: bool = False
+) -> tuple[Made, TensorCode]:
+    """Return the body in TensorFlow ops, and what has written it; with nothing observed yet of a body on text."""
     units, facts, name = Units(), body.facts, body.definition.name
     units.add(body.source, name)
-    if has_text(op, examples):
-        observed: Observed = TextObserved(op, examples, units)
+    if observed is None:
+        observed = TextObserved(op, examples, units)
         code: TensorCode = TextCode(units, observed)
     else:
-        observed = observe(op.numpy, examples)
         code = TensorCode(units, observed)
     code.is_mapped = body.is_mapped
     statements = {unit.name: code.write_unit(unit) for unit in units.in_order()}
@@ -99,14 +110,89 @@ def _traced(op: Op, body: Body, examples: Examples, *, is_compiled: bool = False
     if multiplies_integers(observed):
         notes.append("64 bits")
         says.append("Its integers have 64 bits, of which a product may need more; Python's have as many as they need.")
+    if code.step_functions:
+        notes.append("partial")
+        steps = ", ".join(f"`{one}`" for one in code.step_functions)
+        says.append(f"Called on arrays, on the CPU and with the GIL held, and without a gradient: {steps}.")
     with_xla = ", compiled by XLA" if is_compiled else ""
     how = f"TensorFlow port of `{facts.function}` in {facts.file}{with_xla}; the gradient is TensorFlow's own."
     statements[name] = documented(statements[name], docstring(body.doc, facts, how, says))
     if is_compiled:
         statements[name] = compiled(statements[name], name)
-    texts = _with_snippets(units, statements, sorted(code.snippets), tables=code.tables)
-    text = module_text(f"`{facts.function}` of {facts.file} as TensorFlow ops.", texts, units)
-    return Made(text, not_run=tuple(sorted(set(code.not_run))), notes=tuple(notes))
+    texts = _with_snippets(units, statements, sorted(code.snippets), tables=code.tables | code.step_functions)
+    except_for = ", except for calls that TensorFlow has nothing for" if code.step_functions else ""
+    text = module_text(f"`{facts.function}` of {facts.file} as TensorFlow ops{except_for}.", texts, units)
+    return Made(text, not_run=tuple(sorted(set(code.not_run))), notes=tuple(notes)), code
+
+
+def _other_loops(op: Op, body: Body, examples: Examples, *, most_unrolled: int) -> Made:
+    """Return the body in TensorFlow ops, with another choice than `_traced` of which loops are unrolled.
+
+    Raises:
+        CannotPort: the choice is the same, or a loop has to be one of the graph that no graph has.
+    """
+    usual, _ = _of_tensors(op, body, examples, observe(op.numpy, examples))
+    made, _ = _of_tensors(op, body, examples, observe(op.numpy, examples, most_unrolled))
+    if made.text == usual.text:
+        what = "is long and could still be unrolled" if most_unrolled else "is unrolled"
+        raise CannotPort(f"the body has no loop that {what}", fix="port it to traced")
+    return made
+
+
+def _partial(op: Op, body: Body, examples: Examples) -> Made:
+    """Return the body in TensorFlow ops but for the calls that these have nothing for, each a callback by itself.
+
+    Raises:
+        CannotPort: no callback is needed, something else than a call is refused, or nothing is left for TensorFlow.
+    """
+    steps: set[Place] = set()
+    while True:
+        observed = observe(op.numpy, examples, steps=steps)
+        try:
+            made, code = _of_tensors(op, body, examples, observed)
+            refused, has_gradient = _tried(op, made.text, body.facts, code)
+        except CannotPort as refusal:
+            if refusal.step is None or refusal.step in steps or len(steps) >= MOST_STEPS:
+                raise
+            refused, has_gradient = {refusal.step}, False
+        if not refused:
+            break
+        steps |= refused
+    if not steps:
+        raise CannotPort("the whole body is written in TensorFlow ops", fix="port it to traced")
+    if not computes_besides(code):
+        raise CannotPort("besides what TensorFlow has nothing for, the body computes nothing", fix="keep the callback")
+    return replace(made, has_gradient=has_gradient)
+
+
+def _tried(op: Op, text: str, facts: Facts, code: TensorCode) -> tuple[set[Place], bool]:
+    """Run a port once: return the calls that its functions on tensors turn out not to support, and has it a gradient?
+
+    Raises:
+        CannotPort: it fails otherwise.
+    """
+    scope: dict[str, Any] = {}
+    inputs = [tf.constant(one) for one in examples_of(op, 1, 1)[0]]
+    try:
+        exec(compile(text, "<port>", "exec", dont_inherit=True), scope)
+        with tf.GradientTape() as tape:
+            tape.watch([inputs[place] for place in facts.differentiable])
+            outputs = as_tuple(arrange(op.numpy, scope[facts.function])(*inputs))
+    except NotImplementedError as error:
+        names = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
+        refused = next((code.spelled[one] for one in names if one in code.spelled), None)
+        if not refused:
+            raise CannotPort(f"the port fails: {error}") from error
+        return refused, False
+    except Exception as error:
+        raise CannotPort(f"the port fails: {type(error).__name__}: {error}") from error
+    if not facts.differentiable or not facts.floating:
+        return set(), False
+    try:
+        tape.gradient([outputs[place] for place in facts.floating], [inputs[place] for place in facts.differentiable])
+    except (LookupError, tf.errors.InvalidArgumentError):  # as `np_step` has it
+        return set(), False
+    return set(), True
 
 
 def _with_snippets(
@@ -121,12 +207,16 @@ def _with_snippets(
     A constant that calls a function of theirs stands behind that.
     """
     taken = [name for name in snippets if any(name in _bound_in(unit.node) for unit in units.in_order())]
-    if taken:
+    helpers = sources(snippets)
+    if sources is source_of and all(one.startswith(("np_", "scipy_")) for one in taken):
+        for name in taken:  # as `TypedCode.helper` calls them
+            helpers = [re.sub(rf"\b{name}\b", f"{name}{RENAMED}", text) for text in helpers]
+    elif taken:
         raise CannotPort(f"`{taken[0]}` is the name of a function that the port needs", fix="give yours another name")
     early = [unit for unit in units.in_order() if not _is_function(unit) and not _calls(unit, units)]
     constants = [statements[unit.name] for unit in early]
     functions = [statements[unit.name] for unit in units.in_order() if unit not in early]
-    return [*_together(constants), *sources(snippets), *_together(list((tables or {}).values())), *functions]
+    return [*_together(constants), *helpers, *_together(list((tables or {}).values())), *functions]
 
 
 def _calls(unit: Unit, units: Units) -> bool:
@@ -191,7 +281,7 @@ class _Callback:
 def _njit(op: Op, body: Body, examples: Examples, *, parallel: bool = False) -> Made:
     facts = body.facts
     how = f"`{facts.function}` of {facts.file}, compiled by Numba, behind `tf.numpy_function`."
-    decorator = "@numba.njit(parallel=True)" if parallel else "@numba.njit"
+    decorator = f"@numba.njit({'parallel=True, ' if parallel else ''}cache={numba_code.CACHED})"
     return _callback(op, body, _Callback(how, lambda copied: [numba_code.adapter(facts, copied)], decorator))
 
 
@@ -237,6 +327,11 @@ def _callback(op: Op, body: Body, callback: _Callback) -> Made:
     doc = docstring(body.doc, facts, callback.how, notes)
     helpers = numba_source.needed(code.helpers) if code.helpers else []
     texts = [*_with_snippets(units, statements, helpers, numba_source.source_of), *adapters]
+    if callback.decorator:
+        taken = {name for unit in units.in_order() for name in _bound_in(unit.node)} & {"os", numba_code.CACHED}
+        if taken:
+            raise CannotPort(f"`{taken.pop()}` is a name that the port needs", fix="give yours another name")
+        texts.insert(0, numba_code.CACHING)
     texts.append(numba_code.wrapper(facts, doc, gradient, picked, gradient_writes=gradient_writes))
     return Made(module_text(callback.how, texts, units), has_gradient=bool(gradient), notes=("callback",))
 
@@ -302,6 +397,9 @@ def _custom_op(op: Op, body: Body, examples: Examples) -> Made:
 
 WRITERS: dict[str, Writer] = {
     "traced": _traced,
+    "traced_loop": partial(_other_loops, most_unrolled=0),
+    "traced_unrolled": partial(_other_loops, most_unrolled=MOST_TRACED),
+    "traced_partial": _partial,
     "traced_xla": partial(_traced, is_compiled=True),
     "keras_ops": _keras_ops,
     "tnp": _tnp,

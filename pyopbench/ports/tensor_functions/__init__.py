@@ -1,1 +1,1 @@
-"""NumPy's and SciPy's functions on tensors: tracing calls them, and their source comes along into written ports."""
+"""NumPy's and SciPy's functions on tensors, whose source comes along into written ports."""

@@ -62,6 +62,11 @@ def np_truth(tensor: Any) -> Any:
     return tensor if tensor.dtype == tf.bool else tf.not_equal(tensor, tf.zeros((), tensor.dtype))
 
 
+def np_not(truth: Any) -> Any:
+    """Return what is false. Of `not x >= 0`, TensorFlow's optimizer of graphs makes `x < 0`, which NaN is not."""
+    return tf.where(truth, False, True)
+
+
 def np_moved(tensor: Any, source: Any, destination: Any) -> Any:
     """Return a tensor with an axis, or several, at other places."""
     rank = tensor.shape.rank
@@ -102,3 +107,23 @@ def np_number(value: Any, dtype: Any) -> Any:
     if tf.is_tensor(value):
         return tf.cast(value, dtype)
     return tf.constant(np.asarray(value, tf.as_dtype(dtype).as_numpy_dtype))
+
+
+def np_checked(tensor: Any, holds: Any, message: str) -> Any:
+    """Return a tensor; where something does not hold, this is an error, and no other numbers than NumPy's."""
+    refusal = tf.debugging.Assert(holds, [message])
+    with tf.control_dependencies([] if refusal is None else [refusal]):
+        return tf.identity(tensor)
+
+
+def np_is_denormal(tensor: Any) -> Any:
+    """Return which elements are so close to 0 that kernels of TensorFlow take them for 0; seen by their bits."""
+    if tensor.dtype not in (tf.float32, tf.float64):
+        return tf.zeros_like(tensor, tf.bool)
+    kind, digits = (tf.int64, 52) if tensor.dtype == tf.float64 else (tf.int32, 23)
+    bits = tf.bitcast(tensor, kind)
+    exponent = tf.constant((2 ** (11 if digits == 52 else 8) - 1) << digits, kind)
+    fraction = tf.constant(2**digits - 1, kind)
+    zero = tf.zeros((), kind)
+    has_no_exponent = tf.equal(tf.bitwise.bitwise_and(bits, exponent), zero)
+    return has_no_exponent & tf.not_equal(tf.bitwise.bitwise_and(bits, fraction), zero)

@@ -22,6 +22,31 @@ def np_signbit(x: Any) -> Any:
     return tf.bitcast(x, bits) < tf.zeros((), bits)
 
 
+def np_rounded_decimal(x: Any, digits: int) -> Any:
+    """Return `round(x, digits)` of float64 as Python has it, which rounds the exact value and not a product of it.
+
+    NumPy's multiplies by a power of ten, rounds and divides: a product that is itself rounded to a half goes the wrong
+    way (`round(1.115, 2)` is 1.11, `np.round(1.115, 2)` 1.12).
+    """
+    scale = tf.constant(10.0 ** abs(digits), tf.float64)
+    if digits <= 0:
+        return tf.round(x / scale) * scale
+    product = x * scale
+    below = tf.floor(product)
+    (a, b), (c, d) = np_halves(x), np_halves(scale)
+    rest = ((a * c - product) + a * d + b * c) + b * d  # by how much the product is less than the exact one
+    is_half = tf.equal(product - below, tf.constant(0.5, tf.float64)) & tf.not_equal(rest, 0)
+    whole = tf.where(is_half, tf.where(rest > 0, below + 1, below), tf.round(product))
+    return tf.where(tf.abs(product) < 2.0**52, whole / scale, x)  # above, no double has a fraction
+
+
+def np_halves(x: Any) -> Any:
+    """Return two parts of float64 whose products are exact (Dekker, A floating-point technique, 1971)."""
+    large = x * tf.constant(2.0**27 + 1, tf.float64)
+    high = large - (large - x)
+    return high, x - high
+
+
 def np_copysign(x: Any, y: Any) -> Any:
     """Return the magnitude of x with the sign of y."""
     return tf.where(np_signbit(y), -tf.abs(x), tf.abs(x))
@@ -74,11 +99,6 @@ def np_modf(x: Any) -> Any:
 def np_trunc(x: Any) -> Any:
     """Return elements rounded towards 0."""
     return tf.where(x < 0, tf.math.ceil(x), tf.floor(x)) if x.dtype.is_floating else x
-
-
-def np_sign(x: Any) -> Any:
-    """Return -1, 0 or 1; NaN of NaN."""
-    return tf.where(np_is_nan(x), x, tf.sign(x))
 
 
 def np_maximum(x: Any, y: Any) -> Any:

@@ -260,3 +260,21 @@ def scipy_rotate(
     row, column = grid[0] - middle[0], grid[1] - middle[1]
     places = tf.stack([cosine * row + sine * column + middle[0], -sine * row + cosine * column + middle[1]])
     return scipy_map_coordinates(input, places, output, order, mode, cval)
+
+
+@of_numpy("scipy.ndimage.affine_transform", input="own", matrix="float64", offset="float64", needs_shapes=True)
+def scipy_affine_transform(
+    input: Any, matrix: Any, offset: Any = 0.0, output_shape: Any = None, output: Any = None, order: int = 3,
+    mode: str = "constant", cval: float = 0.0, prefilter: bool = True,
+) -> Any:  # fmt: skip
+    """Return an array at places that are a matrix times those of the result, and an offset, of order 0 or 1."""
+    rank = input.shape.rank
+    matrix, offset = tf.convert_to_tensor(matrix, tf.float64), tf.convert_to_tensor(offset, tf.float64)
+    if matrix.shape.rank == 1:
+        matrix = tf.linalg.diag(matrix)
+    if matrix.shape.as_list()[-1] == rank + 1:  # homogeneous coordinates
+        matrix, offset = matrix[:rank, :rank], matrix[:rank, rank]
+    sizes = np_known_sizes(input) if output_shape is None else [int(one) for one in output_shape]
+    grid = tf.constant(np.indices(sizes).reshape(rank, -1), tf.float64)
+    places = tf.matmul(matrix, grid) + tf.reshape(tf.broadcast_to(offset, [rank]), [rank, 1])
+    return scipy_map_coordinates(input, tf.reshape(places, [rank, *sizes]), output, order, mode, cval)

@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.ports.tensor_functions.basics import np_axes, np_moved, np_number, np_sizes
+from pyopbench.ports.tensor_functions.basics import (
+    np_axes,
+    np_checked,
+    np_is_finite,
+    np_is_nan,
+    np_moved,
+    np_number,
+    np_sizes,
+)
 from pyopbench.ports.tensor_functions.order import np_max, np_min
 from pyopbench.ports.tensor_functions.table import of_numpy, spelled
 
@@ -177,6 +185,7 @@ spelled("np.linalg.det", "tf.linalg.det", a="float")
 @of_numpy("np.linalg.slogdet", a="float")
 def np_slogdet(a: Any) -> Any:
     """Return the sign and the logarithm of the magnitude of determinants."""
+    a = np_checked(a, ~tf.reduce_any(np_is_nan(a)), "slogdet: the sign for a matrix with NaN is another one in NumPy")
     return SlogdetResult(*tf.linalg.slogdet(a))
 
 
@@ -228,6 +237,7 @@ def np_qr(a: Any, mode: str = "reduced") -> Any:
     """Return an orthogonal and a triangular factor; signs may be others."""
     if mode not in ("reduced", "complete", "r"):
         raise NotImplementedError(f"is not supported for mode={mode!r}")
+    a = np_checked(a, tf.reduce_all(np_is_finite(a)), "qr: the factors of what is not finite are others in NumPy")
     orthogonal, triangular = tf.linalg.qr(a, full_matrices=mode == "complete")
     return triangular if mode == "r" else QRResult(orthogonal, triangular)
 

@@ -15,14 +15,17 @@ from pyopbench.ports.tensor_functions import (
     images,
     linear,
     order,
+    ranks,
+    resampling,
     shapes,
     signals,
     statistics,
+    steps,
 )
 from pyopbench.ports.tensor_functions.table import TABLE, TensorFunction
 
 MODULES: tuple[ModuleType, ...] = (
-    basics, elementwise, order, statistics, linear, signals, shapes, images,
+    basics, elementwise, order, statistics, linear, signals, shapes, images, ranks, resampling, steps,
 )  # fmt: skip
 """In the order in which what they define stands in a port."""
 

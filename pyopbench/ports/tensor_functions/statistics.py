@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.ports.tensor_functions.basics import np_axes, np_count, np_is_nan, np_number, np_truth
+from pyopbench.ports.tensor_functions.basics import (
+    np_axes,
+    np_checked,
+    np_count,
+    np_is_denormal,
+    np_is_nan,
+    np_number,
+    np_truth,
+)
 from pyopbench.ports.tensor_functions.order import np_argmax, np_argmin, np_max, np_min, np_nan_where, np_searchsorted
 from pyopbench.ports.tensor_functions.table import of_numpy
 
@@ -235,6 +243,11 @@ def np_bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Any:
         return tf.math.unsorted_segment_sum(amounts, x, count)
 
 
+def np_unless_narrow(tensor: Any, is_wide: Any) -> Any:
+    """Return a tensor; an error where numbers are so close to 0 that TensorFlow takes them for it."""
+    return np_checked(tensor, is_wide, "histogram: TensorFlow takes numbers for 0 that are as small as these")
+
+
 def np_bin_edges(x: Any, bins: Any, limits: Any) -> Any:
     """Return the edges of bins of one width over a range, by default that of the elements."""
     kind = x.dtype if x.dtype.is_floating else tf.float64
@@ -245,15 +258,22 @@ def np_bin_edges(x: Any, bins: Any, limits: Any) -> Any:
             low, high = tf.zeros((), kind), tf.ones((), kind)
     else:
         low, high = np_number(limits[0], tf.float64), np_number(limits[1], tf.float64)
+    high = np_unless_narrow(high, ~np_is_denormal(low) & ~np_is_denormal(high))
     low, high = tf.where(tf.equal(low, high), low - 0.5, low), tf.where(tf.equal(low, high), high + 0.5, high)
     steps = tf.cast(tf.range(bins + 1), tf.float64)
     wide_low, wide_high = tf.cast(low, tf.float64), tf.cast(high, tf.float64)
-    edges = steps * ((wide_high - wide_low) / np_number(bins, tf.float64)) + wide_low
+    # Of a constant, graphs would multiply by the reciprocal, which is rounded otherwise.
+    count = tf.raw_ops.PlaceholderWithDefault(input=np_number(bins, tf.float64), shape=[])
+    width = (wide_high - wide_low) / count
+    is_wide = tf.not_equal(width, 0) & ~np_is_denormal(width)
+    width = np_unless_narrow(width, is_wide | tf.equal(wide_low, wide_high))
+    edges = steps * width + wide_low
     return tf.cast(tf.concat([edges[:-1], [wide_high]], 0), kind)
 
 
 def np_bins_of(x: Any, edges: Any) -> Any:
     """Return the number of each element's bin, and which elements are in one; the last bin has both its edges."""
+    x = np_unless_narrow(x, ~tf.reduce_any(np_is_denormal(x)) & ~tf.reduce_any(np_is_denormal(edges)))
     common = tf.float32 if x.dtype == tf.float32 and edges.dtype == tf.float32 else tf.float64
     x, edges = tf.cast(x, common), tf.cast(edges, common)
     last = tf.size(edges, tf.int64) - 1

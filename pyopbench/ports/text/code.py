@@ -707,7 +707,6 @@ class TextCode(TensorCode):
         resized = [one for one in sorted(bound | _receivers(node.body, "extend")) if self._is_resized(one, node)]
         self.growing |= set(grown)
         indent = " " * node.body[0].col_offset
-        begin, _ = self.source.span(node)
         first, _ = self.source.span(node.body[0])
         _, end = self.source.span(node)
         if node.body[0].lineno == node.lineno:
@@ -720,7 +719,7 @@ class TextCode(TensorCode):
         before = "".join(f"{one} = {self._grown(one)}{outer}" for one in grown if not self._is_begun(one, node))
         before += "".join(f"{one} = {self.use('_unsized')}({one}){outer}" for one in resized if one not in grown)
         after = "".join(f"{outer}{one} = {one}.stack()" for one in grown)
-        comment = self._comments_between(begin, first, node)
+        comment = self._comments_between(first, node)
         return f"{before}{header}{comment}\n{indent}{lines}{body}{after}"
 
     def _is_resized(self, name: str, loop: ast.For) -> bool:
@@ -740,7 +739,7 @@ class TextCode(TensorCode):
         kinds = [self.kind(one) for one in ast.walk(self.unit.node) if isinstance(one, ast.Name) and one.id == name]
         return bool(before) and any(one is not None and one.is_sequence for one in kinds)
 
-    def _comments_between(self, begin: int, first: int, node: ast.For) -> str:
+    def _comments_between(self, first: int, node: ast.For) -> str:
         """Return what stands behind the header of a loop and before its body, if that is a comment."""
         _, end = self.source.span(node.iter)
         between = self.source.text(end, first)

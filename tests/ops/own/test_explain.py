@@ -14,11 +14,8 @@ from pyopbench import OwnOp
 from pyopbench.model.errors import Unsupported
 from pyopbench.ops.own.complete import complete
 from pyopbench.ops.own.explain import explain, place_in
-from pyopbench.ports.tracing import not_traced
-from pyopbench.ports.tracing.refusal import Refused
 from pyopbench.worker.prepare.prepare import prepare
 from small_ops import case_of, put_in_place, square
-from traced_compare import graph
 
 HERE = Path(__file__)
 STEP = "Failed in nopython mode pipeline (step: nopython frontend)"
@@ -116,40 +113,12 @@ def test_what_numba_says_of_arguments_is_told_in_words(said: str, words: str) ->
     assert explain(error, op) == f"Numba: {words}"
 
 
-def _with_two_obstacles(x: Any) -> Any:
-    packed = np.packbits(x > 0)
-    return np.ma.masked_equal(packed, 0).sum() + len(x.tobytes())
-
-
-def test_what_may_stop_a_trace_behind_the_first_is_told_too() -> None:
-    op = complete(OwnOp(inputs=(np.ones(3),), numpy=_with_two_obstacles), "made", HERE.parent)
-    with pytest.raises(Refused) as refused:
-        graph(_with_two_obstacles, np.ones(3)).get_concrete_function()
-    said = explain(refused.value, op)
-    line = _with_two_obstacles.__code__.co_firstlineno
-    assert said == (
-        f"`np.packbits` has no counterpart in TensorFlow that is known to be equal, {HERE.name} line {line + 1}; "
-        f"perhaps also `.tobytes` ({HERE.name} line {line + 2}), "
-        f"`np.ma.masked_equal` ({HERE.name} line {line + 2})"
-    )
-
-
 def test_what_compiled_code_of_a_library_raises_says_what_to_do() -> None:
     raised = type("error", (Exception,), {"__module__": "cv2"})("> - Expected Ptr<cv::UMat> for argument 'src'")
     op = complete(OwnOp(inputs=(np.ones(3),), numpy=branch), "made", HERE.parent)
     said = explain(raised, op)
     assert "`cv2`" in said
     assert "UMat" not in said
-
-
-def test_compiled_code_is_no_part_of_a_trace_and_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not not_traced.is_compiled(len)
-    monkeypatch.setattr(not_traced, "KNOWN", frozenset())
-    assert not_traced.is_compiled(len)
-    traced = graph(not_traced.refusing_tensors(len), np.ones(3))
-    with pytest.raises(Refused) as refused:
-        traced.get_concrete_function()
-    assert refused.value.missing == "builtins.len(...)"
 
 
 def test_an_assertion_of_numbas_own_gets_words_and_one_of_the_body_keeps_its() -> None:

@@ -46,6 +46,12 @@ BODIES = {
         "    return x[np.array(kept)] * len(kept)"
     ),
     "a comprehension on values": "return np.array([v * 2 for v in x if v > 0.4])",
+    "places of what values choose": (
+        "r = [1.0 / (i + 1) for i, v in enumerate(x) if v > 0.4]\n    return np.mean(r) if r else 0.0"
+    ),
+    "numbers of which values choose how many": "return x * sum([1 for v in x if v > 0.4])",
+    "a shape that is an input": "return np.zeros(np.floor(x[:2] * 3).astype(int)) + 1.0",
+    "rounded truths": "return np.round(x > 0.5) + x",
     "enumerate of an unknown number": (
         "s = 0.0\n    for i, v in enumerate(x[x > 0.3]):\n        s += i * v\n    return s"
     ),
@@ -78,6 +84,15 @@ def test_a_loop_of_known_length_stays_pythons_and_a_long_one_goes_over_a_range_o
     short, long = (write_source(tmp_path, source.format(rounds), VECTOR).port for rounds in (20, 2000))
     assert {"    s = 0.0", "    for i in range(20):"} <= lines_of(short)
     assert {"    s = tf.constant(0.0, tf.float64)", "    for i in tf.range(2000, dtype=tf.int64):"} <= lines_of(long)
+
+
+def test_a_loop_with_conditions_on_values_is_unrolled_for_fewer_rounds(tmp_path: Path) -> None:
+    """A condition of the graph takes several times as long to trace as an operation."""
+    plain = "def body(x):\n    s = 0.0\n    for i in range({}):\n        s = s * 0.5 + x[i % 6]\n    return s\n"
+    deciding = plain.replace("s = s", "if x[i % 6] > 0.5:\n            s = s")
+    for source, is_unrolled in ((plain, True), (deciding, False)):
+        made = write_source(tmp_path, source.format(200), VECTOR).port
+        assert ({"    for i in range(200):"} <= lines_of(made)) == is_unrolled
 
 
 def test_a_function_that_writes_to_its_arguments_returns_them(tmp_path: Path) -> None:

@@ -190,6 +190,20 @@ def test_a_gradient_beside_kinks_is_checked_in_float64(tmp_path: Path, monkeypat
         run_its_test(wrong, tmp_path, monkeypatch)
 
 
+def test_outputs_that_jump_at_the_inputs_have_no_gradient_to_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each step away from a label that is exactly 0 takes the other way."""
+    labels = "np.where(np.arange(8) % 3, rng.random(8), 0.0)"
+    body = "def body(x):\n    return np.where(x == 0, -3.0, np.exp(x))\n"
+    made = write_source(tmp_path, body, labels)
+    assert "test_gradient" in run_its_test(made, tmp_path, monkeypatch)
+    wrong = made.with_text(made.port.replace("tf.exp(x)", "(0.5 * tf.exp(x) + 0.5 * tf.stop_gradient(tf.exp(x)))"))
+    assert wrong.port != made.port
+    with pytest.raises(AssertionError):
+        run_its_test(wrong, tmp_path, monkeypatch)
+
+
 @pytest.mark.parametrize("inputs", [VECTOR, MATRIX])
 @pytest.mark.parametrize("body", ["np.exp(x)", "np.exp(x) / np.exp(x).sum()", "np.sin(20 * x) + np.exp(x)"])
 def test_its_test_fails_where_the_gradient_is_wrong(

@@ -679,6 +679,36 @@ def test_texts_of_a_list_are_the_numbers_of_an_array(
     run_its_test(write_source(tmp_path, source, "b'1.5,2'"), tmp_path, monkeypatch)
 
 
+def test_ways_that_only_further_draws_go_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "marked.py"
+    path.write_text(
+        """
+import numpy as np
+
+from pyopbench import OwnOp
+
+
+def label(line):
+    line = line.decode()
+    if line[0] == "-":
+        return line[2:], False
+    return line, True
+
+
+def inputs(size, rng):
+    mark = "- " if rng.random() > 0.6 else ""
+    return (np.array((mark + "a " * size).encode(), dtype=object),)
+
+
+OP = OwnOp(inputs=inputs, sizes=(2, 5), numpy=label)
+""",
+        encoding="utf-8",
+    )
+    first, second = (np.random.default_rng(seed).random() > 0.6 for seed in range(2))
+    assert not first or not second
+    run_its_test(write(str(path)), tmp_path, monkeypatch)
+
+
 def test_rows_of_a_table_have_one_length(tmp_path: Path) -> None:
     source = "POINTS = {'a': [1], 'b': [1, 2]}\n\n\ndef body(name):\n    return np.array(POINTS[name.decode()])\n"
     with pytest.raises(CannotPort) as caught:

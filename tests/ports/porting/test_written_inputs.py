@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import tensorflow as tf
 
+from pyopbench.model.portable import BATCHED, SKELETON, WRITABLE
+from pyopbench.ports.porting.refusal import CannotPort
 from written_ports import Ported, run_its_test, write, write_source
 
 VECTOR = "rng.random(5)"
@@ -21,7 +26,7 @@ class Copies(ast.NodeTransformer):
         self.count = 0
 
     def visit_Assign(self, node: ast.Assign) -> Any:
-        if ast.unparse(node.targets[0]) == "arrays" and isinstance(node.value, ast.ListComp):
+        if ast.unparse(node.targets[0]) == "arrays" and "np.array(" in ast.unparse(node.value):
             self.count += 1
             self.positions += [one.value for one in ast.walk(node.value) if isinstance(one, ast.Constant)]
             return None
@@ -134,3 +139,46 @@ def test_a_gradient_that_writes_to_what_it_is_given_gets_copies(
     assert "test_gradient" in run_its_test(made, tmp_path, monkeypatch)
     with pytest.raises(AssertionError, match="written to its arguments"):
         run_its_test(without_copies(made), tmp_path, monkeypatch)
+
+
+IN_PLACE = {
+    "x[x < 0] = 0\n    return x": lambda x: np.maximum(x, 0),
+    "x *= 2\n    return x": lambda x: x * 2,
+    "x[...] = x * 3\n    return x": lambda x: x * 3,
+}
+"""Statements that write into the input, and what is returned then."""
+
+
+@pytest.mark.parametrize("statements", IN_PLACE)
+@pytest.mark.parametrize("to", [one for one in WRITABLE if one != SKELETON])
+def test_a_tensor_that_is_used_again_keeps_its_values(to: str, statements: str, tmp_path: Path) -> None:
+    """Whatever a port is, it is refused, an error, or right next to other uses of the same tensor."""
+    if to.startswith("njit"):
+        pytest.importorskip("numba")
+    try:
+        made = write_source(tmp_path, f"def body(x):\n    {statements}\n", VECTOR, to=to)
+    except CannotPort:
+        return
+    path = tmp_path / "of_writing.py"
+    path.write_text(made.port, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location("of_writing", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    port = getattr(module, made.module.function)
+    array = np.random.default_rng(2).normal(size=(5, 5) if to in BATCHED else 5)
+    given = tf.constant(array.copy())
+
+    def twice(x: Any) -> Any:
+        x = x + 0.0  # in the memory of the graph
+        return port(x), x, port(x) + x
+
+    try:
+        found = [one.numpy() for one in tf.function(twice)(given)]
+    except TypeError:  # of a port to `tnp`, that tensors cannot be assigned to
+        assert to.startswith("tnp")
+        return
+    expected = IN_PLACE[statements](array)
+    for one, other in zip([*found, given.numpy()], [expected, array, expected + array, array], strict=True):
+        np.testing.assert_allclose(one, other)

@@ -1,4 +1,4 @@
-"""Every function of the tables gives what NumPy's does, traced and written: dtypes, shapes, NaN, empty arrays."""
+"""Every function of the tables gives what NumPy's does: dtypes, shapes, NaN, empty arrays."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 import importlib.util
 import math
 import re
+import runpy
 import sys
 import warnings
 from collections import defaultdict
@@ -18,6 +19,7 @@ import pytest
 import tensorflow as tf
 
 from function_rows import rows
+from places import ROOT
 from pyopbench.ports.porting.module_text import module_text
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import definition_of, observe
@@ -26,25 +28,25 @@ from pyopbench.ports.porting.table import TABLE
 from pyopbench.ports.porting.tensor_code import TensorCode
 from pyopbench.ports.porting.units import Units
 from pyopbench.ports.tensor_functions import table
-from pyopbench.ports.tracing.trace import traced
-from traced_compare import difference_in_graph, flat, told
+from written_ports import difference, flat
 
 special = pytest.importorskip("scipy.special")
 ndimage = pytest.importorskip("scipy.ndimage")
 signal = pytest.importorskip("scipy.signal")
 stats = pytest.importorskip("scipy.stats")
+interpolate = pytest.importorskip("scipy.interpolate")
 distance = pytest.importorskip("scipy.spatial.distance")
 
 HEAD = """import math
 
 import numpy as np
-from scipy import ndimage, signal, special, stats
+from scipy import interpolate, ndimage, signal, special, stats
 from scipy.spatial import distance
 
 
 """
 NAMES = {"np": np, "math": math, "special": special, "ndimage": ndimage, "signal": signal, "stats": stats,
-         "distance": distance}  # fmt: skip
+         "distance": distance, "interpolate": interpolate}  # fmt: skip
 
 
 def functions_in(expression: str) -> set[str]:
@@ -119,25 +121,57 @@ def test_a_function_gives_what_numpys_does(expression: str, tmp_path: Path) -> N
                 expected = flat(body(*(np.array(one) if np.ndim(one) else one for one in given)))
             except Exception:  # noqa: BLE001 - what NumPy refuses is not compared
                 continue
-        traced = difference_in_graph(body, *map(np.asarray, given))
-        if traced:
-            differing[letters, "traced"] = traced
         text = written(body, tuple(map(np.asarray, given)))
         port = loaded(tmp_path, text, f"table_port_{letters.replace(',', '_')[:3]}").body
         found = tf.function(port)(*map(tf.constant, given))
-        difference = told([np.asarray(one) for one in tf.nest.flatten(found)], expected)
-        if difference:
-            differing[letters, "written"] = difference, text
+        differs = difference(found, expected)
+        if differs:
+            differing[letters] = differs, text
     assert differing == {}
 
 
 @pytest.mark.parametrize(("name", "rank"), [("np.vsplit", 1), ("np.dsplit", 2)])
 def test_an_array_of_too_few_axes_is_not_split(name: str, rank: int) -> None:
     array, numpys = np.ones((4,) * rank), eval(name, dict(NAMES))
-    functions = numpys, table.TABLE[name].function, traced(lambda x: numpys(x, 2))
-    for function, given in zip(functions, [(array, 2), (tf.constant(array), 2), (tf.constant(array),)], strict=True):
+    for function, given in ((numpys, array), (table.TABLE[name].function, tf.constant(array))):
         with pytest.raises(ValueError, match="only works on arrays"):
-            function(*given)
+            function(given, 2)
+
+
+TINY = np.array([5e-324, 1e-310, 2e-310, 3e-310, 4e-310])
+REFUSED = {
+    "np.linalg.slogdet(x)[0]": np.array([[1.0, 2.0], [3.0, np.nan]]),
+    "np.linalg.qr(x)[0]": np.array([[np.inf, 1.0], [1.0, 2.0]]),
+    "np.histogram(x, 4)[0]": TINY,
+    "np.histogram(x, 4, (0.0, 1e-309))[0]": np.array([0.0, 1.0]),
+    "np.histogram(x, [0.0, 1.0])[0]": TINY,
+    "np.histogram(x, 3)[0]": np.array([1e-40, 1.0], np.float32),
+    "np.histogram2d(x, x + 1.0, 3)[0]": TINY,
+}
+"""Arrays of which TensorFlow has other numbers than NumPy."""
+
+
+@pytest.mark.parametrize("expression", REFUSED)
+def test_an_array_that_would_be_wrong_is_an_error(expression: str, tmp_path: Path) -> None:
+    body = loaded(tmp_path, f"{HEAD}def body(x):\n    return {expression}\n", "refused_body").body
+    array = REFUSED[expression]
+    port = loaded(
+        tmp_path,
+        written(body, (np.eye(2) + 1 if array.ndim == 2 else np.arange(5, dtype=array.dtype),)),
+        "refused_port",
+    ).body
+    for call in (port, tf.function(port)):
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            call(tf.constant(array))
+
+
+def test_the_edges_of_bins_are_numpys_to_the_last_bit_in_a_graph() -> None:
+    """An element that is an edge would be in another bin."""
+    function = tf.function(table.TABLE["np.histogram"].function)
+    for bins in (3, 7, 10, 49):
+        array = np.arange(-20.0, 30.0)
+        for one, other in zip(function(tf.constant(array), bins), np.histogram(array, bins), strict=True):
+            np.testing.assert_array_equal(one.numpy(), other)
 
 
 def test_every_function_of_the_tables_is_in_a_row() -> None:
@@ -156,3 +190,10 @@ def _has(name: str) -> bool:
     for part in rest.split("."):
         found = getattr(found, part, None)
     return found is not None and name_of(found) in (name, "")
+
+
+def test_the_page_lists_what_is_in_the_tables() -> None:
+    """`python scripts/ported_functions.py` writes it."""
+    script = runpy.run_path(str(ROOT / "scripts" / "ported_functions.py"))
+    page = (ROOT / "docs" / "port.md").read_text(encoding="utf-8")
+    assert script["written"](page) == page

@@ -1,0 +1,85 @@
+"""Detectors on labelled series are scored as TCPD's paper does, and series are read out of files of other projects."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from outside import gate, histories
+from outside.histories import score
+
+
+def test_f1_is_that_of_the_paper_by_hand():
+    """Two annotators; of three changes two are marked by either, and 0 counts as one on both sides."""
+    found = score([10, 50, 90], {"a": [11], "b": [12, 52]})
+    precision, recall = 3 / 4, (2 / 2 + 3 / 3) / 2
+    assert found.f1 == pytest.approx(2 * precision * recall / (precision + recall))
+    assert (found.found, found.false, found.missed, found.labelled) == (3, 1, 0, 3)
+
+
+def test_nothing_found_has_the_recall_of_the_first_point_alone():
+    found = score([], {"a": [10, 20], "b": []})
+    recall = (1 / 3 + 1) / 2
+    assert found.f1 == pytest.approx(2 * recall / (1 + recall))
+    assert found.missed == 2
+
+
+def test_a_change_is_counted_once_and_no_further_away_than_the_margin():
+    assert score([10], {"a": [9, 11]}).missed == 1
+    assert score([10], {"a": [16]}).missed == 1
+    assert score([10], {"a": [15]}).missed == 0
+
+
+def test_series_are_read_without_running_a_file(tmp_path: Path):
+    file = tmp_path / "tests.py"
+    file.write_text(
+        "raise SystemExit\nALL = np.array([1, 2])\n\ndef test_it():\n    series = [3.0, 4.0]\n    return [5]\n"
+    )
+    assert histories._literal(file, "", "ALL") == [1, 2]
+    assert histories._literal(file, "test_it", "series") == [3.0, 4.0]
+    assert histories._literal(file, "test_it", "") == [5]
+    with pytest.raises(ValueError, match="no list"):
+        histories._literal(file, "test_it", "other")
+
+
+def test_what_tcpd_does_not_bring_is_left_out_and_missing_points_move_labels(tmp_path: Path):
+    folder = tmp_path / "TCPD"
+    (folder / "datasets/there").mkdir(parents=True)
+    labels = {"there": {"6": [2]}, "gone": {"6": []}, "quality_control_1": {"6": []}}
+    (folder / "annotations.json").write_text(json.dumps(labels))
+    series = {"n_dim": 1, "series": [{"raw": [1.0, None, 3.0, 4.0]}]}
+    (folder / "datasets/there/there.json").write_text(json.dumps(series))
+    found, left_out = histories.series_in(tmp_path)
+    (one,) = found
+    assert (one.values.tolist(), one.labels) == ([1.0, 3.0, 4.0], {"6": (1,)})
+    assert "TCPD: gone" in left_out
+    assert set(histories.SOURCES) - {"TCPD"} <= set(left_out)
+
+
+def test_history_finds_a_planted_step_and_nothing_in_noise():
+    rng = np.random.default_rng(1)
+    quiet = np.exp(0.01 * rng.standard_normal(100))
+    assert histories.history()(quiet) == []
+    assert histories.history()(quiet * np.where(np.arange(100) >= 60, 1.2, 1.0)) == [60]
+
+
+def test_trials_of_a_gate_have_pairs_of_their_slowdown(tmp_path: Path):
+    commits = {percent: ("a", f"b{percent}") for percent in gate.SLOWDOWNS}
+    trials = gate.trials_in(tmp_path, commits, ["same", "ten", "curve"], 2)
+    assert len(trials) == 2 + 2 + 2 * len(gate.CURVE)
+    assert all(trial.revisions == commits[percent] for _, percent, trial in trials)
+    assert len({trial.folder for _, _, trial in trials}) == len(trials)
+
+
+def test_rates_tell_found_slowdowns_from_false_ones():
+    row = {"smallest_found": 0.08, "seconds": 90.0, "rows": 3, "apart": 0, "slower": False, "failed": False}
+    rows = [
+        {**row, "part": "same", "slowdown": 0.0},
+        {**row, "part": "same", "slowdown": 0.0, "apart": 1, "slower": True},
+        {**row, "part": "ten", "slowdown": 0.1, "apart": 3, "slower": True, "failed": True},
+    ]
+    same, ten = gate.rates(rows)
+    assert [same[0], same[4], ten[0], ten[3]] == ["same", "1 of 6", "ten", "1 of 1"]

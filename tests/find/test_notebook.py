@@ -1,0 +1,102 @@
+"""Notebooks: cells are one program, magics are no Python, and every callback is at its line of the file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyopbench.find.draft import draft
+from pyopbench.find.notebook import read_notebook
+from pyopbench.find.scan import scan
+
+CALL = "y = tf.py_function(f, [1], tf.int32)\n"
+
+
+def notebook(*cells: str, **changes: Any) -> str:
+    """Return a notebook as Jupyter writes it: indented, a string for each line of a cell."""
+    shown = [{"cell_type": "markdown", "metadata": {}, "source": ["tf.py_function is *no* call here"]}]
+    shown += [{"cell_type": "code", "metadata": {}, "source": cell.splitlines(keepends=True)} for cell in cells]
+    content = {"cells": shown, "metadata": {"language_info": {"name": "python"}}, "nbformat": 4} | changes
+    return json.dumps(content, indent=1)
+
+
+def sites_of(tmp_path: Path, content: str) -> list[tuple[int, int | None, int | None]]:
+    (tmp_path / "a.ipynb").write_text(content)
+    return [(site.line, site.cell, site.cell_line) for site in scan([tmp_path]).sites]
+
+
+def test_a_callback_is_at_its_line_of_the_file_and_of_its_cell(tmp_path: Path) -> None:
+    content = notebook("import tensorflow as tf\n", "# a comment\n\n" + CALL)
+    ((line, cell, cell_line),) = sites_of(tmp_path, content)
+    assert "tf.py_function(f" in content.splitlines()[line - 1]
+    assert (cell, cell_line) == (2, 3)
+
+
+def test_a_cell_that_is_one_string_with_escapes_is_read_too(tmp_path: Path) -> None:
+    content = notebook("x = '\u00e4\t\"'\n").replace('"metadata": {"language', '"metadata": {"language')
+    cell = {"cell_type": "code", "source": "import tensorflow as tf\nif 2 > 1:\n  " + CALL}
+    document = json.loads(content)
+    document["cells"].append(cell)
+    ((line, number, cell_line),) = sites_of(tmp_path, json.dumps(document).replace(">", "\\u003e"))
+    assert (line, number, cell_line) == (1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("cell", "is_found"),
+    [
+        ("%matplotlib inline\n!pip install tensorflow\ntf.data?\n" + CALL, True),
+        ("files = !ls\nfor x in y:\n    %time z = 1\n    " + CALL, True),
+        ("!pip install \\\n  -q tensorflow\n" + CALL, True),
+        ("%time " + CALL, True),
+        ("%timeit -n 10 -r 3 " + CALL, True),
+        ("  " + CALL, True),
+        ("%%time\n" + CALL, True),
+        ("%%writefile train.py\nimport tensorflow as tf\n" + CALL, True),
+        ("%%writefile notes.txt\n" + CALL, False),
+        ("%%bash\n" + CALL, False),
+        ("x = '''\n%matplotlib inline\n'''\n" + CALL, True),
+    ],
+)
+def test_what_ipython_reads_otherwise_is_no_obstacle(tmp_path: Path, cell: str, is_found: bool) -> None:
+    found = sites_of(tmp_path, notebook("import tensorflow as tf\n", cell))
+    assert [place[1] for place in found] == ([2] if is_found else [])
+
+
+def test_a_broken_cell_is_listed_and_the_others_are_read(tmp_path: Path) -> None:
+    (tmp_path / "a.ipynb").write_text(notebook("import tensorflow as tf\n", "def f(:\n", CALL))
+    found = scan([tmp_path])
+    assert [site.cell for site in found.sites] == [3]
+    assert [Path(one.file).name for one in found.broken] == ["a.ipynb"]
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{", '{"cells": 3}', '{"cells": [{"cell_type": "code", "source": 1}]}'])
+def test_what_is_no_notebook_finds_nothing_and_ends_nothing(tmp_path: Path, content: str) -> None:
+    assert sites_of(tmp_path, content) == []
+
+
+def test_a_notebook_of_another_language_is_no_python() -> None:
+    content = notebook("library(tensorflow)\n", metadata={"kernelspec": {"language": "R"}})
+    assert read_notebook(content.encode()).code == b""
+
+
+def test_an_older_format_is_read(tmp_path: Path) -> None:
+    cell = {"cell_type": "code", "input": ["import tensorflow as tf\n", CALL]}
+    content = json.dumps({"worksheets": [{"cells": [cell]}], "metadata": {}, "nbformat": 3}, indent=1)
+    assert [place[1:] for place in sites_of(tmp_path, content)] == [(1, 2)]
+
+
+def test_a_decorated_function_is_in_the_pipeline_that_calls_it(tmp_path: Path) -> None:
+    code = "@tf.py_function(Tout=tf.float32)\ndef f(x):\n    return x\ndef g(x):\n    return f(x)\n"
+    (tmp_path / "a.ipynb").write_text(notebook("import tensorflow as tf\n", code, "ds.map(g)\n"))
+    assert [site.context for site in scan([tmp_path]).sites] == ["tf.data"]
+
+
+def test_a_draft_is_made_of_a_line_of_the_file(tmp_path: Path) -> None:
+    content = notebook("import tensorflow as tf\ndef f(x):\n    return x.numpy() + 1\n", CALL)
+    ((line, _, _),) = sites_of(tmp_path, content)
+    made = draft(f"{tmp_path / 'a.ipynb'}:{line}", None)
+    assert "def f(" in made.code
+    assert f"a.ipynb:{line}" in made.code

@@ -1,0 +1,102 @@
+"""Bodies whose numbers, errors or arrays are easily mistaken: their port does what NumPy does, or there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import bodies_of_numbers
+import bodies_that_catch
+import bodies_that_share
+from pyopbench.model.errors import BadInput
+from pyopbench.ports import traced
+from pyopbench.ports.porting.refusal import CannotPort
+from written_ports import difference, line_of, write_source
+
+FLOATS = [np.array(one) for one in ([3.0, -1, 2], [-3.0, 1, -2], [1.0, 1, 2], [2.0, 0, 3], [0.0, np.nan, 0])]
+INTEGERS = [np.array(one) for one in ([1, 2, 3], [0, 0, 0], [7, 5, 9], [4, -1, 6])]
+BYTES = [np.array(one, np.uint8) for one in ([200, 10, 150], [20, 200, 150])]
+
+INPUTS = {**dict.fromkeys(["zero_division", "zero_division2", "weak_bits"], INTEGERS), "int_or_float_scale": BYTES}
+"""By the name of a body; of others, floats."""
+
+LOUD = {
+    "an error while the graph is built": [
+        *("bool_or_npbool", "weak_bits", "grows_while_iterating2", "list_or_new", "one_list_or_other"),
+        "one_list_or_other_written",
+    ],
+    "docs/port.md: Python's integers": ["python_big_int"],
+    "docs/port.md: arrays that are written to through another name": [
+        *("astype_no_copy", "chain_alias2", "two_names_of_a_list"),
+    ],
+    "NumPy says that casts out of a range are undefined": ["bytes_of_floats"],
+}
+"""Bodies that are neither the same nor refused, by the reason; the test that is written with a port finds them."""
+
+BODIES = {
+    name: body
+    for module in (bodies_of_numbers, bodies_that_catch, bodies_that_share)
+    for name, body in vars(module).items()
+    if callable(body) and getattr(body, "__code__", None) and body.__code__.co_varnames[:1] == ("x",)
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(BODIES.keys() - {one for several in LOUD.values() for one in several}))
+def test_a_port_is_never_wrong_in_silence(name: str) -> None:
+    body, inputs = BODIES[name], INPUTS.get(name, FLOATS)
+    port = tf.function(traced(body, examples=(inputs[0],)))
+    for x in inputs:
+        try:
+            found = port(x)
+        except BadInput:
+            return
+        assert difference(found, body(x.copy())) == ""
+
+
+def leaving(x: Any) -> Any:
+    total = 0.0
+    for i in range(len(x)):
+        if not x[i] >= 0:
+            break
+        total += x[i]
+    return total + i
+
+
+def masked(x: Any) -> Any:
+    valid = x > 0.5
+    return np.where(~valid, 1.0, x), np.logical_not(x < 1), np.invert(x <= 2), ~(x != 2)
+
+
+def decimals(x: Any) -> Any:
+    v = float(x[0]) + 1.115 - float(x[0])
+    return round(v, 2), round(v, 0), round(float(x[2]) * 1234.5678, -2), round(x[0] * 1.115, 2)
+
+
+def listed(x: Any) -> Any:
+    a = [1.1, 2.2]
+    if x[0] > 0:
+        a = [2.1, 3.3]
+    b = [1.1, 2.2] if x[1] > 0 else [2.1, 3.3]
+    return np.array(a), np.array(b)
+
+
+@pytest.mark.parametrize("body", [leaving, masked, decimals, listed])
+def test_a_port_is_right_for_other_inputs_than_its_example_too(body: Callable[[Any], Any]) -> None:
+    """TensorFlow's optimizer of graphs makes `x < 0` of `not x >= 0`, and AutoGraph makes 1.1 a float32."""
+    port = tf.function(traced(body, examples=(FLOATS[0],)))
+    for x in [one for one in FLOATS if body is not decimals or not np.isnan(one).any()]:
+        assert difference(port(x), body(x.copy())) == ""
+
+
+@pytest.mark.parametrize("expression", ["found is True", "type(x) is np.ndarray", "isinstance(x, np.ndarray)"])
+def test_what_a_value_is_in_python_is_refused(expression: str, tmp_path: Path) -> None:
+    source = f"def body(x):\n    found = x[0] > 0\n    if {expression}:\n        return x\n    return x * 2\n"
+    with pytest.raises(CannotPort) as refused:
+        write_source(tmp_path, source, "np.ones(3)")
+    assert line_of(refused.value) == f"if {expression}:"
