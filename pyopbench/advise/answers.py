@@ -5,14 +5,13 @@ from __future__ import annotations
 import ast
 import math
 import os
-import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from pyopbench.advise.callbacks import MIX_FILE, Callback, Shown, Step, load, write_op_file
+from pyopbench.advise.callbacks import MIX_FILE, Callback, Shown, Step, load, recorded_inputs, write_op_file
 from pyopbench.api import frames, measure
 from pyopbench.engine.port import run_test, write_port
 from pyopbench.find.draft import BASELINES
@@ -298,11 +297,10 @@ def _write_body(callback: Callback, op_file: Path, place: Path, module: str) -> 
     assert callback.kept is not None
     source = callback.kept.source
     text = source.text.strip()
-    imports = "" if re.search(r"^import tensorflow as tf$", text, re.MULTILINE) else "import tensorflow as tf\n"
-    future = "from __future__ import annotations\n"
+    tensorflow, future = "import tensorflow as tf", "from __future__ import annotations\n"
+    imports = "" if tensorflow in text.splitlines() else f"{tensorflow}\n"
     head = f"{future}\n{imports}{text.removeprefix(future).lstrip()}" if text.startswith(future) else imports + text
-    whole = read_bytes(op_file, SOURCE).decode()
-    inputs = whole[whole.index("RECORDED_INPUTS = [") : whole.index("\n]\n") + 2]
+    inputs = recorded_inputs(callback, op_file.parent)
     named = {"name": source.name, "place": callback.place, "module": module, "suffix": IN_GRAPH}
     files = {
         f"{module}.py": AUTOGRAPH_PORT.format(head=f"{head}\n\n", **named),

@@ -262,10 +262,6 @@ def write_op_file(callback: Callback, folder: Path) -> Path:
     kept = callback.kept
     assert kept is not None
     examples = _chosen(kept)
-    lines = []
-    for number, example in enumerate(examples):
-        arrays = [_written(one, Path(kept.folder), folder, f"{number}_{place}") for place, one in enumerate(example)]
-        lines.append(f"    ({', '.join(arrays)}{',' if len(arrays) == 1 else ''}),")
     text = kept.source.text
     head, sep = "", ""
     future = "from __future__ import annotations\n"
@@ -287,9 +283,7 @@ def write_op_file(callback: Callback, folder: Path) -> Path:
             text.strip(),
             "",
             "",
-            "RECORDED_INPUTS = [",
-            *lines,
-            "]",
+            recorded_inputs(callback, folder),
             "",
             "OP = OwnOp(",
             f"    summary={f'the body of the {callback.kind} at {callback.place}'!r},",
@@ -312,6 +306,17 @@ def write_op_file(callback: Callback, folder: Path) -> Path:
     if near and all(near):
         write_mix(folder / MIX_FILE, {size: int(weight) for size, weight in sorted(near.items())})
     return path
+
+
+def recorded_inputs(callback: Callback, folder: Path) -> str:
+    """Return the statement that has the recorded inputs; large ones are saved to a folder, and loaded from there."""
+    kept = callback.kept
+    assert kept is not None
+    lines = []
+    for number, example in enumerate(_chosen(kept)):
+        arrays = [_written(one, folder, f"{number}_{place}") for place, one in enumerate(example)]
+        lines.append(f"    ({', '.join(arrays)}{',' if len(arrays) == 1 else ''}),")
+    return "\n".join(["RECORDED_INPUTS = [", *lines, "]"])
 
 
 def _chosen(kept: KeptSite) -> list[list[np.ndarray[Any, Any]]]:
@@ -343,7 +348,7 @@ PACKED_BYTES = 32 * 1024
 """A larger one is written into it packed, if it is no longer than this; else it is a file of the advice."""
 
 
-def _written(array: np.ndarray[Any, Any], kept: Path, folder: Path, name: str) -> str:
+def _written(array: np.ndarray[Any, Any], folder: Path, name: str) -> str:
     """Return the expression for an array: its values, or the file that they are saved to."""
     if array.dtype.hasobject:
         return f"numpy.array({array.tolist()!r}, object)"

@@ -94,7 +94,8 @@ def step(x):
     with tf.GradientTape() as tape:
         loss = tf.reduce_mean(weights * y) ** 2
     weights.assign_sub(0.1 * tape.gradient(loss, weights))
-    return [loss, mean, total, tf.reduce_sum(u), tf.reduce_sum(v), tf.reduce_sum(w), tf.reduce_sum(s), tf.abs(0 * tf.reduce_sum(n))]
+    sums = [tf.reduce_sum(one) for one in (u, v, w, s)]
+    return [loss, mean, total, *sums, tf.abs(0 * tf.reduce_sum(n))]
 
 
 def main():

@@ -1,7 +1,7 @@
 """Has a program's callbacks counted: `pyopbench record` puts this folder in front of the program's PYTHONPATH.
 
 Python imports `sitecustomize` when it starts (https://docs.python.org/3/library/site.html). Nothing of pyopbench but
-five files is loaded, and these by their paths, so that it need not be installed for the interpreter of the program.
+six files is loaded, and these by their paths, so that it need not be installed for the interpreter of the program.
 """
 
 import importlib
