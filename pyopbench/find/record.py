@@ -136,7 +136,7 @@ def trace_of(parts: Path, command: Sequence[str]) -> dict[str, Any]:
         events.append(_named("process_name", process, 0, f"{process} {' '.join(command)}"))
         events += [_named("thread_name", process, track, name) for name, track in TRACKS.items()]
         for line in read_lines(path, RECORDING):
-            kind, start, end, thread, *about = json.loads(line)
+            kind, start, end, thread, *about = parse(line)
             event = {"ph": "X", "pid": process, "ts": start * 1e6, "dur": (end - start) * 1e6, "cat": kind}
             if kind == "call":
                 file, number, function, made_by, mode, body, direction, shapes, raised = about

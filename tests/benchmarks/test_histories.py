@@ -55,8 +55,7 @@ def test_what_tcpd_does_not_bring_is_left_out_and_missing_points_move_labels(tmp
     found, left_out = histories.series_in(tmp_path)
     (one,) = found
     assert (one.values.tolist(), one.labels) == ([1.0, 3.0, 4.0], {"6": (1,)})
-    assert "TCPD: gone" in left_out
-    assert set(histories.SOURCES) - {"TCPD"} <= set(left_out)
+    assert {"TCPD: gone", *histories.SOURCES} - {"TCPD"} <= set(left_out)
 
 
 def test_history_finds_a_planted_step_and_nothing_in_noise():
