@@ -15,7 +15,7 @@ from pyopbench.model.source_text import read_source
 from pyopbench.ops.own.modules import load_file
 from pyopbench.ports.for_numba.source import needed, source_of
 from pyopbench.ports.porting.module_text import module_text
-from pyopbench.ports.porting.numba_code import CallbackCode, body_name
+from pyopbench.ports.porting.numba_code import CACHED, CallbackCode, body_name
 from pyopbench.ports.porting.numba_loop import DECORATOR
 from pyopbench.ports.porting.units import Units
 
@@ -29,7 +29,8 @@ def compiled(body: Any) -> Any:
     functions = {unit.name for unit in units.in_order() if isinstance(unit.node, ast.FunctionDef)}
     code = CallbackCode(units, name, functions, DECORATOR)
     statements = [code.write_unit(unit) for unit in units.in_order()]
-    text = module_text("A body for Numba.", [*source_of(needed(code.helpers)), *statements], units)
+    parts = [f"{CACHED} = False", *source_of(needed(code.helpers)), *statements]
+    text = module_text("A body for Numba.", parts, units)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "compiled_body.py"
         path.write_text(text, encoding="utf-8")

@@ -48,6 +48,8 @@ class Code:
 
     def as_it_stands(self, node: ast.AST) -> str:
         """Return the text of a node of which parts may be written otherwise."""
+        if not hasattr(node, "lineno"):  # a number that a rule has put in
+            return ast.unparse(node)
         parts = [(*self.source.span(part), self.write(part)) for part in parts_of(node)]
         return self.source.replaced(*self.source.span(node), parts)
 
