@@ -230,6 +230,8 @@ def _nasty_worker(monkeypatch: pytest.MonkeyPatch) -> None:
         ["copies"],
         ["copies", "--json"],
         ["certify"],
+        ["doctor"],
+        ["doctor", "--json"],
         ["new", "op", f"no{NASTY}folder/x.py"],
         [NASTY],
         ["report", NASTY],
