@@ -34,8 +34,11 @@ def _print(examination: engine.Examination) -> None:
     out.print()
     rows = [(one.name, one.needed_by, _state_text(one)) for one in checks]
     print_table(f"pyopbench {machine.pyopbench} on this machine", ("what", "needed for", "here"), rows)
+    lacks: dict[str, list[str]] = {}
     for one in examination.lacking:
-        say(f"[bold]{escape(one.name)}:[/] {escape(one.lack)}", mark="- ")
+        lacks.setdefault(one.lack, []).append(one.name)
+    for lack, names in lacks.items():
+        say(f"[bold]{escape(formatting.listing(names))}:[/] {escape(lack)}", mark="- ")
     if not examination.lacking:
         out.print("nothing is missing")
 
