@@ -24,7 +24,7 @@ import stored
 from hostile_names import NASTY, OPS, nasty, write_run
 from pyopbench.api.listeners import describe
 from pyopbench.cli import app, sources, verify
-from pyopbench.engine import certify, copies, git
+from pyopbench.engine import certify, copies, doctor, git
 from pyopbench.engine import plan as planning
 from pyopbench.engine.budget import Progress
 from pyopbench.engine.fleet import facts, scheduler
@@ -213,6 +213,9 @@ def _nasty_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(copies, "count", lambda *_: placed)
     monkeypatch.setattr(copies, "measure_bridges", lambda: {**copied, "environment": {"tensorflow": NASTY}})
     monkeypatch.setattr(certify, "certify", lambda *_, **__: certificate)
+    lack = doctor.Check(NASTY, NASTY, "missing", NASTY, NASTY)
+    machine = fleet_fakes.facts("a", cpu=NASTY, os=NASTY, python=NASTY)
+    monkeypatch.setattr(doctor, "examine", lambda: doctor.Examination(machine, (lack,)))
 
 
 @pytest.mark.parametrize(
