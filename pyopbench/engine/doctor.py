@@ -267,8 +267,8 @@ def _noise(of_worker: _OfWorker, facts: Facts) -> Check:
     found = (
         ("" if load is None else f"load {load:.1f} of {formatting.count(facts.cores, 'core')}", load, facts.cores),
         ("" if steal is None else f"{formatting.percent(steal)} stolen by other guests", steal, LARGE_STEAL),
-        (f"equal work differs by {formatting.percent(spread)}", spread, MINIMUM_EFFECT),
-        (f"{formatting.percent(far)} of it far slower", far, LARGE_FAR),
+        (f"equal blocks of work differ by {formatting.percent(spread)}", spread, MINIMUM_EFFECT),
+        (f"{formatting.percent(far)} of equal blocks are far slower", far, LARGE_FAR),
     )
     large = [text for text, value, most in found if value is not None and value > most]
     lack = f"{formatting.listing(large)}: {other}" if large else ""
