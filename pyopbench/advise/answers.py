@@ -20,6 +20,7 @@ from pyopbench.judge.judge import Judgement
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.cores import usable_cores
 from pyopbench.model.errors import PyopbenchError
+from pyopbench.model.label import Label
 from pyopbench.model.own_target import read_target
 from pyopbench.model.write_file import write_atomically
 from pyopbench.store.open_file import SOURCE, read_bytes
@@ -219,13 +220,12 @@ def _candidates(decision: Decision) -> tuple[Candidate, ...]:
     """Return the ports that may save time, what is decided on first."""
     gains = getattr(decision.reason, "candidates", ())
     found = {
-        one.label.partition("+")[0]: Candidate(
-            one.label.partition("+")[0], one.saved, _finite(one.low), _finite(one.high, 1.0)
-        )
+        name: Candidate(name, one.saved, _finite(one.low), _finite(one.high, 1.0))
         for one in gains
+        for name in [Label.parse(one.label).variant]
     }
     if decision.choice is not None and decision.saved is not None:
-        name = decision.choice.partition("+")[0]
+        name = Label.parse(decision.choice).variant
         found = {
             name: Candidate(name, decision.saved, _finite(decision.saved_low), _finite(decision.saved_high, 1.0))
         } | {key: one for key, one in found.items() if key != name}

@@ -283,6 +283,15 @@ COMMANDS = (
         "Write a commented op file that runs as it is, for you to fill in.",
         options.NEW_OP,
     ),
+    Command(
+        "doctor",
+        "installing:doctor",
+        TRUST,
+        "Show what this machine has and lacks for each command, and what to do about it.",
+        options.DOCTOR,
+        "TensorFlow is started and a small C++ kernel compiled and kept in the cache, which takes half a minute the "
+        "first time. Exit code 0, also if something is missing. `pyopbench fleet doctor` describes other machines.",
+    ),
     Command("version", "app:version", TRUST, "Print the version of pyopbench."),
 )
 

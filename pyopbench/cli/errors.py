@@ -56,6 +56,8 @@ def _code_of(call: Callable[[], Any]) -> int:
         return _show(error)
     except OSError as error:
         return _show(_unusable(error))
+    except ModuleNotFoundError as error:
+        return _show(_not_installed(error) or _unexpected(error))
     except Exception as error:  # noqa: BLE001 - a bug must not look like a slowdown, whose exit code is Python's own
         return _show(_unexpected(error))
 
@@ -72,6 +74,19 @@ def _unusable(error: OSError) -> BadInput:
         "a file or folder cannot be read or written",
         received=error,
         hint="fix it, or choose another path",
+    )
+
+
+def _not_installed(error: ModuleNotFoundError) -> BadInput | None:
+    """Return the error for who has installed pyopbench without an extra; None where the module is of none."""
+    from pyopbench.engine.doctor import FOR_REPORTS
+
+    if error.name not in FOR_REPORTS:
+        return None
+    return BadInput(
+        "a package that this command needs is not installed",
+        received=f"no {FOR_REPORTS[error.name]} for {sys.executable}",
+        hint="pip install 'pyopbench[report]'; `pyopbench doctor` shows what else is missing",
     )
 
 

@@ -194,7 +194,7 @@ def _path_of_python(asked: str) -> Path:
         if path.is_file():
             return path.absolute()  # not resolved: the link of an environment is what makes it one
     elif asked and not asked.startswith("-"):
-        find = [_uv(), "python", "find", "--no-project", "--no-python-downloads", asked]
+        find = [find_uv(), "python", "find", "--no-project", "--no-python-downloads", asked]
         # Beside a virtual environment uv would look at its Python first.
         variables = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
         done = subprocess.run(find, capture_output=True, text=True, check=False, cwd="/", env=variables)
@@ -314,7 +314,7 @@ def _is_whole(folder: Path) -> bool:
 
 
 def _make(recipe: _Recipe) -> None:
-    folder, uv = recipe.folder, _uv()
+    folder, uv = recipe.folder, find_uv()
     python = folder / "bin" / "python"
     made_with = str(recipe.interpreter.path)
     _run([uv, "venv", "--quiet", "--clear", "--no-project", "--python", made_with, str(folder)], recipe)
@@ -360,7 +360,12 @@ def _resolve(recipe: _Recipe, uv: str, python: Path) -> Path:
     return lock
 
 
-def _uv() -> str:
+def find_uv() -> str:
+    """Return the path of uv: beside this Python, or on PATH.
+
+    Raises:
+        BadInput: there is none.
+    """
     beside = Path(sys.executable).with_name("uv")
     found = str(beside) if beside.exists() else shutil.which("uv")
     if found is None:

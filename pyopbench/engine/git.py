@@ -23,6 +23,8 @@ from pyopbench.model.checkout import Checkout, is_installed
 from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import BadInput
 
+OLDEST = (2, 20)
+"""The first version that has all that is asked of it."""
 SECONDS = 300
 """A checkout of a large repository from a slow disk takes minutes."""
 OFF = ("core.hooksPath=/dev/null", "core.fsmonitor=false", "log.showSignature=false")
@@ -58,7 +60,7 @@ def require(
     raise BadInput(
         what,
         received=f"git {' '.join(arguments)}: {lines[-1] if lines else 'no message'}",
-        legal="git 2.20 or later, and a repository that it can read",
+        legal=f"git {OLDEST[0]}.{OLDEST[1]} or later, and a repository that it can read",
         hint=f"try it by hand in {folder}",
     )
 

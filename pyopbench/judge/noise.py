@@ -32,6 +32,10 @@ NORMAL_MAD = 1.4826
 """Standard deviation of a normal distribution over its median absolute deviation, 1 / 0.6745."""
 LEAST_BLOCKS = 8
 """Fewer blocks have no median absolute deviation worth the name."""
+LARGE_STEAL = 0.01
+"""Another guest had one hundredth of the cores: as much as launches of a quiet machine differ by."""
+LARGE_FAR = 0.05
+"""Where one block in twenty is far off, medians begin to move."""
 
 
 def _unresolved(disturbance: Disturbance) -> str:

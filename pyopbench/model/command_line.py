@@ -989,6 +989,7 @@ CERTIFY = (
     out_option("DIR", "New folder for the results."),
     AS_JSON,
 )
+DOCTOR = (AS_JSON, QUIET)
 NEW_OP = (
     Option("path", "The new file, e.g. my_op.py.", "FILE", is_argument=True, is_required=True, read=Path),
     Option("kernel", "Also write a C++ kernel next to it.", type=bool, default=False),

@@ -11,10 +11,12 @@ import sys
 import sysconfig
 import types
 from collections.abc import Iterator, Mapping, Sequence, Set
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from pyopbench.model.checkout import is_installed
 from pyopbench.model.errors import PyopbenchError
 from pyopbench.model.function_source import bindings
 from pyopbench.model.literals import NotWritable
@@ -208,9 +210,9 @@ def is_module_of_user(module: types.ModuleType) -> bool:
 
 def is_file_of_user(file: str) -> bool:
     """Is a file neither in an installed package nor in pyopbench?"""
-    return os.path.isfile(file) and not file.startswith(
-        (*LIBRARIES, os.path.dirname(os.path.dirname(__file__)) + os.sep)
-    )
+    # `uv run --with` puts packages into folders that the paths of this Python do not name.
+    own = (*LIBRARIES, os.path.dirname(os.path.dirname(__file__)) + os.sep)
+    return os.path.isfile(file) and not file.startswith(own) and not is_installed(Path(file))
 
 
 def source_of(scope: Mapping[str, Any]) -> Source | None:

@@ -12,6 +12,7 @@ The first request has the own ops of the run with it, under `own`, where there a
 | `overhead` | bodies of known cost, timed |
 | `limits` | what the machine can do at most |
 | `build` | kernels, compiled |
+| `examine` | what TensorFlow, compilers, packages and machine have and lack |
 | `device`, `count_copies` | copies between host and device, counted |
 | `host_copies`, `gpu_copies` | the time of copies on the host, and to a GPU |
 | `probes`, `probe` | what works on this TensorFlow |
@@ -36,6 +37,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
+from importlib import metadata
 from pathlib import Path
 from typing import IO, Any
 
@@ -44,6 +46,7 @@ import tensorflow as tf
 
 from pyopbench.model.arrangement import read_key
 from pyopbench.model.case import GPU, Axes, Case
+from pyopbench.model.discover import KERNELS
 from pyopbench.model.errors import BadInput
 from pyopbench.model.failures import describe_error, failure_of
 from pyopbench.model.marker import Marker
@@ -54,7 +57,7 @@ from pyopbench.ops.batched.forms import LOOP, forms_of
 from pyopbench.ops.compiled import check_compiled
 from pyopbench.ops.kernels import cuda, register
 from pyopbench.ops.kernels.batch import compile_all
-from pyopbench.ops.kernels.compiler import CannotCompile
+from pyopbench.ops.kernels.compiler import CannotCompile, compiler, library_of
 from pyopbench.ops.load import (
     describe,
     describe_instruments,
@@ -65,15 +68,18 @@ from pyopbench.ops.load import (
     load_variants,
     why_unloadable,
 )
+from pyopbench.ops.numba_bodies import why_no_numba
 from pyopbench.ops.own.explain import explain
 from pyopbench.ops.own.load import load_own, register_own_ops
 from pyopbench.ops.port_file import PORTS
 from pyopbench.ports.porting import port
 from pyopbench.ports.porting.arrangements import write_arrangement_test
+from pyopbench.ports.porting.keras_code import why_no_keras_ops
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.worker import environment, gpu_copies, host_copies, machine_limits, probe
+from pyopbench.worker import environment, gpu_copies, host_copies, machine_limits, noise, probe
 from pyopbench.worker.count_copies import count_copies, open_device
 from pyopbench.worker.measure import Emit, OutOfMemory, WarmGroups, overhead
+from pyopbench.worker.pipeline.forms import why_no_grain
 from pyopbench.worker.pipeline.measure import describe_pipelines
 from pyopbench.worker.plan import Instruments, dtypes_of, make_plan, plan_instruments, sizes_of
 from pyopbench.worker.prepare.batched_forms import batched_form
@@ -157,16 +163,18 @@ def _details(error: BadInput) -> dict[str, str | None]:
 
 def _why_not_built(kernel: str) -> str:
     """Return why a C++ source cannot be compiled here; empty if it can."""
-    from pyopbench.ops.kernels.compiler import CannotCompile, library_of
-
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "ported.cc"
         source.write_text(kernel, encoding="utf-8")
-        try:
-            library_of(source)
-        except CannotCompile as error:
-            return error.sentence
-    return ""
+        return _why_not_compiled(source) or ""
+
+
+def _why_not_compiled(source: Path) -> str | None:
+    try:
+        library_of(source)
+    except CannotCompile as error:
+        return error.sentence
+    return None
 
 
 SIGN_OF_LIFE_SECONDS = 1.0
@@ -267,6 +275,44 @@ def measure_limits(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         return {"reason": describe_error(error)}
 
 
+SMALL_KERNEL = "determinant.cc"
+"""The kernel that compiles fastest."""
+
+
+def examine(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+    """Answer a request for what there is and what is missing for variants, and how quiet the machine is.
+
+    Under `why_not` is for each thing why it cannot be used, null if it can; under `versions` what there is of it. A
+    kernel is compiled, or was compiled before, because that alone shows that compiler and headers fit together. With
+    `spin`, `blocks` has the seconds of equal pieces of work, and `noise` what else went on meanwhile.
+    """
+    why_not = {
+        "kernels": _why_not_compiled(KERNELS / SMALL_KERNEL),
+        "cuda": cuda.why_not(),
+        "numba": why_no_numba(),
+        "keras": why_no_keras_ops(),
+        "grain": why_no_grain(),
+    }
+    versions = {name: _version_of(name) for name in ("numba", "keras", "grain")}
+    if why_not["kernels"] is None:
+        versions["kernels"] = compiler()[1]
+    if why_not["cuda"] is None:
+        versions["cuda"] = cuda.nvcc()[1].strip().splitlines()[-1]
+    answer: dict[str, Any] = {"why_not": why_not, "versions": versions, "blocks": [], "noise": None}
+    if request["spin"]:
+        with noise.Meter() as meter:
+            answer["blocks"] = noise.spin()
+        answer["noise"] = meter.noise
+    return answer
+
+
+def _version_of(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
 WARM_GROUPS = WarmGroups()
 
 HANDLERS: dict[str, Callable[[Mapping[str, Any], Emit], dict[str, Any]]] = {
@@ -275,6 +321,7 @@ HANDLERS: dict[str, Callable[[Mapping[str, Any], Emit], dict[str, Any]]] = {
     "batched_forms": describe_batched_forms,
     "batched": check_batched_form,
     "build": build,
+    "examine": examine,
     "prepare": WARM_GROUPS.prepare,
     "sample": WARM_GROUPS.sample,
     "overhead": overhead,

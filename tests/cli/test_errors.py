@@ -102,6 +102,25 @@ def test_debug_shows_the_traceback_before_the_message(
     assert err.endswith(f"\n{message}")
 
 
+@pytest.mark.parametrize(("package", "code"), [("pandas", 2), ("a_package_of_nobody", InternalError.exit_code)])
+def test_a_package_of_an_extra_that_is_not_installed_is_bad_input_with_what_installs_it(
+    package: str,
+    code: int,
+    call: Callable[..., tuple[int, str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    def stumble(folder: Path) -> dict[str, object]:
+        raise ModuleNotFoundError(f"No module named {package!r}", name=package)
+
+    folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
+    monkeypatch.setattr(run_folder, "open_side", stumble)
+    ended, _, err = call("report", str(folder))
+    assert ended == code
+    assert package in err
+    assert ("pyopbench[report]" in err) == (code == 2)
+
+
 def test_a_bug_is_neither_a_slowdown_nor_bad_input_nor_a_traceback(
     call: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -24,7 +24,7 @@ import stored
 from hostile_names import NASTY, OPS, nasty, write_run
 from pyopbench.api.listeners import describe
 from pyopbench.cli import app, sources, verify
-from pyopbench.engine import certify, copies, git
+from pyopbench.engine import certify, copies, doctor, git
 from pyopbench.engine import plan as planning
 from pyopbench.engine.budget import Progress
 from pyopbench.engine.fleet import facts, scheduler
@@ -173,6 +173,21 @@ def test_a_recording_obeys_nothing_that_a_program_left(
     assert (code, is_shown_as_text(told)) == (0, True)
 
 
+def test_an_advice_obeys_nothing_that_a_program_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    counted = {"calls": 3, "raised": 0, "seconds": 0.5, "outside_calls": 3, "outside_seconds": 0.75}
+    names = dict.fromkeys(("file", "function", "kind", "mode", "body"), NASTY)
+    site = {**names, "line": 3, "forward": counted, "gradient": counted, "shapes": []}
+    (tmp_path / "part.json").write_text(json.dumps({"trouble": NASTY, "sites": [site]}), encoding="utf-8")
+    (tmp_path / "program").mkdir()
+    monkeypatch.chdir(tmp_path / "program")
+    for program in (f'cp "{tmp_path / "part.json"}" "$PYOPBENCH_RECORD/1.json"', f"echo {NASTY!r} >&2; exit 3"):
+        out = tmp_path / f"{len(program)}{NASTY.replace('/', '')}"
+        code, told = call(monkeypatch, capsys, "advise", "--out", out, "--", "sh", "-c", program)
+        assert (code in (0, 1, 2, 3), is_shown_as_text(told)) == (True, True), told
+
+
 def test_a_merge_obeys_nothing_that_shards_say(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -213,6 +228,9 @@ def _nasty_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(copies, "count", lambda *_: placed)
     monkeypatch.setattr(copies, "measure_bridges", lambda: {**copied, "environment": {"tensorflow": NASTY}})
     monkeypatch.setattr(certify, "certify", lambda *_, **__: certificate)
+    lack = doctor.Check(NASTY, NASTY, "missing", NASTY, NASTY)
+    machine = fleet_fakes.facts("a", cpu=NASTY, os=NASTY, python=NASTY)
+    monkeypatch.setattr(doctor, "examine", lambda: doctor.Examination(machine, (lack,)))
 
 
 @pytest.mark.parametrize(
@@ -230,6 +248,8 @@ def _nasty_worker(monkeypatch: pytest.MonkeyPatch) -> None:
         ["copies"],
         ["copies", "--json"],
         ["certify"],
+        ["doctor"],
+        ["doctor", "--json"],
         ["new", "op", f"no{NASTY}folder/x.py"],
         [NASTY],
         ["report", NASTY],

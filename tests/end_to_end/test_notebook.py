@@ -1,20 +1,31 @@
-"""The notebook in `examples/` runs as it is stored, and its stored outputs are of such a run."""
+"""Notebooks run as they are stored; the stored outputs of the one in `examples/` are of such a run."""
 
 from __future__ import annotations
 
 import json
+import linecache
 import os
 import re
+import shlex
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from forked_programs import ForkedPrograms
+from forked_workers import VARIABLE as WORKER
 from places import ROOT
 
 pytestmark = pytest.mark.slow
 
+TRY = ROOT / "docs" / "try.ipynb"
+COMMAND = "!"
+"""A line of a cell that begins so is the shell's."""
+SHORT = ("--budget", "1s", "--launches", "2", "--settings", "rounds=2", "--no-probes", "--no-parts")
+"""What a run is given besides, so that it takes seconds; of its answer nothing is asserted."""
 NOTEBOOK = ROOT / "examples" / "from_python.ipynb"
 SECONDS = 240
 
@@ -75,3 +86,44 @@ def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     require_whole(document)
     assert len([*(tmp_path / "results").glob("*/samples.jsonl")]) == 1
     assert len([*(tmp_path / "results").glob("*/report.html")]) == 1
+
+
+@pytest.mark.long
+def test_the_notebook_of_the_pages_runs_cell_by_cell(
+    tmp_path: Path, forked_programs: ForkedPrograms, forked_worker: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its port has no callback and computes what the function does; its file is verified, measured and read."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv(WORKER, str(forked_worker))
+    program = forked_programs.write(tmp_path / "bin" / "pyopbench", "forked_workers")
+    names: dict[str, Any] = {"__name__": "__main__"}
+    commands = []
+    for number, cell in enumerate(cells_of(json.loads(TRY.read_text(encoding="utf-8")))):
+        source = "".join(cell["source"])
+        if source.startswith(COMMAND):
+            name, command, *rest = shlex.split(source.removeprefix(COMMAND))
+            assert name == program.name
+            commands.append(command)
+            done = subprocess.run(
+                [program, command, *rest, *(SHORT if command == "run" else ())],
+                capture_output=True,
+                text=True,
+                timeout=SECONDS,
+                check=False,
+            )
+            assert done.returncode == 0, done.stdout + done.stderr
+        else:
+            run_cell(source, f"cell-{number}.py", names)
+    x = names["rows"].numpy()
+    expected = (x - x.mean(axis=1, keepdims=True)) / x.std(axis=1, keepdims=True)
+    np.testing.assert_allclose(names["ported"].numpy(), expected, atol=1e-4)
+    assert not names["kinds"] & {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
+    assert commands == ["verify", "run"]
+    assert list(names["decisions"]["op"]) == ["my_op"]
+
+
+def run_cell(source: str, name: str, names: dict[str, Any]) -> None:
+    """Run a cell as IPython does: where its source can be looked up, as a body that is ported needs."""
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    exec(compile(source, name, "exec"), names)

@@ -53,6 +53,7 @@ WRITING: dict[str, list[list[str]]] = {
     "compare": [["whole", "whole", "--markdown", "trap/told.md"]],
     "scan": [["--draft", "source.py:4", "--out", "trap/my_op.py"]],
     "record": [["--out", "trap/r.json", "--", "true"]],
+    "advise": [["--out", "trap", "--", "true"]],
     "placement": [["--out", "trap/placement.json"]],
     "copies": [["--out", "trap/copies.json"]],
     "probe": [["--out", "trap/probes.json"]],
@@ -68,8 +69,8 @@ WRITING: dict[str, list[list[str]]] = {
 """Command -> arguments with which it writes into a folder that somebody has prepared."""
 
 READING = {"list", "verify", "check", "schema", "version", "fleet doctor"}
-IN_CACHE = {"build"}
-"""Writes to the cache alone, which `model/cache_folder` refuses where others can prepare it."""
+IN_CACHE = {"build", "doctor"}
+"""Write to the cache alone, which `model/cache_folder` refuses where others can prepare it."""
 
 
 def links_into(folder: Path, victim: Path, kept: set[str]) -> None:

@@ -65,7 +65,7 @@ def uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
         program.parent.mkdir()
         program.write_text(UV.format(python=sys.executable, log=str(log), fails=fails), encoding="utf-8")
         program.chmod(stat.S_IRWXU)
-        monkeypatch.setattr(environments, "_uv", lambda: str(program))
+        monkeypatch.setattr(environments, "find_uv", lambda: str(program))
         return log
 
     return put

@@ -18,7 +18,8 @@ answered to the file that `FAKE_WORKER_TIMES` names. The answer to a request for
 answers with `LIMITS`, or is raising, hanging or crashing as `FAKE_WORKER_LIMITS` says. Asked for a device it has it, or
 else crashes or gives the reason why not, as `FAKE_WORKER_DEVICE` says. It knows the probes `PROBES`, which all work,
 unless `FAKE_WORKER_PROBED` gives their op another behaviour; with one that is `inapplicable` there, none applies. The
-batched forms of ops are those of `FAKE_WORKER_FORMS`, pairs of op and form, and behave as their names say.
+batched forms of ops are those of `FAKE_WORKER_FORMS`, pairs of op and form, and behave as their names say. Examined, it
+lacks what `FAKE_WORKER_LACKS` says.
 
 The file that `FAKE_WORKER_KILLED_ONCE` names is taken away by the first that is to sample, which is then killed.
 
@@ -141,6 +142,8 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
             return dict(json.load(file))
     if request["do"] == "build":
         return answer_build(request["ops"])
+    if request["do"] == "examine":
+        return answer_examine(json.loads(os.environ.get("FAKE_WORKER_LACKS", "{}")), spin=request["spin"])
     if request["do"] == "limits":
         return answer_limits(os.environ.get("FAKE_WORKER_LIMITS", "well"))
     if request["do"] == "device":
@@ -226,6 +229,13 @@ def answer_limits(behaviour: str) -> dict[str, Any]:
     if behaviour == "crashing":
         os.kill(os.getpid(), signal.SIGKILL)
     return LIMITS
+
+
+def answer_examine(lacks: Mapping[str, Any], *, spin: bool) -> dict[str, Any]:
+    blocks = lacks.get("blocks", [0.001, 0.00101] * 50) if spin else []
+    noise = {**NOISE, **lacks.get("noise", {})} if spin else None
+    why_not = {"kernels": None, "cuda": None, "numba": None, "keras": None, "grain": None, **lacks.get("why_not", {})}
+    return {"why_not": why_not, "versions": dict.fromkeys(why_not, "1.2.3"), "blocks": blocks, "noise": noise}
 
 
 def answer_device(behaviour: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyopbench.model.definitions import CannotExtract
+from pyopbench.model.definitions import CannotExtract, is_file_of_user
 from pyopbench.model.extract import Extraction, extract
 from pyopbench.model.extracted_module import Extracted, place_of_user
 
@@ -345,3 +345,12 @@ def test_imports_of_a_module_are_in_the_order_of_their_names(tmp_path: Path, fir
     imports = [line for line in extracted.text.splitlines() if line.startswith("from ")]
     assert imports == sorted(imports)
     assert len(imports) == 6
+
+
+@pytest.mark.parametrize(("folder", "is_of_user"), [("site-packages", False), ("dist-packages", False), ("mine", True)])
+def test_a_package_in_any_environment_is_not_the_users(folder: str, tmp_path: Path, *, is_of_user: bool) -> None:
+    """Environments that lie above each other are in folders that the paths of Python do not name."""
+    file = tmp_path / "archive" / folder / "library" / "__init__.py"
+    file.parent.mkdir(parents=True)
+    file.touch()
+    assert is_file_of_user(str(file)) == is_of_user

@@ -26,8 +26,11 @@ from pyopbench.model.discover import PATH_VARIABLE
 from pyopbench.model.errors import BadInput, Unsupported
 from pyopbench.model.marker import Marker
 from pyopbench.model.own_target import read_target
+from pyopbench.ops import numba_bodies
+from pyopbench.ops.kernels.compiler import compiler, flags
 from pyopbench.ops.load import load_op
-from pyopbench.worker import requests
+from pyopbench.worker import noise, requests
+from pyopbench.worker.pipeline import forms
 from pyopbench.worker.prepare.prepare import prepare
 from small_ops import compared_with_differences, differing, differing_from_differences
 
@@ -221,3 +224,54 @@ def test_parts_are_planned_and_described_unless_they_are_not_wanted() -> None:
     planned = {Case.from_id(key).op for key in with_parts["cases"]}
     assert planned == {"sinh", *with_parts["catalogue"]["floor"]}
     assert set(without["catalogue"]["ops"]) == set(with_parts["catalogue"]["ops"]) == {"sinh"}
+
+
+def why_not_of(*, spin: bool = False) -> dict[str, Any]:
+    return dict(requests.examine({"spin": spin}, ignore)["why_not"])
+
+
+@pytest.fixture
+def _compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(requests, "library_of", lambda source: source.with_suffix(".so"))
+
+
+@pytest.mark.usefixtures("_compiled")
+def test_an_examination_finds_what_is_here_and_spins_only_if_it_is_asked_to() -> None:
+    answer = requests.examine({"spin": True}, ignore)
+    assert answer["why_not"]["kernels"] is None
+    assert answer["versions"]["kernels"] == compiler()[1]
+    assert len(answer["blocks"]) == noise.SPIN_BLOCKS
+    assert answer["noise"]["wall_seconds"] >= sum(answer["blocks"]) > 0.0
+    silent = requests.examine({"spin": False}, ignore)
+    assert (silent["blocks"], silent["noise"]) == ([], None)
+
+
+@pytest.mark.usefixtures("_compiled")
+def test_an_examination_finds_packages_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numba_bodies, "find_spec", lambda name: None)
+    monkeypatch.setattr(forms, "find_spec", lambda name: None)
+    monkeypatch.setenv("KERAS_BACKEND", "jax")
+    found = why_not_of()
+    assert all(found[name] for name in ("numba", "grain", "keras"))
+    assert found["kernels"] is None
+
+
+@pytest.mark.parametrize(
+    ("compiler_program", "said"), [("no-such-compiler", "CXX=no-such-compiler"), ("false", "determinant.cc")]
+)
+def test_an_examination_finds_that_no_kernel_compiles(
+    compiler_program: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler.cache_clear()
+    monkeypatch.setenv("CXX", compiler_program)
+    assert said in str(why_not_of()["kernels"])
+    compiler.cache_clear()
+
+
+def test_an_examination_finds_that_headers_are_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The compiler is there, and what TensorFlow says of its headers is a folder without any."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(tf.sysconfig, "get_compile_flags", lambda: [f"-I{tmp_path}"])
+    flags.cache_clear()
+    assert "error" in str(why_not_of()["kernels"])
+    flags.cache_clear()

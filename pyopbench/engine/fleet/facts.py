@@ -178,8 +178,8 @@ def facts_of(host: str, folder: Path, dask: Sequence[str]) -> Facts:
         commit=git.ask(PACKAGE, "rev-parse", "HEAD"),
         tensorflow=_tensorflow(),
         environments=tuple(_environments()),
-        compiler=_version_of("g++"),
-        cuda_compiler=_version_of("nvcc"),
+        compiler=version_of("g++"),
+        cuda_compiler=version_of("nvcc"),
         gpus=tuple(_gpus()),
         free_bytes=_free_bytes(folder),
         is_measuring=is_measuring,
@@ -230,7 +230,7 @@ def _environments() -> list[str]:
 
 
 @cache
-def _version_of(program: str) -> str | None:
+def version_of(program: str) -> str | None:
     """Return the first line in which a program says its version that has a number; None if it is not there."""
     found = shutil.which(program)
     if found is None:

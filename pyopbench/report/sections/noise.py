@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pyopbench.judge.noise import FAR_DEVIATIONS
+from pyopbench.judge.noise import FAR_DEVIATIONS, LARGE_FAR, LARGE_STEAL
 from pyopbench.model import formatting
 from pyopbench.report.sections import Block, Cell, Paragraph, Section, Table, _cells
 
@@ -15,10 +15,6 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 12
 """A longer table is folded."""
-LARGE_STEAL = 0.01
-"""Another guest had one hundredth of the cores: as much as launches of a quiet machine differ by."""
-LARGE_FAR = 0.05
-"""Where one block in twenty is far off, medians begin to move."""
 
 
 def build(judgement: Judgement) -> Sequence[Block]:

@@ -140,9 +140,12 @@ def arrange_grain(context: PipelineContext) -> Arrangements:
     # Each worker has a batch ready, one in the making, and one on its way.
     ahead = 3 * workers * max(batch, 1)
     arrangement = Arrangement("grain", "outside", code, batch=batch, ahead=ahead)
-    is_here = find_spec("grain") is not None
-    reason = "grain is not installed here: pip install 'pyopbench[grain]'"
-    yield arrangement, partial(_build_grain, arrangement) if is_here else reason
+    yield arrangement, why_no_grain() or partial(_build_grain, arrangement)
+
+
+def why_no_grain() -> str | None:
+    """Return why Grain cannot be used, or None if it can."""
+    return None if find_spec("grain") else "grain is not installed here: pip install 'pyopbench[grain]'"
 
 
 def _build_grain(arrangement: Arrangement, context: PipelineContext) -> tf.data.Dataset:

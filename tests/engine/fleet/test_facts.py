@@ -40,14 +40,14 @@ def test_a_lock_that_cannot_be_used_is_told(tmp_path: Path, monkeypatch: pytest.
 def test_compilers_say_their_version_and_one_that_is_not_there_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    facts._version_of.cache_clear()
+    facts.version_of.cache_clear()
     program = tmp_path / "nvcc"
     program.write_text("#!/bin/sh\necho NVIDIA compiler\necho Built in 2026\necho tools, release 13.0, V13\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert facts._version_of("nvcc") == "tools, release 13.0, V13"
-    assert facts._version_of("g++") is None
-    facts._version_of.cache_clear()
+    assert facts.version_of("nvcc") == "tools, release 13.0, V13"
+    assert facts.version_of("g++") is None
+    facts.version_of.cache_clear()
 
 
 def test_gpus_are_named_by_the_files_of_their_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,291 @@
+"""What this machine has for each command, and what it lacks, with what mends that.
+
+Everything is asked of the functions that refuse or leave out work for want of it, so that this and a run agree. What
+depends on TensorFlow a worker answers. Where the worker does not start, that is the lack, and the rest is unknown.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module, metadata
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from pyopbench.engine import environments, git
+from pyopbench.engine.fleet.facts import LEAST_FREE_BYTES, Facts, facts_of, version_of
+from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, Worker
+from pyopbench.model import cache_folder, formatting
+from pyopbench.model.case import GPU, MINIMUM_EFFECT
+from pyopbench.model.errors import BadInput, PyopbenchError, WorkerLost
+from pyopbench.model.host import host_name
+from pyopbench.model.portable import which_ruff
+
+State: TypeAlias = Literal["here", "missing", "unknown"]
+
+FOR_REPORTS = {
+    "altair": "altair",
+    "jinja2": "jinja2",
+    "msgspec": "msgspec",
+    "pandas": "pandas",
+    "scipy": "scipy",
+    "vl_convert": "vl-convert-python",
+}
+"""Modules of the extra `report`, and their packages; vl-convert draws the charts, so that no browser is needed."""
+
+REPORTS = ("reports, charts", "run, report, history")
+
+STEADY_GOVERNORS = {"performance", "userspace"}
+"""Those that leave the frequency alone. Source: the kernel's documentation, admin-guide/pm/cpufreq."""
+
+NO_TENSORFLOW = "TensorFlow does not start"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that commands need.
+
+    Attributes:
+        name: of the thing.
+        needed_by: commands, options or variants.
+        state: `unknown` where something else has to be mended before.
+        found: what there is, such as a version; empty if nothing.
+        lack: what is wrong and what mends it; empty if nothing is.
+    """
+
+    name: str
+    needed_by: str
+    state: State
+    found: str = ""
+    lack: str = ""
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What a machine is, and what each check found."""
+
+    machine: Facts
+    checks: tuple[Check, ...]
+
+    @property
+    def lacking(self) -> list[Check]:
+        """The checks that did not find what is needed."""
+        return [check for check in self.checks if check.state != "here"]
+
+
+def examine() -> Examination:
+    """Return what this machine has and lacks.
+
+    A worker starts TensorFlow and compiles a small kernel, unless it is in the cache. Nothing spins where somebody
+    measures at this moment.
+
+    Raises:
+        BadInput: `PYOPBENCH_HOST` holds no name.
+    """
+    facts = facts_of(host_name(), cache_folder.folder_of(""), ())
+    reports = _reports()
+    is_quiet = facts.is_measuring is False
+    of_worker = _ask_worker(is_quiet=is_quiet and reports.state == "here")
+    checks = (
+        *_variants(of_worker, facts),
+        reports,
+        _git(),
+        _uv(facts),
+        _package("distributed", "Dask", "fleet", "pip install 'pyopbench[fleet,report]'"),
+        _ruff(),
+        _disk(facts),
+        _lock(facts),
+        _governor(facts),
+        _noise(of_worker, facts),
+    )
+    return Examination(facts, checks)
+
+
+@dataclass(frozen=True)
+class _OfWorker:
+    """What a worker answered, or why there is no answer."""
+
+    start_seconds: float
+    environment: Mapping[str, Any]
+    device: Mapping[str, Any]
+    answer: Mapping[str, Any]
+    why_not: str = ""
+
+
+def _ask_worker(*, is_quiet: bool) -> _OfWorker:
+    begin = time.monotonic()
+    try:
+        with Worker(START_TIMEOUT_SECONDS) as worker:
+            seconds = time.monotonic() - begin
+            device = worker.ask({"do": "device", "placement": GPU})
+            answer = worker.ask({"do": "examine", "spin": is_quiet})
+            return _OfWorker(seconds, worker.environment, device, answer)
+    except WorkerLost as lost:
+        return _OfWorker(0.0, {}, {}, {}, lost.in_a_line)
+
+
+def _sentence(error: PyopbenchError) -> str:
+    """Return what is wrong and what mends it, in a line."""
+    return f"{error.in_a_line}; {error.hint}" if error.hint else error.in_a_line
+
+
+def _check(name: str, needed_by: str, found: str | None, lack: str | None) -> Check:
+    return Check(name, needed_by, "missing" if lack else "here", found or "", lack or "")
+
+
+def _variants(of_worker: _OfWorker, facts: Facts) -> list[Check]:
+    """Return the checks of TensorFlow, and of what it or its variants need."""
+    version = of_worker.environment.get("tensorflow")
+    why = of_worker.why_not
+    if why and facts.tensorflow is None:
+        why = "TensorFlow is not installed: pip install 'pyopbench[cpu]'"
+    elif why:
+        why = f"{why}; try it by hand: python -c 'import tensorflow'"
+    starts = f"{version}, starts in {formatting.duration(of_worker.start_seconds)}"
+    found: Callable[[str], str | None] = (of_worker.answer.get("versions") or {}).get
+    reason: Callable[[str], str | None] = (of_worker.answer.get("why_not") or {}).get
+    table = (
+        ("C++ kernels", "custom_op, build, placement", found("kernels"), reason("kernels")),
+        ("CUDA kernels", "custom_op on a GPU", found("cuda"), reason("cuda")),
+        ("GPU", "--device gpu", *_gpu(of_worker, facts)),
+        ("Numba", "numba, njit", found("numba"), reason("numba")),
+        ("keras.ops", "keras_ops", found("keras"), reason("keras")),
+        ("Grain", "pipeline: grain", found("grain"), reason("grain")),
+    )
+    first = _check("TensorFlow", "what measures or verifies", "" if why else starts, why)
+    if why:
+        return [first, *(Check(name, needed_by, "unknown", lack=NO_TENSORFLOW) for name, needed_by, *_ in table)]
+    return [first, *(_check(*row) for row in table)]
+
+
+def _gpu(of_worker: _OfWorker, facts: Facts) -> tuple[str, str]:
+    """Return which GPUs there are, and why TensorFlow sees none."""
+    state = of_worker.environment.get("gpu") or {}
+    names = [str(one["name"]) for one in state.get("gpus", ())] or list(facts.gpus)
+    if not of_worker.device.get("reason"):
+        return formatting.listing(names), ""
+    if names:
+        what = f"TensorFlow sees no GPU, and the driver has {formatting.listing(names)}"
+        return "", f"{what}: pip install 'pyopbench[gpu]', and see that CUDA_VISIBLE_DEVICES does not hide it"
+    why = f" ({state['reason']})" if state.get("reason") else ""
+    return "", f"TensorFlow sees no GPU, and neither does the driver{why}; placement counts copies without one"
+
+
+def _reports() -> Check:
+    """Return whether results can be read, judged and drawn: every package is imported."""
+    reasons = {package: _why_not_imported(module) for module, package in FOR_REPORTS.items()}
+    which = "; ".join(f"{package}: {why}" for package, why in reasons.items() if why)
+    if which:
+        return _check(*REPORTS, "", f"packages cannot be imported ({which}): pip install 'pyopbench[report]'")
+    return _check(*REPORTS, f"vl-convert {metadata.version(FOR_REPORTS['vl_convert'])}; needs no browser", "")
+
+
+def _why_not_imported(module: str) -> str:
+    try:
+        import_module(module)
+    except ImportError as error:
+        return str(error)
+    return ""
+
+
+def _git() -> Check:
+    said = git.ask(Path.cwd(), "--version")
+    numbers = re.search(r"(\d+)\.(\d+)", said or "")
+    oldest = ".".join(map(str, git.OLDEST))
+    lack = ""
+    if said is None or numbers is None:
+        lack = "git is not installed; Debian, Ubuntu: apt-get install git"
+    elif (int(numbers[1]), int(numbers[2])) < git.OLDEST:
+        lack = f"{said} is too old; install git {oldest} or later"
+    return _check("git", "--rev, history --confirm", said, lack)
+
+
+def _uv(facts: Facts) -> Check:
+    try:
+        program = environments.find_uv()
+    except BadInput as error:
+        return _check("uv", "--tf, --with, --python", "", _sentence(error))
+    ready = f"; installed: TensorFlow {formatting.listing(facts.environments)}" if facts.environments else ""
+    return _check("uv", "--tf, --with, --python", f"{version_of(program) or program}{ready}", "")
+
+
+def _package(package: str, name: str, needed_by: str, remedy: str) -> Check:
+    try:
+        return _check(name, needed_by, metadata.version(package), "")
+    except metadata.PackageNotFoundError:
+        return _check(name, needed_by, "", f"{package} is not installed: {remedy}")
+
+
+def _ruff() -> Check:
+    found = which_ruff()
+    lack = "" if found else "Ruff is not installed, so written ports are not formatted: pip install ruff"
+    return _check("Ruff", "port: format", version_of(found) if found else "", lack)
+
+
+def _disk(facts: Facts) -> Check:
+    folder = cache_folder.folder_of("")
+    free = facts.free_bytes
+    lack = ""
+    if free is not None and free < LEAST_FREE_BYTES:
+        least = formatting.byte_count(LEAST_FREE_BYTES)
+        lack = f"less than {least} are free at {folder}; free some, or set {cache_folder.VARIABLE} to another disk"
+    told = "" if free is None else f"{formatting.byte_count(free)} free"
+    return _check("cache", "custom_op, --tf", told, lack)
+
+
+def _lock(facts: Facts) -> Check:
+    if facts.is_measuring:
+        return _check(
+            "lock", "one run at a time", "held", "somebody measures here now; a run that you start waits for it"
+        )
+    return _check("lock", "one run at a time", "" if facts.lock else "free", facts.lock)
+
+
+def _governor(facts: Facts) -> Check:
+    name = facts.governor
+    if name is None:
+        return _check("frequency", "steady times", "this system does not tell", "")
+    lack = f"the governor {name} changes the frequency: sudo cpupower frequency-set --governor performance"
+    return _check("frequency", "steady times", name, "" if name in STEADY_GOVERNORS else lack)
+
+
+def _noise(of_worker: _OfWorker, facts: Facts) -> Check:
+    """Return how quiet the machine is at this moment, by the limits that a report marks launches by."""
+    name, needed_by = "quiet now", "narrow intervals"
+    blocks, noise = of_worker.answer.get("blocks"), of_worker.answer.get("noise")
+    if not blocks or not noise:
+        why = NO_TENSORFLOW if of_worker.why_not else "not tried, because of a lack above"
+        return Check(name, needed_by, "unknown", lack=why)
+    from pyopbench.judge.noise import LARGE_FAR, LARGE_STEAL  # it needs what `_reports` has found
+
+    load, stolen = noise["load"], noise["steal_seconds"]
+    steal = None if stolen is None else stolen / (noise["wall_seconds"] * facts.cores)
+    spread, far = spread_of(blocks)
+    other = "stop other work, or pin the run to idle cores: taskset -c 0,1 pyopbench run ..."
+    found = (
+        ("" if load is None else f"load {load:.1f} of {formatting.count(facts.cores, 'core')}", load, facts.cores),
+        ("" if steal is None else f"{formatting.percent(steal)} stolen by other guests", steal, LARGE_STEAL),
+        (f"equal blocks of work differ by {formatting.percent(spread)}", spread, MINIMUM_EFFECT),
+        (f"{formatting.percent(far)} of equal blocks are far slower", far, LARGE_FAR),
+    )
+    large = [text for text, value, most in found if value is not None and value > most]
+    lack = f"{formatting.listing(large)}: {other}" if large else ""
+    return _check(name, needed_by, ", ".join(text for text, *_ in found if text), lack)
+
+
+def spread_of(blocks: Sequence[float]) -> tuple[float, float]:
+    """Return by what share of the median half of some blocks differ from it, and which share of them is far above.
+
+    Args:
+        blocks: seconds of each.
+    """
+    import numpy as np
+
+    from pyopbench.judge.noise import FAR_DEVIATIONS, NORMAL_MAD
+
+    median = float(np.median(blocks))
+    above = np.asarray(blocks) - median
+    deviation = float(np.median(np.abs(above)))
+    return deviation / median, float(np.mean(above > FAR_DEVIATIONS * NORMAL_MAD * deviation))
