@@ -138,7 +138,7 @@ def write(advice: Advice) -> Path:
     html = template.render(
         program=shlex.join(advice.program.command),
         answer=headline(advice),
-        table=Table(COLUMNS, tuple(rows(advice)), "Callbacks, the dearest first"),
+        table=Table(COLUMNS, tuple(rows(advice)), "Callbacks, the costliest first"),
         blocks=blocks,
         policy="",
         style=Markup(page.source("page.css")),

@@ -175,7 +175,7 @@ def _check_constants(constants: Mapping[str, Any]) -> None:
             hash(value)
         except TypeError as error:
             raise BadInput(
-                "an argument is neither an array nor a constant that can be told from others",
+                "an argument is neither an array nor a constant that can be hashed",
                 received=f"{name}={value!r}"[:80],
                 hint="pass an array for what changes, or a tuple for what is always the same",
             ) from error
@@ -261,7 +261,7 @@ def _fits(shapes: Shapes, other: Shapes) -> bool:
 def _warn(port: _Port) -> None:
     for file, line in port.not_run:
         said = f"{Path(file).name} line {line}: no example of a function that was given to `traced` went through it, "
-        warnings.warn(f"{said}and it is in the port as it stands; add an example with such shapes", stacklevel=2)
+        warnings.warn(f"{said}so it is in the port unchanged; add an example with such shapes", stacklevel=2)
 
 
 def _written(call: _Call, examples: Sequence[_Call]) -> _Port:

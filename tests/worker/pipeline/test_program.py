@@ -56,7 +56,7 @@ def called(x, label):
 
 
 def make_dataset():
-    return source().map(parse).map(called).batch(4).prefetch(tf.data.AUTOTUNE)
+    return source().map(parse).map(called).batch(4).prefetch(tf.data.AUTOTUNE, "ahead")
 """
 WRAPPED = """
 def called(x, label):
@@ -217,9 +217,12 @@ def test_nothing_is_watched_any_more_when_the_dataset_is_made(tmp_path: Path) ->
         PLAIN.replace("scaled, [x]", "other, [x]"),
         PLAIN.replace(".map(called)", ".map(called).map(called)"),
         PLAIN.replace(".map(called)", ".map(called).take(0)"),
+        PLAIN.replace("make_dataset()", "make_dataset(needed)"),
+        f"{PLAIN}\nraise KeyError('no data')\n",
+        PLAIN.replace(".batch(4)", ".batch(4).map(lambda *one: tf.debugging.assert_equal(tf.shape(one[0])[0], 9))"),
     ],
 )
-def test_a_program_without_one_stage_of_the_function_is_refused(tmp_path: Path, text: str) -> None:
+def test_a_program_that_fails_or_has_not_one_stage_of_the_function_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(BadInput):
         context_of(tmp_path, "refused", text)
 
