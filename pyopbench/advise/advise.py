@@ -227,7 +227,8 @@ class _Advising:
     """The stages."""
 
     def __init__(self, program: Program, folder: Path, options: Options, listener: Listener, tools: Tools) -> None:
-        self.program, self.folder, self.options, self.listener, self.tools = program, folder, options, listener, tools
+        self.program, self.options, self.listener, self.tools = program, options, listener, tools
+        self.folder = Path(os.path.abspath(folder))  # a program names its files by absolute paths
         self.begun = tools.clock()
         self.recorded_steps: int | None = None
         self.spent_before = 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -52,6 +53,7 @@ class World:
         self.dies_after = 10**6
         self.now = 0.0
         self.budgets: list[float] = []
+        self.out: Path | None = None
 
     def run(self, program: Program, copy: Path, parts: Path, asked: Asked) -> Run:
         if len(self.ran) >= self.dies_after:
@@ -78,7 +80,7 @@ class World:
         np.save(parts / "1.kept" / "x.npy", np.ones(3, np.float32))
         for line, name in ((3, "first"), (4, "second")):
             seconds = self.share[name] * STEPS * STEP_SECONDS
-            key = [str(copy / "train.py"), line, "<module>", "numpy_function", "graph"]
+            key = [os.path.abspath(copy / "train.py"), line, "<module>", "numpy_function", "graph"]
             sites.append(
                 dict(zip(("file", "line", "function", "kind", "mode"), key, strict=True))
                 | {"body": name, "in_input": False, "flight_seconds": seconds, "gradient": nothing, "shapes": []}
@@ -114,9 +116,10 @@ class World:
         )
 
     def advise(self, **options: Any) -> Advice:
-        program = Program.here(["python", "train.py"], self.root / "program", [self.root / "out"])
+        out = self.root / "out" if self.out is None else self.out
+        program = Program.here(["python", "train.py"], self.root / "program", [out])
         tools = Tools(self.run, self.decide, lambda: self.now)
-        return advise(program, self.root / "out", Options(**options), Listener(), tools)
+        return advise(program, out, Options(**options), Listener(), tools)
 
 
 @pytest.fixture
@@ -145,6 +148,12 @@ def test_ports_that_make_the_program_faster_become_a_patch_that_git_applies(worl
         "z = tf.stop_gradient(second_port.second(y))",
     ]
     assert (world.root / "program" / "test_first_port.py").exists()
+
+
+def test_a_folder_may_be_named_from_here(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(world.root)
+    world.out = Path("out")
+    assert answers(world.advise()) == {"first": "port", "second": "port"}
 
 
 def test_the_printed_command_applies_the_patch_wherever_the_folder_was_named_from(
