@@ -65,6 +65,7 @@ def history(
     if (confirm or bisect) and _measure_again(found, out_path, budget_seconds):
         found = read_history(results, options, list(_confirmations(out_path, options)))
     if bisect:
+        _write(found, out_path)  # what was confirmed is there, also if this is not the repository
         found = replace(found, bisected=tuple(_bisected(found, out_path, budget_seconds)))
     _write(found, out_path)
     if as_json:
