@@ -103,9 +103,9 @@ def alone() -> Iterator[None]:
     OWN_OPS.clear()
 
 
-def context_of(folder: Path, name: str, text: str = "") -> PipelineContext:
+def context_of(folder: Path, name: str, text: str = "", body: str = BODY) -> PipelineContext:
     op = folder / f"body_{name}.py"
-    op.write_text(BODY, encoding="utf-8")
+    op.write_text(body, encoding="utf-8")
     train = folder / f"train_{name}.py"
     head = HEAD.format(folder=str(folder), module=op.stem)
     train.write_text(head + (text or PROGRAMS[name]), encoding="utf-8")
@@ -140,6 +140,13 @@ def test_every_arrangement_of_elements_gives_what_the_program_gave(tmp_path: Pat
             assert seconds > 0
     finally:
         context.close()
+
+
+def test_a_port_with_a_loop_of_the_graph_is_converted_as_in_a_map(tmp_path: Path) -> None:
+    looped = BODY.replace("    return 3 * x", "    for n in range(len(x) * 40):\n        x = x + n\n    return x")
+    context = context_of(tmp_path, "looped", PLAIN, looped)
+    pipeline = running(context, "port traced_loop")
+    assert pipeline.check() == (0.0, True)
 
 
 @pytest.mark.parametrize("name", ["plain", "kept"])
