@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import argparse
 import ast
-import importlib.util
 import statistics
-import sys
 import tempfile
 import time
 from functools import partial
@@ -24,6 +22,7 @@ import tensorflow as tf
 from pyopbench.model.own_target import read_target
 from pyopbench.ops.own.load import load_own
 from pyopbench.ports.porting import writers
+from pyopbench.ports.porting.module_text import import_text
 from pyopbench.ports.porting.observe import observe
 from pyopbench.ports.porting.port import write_port
 
@@ -72,14 +71,7 @@ def port_of(body: str, given: str, rounds: int, most: int, folder: Path) -> tupl
     op = load_own(read_target(f"{path}:body", [given], []))
     writers.observe = partial(observe, most_unrolled=most)  # type: ignore[attr-defined]
     module = write_port(op, "traced")
-    spec = importlib.util.spec_from_file_location(f"port_{path.stem}_{most}", folder / f"port_{path.stem}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    (folder / f"port_{path.stem}.py").write_text(module.text, encoding="utf-8")
-    loaded = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = loaded
-    spec.loader.exec_module(loaded)
-    return getattr(loaded, module.function), module.text
+    return getattr(import_text(path.stem, module.text), module.function), module.text
 
 
 def compare(body: str, given: str, rounds: int, seconds: float, folder: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What becomes of the functions of one of Numba's test modules, written and traced, held against NumPy.
+"""What becomes of the functions of one of Numba's test modules as ports, held against NumPy.
 
 The process that `benchmarks/outside/numba_bodies.py` starts for each module; it writes lines as
 `benchmarks/bodies/examine.py` does, a form for each function.

@@ -9,9 +9,8 @@ the candidates (a matrix, a vector, whole numbers, booleans, the numbers 1 and 0
 that the body takes; once for the arguments that it needs, and once for all that it has. Numbers are constants of the
 call, arrays are inputs. A body that returns nothing is taken for one that returns the arrays that it was given.
 
-Both the file that is written to `traced` and the traced graph alone are held against NumPy on three draws of two sizes,
-and on edge cases that the body takes: NaN, infinities, ties, one row and no row. Exit codes: 0 done, 1 a module could
-not be examined, 2 bad usage.
+The file that is written to `traced` is held against NumPy on three draws of two sizes, and on edge cases that the body
+takes: NaN, infinities, ties, one row and no row. Exit codes: 0 done, 1 a module could not be examined, 2 bad usage.
 """
 
 from __future__ import annotations

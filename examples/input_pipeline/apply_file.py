@@ -35,7 +35,7 @@ def dicts(dataset: tf.data.Dataset) -> tf.data.Dataset:
 
 
 def in_a_map_that_does_more(raw: tf.Tensor, label: tf.Tensor) -> Any:
-    """Decode and augment: `outputs_of` stands where `tf.numpy_function` stood."""
+    """Decode and augment: `outputs_of` takes the place of `tf.numpy_function`."""
     image = tf.reshape(tf.io.decode_raw(raw, tf.float32), [16, 16, 3])
     (image,) = arranged.outputs_of([image])
     return image, label

@@ -23,7 +23,7 @@ from pyopbench.advise import turns
 from pyopbench.advise.answers import Answer, Share, decide, leave, output_dtypes
 from pyopbench.advise.callbacks import Callback, Shown, Step, assess, callbacks_of, read_kept
 from pyopbench.advise.patch import CannotPlace, Placement, patch_text, replaced
-from pyopbench.advise.program import Asked, Program, Run, run_program
+from pyopbench.advise.program import STATE, Asked, Program, Run, run_program
 from pyopbench.advise.turns import Difference, Realised
 from pyopbench.engine.measure import Listener
 from pyopbench.find.record import read_parts
@@ -39,8 +39,10 @@ from pyopbench.store.strict_json import parse, problem, storable
 VERSION = 1
 """Of the files; raised when a key changes its meaning or goes."""
 
-STATE, RECORDING_FOLDER, RECORDED, PATCH = "advice.json", "recording", "recorded.json", "change.patch"
+RECORDING_FOLDER, RECORDED, PATCH = "recording", "recorded.json", "change.patch"
 WITHDRAWN, SPENT = "withdrawn.patch", "spent.json"
+COPY = "program"
+"""Every copy has the same name: a program that prints where it is prints the same before and after a change."""
 
 BUDGET_SECONDS = 480.0
 RUNS_SHARE = 12
@@ -122,7 +124,7 @@ class Tools:
     """What an advice is made with; tests give others."""
 
     run: Callable[[Program, Path, Path, Asked], Run] = run_program
-    decide: Callable[[Callback, Step, Path, float], Answer] = decide
+    decide: Callable[[Callback, Step, Path, float, float], Answer] = decide
     clock: Callable[[], float] = time.monotonic
 
 
@@ -225,7 +227,8 @@ class _Advising:
     """The stages."""
 
     def __init__(self, program: Program, folder: Path, options: Options, listener: Listener, tools: Tools) -> None:
-        self.program, self.folder, self.options, self.listener, self.tools = program, folder, options, listener, tools
+        self.program, self.options, self.listener, self.tools = program, options, listener, tools
+        self.folder = Path(os.path.abspath(folder))  # a program names its files by absolute paths
         self.begun = tools.clock()
         self.recorded_steps: int | None = None
         self.spent_before = 0.0
@@ -315,7 +318,7 @@ class _Advising:
         self._write(place / RECORDED, {"run": asdict(run), "copy": str(copy)})
 
     def _try(self, place: Path, *, flights: bool) -> tuple[Run, Path]:
-        copy = self._copies / "recording"
+        copy = self._copies / COPY
         shutil.rmtree(copy, ignore_errors=True)
         self.program.copy_to(copy)
         asked = Asked(True, self.options.steps, self._most_seconds, self._timeout, flights=flights)
@@ -377,7 +380,7 @@ class _Advising:
                     f"{row.callback.title}: measuring, {formatting.duration(budget)}; "
                     f"{formatting.duration(max(self.left_seconds(), 0))} of the budget left"
                 )
-                answer = self.tools.decide(row.callback, advice.step, place, budget)
+                answer = self.tools.decide(row.callback, advice.step, place, budget, self.options.minimum_effect)
                 self._write(stored, answer.as_plain())
             self.listener.say(f"{row.callback.title}: {answer.text}")
             advice.rows[number] = replace(row, answer=answer)
@@ -477,7 +480,8 @@ class _Advising:
         stored = self.folder / "turns" / f"{name}.json"
         if stored.exists():
             return msgspec.convert(_read(stored), Run, str_keys=True)
-        copy, parts = self._copies / name, self.folder / "turns" / name
+        copy, parts = self._copies / COPY, self.folder / "turns" / name
+        shutil.rmtree(copy, ignore_errors=True)
         shutil.rmtree(parts, ignore_errors=True)
         with self.listener.busy(f"running the program, {name}"):
             self.program.copy_to(copy)

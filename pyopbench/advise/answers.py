@@ -133,7 +133,9 @@ def leave(shown: Shown) -> Answer:
     return Answer("leave", shown.why_not)
 
 
-def decide(callback: Callback, step: Step, folder: Path, budget_seconds: float) -> Answer:
+def decide(
+    callback: Callback, step: Step, folder: Path, budget_seconds: float, minimum_effect: float = MINIMUM_EFFECT
+) -> Answer:
     """Measure a callback against its ports, and write the one that is best.
 
     Args:
@@ -141,6 +143,7 @@ def decide(callback: Callback, step: Step, folder: Path, budget_seconds: float) 
         step: of the program.
         folder: for its op file, its run and its port; what is there already of the same callback goes on.
         budget_seconds: for sampling.
+        minimum_effect: a share of a step that is worth a change.
 
     Returns:
         The answer; whatever goes wrong with this callback is a reason to leave it.
@@ -164,7 +167,7 @@ def decide(callback: Callback, step: Step, folder: Path, budget_seconds: float) 
     refused = ""
     for candidate in candidates:
         promised = _promised(callback, step, candidate, _today(decision))
-        if promised.high < MINIMUM_EFFECT:
+        if promised.high < minimum_effect:
             return Answer("leave", "the best port would save too little of a step", candidates, promised=promised)
         written = _write(callback, op_file, folder, candidate.variant)
         if isinstance(written, str):

@@ -22,7 +22,7 @@ from pyopbench.store.mix_file import write_mix
 from pyopbench.store.open_file import RECORDING, read_bytes
 from pyopbench.store.strict_json import parse, problem
 
-OP_FILE, MIX_FILE = "op.py", "mix.csv"
+MIX_FILE = "mix.csv"
 
 
 class KeptArray(Struct):

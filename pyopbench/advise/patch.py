@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import difflib
+import io
+import tokenize
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -72,7 +74,7 @@ def replaced(code: bytes, placements: Sequence[Placement]) -> bytes:
     """
     try:
         text = decode_source(code)
-        tree = parse(text.encode())
+        tree = parse(code)
     except (SyntaxError, ValueError, RecursionError) as error:
         raise CannotPlace(f"its file cannot be parsed: {error}") from error
     source = ProgramSource.of(tree)
@@ -86,7 +88,7 @@ def replaced(code: bytes, placements: Sequence[Placement]) -> bytes:
         if not _tensorflow(source, found) and "tf." in edits[-1].text:
             imports["import tensorflow as tf"] = None
     edits.append(_import_edit(tree, file, list(imports)))
-    return _ends_like(code, file.edited(edits).encode())
+    return _as_before(code, file.edited(edits))
 
 
 class _File:
@@ -119,9 +121,10 @@ class _File:
         return content.decode()
 
 
-def _ends_like(before: bytes, after: bytes) -> bytes:
+def _as_before(before: bytes, after: str) -> bytes:
     """Return a text with the line ends of the file that it was made of, and in its encoding."""
-    return after.replace(b"\n", b"\r\n") if b"\r\n" in before else after
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(before).readline)
+    return (after.replace("\n", "\r\n") if b"\r\n" in before else after).encode(encoding)
 
 
 def _found(source: ProgramSource, placement: Placement) -> CallbackNode:

@@ -26,6 +26,9 @@ from pyopbench.store.strict_json import parse, problem
 LEFT_OUT = frozenset({".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules", ".mypy_cache", ".pytest_cache"})
 """Folders that no program needs to run."""
 
+STATE = "advice.json"
+"""Of the folder of an advice, by which earlier ones are known: they are not copied either."""
+
 COPIED_BYTES = 16 * 1024**2
 """A file that is larger is not copied: the copy has a link to it."""
 
@@ -128,7 +131,8 @@ class Program:
                     yield here / one, False
 
     def _is_copied(self, folder: Path) -> bool:
-        return folder.name not in LEFT_OUT and not (folder / "pyvenv.cfg").exists() and folder not in self.left_out
+        is_known = any((folder / name).exists() for name in ("pyvenv.cfg", STATE))
+        return folder.name not in LEFT_OUT and folder not in self.left_out and not is_known
 
     def original(self, file: str, copy: Path) -> str:
         """Return the path of a file in a copy from the root; empty for a file that is not in it, or is no source."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shlex
 from pathlib import Path
 from typing import Any
@@ -95,7 +96,8 @@ def commands(advice: Advice) -> list[str]:
     """Return what applies the change."""
     if advice.patch is None:
         return []
-    return [f"git -C {shlex.quote(str(advice.program.root))} apply {shlex.quote(str(advice.patch))}"]
+    # git looks for the patch from the folder that -C names.
+    return [f"git -C {shlex.quote(str(advice.program.root))} apply {shlex.quote(os.path.abspath(advice.patch))}"]
 
 
 def explanation() -> str:
@@ -136,7 +138,7 @@ def write(advice: Advice) -> Path:
     html = template.render(
         program=shlex.join(advice.program.command),
         answer=headline(advice),
-        table=Table(COLUMNS, tuple(rows(advice)), "Callbacks, the dearest first"),
+        table=Table(COLUMNS, tuple(rows(advice)), "Callbacks, the costliest first"),
         blocks=blocks,
         policy="",
         style=Markup(page.source("page.css")),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
@@ -17,6 +16,7 @@ from pyopbench.advise.advise import check as check_advice
 from pyopbench.advise.program import Program
 from pyopbench.api.listeners import listener_here
 from pyopbench.cli.output import err, out, print_table, say
+from pyopbench.engine import git
 from pyopbench.model.errors import BadInput
 from pyopbench.model.process_guard import TemporaryFolder
 
@@ -33,6 +33,12 @@ def advise(  # each is an option
     check: Path | None,
 ) -> int:
     """Say what to do about the callbacks of a program, try it on a copy, and write the change as a patch."""
+    if apply and check is not None:
+        raise BadInput(
+            "--check only records, so that there is nothing to apply",
+            received="--apply with --check",
+            hint="leave one of them out",
+        )
     folder = out_path or Path(f"advice-{datetime.now(timezone.utc):%Y%m%d-%H%M%S}")
     program = Program.here(command, Path.cwd(), [folder])
     options = Options(steps, seconds, minimum_effect=minimum_effect)
@@ -65,10 +71,9 @@ def _show(advice: Advice) -> None:
     out.print()
     if advice.rows:
         print_table("Callbacks, as shares of a step of the program", report.COLUMNS, report.rows(advice), folds=True)
-    for one in report.reasons(advice):
-        say(escape(one))
-    say(escape(report.explanation()))
-    out.print()
+        for one in (*report.reasons(advice), report.explanation()):
+            say(escape(one))
+        out.print()
     say(f"[bold]{escape(report.headline(advice))}[/]")
     for one in report.commands(advice):
         out.print(f"  {escape(one)}", soft_wrap=True)
@@ -82,18 +87,6 @@ def _apply(advice: Advice) -> int:
         return 0
     if not typer.confirm(f"apply {advice.patch} to {advice.program.root}?", err=True):
         return 0
-    done = subprocess.run(
-        ["git", "apply", str(advice.patch.resolve())],
-        cwd=advice.program.root,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise BadInput(
-            "git cannot apply the change",
-            received=done.stderr.strip(),
-            hint=f"the files may have changed since; the change is in {advice.patch}",
-        )
+    git.require(advice.program.root, "apply", str(advice.patch.resolve()), what="git cannot apply the change")
     say("applied")
     return 0

@@ -109,10 +109,10 @@ def _said(slowdown: float | None, cases: int, bodies: int) -> str:
         return "Slowdowns do not fail this comparison (--fail-on never)."
     share = f"by {formatting.percent(slowdown)} or more"
     counted = ((bodies, "body", "bodies"), (cases, "case", "cases"))
-    told = [formatting.count(many, one, several) for many, one, several in counted if many]
-    if not told:
+    parts = [formatting.count(many, one, several) for many, one, several in counted if many]
+    if not parts:
         return f"Passed: no case is clearly slower {share}."
-    return f"Failed: {formatting.listing(told)} {'is' if bodies + cases == 1 else 'are'} slower {share}."
+    return f"Failed: {formatting.listing(parts)} {'is' if bodies + cases == 1 else 'are'} slower {share}."
 
 
 def print_comparison(found: Comparison, said: str) -> None:

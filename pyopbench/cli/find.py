@@ -29,6 +29,7 @@ from pyopbench.model.write_file import write_atomically, write_new
 
 FORMAT_VERSION = 1
 """Of the JSON; raised when a key changes its meaning or goes."""
+SEPARATELY = "scan and draft separately"
 
 
 def scan(
@@ -44,6 +45,9 @@ def scan(
 ) -> int:
     """Find Python callbacks (py_function, numpy_function, py_func) in sources, notebooks and SavedModels."""
     if draft is not None:
+        compared = {"--sarif": sarif, "--baseline": baseline, "--fail-on": fail_on}
+        if also := [name for name, value in compared.items() if value is not None]:
+            raise BadInput("--draft writes one op file", received=f"--draft with {also[0]}", hint=SEPARATELY)
         _draft(draft, out_path, recording, paths, as_json=as_json)
         return 0
     if fail_on == "new" and baseline is None:
@@ -112,7 +116,7 @@ def _print_scan(found: Scan) -> None:
         for risk in call_sites.COMMON_RISKS:
             say(risk, mark="  ")
     if found.sites:
-        place = f"{found.sites[0].file}:{found.sites[0].line}"
+        place = shlex.quote(f"{found.sites[0].file}:{found.sites[0].line}")
         out.print(f"write an op file for one: pyopbench scan --draft {escape(place)} --out my_op.py", soft_wrap=True)
 
 
@@ -132,7 +136,7 @@ def _draft(site: str, out_path: Path | None, recording: Path | None, paths: Sequ
         raise BadInput(
             "--draft writes one op file",
             received=f"--draft with {'--json' if as_json else ' '.join(map(str, paths))}",
-            hint="scan and draft separately",
+            hint=SEPARATELY,
         )
     made = draft.draft(site, out_path, recording)
     if out_path is None:

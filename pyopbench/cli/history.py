@@ -65,6 +65,7 @@ def history(
     if (confirm or bisect) and _measure_again(found, out_path, budget_seconds):
         found = read_history(results, options, list(_confirmations(out_path, options)))
     if bisect:
+        _write(found, out_path)  # what was confirmed is there, also if this is not the repository
         found = replace(found, bisected=tuple(_bisected(found, out_path, budget_seconds)))
     _write(found, out_path)
     if as_json:
@@ -121,8 +122,8 @@ def _measure_again(found: History, folder: Path, seconds: float | None) -> int:
 def _bisected(found: History, folder: Path, seconds: float | None) -> Iterator[Bisected]:
     """Yield for each confirmed change between commits which of them may be the one, after measuring between them.
 
-    Each commit is measured interleaved with the one before the change. What tells is on which side of half the step it
-    lies: that is as far from both of its ends, so that few launches do.
+    Each commit is measured interleaved with the one before the change. The question is on which side of half the step
+    it lies: that is equally far from both ends, so few launches answer it.
     """
     from pyopbench.engine import revisions
     from pyopbench.judge.comparison.changes import Bisected

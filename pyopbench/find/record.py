@@ -79,7 +79,11 @@ def record(command: Sequence[str], file: Path, trace: Path | None = None) -> tup
     for path, option in ((file, "--out"), (parts, "--out"), *(() if trace is None else ((trace, "--trace"),))):
         if os.path.lexists(path):
             raise BadInput("the file already exists", received=path, hint=f"choose another {option}")
+    if trace is not None and real_path(trace) == real_path(file):
+        raise BadInput("the recording and the trace are one file", received=file, hint="choose another --trace")
     parts.mkdir(mode=0o700, parents=True)
+    if trace is not None:  # before the program runs, which may take hours
+        trace.parent.mkdir(parents=True, exist_ok=True)
     start = time.perf_counter()
     try:
         code = _run(command, parts, is_traced=trace is not None)
@@ -136,6 +140,8 @@ def trace_of(parts: Path, command: Sequence[str]) -> dict[str, Any]:
         events.append(_named("process_name", process, 0, f"{process} {' '.join(command)}"))
         events += [_named("thread_name", process, track, name) for name, track in TRACKS.items()]
         for line in read_lines(path, RECORDING):
+            if not line.endswith(b"\n"):  # the process was killed while it wrote
+                break
             kind, start, end, thread, *about = parse(line)
             event = {"ph": "X", "pid": process, "ts": start * 1e6, "dur": (end - start) * 1e6, "cat": kind}
             if kind == "call":

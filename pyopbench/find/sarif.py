@@ -10,10 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from msgspec import Struct, field
 
@@ -82,7 +84,9 @@ def new_results(log: Mapping[str, Any]) -> list[str]:
     """Return the places of the results that are new, as `FILE:LINE`."""
     results = [one for run in log["runs"] for one in run["results"] if one.get("baselineState") == "new"]
     places = [one["locations"][0]["physicalLocation"] for one in results]
-    return [f"{one['artifactLocation']['uri']}:{one.get('region', {}).get('startLine', 0)}" for one in places]
+    files = [unquote(one["artifactLocation"]["uri"].removeprefix("file://")) for one in places]
+    lines = [one.get("region", {}).get("startLine", 0) for one in places]
+    return [f"{file}:{line}" for file, line in zip(files, lines, strict=True)]
 
 
 class _Result(Struct):
@@ -169,7 +173,7 @@ def _site_text(site: CallSite) -> str:
     body = f" of {site.body}" if site.body else ""
     lines = [f"{site.kind}{body} in {site.function}{cell}; {site.context}, gradient: {site.gradient}."]
     lines += [f"Risk: {risk.text}. Fix: {risk.fix}." for risk in site.risks]
-    place = f"{site.file}:{site.line}"
+    place = shlex.quote(f"{site.file}:{site.line}")
     return "\n".join([*lines, f"Is a port worth it? pyopbench scan --draft {place} --out my_op.py"])
 
 

@@ -204,7 +204,8 @@ def read_program(text: str) -> str:
             legal="FILE.py:FUNCTION, of a function without arguments that returns a tf.data.Dataset",
             hint="for example --program train.py:make_dataset",
         )
-    return f"{_readable(Path(place))}:{unicodedata.normalize('NFKC', function)}"
+    path = _readable(Path(place), "your program", "check the path; for example --program train.py:make_dataset")
+    return f"{path}:{unicodedata.normalize('NFKC', function)}"
 
 
 def _baseline_in(tree: ast.Module) -> str:
@@ -265,15 +266,15 @@ def _check_inputs(text: str, function: str, inputs: Sequence[str]) -> None:
             _parse(expression, "--input", "a Python expression, such as rng.random((100, 3))", mode="eval")
 
 
-def _readable(path: Path) -> Path:
+def _readable(path: Path, what: str = "your op", hint: str = "") -> Path:
     try:
         source = path.read_bytes()
     except (OSError, ValueError) as error:  # a ValueError is about a null character, or one that no file name has
         raise BadInput(
-            "cannot read the file of your op",
+            f"cannot read the file of {what}",
             received=f"{path}: {error.strerror}" if isinstance(error, OSError) else f"{str(path)!r}: {error}",
-            legal=LEGAL,
-            hint=f"check the path, or start with: pyopbench new op {path}",
+            legal=None if hint else LEGAL,
+            hint=hint or f"check the path, or start with: pyopbench new op {path}",
         ) from error
     _parse(source, str(path), "a file that Python can parse")
     try:

@@ -34,4 +34,5 @@ def traced(
         return partial(traced, examples=examples)
     from pyopbench.ports.decorator import decorate  # only here, because it imports TensorFlow
 
-    return decorate(body, examples if isinstance(examples, list) else [examples] if examples else [])
+    is_none = isinstance(examples, tuple) and not examples
+    return decorate(body, examples if isinstance(examples, list) else [] if is_none else [examples])

@@ -65,12 +65,25 @@ def decorate(body: Body, examples: Sequence[tuple[Any, ...]]) -> Body:
         if arguments and getattr(type(arguments[0]), name, None) is decorated:  # it is a method
             owner, *arguments = arguments  # type: ignore[assignment]
         bound = body if owner is None else types.MethodType(body, owner)
-        return ports.call(_call_of(bound, arguments, named, owner))
+        return ports.call(_call_of(bound, arguments, named, None if owner is None else _Same(owner)))
 
     # AutoGraph converts the port, and nothing around it.
     decorated: Any = functools.wraps(body)(tf.autograph.experimental.do_not_convert(call))
     decorated.py_func = body  # by which ports of other functions find it
     return decorated  # type: ignore[no-any-return]
+
+
+class _Same:
+    """An object as a key: no two are equal, also where they have the same values, or no hash."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
 
 
 @dataclass(frozen=True)
@@ -162,7 +175,7 @@ def _check_constants(constants: Mapping[str, Any]) -> None:
             hash(value)
         except TypeError as error:
             raise BadInput(
-                "an argument is neither an array nor a constant that can be told from others",
+                "an argument is neither an array nor a constant that can be hashed",
                 received=f"{name}={value!r}"[:80],
                 hint="pass an array for what changes, or a tuple for what is always the same",
             ) from error
@@ -248,7 +261,7 @@ def _fits(shapes: Shapes, other: Shapes) -> bool:
 def _warn(port: _Port) -> None:
     for file, line in port.not_run:
         said = f"{Path(file).name} line {line}: no example of a function that was given to `traced` went through it, "
-        warnings.warn(f"{said}and it is in the port as it stands; add an example with such shapes", stacklevel=2)
+        warnings.warn(f"{said}so it is in the port unchanged; add an example with such shapes", stacklevel=2)
 
 
 def _written(call: _Call, examples: Sequence[_Call]) -> _Port:
@@ -260,6 +273,12 @@ def _written(call: _Call, examples: Sequence[_Call]) -> _Port:
     with tf.init_scope():
         arrays = [one.arrays() for one in examples]
         returned = call.body(*as_given(arrays[0]))
+        if not call.tensors:
+            raise BadInput(
+                "no argument is a tensor or an array, so there is nothing that a port would take",
+                received=call.text() or "no arguments",
+                hint="pass an array, such as np.float32(3) for a number, or leave the function undecorated",
+            )
         name = str(getattr(call.body, "__name__", "body"))
         op = Op(
             name=name if name.isidentifier() else "body",

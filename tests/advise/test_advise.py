@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
@@ -18,7 +20,7 @@ from pyopbench.advise.advise import PATCH, WITHDRAWN, Advice, Options, Tools, ad
 from pyopbench.advise.answers import Answer, Candidate, Share
 from pyopbench.advise.callbacks import Callback, Step
 from pyopbench.advise.program import Asked, Program, Run
-from pyopbench.advise.report import as_data, headline, rows, write
+from pyopbench.advise.report import as_data, commands, headline, rows, write
 from pyopbench.engine.measure import Listener
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.store.integrity import sealed
@@ -51,6 +53,7 @@ class World:
         self.dies_after = 10**6
         self.now = 0.0
         self.budgets: list[float] = []
+        self.out: Path | None = None
 
     def run(self, program: Program, copy: Path, parts: Path, asked: Asked) -> Run:
         if len(self.ran) >= self.dies_after:
@@ -66,7 +69,9 @@ class World:
         # Machines are noisy: a run is up to 1% slower than another.
         step = self.seconds(ports) * (1 + 0.01 * (len(self.ran) % 3))
         samples = [(1.0, 0.0), *((2 + step * n, float(n)) for n in range(1, STEPS + 1))]
-        return Run(self.code(ports), 4.0, ["done"], ["Traceback", "no"], samples, [{"batch loss": self.loss(ports)}])
+        return Run(
+            self.code(ports), 4.0, ["done", str(copy)], ["Traceback", "no"], samples, [{"batch loss": self.loss(ports)}]
+        )
 
     def write_counts(self, copy: Path, parts: Path) -> None:
         nothing = {"calls": 0, "raised": 0, "seconds": 0.0, "outside_calls": 0, "outside_seconds": 0.0}
@@ -75,7 +80,7 @@ class World:
         np.save(parts / "1.kept" / "x.npy", np.ones(3, np.float32))
         for line, name in ((3, "first"), (4, "second")):
             seconds = self.share[name] * STEPS * STEP_SECONDS
-            key = [str(copy / "train.py"), line, "<module>", "numpy_function", "graph"]
+            key = [os.path.abspath(copy / "train.py"), line, "<module>", "numpy_function", "graph"]
             sites.append(
                 dict(zip(("file", "line", "function", "kind", "mode"), key, strict=True))
                 | {"body": name, "in_input": False, "flight_seconds": seconds, "gradient": nothing, "shapes": []}
@@ -91,7 +96,7 @@ class World:
         (parts / "1.json").write_text(json.dumps(part))
         (parts / "1.kept" / "kept.json").write_text(json.dumps(kept))
 
-    def decide(self, callback: Callback, step: Step, folder: Path, budget: float) -> Answer:
+    def decide(self, callback: Callback, step: Step, folder: Path, budget: float, minimum_effect: float) -> Answer:
         self.decided.append(callback.name)
         self.budgets.append(budget)
         port = folder / "port"
@@ -111,9 +116,10 @@ class World:
         )
 
     def advise(self, **options: Any) -> Advice:
-        program = Program.here(["python", "train.py"], self.root / "program", [self.root / "out"])
+        out = self.root / "out" if self.out is None else self.out
+        program = Program.here(["python", "train.py"], self.root / "program", [out])
         tools = Tools(self.run, self.decide, lambda: self.now)
-        return advise(program, self.root / "out", Options(**options), Listener(), tools)
+        return advise(program, out, Options(**options), Listener(), tools)
 
 
 @pytest.fixture
@@ -142,6 +148,22 @@ def test_ports_that_make_the_program_faster_become_a_patch_that_git_applies(worl
         "z = tf.stop_gradient(second_port.second(y))",
     ]
     assert (world.root / "program" / "test_first_port.py").exists()
+
+
+def test_a_folder_may_be_named_from_here(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(world.root)
+    world.out = Path("out")
+    assert answers(world.advise()) == {"first": "port", "second": "port"}
+
+
+def test_the_printed_command_applies_the_patch_wherever_the_folder_was_named_from(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    advice = world.advise()
+    monkeypatch.chdir(world.root / "out")
+    (command,) = commands(replace(advice, patch=Path(PATCH)))
+    subprocess.run(shlex.split(command), check=True)
+    assert (world.root / "program" / "train.py").read_text() != SOURCE
 
 
 def test_before_and_after_take_turns_from_fresh_copies(world: World) -> None:

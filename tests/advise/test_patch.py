@@ -30,6 +30,14 @@ def source(call: str, *imports: str) -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.parametrize(("encoding", "ends"), [("latin-1", "\n"), ("utf-8-sig", "\r\n"), ("utf-8", "\r\n")])
+def test_a_file_keeps_its_encoding_and_its_line_ends(encoding: str, ends: str) -> None:
+    first = "# -*- coding: latin-1 -*-" if encoding == "latin-1" else "# "
+    lines = [first, "", "import tensorflow as tf", "", "s = 'ü'; y = tf.numpy_function(f, [a, b], tf.float32)  # ß", ""]
+    edited = [*lines[:3], "import f_port", "", "s = 'ü'; y = f_port.f(a, b)  # ß", ""]
+    assert replaced(ends.join(lines).encode(encoding), [ONE]) == ends.join(edited).encode(encoding)
+
+
 @pytest.mark.parametrize(
     ("call", "placement", "expected"),
     [

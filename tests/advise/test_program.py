@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pyopbench.advise import program as program_module
-from pyopbench.advise.program import Asked, Program, run_program
+from pyopbench.advise.program import STATE, Asked, Program, run_program
 from pyopbench.model.errors import BadInput
 
 
@@ -31,10 +31,12 @@ def folder(tmp_path: Path) -> Path:
 
 def test_caches_environments_and_results_are_not_copied(folder: Path, tmp_path: Path) -> None:
     (folder / "advice").mkdir()
+    (folder / "advice-earlier").mkdir()
+    (folder / "advice-earlier" / STATE).write_text("{}")
     program = Program.here(["python", "train.py"], folder, [folder / "advice"])
     program.copy_to(tmp_path / "copy")
     assert set(files_in(tmp_path / "copy")) == {"train.py", "pkg/data.txt"}
-    assert not (tmp_path / "copy" / "advice").exists()
+    assert not list((tmp_path / "copy").glob("advice*"))
 
 
 def test_a_large_file_is_a_link(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -274,6 +274,10 @@ def test_a_confirmed_change_is_followed_to_its_commit_by_halving(call, tmp_path,
     many = len(again.pairs)
     assert call(*paths, "--bisect")[0] == 0
     assert len(again.pairs) == many, "what was measured is not measured twice"
+    (tmp_path / "results/history/history.json").unlink()
+    shutil.rmtree(place / ".git")
+    assert call(*paths, "--bisect")[0] == 2
+    assert [one["status"] for one in changes(tmp_path)] == ["confirmed"], "nothing that was measured is lost"
 
 
 @pytest.mark.parametrize("first", range(9))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -56,8 +57,24 @@ def test_a_draft_is_printed_or_written_and_never_over_another_file(source: Path,
     assert isinstance(again.exception, BadInput)
 
 
+def test_the_printed_command_is_one_for_a_shell(tmp_path: Path) -> None:
+    path = tmp_path / "a folder" / "a file.py"
+    path.parent.mkdir()
+    path.write_text(SITE)
+    last = CliRunner().invoke(make_app(), ["scan", str(path)]).stdout.splitlines()[-1]
+    assert f"{path}:4" in shlex.split(last)
+
+
 @pytest.mark.parametrize(
-    "arguments", [[], ["missing"], [".", "--out", "a.py"], [".", "--draft", "a.py:1"], ["--draft", "a.py"]]
+    "arguments",
+    [
+        [],
+        ["missing"],
+        [".", "--out", "a.py"],
+        [".", "--draft", "a.py:1"],
+        ["--draft", "a.py"],
+        *(["--draft", f"{__file__}:16", *more] for more in (["--sarif", "a.sarif"], ["--fail-on", "new"])),
+    ],
 )
 def test_bad_input_says_what_is_legal(arguments: list[str]) -> None:
     done = CliRunner().invoke(make_app(), ["scan", *arguments])

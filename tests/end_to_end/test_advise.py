@@ -242,6 +242,7 @@ def test_the_page_runs_from_start_to_end(tmp_path: Path) -> None:
     report = json.loads((out / "report.json").read_text())
     found = {one["function"]: one for one in report["callbacks"]}
     assert set(found) == {"quantile_error", "spread"}
+    assert {one["file"] for one in report["callbacks"]} == {f"{place}/train.py"}
     assert found["spread"]["action"] == "leave"
     assert found["spread"]["most"] < MINIMUM_EFFECT < found["quantile_error"]["most"]
     if (out / PATCH).exists():

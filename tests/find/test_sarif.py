@@ -6,6 +6,7 @@ import copy
 import importlib.util
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from typer.testing import CliRunner
 
 from places import ROOT
 from pyopbench.cli.app import make_app
-from pyopbench.find.sarif import FINGERPRINT, RULES, document
+from pyopbench.find.sarif import FINGERPRINT, RULES, document, new_results
 from pyopbench.find.scan import scan
 from pyopbench.model.errors import BadInput
 
@@ -90,6 +91,13 @@ def test_a_result_has_place_risks_and_fixes(tmp_path: Path) -> None:
     assert all(risk.text in result["message"]["text"] and risk.fix in result["message"]["text"] for risk in site.risks)
     assert log["runs"][0]["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
     assert len(log["runs"][0]["invocations"][0]["toolExecutionNotifications"]) == 1
+
+
+def test_what_is_new_has_the_path_that_an_editor_opens(tmp_path: Path) -> None:
+    (tmp_path / "a file [1].py").write_text(PIPELINE)
+    found = scan([tmp_path])
+    assert new_results(document(found, tmp_path, Counter())) == ["a file [1].py:3"]
+    assert new_results(document(found, tmp_path / "b", Counter())) == [f"{tmp_path / 'a file [1].py'}:3"]
 
 
 def test_every_kind_of_callback_is_a_rule(tmp_path: Path) -> None:

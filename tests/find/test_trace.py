@@ -120,7 +120,8 @@ def test_there_is_an_end_to_what_is_kept() -> None:
 def test_times_are_microseconds_and_waits_have_their_tracks(tmp_path: Path) -> None:
     call = ["call", 1.0, 1.5, 99, "a.py", 3, "g", "py_function", "eager", "f", "forward", [[[2], "int8"]], False]
     rows = [call, ["input", 2.0, 2.25, 99], ["gil", 3.0, 3.001, 7]]
-    (tmp_path / "7-1.slices").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    text = "".join(f"{json.dumps(row)}\n" for row in rows)
+    (tmp_path / "7-1.slices").write_text(f'{text}["call", 4.0, 4.')  # it was killed while it wrote
     events = [event for event in trace_of(tmp_path, ["python"])["traceEvents"] if event["ph"] == "X"]
     assert [(event["ts"], event["dur"], event["pid"]) for event in events] == [
         (1e6, 5e5, 7),
@@ -135,3 +136,11 @@ def test_a_trace_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(BadInput) as refused:
         record([sys.executable, "-c", ""], tmp_path / "r.json", tmp_path / "t.json")
     assert refused.value.received == tmp_path / "t.json"
+
+
+def test_a_trace_that_cannot_be_kept_apart_is_refused_and_its_folder_is_made_first(tmp_path: Path) -> None:
+    with pytest.raises(BadInput):
+        record([sys.executable, "-c", ""], tmp_path / "r.json", tmp_path / "a" / ".." / "r.json")
+    assert not list(tmp_path.iterdir())
+    record([sys.executable, "-c", ""], tmp_path / "r.json", tmp_path / "new" / "t.json")
+    assert json.loads((tmp_path / "new" / "t.json").read_text())["traceEvents"] == []

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -184,9 +186,31 @@ def test_a_line_that_no_example_went_through_is_warned_of_for_other_shapes() -> 
         graph(np.ones(5))
 
 
-def test_an_example_is_a_tuple_of_arguments() -> None:
+@pytest.mark.parametrize("examples", [[np.ones(3)], np.ones(3), np.ones(0)])
+def test_an_example_is_a_tuple_of_arguments(examples: Any) -> None:
     with pytest.raises(BadInput):
-        traced(np.sum, examples=[np.ones(3)])
+        traced(np.sum, examples=examples)
+
+
+def test_a_call_without_arrays_is_refused() -> None:
+    with pytest.raises(BadInput):
+        traced(lambda: np.ones(3))()
+    with pytest.raises(BadInput):
+        traced(lambda x: x + 1)(3.0)
+
+
+def test_objects_whose_method_it_is_are_told_apart_also_if_they_are_equal() -> None:
+    @dataclass
+    class Scaled:
+        factor: float = dataclasses.field(compare=False)
+
+        @traced
+        def scale(self, x: Any) -> Any:
+            return x * self.factor
+
+    one, other = Scaled(2.0), Scaled(3.0)
+    assert one == other
+    assert [float(each.scale(np.ones(()))) for each in (one, other, one)] == [2, 3, 2]
 
 
 def test_ports_of_many_shapes_are_forgotten(monkeypatch: pytest.MonkeyPatch, written: list[int]) -> None:

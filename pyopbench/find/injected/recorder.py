@@ -304,11 +304,15 @@ class Recorder:
             if keeper is not None and site is not None:
                 inputs = keeper.inputs_of(site, arguments)
                 if inputs is not None:  # not timed: what is kept is copied meanwhile
-                    result = function(*arguments)
-                    keeper.keep(site, inputs, result)
-                    now = clock()
-                    note((tally, site, describe(arguments), now, now, False))
-                    return result
+                    raised = True
+                    try:
+                        result = function(*arguments)
+                        raised = False
+                        keeper.keep(site, inputs, result)
+                        return result
+                    finally:
+                        now = clock()
+                        note((tally, site, describe(arguments), now, now, raised))
             start = clock()
             try:
                 result = function(*arguments)

@@ -20,7 +20,7 @@ import tensorflow as tf
 from tensorflow.python.ops import script_ops
 
 from pyopbench.model.arrangement import AUTOTUNE, CURRENT, Arrangement
-from pyopbench.model.errors import BadInput, Unsupported, WrongResult
+from pyopbench.model.errors import BadInput, PyopbenchError, Unsupported, WrongResult
 from pyopbench.model.own_target import Target
 from pyopbench.ops.own.modules import load_file, module_of
 from pyopbench.ports.arrays import as_array
@@ -109,24 +109,24 @@ class Program:
         """Load it, make its dataset and draw some elements, twice.
 
         Raises:
-            BadInput: there is no such function, or no stage of its dataset calls the body.
-            Exception: whatever the function or its dataset raises.
+            BadInput: there is no such function, it or its dataset fails, or no stage of its dataset calls the body.
         """
-        self._begin(text, elements)
-        dataset, watch = self._made(None)
-        if watch.stages != 1:
-            raise _no_one_stage(text, watch)
-        assert watch.place is not None
-        self.place, self.stage_calls = watch.place, watch.calls
-        self.step_elements = max(watch.batches[-1] if watch.batches else 1, 1)
-        self.reference = _steps_of(dataset)
-        if not self.reference:
-            raise BadInput(
-                "the dataset of your program is empty",
-                received=text,
-                hint="return the dataset that a training run reads",
-            )
-        again = _steps_of(self._made(None)[0])
+        with _failing_unchanged(text):
+            self._begin(text, elements)
+            dataset, watch = self._made(None)
+            if watch.stages != 1:
+                raise _no_one_stage(text, watch)
+            assert watch.place is not None
+            self.place, self.stage_calls = watch.place, watch.calls
+            self.step_elements = max(watch.batches[-1] if watch.batches else 1, 1)
+            self.reference = _steps_of(dataset)
+            if not self.reference:
+                raise BadInput(
+                    "the dataset of your program is empty",
+                    received=text,
+                    hint="return the dataset that a training run reads",
+                )
+            again = _steps_of(self._made(None)[0])
         self.is_repeatable = len(again) == len(self.reference) and all(map(_are_same, again, self.reference))
 
     @classmethod
@@ -225,6 +225,21 @@ class Program:
         return largest
 
 
+@contextmanager
+def _failing_unchanged(text: str) -> Iterator[None]:
+    """Say that it is the user's program that fails, before anything in it is changed."""
+    try:
+        yield
+    except PyopbenchError:
+        raise
+    except Exception as error:  # a program may raise anything
+        raise BadInput(
+            "your program fails before anything in it is changed",
+            received=f"{text}: {type(error).__name__}: {error}",
+            hint="call its function by itself: it takes no arguments and returns a tf.data.Dataset",
+        ) from error
+
+
 def change_for(arrangement: Arrangement, context: PipelineContext) -> InMap | InBatches | None:
     """Return how an arrangement changes the stage of a program; None for the program as it stands.
 
@@ -245,8 +260,16 @@ def change_for(arrangement: Arrangement, context: PipelineContext) -> InMap | In
     if module is None:
         function = function_of(context.elements, arrangement.variant)
         return InMap(lambda inputs: list(function(*inputs)), arrangement.parallel)
-    calls = arrangement.parallel if arrangement.action == "processes" else AUTOTUNE
-    return InMap(partial(module.outputs_of, **more), calls)
+    if arrangement.action == "processes":
+        return InMap(partial(module.outputs_of, **more), arrangement.parallel)
+    return InMap(partial(_call_as_in_a_map, module.outputs_of), AUTOTUNE)
+
+
+def _call_as_in_a_map(outputs_of: Outputs, inputs: list[Any]) -> list[Any]:
+    """Call a function of a file as the user's map would: converted by AutoGraph, which TensorFlow's bridges are not."""
+    autograph = tf.__internal__.autograph
+    found: list[Any] = autograph.tf_convert(outputs_of, autograph.control_status_ctx())(inputs)
+    return found
 
 
 class _Watch:
@@ -386,12 +409,12 @@ class _Watch:
             self.batches.append(int(size))
         return original(dataset, *args, **kwargs)
 
-    def _prefetch(self, original: Any, dataset: Any, buffer_size: Any, **kwargs: Any) -> Any:
+    def _prefetch(self, original: Any, dataset: Any, buffer_size: Any, *args: Any, **kwargs: Any) -> Any:
         if self._keeps_prefetch:
-            return original(dataset, buffer_size, **kwargs)
+            return original(dataset, buffer_size, *args, **kwargs)
         size = PREFETCHED if int(buffer_size) == AUTOTUNE else int(buffer_size)
         self.prefetched += size
-        return original(dataset, size, **kwargs)
+        return original(dataset, size, *args, **kwargs)
 
     def _slots_of(self, original: Any, dataset: Any, function: Any) -> Slots | None:
         """Return where the inputs and outputs of a map are that does nothing but call the body; None for any other."""

@@ -12,6 +12,7 @@ import pytest
 
 from places import ROOT
 from pyopbench.find.injected.keeper import MOST_OF_A_SHAPE, MOST_SHAPES, Keeper, as_written, describe_call
+from pyopbench.find.injected.recorder import Recorder
 from pyopbench.find.injected.tallies import Site
 
 FACTOR = 2.0
@@ -111,6 +112,18 @@ def test_the_random_numbers_of_the_program_stay(keeper: Keeper) -> None:
     call(keeper, scale, np.ones(2))
     assert random.getstate() == state
     assert np.array_equal(np.random.get_state()[1], of_numpy)  # noqa: NPY002
+
+
+def test_a_kept_call_that_raises_is_counted(tmp_path: Path) -> None:
+    site = Site(SITE.key, SITE.body)
+    recorder = Recorder(tmp_path, asked={"keep_bytes": 10**6, "package": str(ROOT)})
+    assert recorder.keeper is not None
+    recorder.keeper.called_with(site, np.add, {})
+    counted = recorder.count(np.add, site.forward, site, "numpy_function")
+    with pytest.raises(ValueError, match="broadcast"):
+        counted(np.ones(2), np.ones(3))
+    recorder.add_up()
+    assert (site.forward.calls, site.forward.raised) == (1, 1)
 
 
 def test_what_is_no_array_is_refused_and_the_program_goes_on(keeper: Keeper, tmp_path: Path) -> None:

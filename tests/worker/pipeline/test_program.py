@@ -56,7 +56,7 @@ def called(x, label):
 
 
 def make_dataset():
-    return source().map(parse).map(called).batch(4).prefetch(tf.data.AUTOTUNE)
+    return source().map(parse).map(called).batch(4).prefetch(tf.data.AUTOTUNE, "ahead")
 """
 WRAPPED = """
 def called(x, label):
@@ -103,9 +103,9 @@ def alone() -> Iterator[None]:
     OWN_OPS.clear()
 
 
-def context_of(folder: Path, name: str, text: str = "") -> PipelineContext:
+def context_of(folder: Path, name: str, text: str = "", body: str = BODY) -> PipelineContext:
     op = folder / f"body_{name}.py"
-    op.write_text(BODY, encoding="utf-8")
+    op.write_text(body, encoding="utf-8")
     train = folder / f"train_{name}.py"
     head = HEAD.format(folder=str(folder), module=op.stem)
     train.write_text(head + (text or PROGRAMS[name]), encoding="utf-8")
@@ -140,6 +140,13 @@ def test_every_arrangement_of_elements_gives_what_the_program_gave(tmp_path: Pat
             assert seconds > 0
     finally:
         context.close()
+
+
+def test_a_port_with_a_loop_of_the_graph_is_converted_as_in_a_map(tmp_path: Path) -> None:
+    looped = BODY.replace("    return 3 * x", "    for n in range(len(x) * 40):\n        x = x + n\n    return x")
+    context = context_of(tmp_path, "looped", PLAIN, looped)
+    pipeline = running(context, "port traced_loop")
+    assert pipeline.check() == (0.0, True)
 
 
 @pytest.mark.parametrize("name", ["plain", "kept"])
@@ -217,9 +224,12 @@ def test_nothing_is_watched_any_more_when_the_dataset_is_made(tmp_path: Path) ->
         PLAIN.replace("scaled, [x]", "other, [x]"),
         PLAIN.replace(".map(called)", ".map(called).map(called)"),
         PLAIN.replace(".map(called)", ".map(called).take(0)"),
+        PLAIN.replace("make_dataset()", "make_dataset(needed)"),
+        f"{PLAIN}\nraise KeyError('no data')\n",
+        PLAIN.replace(".batch(4)", ".batch(4).map(lambda *one: tf.debugging.assert_equal(tf.shape(one[0])[0], 9))"),
     ],
 )
-def test_a_program_without_one_stage_of_the_function_is_refused(tmp_path: Path, text: str) -> None:
+def test_a_program_that_fails_or_has_not_one_stage_of_the_function_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(BadInput):
         context_of(tmp_path, "refused", text)
 
