@@ -29,6 +29,7 @@ from pyopbench.store.strict_json import convert
 ROOT = Path(__file__).parent.parent
 sys.path += [str(ROOT / folder) for folder in ("benchmarks", "scripts")]
 import callback_census  # noqa: E402 - its folder was just added
+import census_tables  # noqa: E402 - likewise
 import gate_tables  # noqa: E402 - likewise
 
 import first_try_tables  # noqa: E402 - likewise
@@ -235,9 +236,9 @@ QUOTES: dict[str, Callable[[], str]] = {
     "results/outside/histories.json: left out": partial(stored, histories.skipped_text, histories.STORED),
     **{
         f"results/outside/census.json: {name}": partial(stored, part, callback_census.STORED)
-        for name, part in callback_census.PARTS.items()
+        for name, part in census_tables.PARTS.items()
     },
-    "results/outside/census_checked.json": lambda: callback_census.checked(_content(callback_census.CHECKED)),
+    "results/outside/census_checked.json": lambda: census_tables.checked(_content(callback_census.CHECKED)),
     "results/found_changes.json": partial(stored, gate_tables.found, FOUND),
     "results/identical_commits.json": partial(stored, gate_tables.identical, IDENTICAL),
 }
