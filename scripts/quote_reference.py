@@ -28,7 +28,9 @@ from pyopbench.store.strict_json import convert
 
 ROOT = Path(__file__).parent.parent
 sys.path += [str(ROOT / folder) for folder in ("benchmarks", "scripts")]
-import gate_tables  # noqa: E402 - its folder was just added
+import callback_census  # noqa: E402 - its folder was just added
+import census_tables  # noqa: E402 - likewise
+import gate_tables  # noqa: E402 - likewise
 
 import first_try_tables  # noqa: E402 - likewise
 from bodies import tables  # noqa: E402 - likewise
@@ -232,6 +234,11 @@ QUOTES: dict[str, Callable[[], str]] = {
     "results/outside/histories.json: how it was made": partial(stored, tallies.made, histories.STORED),
     "results/outside/histories.json: how good": partial(stored, histories.results_table, histories.STORED),
     "results/outside/histories.json: left out": partial(stored, histories.skipped_text, histories.STORED),
+    **{
+        f"results/outside/census.json: {name}": partial(stored, part, callback_census.STORED)
+        for name, part in census_tables.PARTS.items()
+    },
+    "results/outside/census_checked.json": lambda: census_tables.checked(_content(callback_census.CHECKED)),
     "results/found_changes.json": partial(stored, gate_tables.found, FOUND),
     "results/identical_commits.json": partial(stored, gate_tables.identical, IDENTICAL),
 }
