@@ -54,7 +54,7 @@ def test_outputs_of_other_shapes_are_no_batch(how: str) -> None:
 
 
 def test_an_example_reaches_the_body_as_in_a_callback() -> None:
-    """A copy, so that a body that writes to it spoils nothing, and a scalar as an array without dimensions."""
+    """A copy, so that a body that writes to it spoils nothing, and a scalar as a number."""
     given: list[Any] = []
 
     def body(x: Any, n: Any) -> Any:
@@ -64,7 +64,7 @@ def test_an_example_reaches_the_body_as_in_a_callback() -> None:
 
     batch = (BATCH[0].copy(), BATCH[1])
     python_loop(body, ["float64"])(*batch)
-    assert given == [(np.ndarray, 0)] * 4
+    assert given == [(np.int64, 0)] * 4
     np.testing.assert_array_equal(batch[0], BATCH[0])
 
 
