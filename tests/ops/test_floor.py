@@ -79,7 +79,7 @@ def test_floor_and_parts_are_no_ops_and_variants_of_the_catalogue() -> None:
     assert not set(load_ops()) & set(FLOOR)
     assert not set(load_variants()) & set(load_parts())
     assert all(part.is_part for part in load_parts().values())
-    # What Numba compiles of a body has the floor of the variant `numba`, and the steps of a port that of `numpy_function`.
+    # What Numba compiles of a body has the floor of `numba`, and the steps of a port that of `numpy_function`.
     bridges = {
         name: one for name, one in load_variants().items() if not name.startswith("njit") and name != "traced_partial"
     }
