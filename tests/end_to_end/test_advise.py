@@ -142,7 +142,7 @@ def noisy(x):
 '''
 
 
-def write_port(callback: Callback, step: Step, folder: Path, budget: float) -> Answer:
+def write_port(callback: Callback, step: Step, folder: Path, budget: float, minimum_effect: float) -> Answer:
     """Write the port of a callback without measuring what it saves."""
     folder.mkdir(parents=True)
     variant = "autograph" if callback.body == "softened" else "traced"
