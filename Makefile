@@ -20,9 +20,7 @@
 # Everything is installed into .venv, from hashed locks. Another Python: make PYTHON=python3.12 decide
 
 PYTHON ?= python3
-# One process more than there are cores: a quarter of the time, tests wait for processes that they have started.
-CORES := $(shell getconf _NPROCESSORS_ONLN)
-TEST_PROCESSES ?= --numprocesses $(shell echo $$(($(CORES) < 4 ? $(CORES) + 1 : 4))) --dist loadfile --no-loadscope-reorder
+TEST_PROCESSES ?= --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 SHELL := /bin/sh
