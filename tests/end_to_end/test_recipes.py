@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 RECIPES = page_commands.sections((ROOT / "docs" / "recipes.md").read_text(encoding="utf-8"))
 SHORT = {
-    "run": "--budget 1s --launches 2 --settings rounds=2 --no-probes --no-parts"
+    "run": "--budget 10s --launches 2 --settings rounds=2 --no-probes --no-parts"
     " --variant py_function_numpy,numpy_function",
     "pipeline": "--budget 1s --launches 1 --batch 32 --parallel 1",
     "verify": "--variant numpy_function",
