@@ -119,27 +119,18 @@ class InputWaits:
         import tensorflow as tf
 
         try:
-            variable = self._variable(tf)
+            variable = self._variable()
             begun = tf.timestamp()
         except Exception as error:  # noqa: BLE001 - the program goes on, whatever this stumbles over
             self.trouble = repr(error)
             return original(*arguments, **named)
-        with tf.control_dependencies([begun]):
-            found = original(*arguments, **named)
-        taken = [one for one in tf.nest.flatten(found, expand_composites=True) if tf.is_tensor(one)]
-        with tf.device("CPU:0"), tf.control_dependencies(taken):
-            variable.assign_add(tf.stack([tf.ones((), tf.float64), tf.timestamp() - begun]))
-        return found
+        return _call_between(begun, variable, original, arguments, named)
 
-    def _variable(self, tf: Any) -> Any:
+    def _variable(self) -> Any:
         """Return the variable of all graphs: elements, and seconds."""
         with self.lock:
             if self.in_graphs is None:
-                with tf.init_scope():
-                    if not tf.executing_eagerly():
-                        raise RuntimeError("a graph of TensorFlow 1")
-                    with tf.device("CPU:0"):
-                        self.in_graphs = tf.Variable(tf.zeros(2, tf.float64), trainable=False, name="pyopbench_waits")
+                self.in_graphs = _new_variable("pyopbench_waits")
             return self.in_graphs
 
 
@@ -160,7 +151,7 @@ class Flights:
         import tensorflow as tf
 
         try:
-            variable = self._variable(site, tf)
+            variable = self._variable(site)
             given = named.get("inp", arguments[1] if len(arguments) > 1 else ())
             ready = [one for one in tf.nest.flatten(given, expand_composites=True) if tf.is_tensor(one)]
             with tf.control_dependencies(ready):
@@ -168,12 +159,7 @@ class Flights:
         except Exception as error:  # noqa: BLE001 - the program goes on, whatever this stumbles over
             self.trouble = repr(error)
             return original(*arguments, **named)
-        with tf.control_dependencies([begun]):
-            found = original(*arguments, **named)
-        taken = [one for one in tf.nest.flatten(found, expand_composites=True) if tf.is_tensor(one)]
-        with tf.device("CPU:0"), tf.control_dependencies(taken):
-            variable.assign_add(tf.timestamp() - begun)
-        return found
+        return _call_between(begun, variable, original, arguments, named)
 
     def seconds(self, site: Site) -> float | None:
         """Return the seconds of all calls of a site; None where they were not measured."""
@@ -181,20 +167,44 @@ class Flights:
         if variable is None or self.trouble:
             return None
         try:
-            self.read[site.key] = float(variable.numpy())
+            self.read[site.key] = float(variable.numpy()[1])
         except Exception as error:  # noqa: BLE001 - TensorFlow has ended before Python
             self.trouble = repr(error)
         return self.read.get(site.key)
 
-    def _variable(self, site: Site, tf: Any) -> Any:
+    def _variable(self, site: Site) -> Any:
         if site.key not in self.variables:
-            with tf.init_scope():
-                if not tf.executing_eagerly():
-                    raise RuntimeError("a graph of TensorFlow 1")
-                with tf.device("CPU:0"):
-                    name = f"pyopbench_flight_{len(self.variables)}"
-                    self.variables[site.key] = tf.Variable(tf.zeros((), tf.float64), trainable=False, name=name)
+            self.variables[site.key] = _new_variable(f"pyopbench_flight_{len(self.variables)}")
         return self.variables[site.key]
+
+
+def _new_variable(name: str) -> Any:
+    """Return a variable of calls in graphs: how many, and their seconds.
+
+    Raises:
+        RuntimeError: in a graph of TensorFlow 1.
+    """
+    import tensorflow as tf
+
+    with tf.init_scope():
+        if not tf.executing_eagerly():
+            raise RuntimeError("a graph of TensorFlow 1")
+        with tf.device("CPU:0"):
+            return tf.Variable(tf.zeros(2, tf.float64), trainable=False, name=name)
+
+
+def _call_between(
+    begun: Any, variable: Any, original: Callable[..., Any], arguments: Any, named: Mapping[str, Any]
+) -> Any:
+    """Call the original in a graph between two readings of TensorFlow's clock, and add the call to a variable."""
+    import tensorflow as tf
+
+    with tf.control_dependencies([begun]):
+        found = original(*arguments, **named)
+    taken = [one for one in tf.nest.flatten(found, expand_composites=True) if tf.is_tensor(one)]
+    with tf.device("CPU:0"), tf.control_dependencies(taken):
+        variable.assign_add(tf.stack([tf.ones((), tf.float64), tf.timestamp() - begun]))
+    return found
 
 
 def is_in_input(graph: Any) -> bool:

@@ -227,7 +227,7 @@ def test_elements_that_are_taken_in_eager_code_are_waited_for(waits: InputWaits)
 def test_a_graph_that_cannot_be_measured_is_left_as_it_is_with_word_of_it(
     waits: InputWaits, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(tf: Any) -> None:
+    def refuse() -> None:
         raise RuntimeError("no variable here")
 
     monkeypatch.setattr(waits, "_variable", refuse)
