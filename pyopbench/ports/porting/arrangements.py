@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 
 from pyopbench.model.arrangement import AUTOTUNE, ArrangementKey, read_key
-from pyopbench.model.extract import Extraction
 from pyopbench.model.extracted_module import place_of_user
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target
@@ -23,16 +22,15 @@ from pyopbench.model.source_text import read_source
 from pyopbench.ports.arrays import STRING, as_array, as_given, as_tuple
 from pyopbench.ports.porting import pool
 from pyopbench.ports.porting.batches import of_batch, require_fixed_shapes
-from pyopbench.ports.porting.check_file import Inputs, Old, check_file
-from pyopbench.ports.porting.example_inputs import add_inputs
+from pyopbench.ports.porting.check_file import check_file
 from pyopbench.ports.porting.facts import Facts, examples_of, facts_of
 from pyopbench.ports.porting.module_text import module_text
 from pyopbench.ports.porting.observe import definition_of
 from pyopbench.ports.porting.port import (
     PortModule,
-    add_bodies,
     extracted_op,
     input_names,
+    original,
     refusals_of_user,
     require_same,
     write_port,
@@ -360,22 +358,8 @@ def write_arrangement_test(op: Op, target: Target, name: str, module: str, made:
     key = read_key(name)
     assert key is not None
     with refusals_of_user():
-        inputs = Extraction(made.frozen)
-        expression = add_inputs(inputs, target, op)
-        add_bodies(op, inputs)
-        of_test = inputs.module()
-        old = Old(
-            Units.of_all(read_source(of_test.path)),
-            op.tolerance[op.dtypes[0]],
-            "",
-            of_test.names[-1],
-            is_of_one=bool(key.batch),
-            is_on_tensors=op.py_function is not None,
-            is_random=op.own is not None and op.own.is_random,
-        )
-        is_fixed = op.own is not None and op.own.fixed_sizes
-        keywords = op.own.keywords if op.own is not None else ()
+        old, inputs = original(op, target, made.frozen, is_of_one=bool(key.batch))
         is_of_one = key.batch and key.form not in OF_PORTS
         facts = of_batch(made.facts, FUNCTION) if is_of_one else replace(made.facts, function=FUNCTION)
-        given = Inputs(expression(), keywords, is_fixed=is_fixed)
-        return format_text(check_file(module, facts, old, given, is_arranged=True))
+        # An arrangement is compared in its values alone.
+        return format_text(check_file(module, facts, replace(old, gradient=""), inputs, is_arranged=True))

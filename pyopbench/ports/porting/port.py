@@ -172,22 +172,34 @@ def write_test(op: Op, target: Target, variant: str, module: str, port: PortModu
         CannotPort: the test cannot be written as source.
     """
     with refusals_of_user():
-        inputs = Extraction(port.frozen)
-        expression = add_inputs(inputs, target, op)
-        add_bodies(op, inputs)
-        of_test = inputs.module()
-        old = Old(
-            Units.of_all(read_source(of_test.path)),
-            op.tolerance[op.dtypes[0]],
-            of_test.names[0] if op.numpy_gradient is not None else "",
-            of_test.names[-1],
-            is_of_one=variant in BATCHED,
-            is_on_tensors=op.py_function is not None,
-        )
-        is_fixed = op.own is not None and op.own.fixed_sizes
-        keywords = op.own.keywords if op.own is not None else ()
-        given = Inputs(expression(), keywords, is_fixed=is_fixed)
-        return format_text(check_file(module, port.facts, old, given, on_keras=variant == "keras_ops"))
+        old, inputs = original(op, target, port.frozen, is_of_one=variant in BATCHED)
+        return format_text(check_file(module, port.facts, old, inputs, on_keras=variant == "keras_ops"))
+
+
+def original(op: Op, target: Target, frozen: Frozen, *, is_of_one: bool) -> tuple[Old, Inputs]:
+    """Return the function that something was written from, and its inputs, for a test that compares the two.
+
+    Args:
+        op: whose body it is.
+        target: how the command line names it.
+        frozen: statements of the user's whose values are written down in their place.
+        is_of_one: does it take an example where what was written takes a batch?
+    """
+    inputs = Extraction(frozen)
+    expression = add_inputs(inputs, target, op)
+    add_bodies(op, inputs)
+    of_test = inputs.module()
+    old = Old(
+        Units.of_all(read_source(of_test.path)),
+        op.tolerance[op.dtypes[0]],
+        of_test.names[0] if op.numpy_gradient is not None else "",
+        of_test.names[-1],
+        is_of_one=is_of_one,
+        is_on_tensors=op.py_function is not None,
+        is_random=op.own is not None and op.own.is_random,
+    )
+    keywords = op.own.keywords if op.own is not None else ()
+    return old, Inputs(expression(), keywords, is_fixed=op.own is not None and op.own.fixed_sizes)
 
 
 def _made(op: Op, body: Body, form: BatchedPort) -> tuple[Facts, Made]:
