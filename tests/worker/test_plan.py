@@ -19,6 +19,19 @@ from pyopbench.worker.plan import Instruments, make_plan, plan_instruments, size
 from small_ops import square
 
 ONE = Axes(sizes=(3,), directions=("backward",), modes=("call",))
+AUTOMATIC = {
+    "keras_ops",
+    "njit",
+    "tnp_autograph",
+    "tnp_xla",
+    "traced",
+    "traced_loop",
+    "traced_partial",
+    "traced_unrolled",
+    "traced_xla",
+    "xla_autograph",
+}
+"""Variants that are tried by themselves for own ops, and for no other op."""
 
 
 @pytest.fixture(scope="module")
@@ -75,22 +88,7 @@ def test_every_combination_is_a_case_or_a_skip_exactly_once(variants: dict[str, 
 def test_variants_by_name_only_are_left_out_unless_named(variants: dict[str, Variant]) -> None:
     cases, reasons = plan_of(variants)
     seen = {key.split("/")[1] for key in (*cases, *reasons)}
-    automatic = {
-        "keras_ops",
-        "njit",
-        "tnp_autograph",
-        "tnp_xla",
-        "traced",
-        "traced_loop",
-        "traced_partial",
-        "traced_unrolled",
-        "traced_xla",
-        "xla_autograph",
-    }
-    assert set(variants) - seen == {
-        *("py_func_stateless", "py_function_numpy_host", "njit_parallel"),
-        *automatic,
-    }
+    assert set(variants) - seen == {"py_func_stateless", "py_function_numpy_host", "njit_parallel", *AUTOMATIC}
     cases, _ = plan_of(variants, replace(ONE, variants=("py_func_stateless",)))
     assert cases == ["made/py_func_stateless/custom_gradient/backward/call/float32/3/cpu"]
 
@@ -98,20 +96,7 @@ def test_variants_by_name_only_are_left_out_unless_named(variants: dict[str, Var
 def test_what_can_be_tried_by_itself_is_for_own_ops(variants: dict[str, Variant]) -> None:
     own = square(own=Own(fixed_sizes=True), dtypes=("uint8",), python=tf.square)
     plan = make_plan(Axes(ops=("made",), directions=("forward",)), {"made": own}, variants)
-    tried = {
-        "keras_ops",
-        "njit",
-        "tnp",
-        "tnp_autograph",
-        "tnp_xla",
-        "traced",
-        "traced_loop",
-        "traced_partial",
-        "traced_unrolled",
-        "traced_xla",
-        "xla_autograph",
-    }
-    assert tried <= {case.variant for case in plan.cases}
+    assert {*AUTOMATIC, "tnp"} <= {case.variant for case in plan.cases}
     assert {case.dtype for case in plan.cases} == {"uint8"}, "an own op has the dtype of its inputs"
 
 
