@@ -178,6 +178,11 @@ class Pool:
         finally:
             self._idle.put(worker)
 
+    @property
+    def is_busy(self) -> bool:
+        """Is any process at work?"""
+        return self._idle.qsize() < self.processes
+
     def close(self) -> None:
         """End all processes."""
         for worker in self._workers:

@@ -108,7 +108,7 @@ class PipelineContext:
     @property
     def is_busy(self) -> bool:
         """Is any process of a pool at work?"""
-        return any(one._idle.qsize() < one.processes for one in self._pools.values())
+        return any(one.is_busy for one in self._pools.values())
 
     def close(self) -> None:
         """End the pools, if there are any. May be called twice."""
