@@ -14,6 +14,7 @@ from pyopbench.find.call_sites import CallbackNode, body_of, find_callbacks, par
 from pyopbench.find.source import FUNCTIONS, ProgramSource
 from pyopbench.model.errors import PyopbenchError
 from pyopbench.model.own_target import decode_source
+from pyopbench.model.source_text import Replacement, Source
 
 
 class CannotPlace(PyopbenchError):
@@ -53,15 +54,6 @@ class Placement:
     stops_gradient: bool
 
 
-@dataclass(frozen=True)
-class _Edit:
-    """Bytes of a file to replace."""
-
-    begin: int
-    end: int
-    text: str
-
-
 def replaced(code: bytes, placements: Sequence[Placement]) -> bytes:
     """Return a source with ports in place of its callbacks.
 
@@ -78,47 +70,17 @@ def replaced(code: bytes, placements: Sequence[Placement]) -> bytes:
     except (SyntaxError, ValueError, RecursionError) as error:
         raise CannotPlace(f"its file cannot be parsed: {error}") from error
     source = ProgramSource.of(tree)
-    file = _File(text)
-    edits: list[_Edit] = []
+    file = Source.of(text, tree)
+    edits: list[Replacement] = []
     imports: dict[str, None] = {}
     for one in placements:
         found = _found(source, one)
         edits.append(_edit(source, file, found, one))
         imports[f"from . import {one.module}" if one.package else f"import {one.module}"] = None
-        if not _tensorflow(source, found) and "tf." in edits[-1].text:
+        if not _tensorflow(source, found) and "tf." in edits[-1][2]:
             imports["import tensorflow as tf"] = None
-    edits.append(_import_edit(tree, file, list(imports)))
-    return _as_before(code, file.edited(edits))
-
-
-class _File:
-    """A text whose places are those of `ast`: lines from 1, columns in bytes of UTF-8."""
-
-    def __init__(self, text: str) -> None:
-        self.content = text.encode()
-        self._starts = [0]
-        for line in self.content.splitlines(keepends=True):
-            self._starts.append(self._starts[-1] + len(line))
-
-    def begin(self, node: ast.expr | ast.stmt) -> int:
-        return self._starts[node.lineno - 1] + node.col_offset
-
-    def end(self, node: ast.expr | ast.stmt) -> int:
-        assert node.end_lineno is not None
-        assert node.end_col_offset is not None
-        return self._starts[node.end_lineno - 1] + node.end_col_offset
-
-    def text(self, node: ast.expr | ast.stmt) -> str:
-        return self.content[self.begin(node) : self.end(node)].decode()
-
-    def line_start(self, line: int) -> int:
-        return self._starts[min(line, len(self._starts)) - 1]
-
-    def edited(self, edits: Sequence[_Edit]) -> str:
-        content = self.content
-        for one in sorted(edits, key=lambda edit: -edit.begin):
-            content = content[: one.begin] + one.text.encode() + content[one.end :]
-        return content.decode()
+    edits.append(_import_edit(file, list(imports)))
+    return _as_before(code, file.replaced(0, len(file.data), edits))
 
 
 def _as_before(before: bytes, after: str) -> bytes:
@@ -143,7 +105,7 @@ def _found(source: ProgramSource, placement: Placement) -> CallbackNode:
     return here[0]
 
 
-def _edit(source: ProgramSource, file: _File, found: CallbackNode, placement: Placement) -> _Edit:
+def _edit(source: ProgramSource, file: Source, found: CallbackNode, placement: Placement) -> Replacement:
     port = f"{placement.module}.{placement.function}"
     if found.form == "decorator":
         function = body_of(source, found)
@@ -155,14 +117,14 @@ def _edit(source: ProgramSource, file: _File, found: CallbackNode, placement: Pl
         call = _call(source, found, placement, port, f"[{arguments}]", [one.arg for one in function.args.args])
         indent = " " * function.col_offset
         text = f"def {function.name}({arguments}):\n{indent}    return {call}"
-        begin = file.begin(found.node) - 1  # the @
-        return _Edit(begin, file.end(function), text)
+        (begin, _), (_, end) = file.span(found.node), file.span(function)
+        return begin - 1, end, text  # with the @
     if found.form != "call" or found.call is None:
         raise CannotPlace("the callback is handed to another function, and called there")
-    return _Edit(file.begin(found.node), file.end(found.node), _of_call(source, file, found, placement, port))
+    return *file.span(found.node), _of_call(source, file, found, placement, port)
 
 
-def _of_call(source: ProgramSource, file: _File, found: CallbackNode, placement: Placement, port: str) -> str:
+def _of_call(source: ProgramSource, file: Source, found: CallbackNode, placement: Placement, port: str) -> str:
     call = found.call
     assert call is not None
     if any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords):
@@ -174,8 +136,8 @@ def _of_call(source: ProgramSource, file: _File, found: CallbackNode, placement:
         raise CannotPlace("its inputs are not written in the call")
     elements = None
     if isinstance(given, ast.List | ast.Tuple) and not any(isinstance(one, ast.Starred) for one in given.elts):
-        elements = [file.text(one) for one in given.elts]
-    text = _call(source, found, placement, port, file.text(given), elements)
+        elements = [file.text(*file.span(one)) for one in given.elts]
+    text = _call(source, found, placement, port, file.text(*file.span(given)), elements)
     is_unpacked = isinstance(above := source.parents.get(call), ast.Assign) and any(
         isinstance(one, ast.Tuple | ast.List) for one in above.targets
     )
@@ -239,19 +201,19 @@ def _tensorflow(source: ProgramSource, found: CallbackNode) -> str:
     return names[0] if names else ""
 
 
-def _import_edit(tree: ast.Module, file: _File, statements: Sequence[str]) -> _Edit:
+def _import_edit(file: Source, statements: Sequence[str]) -> Replacement:
     """Return the edit that adds imports behind the imports at the top of a file."""
     last = 0
-    for number, node in enumerate(tree.body):
+    for number, node in enumerate(file.tree.body):
         is_docstring = number == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         if isinstance(node, ast.Import | ast.ImportFrom) or is_docstring:
             last = node.end_lineno or node.lineno
         elif isinstance(node, (*FUNCTIONS, ast.ClassDef)):
             break
-    begin = file.line_start(last + 1) if last else 0
-    if last and begin and file.content[begin - 1 : begin] != b"\n":
-        return _Edit(begin, begin, "".join(f"\n{one}" for one in statements) + "\n")
-    return _Edit(begin, begin, "".join(f"{one}\n" for one in statements))
+    begin = file.starts[last]
+    if begin and file.data[begin - 1 : begin] != b"\n":
+        return begin, begin, "".join(f"\n{one}" for one in statements) + "\n"
+    return begin, begin, "".join(f"{one}\n" for one in statements)
 
 
 def patch_text(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> str:

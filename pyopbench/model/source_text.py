@@ -30,7 +30,7 @@ class Source:
     Attributes:
         path: of the file.
         data: its text in UTF-8, in which the tree counts columns, with Unix line ends and normalized names.
-        tree: its statements; each node has a number.
+        tree: its statements; each node has a number where `read_source` has read it.
         starts: the offset of each line, in bytes.
     """
 
@@ -38,6 +38,14 @@ class Source:
     data: bytes
     tree: ast.Module
     starts: tuple[int, ...]
+
+    @classmethod
+    def of(cls, text: str, tree: ast.Module, path: str = "") -> Source:
+        """Return a file by its text, with the line ends of Unix, and its tree."""
+        data, starts = text.encode(), [0]
+        for line in data.splitlines(keepends=True):
+            starts.append(starts[-1] + len(line))
+        return cls(path, data, tree, tuple(starts))
 
     def span(self, node: ast.AST) -> tuple[int, int]:
         """Return where a node begins and ends, in bytes; a definition includes its decorators."""
@@ -79,13 +87,10 @@ def read_source(path: str) -> Source:
         SyntaxError: it is not Python.
     """
     text = _with_plain_names(_with_spaces(_read(path)))
-    data, tree = text.encode(), ast.parse(text, path)
+    tree = ast.parse(text, path)
     for number, node in enumerate(ast.walk(tree)):
         setattr(node, NUMBER, number)
-    starts = [0]
-    for line in data.splitlines(keepends=True):
-        starts.append(starts[-1] + len(line))
-    return Source(path, data, tree, tuple(starts))
+    return Source.of(text, tree, path)
 
 
 def _read(path: str) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from types import ModuleType
 from typing import TypeAlias
 
+from pyopbench.model.source_text import Replacement, Source, read_source
 from pyopbench.ports.tensor_functions import (
     basics,
     elementwise,
@@ -20,12 +20,11 @@ from pyopbench.ports.tensor_functions import (
     shapes,
     signals,
     statistics,
-    steps,
 )
 from pyopbench.ports.tensor_functions.table import TABLE, TensorFunction
 
 MODULES: tuple[ModuleType, ...] = (
-    basics, elementwise, order, statistics, linear, signals, shapes, images, ranks, resampling, steps,
+    basics, elementwise, order, statistics, linear, signals, shapes, images, ranks, resampling,
 )  # fmt: skip
 """In the order in which what they define stands in a port."""
 
@@ -65,42 +64,27 @@ def _definitions() -> dict[str, tuple[str, Definition]]:
     """Return the text of everything at the top level of the modules that a function may need, by name."""
     found: dict[str, tuple[str, Definition]] = {}
     for module in MODULES:
-        source = inspect.getsource(module)
-        for node in ast.parse(source).body:
+        source = read_source(str(module.__file__))
+        for node in source.tree.body:
             if isinstance(node, ast.FunctionDef):
                 found[node.name] = _without_annotations(source, node), node
             elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                found[node.targets[0].id] = ast.get_source_segment(source, node) or "", node
+                found[node.targets[0].id] = source.text(*source.span(node)), node
     return found
 
 
-def _without_annotations(source: str, node: ast.FunctionDef) -> str:
+def _without_annotations(source: Source, node: ast.FunctionDef) -> str:
     """Return the text of a function as it may stand in any file: without decorators and annotations."""
-    lines = source.splitlines(keepends=True)
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line.encode()))
-
-    def offset(line: int, column: int) -> int:
-        return starts[line - 1] + column
-
-    data, first = source.encode(), offset(node.lineno, 0)
-    last = offset(node.end_lineno or 0, node.end_col_offset or 0)
-    gaps = sorted(_annotations(node, offset))
-    parts, place = [], first
-    for begin, end, new in gaps:
-        parts += [data[place:begin].decode(), new]
-        place = end
-    text = "".join([*parts, data[place:last].decode()])
+    _, end = source.span(node)
+    text = source.replaced(source.starts[node.lineno - 1], end, list(_annotations(source, node)))
     return text.replace("  # fmt: skip", "")
 
 
-def _annotations(node: ast.FunctionDef, offset: Callable[[int, int], int]) -> Iterator[tuple[int, int, str]]:
+def _annotations(source: Source, node: ast.FunctionDef) -> Iterator[Replacement]:
     """Yield where annotations are, and what stands there without them."""
     for inner in ast.walk(node):
         if isinstance(inner, ast.AnnAssign) and inner.value is not None:
-            begin = offset(inner.target.end_lineno or 0, inner.target.end_col_offset or 0)
-            yield begin, offset(inner.value.lineno, inner.value.col_offset), " = "
+            yield source.span(inner.target)[1], source.span(inner.value)[0], " = "
         if not isinstance(inner, ast.FunctionDef):
             continue
         given = inner.args
@@ -110,12 +94,13 @@ def _annotations(node: ast.FunctionDef, offset: Callable[[int, int], int]) -> It
         for one in [*ordered, *given.kwonlyargs, *filter(None, (given.vararg, given.kwarg))]:
             if one.annotation is None:
                 continue
-            begin = offset(one.lineno, one.col_offset) + len(one.arg.encode())
+            begin, end = source.span(one)
+            begin += len(one.arg.encode())
             value = defaults.get(one)
             if value is None:
-                yield begin, offset(one.annotation.end_lineno or 0, one.annotation.end_col_offset or 0), ""
+                yield begin, end, ""
             else:
-                yield begin, offset(value.lineno, value.col_offset), "="
+                yield begin, source.span(value)[0], "="
         if inner.returns is not None:
-            end = offset(inner.returns.end_lineno or 0, inner.returns.end_col_offset or 0)
-            yield offset(inner.returns.lineno, inner.returns.col_offset) - len(" -> "), end, ""
+            begin, end = source.span(inner.returns)
+            yield begin - len(" -> "), end, ""
