@@ -8,7 +8,6 @@ program as it stands, and its file; without one, of what needs none, such as `ma
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
 import time
@@ -20,6 +19,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from pyopbench.model.arrangement import CURRENT, read_key
+from pyopbench.model.modules import load_file
 from pyopbench.model.own_target import read_program, read_target
 from pyopbench.ops.own.load import load_own
 from pyopbench.worker.pipeline.program import InBatches, InMap, Program
@@ -47,12 +47,7 @@ def change_of(key: str, file: Path | None) -> InMap | InBatches:
     assert found is not None
     if found.form == "map" or file is None:
         return InMap(None, found.parallel)
-    spec = importlib.util.spec_from_file_location("arranged", file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["arranged"] = module
-    spec.loader.exec_module(module)
+    module = load_file(file, "arranged")
     if found.batch:
         return InBatches(module.arrange, found.batch)
     if found.form == "processes":

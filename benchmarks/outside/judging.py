@@ -6,7 +6,6 @@ silently wrong: that is what these commands look for.
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ import tensorflow as tf
 from bodies.examine import Trial
 from pyopbench.engine.port import TOOLS, write_port
 from pyopbench.model.errors import PyopbenchError, WrongResult
+from pyopbench.model.modules import load_file
 from pyopbench.model.op import Body, Op
 from pyopbench.model.own_target import read_target
 from pyopbench.ops.load import make_inputs
@@ -141,11 +141,7 @@ def judge_file(path: Path, variant: str, folder: Path) -> dict[str, Any]:
 
 
 def _of_file(op: Op, path: Path, function: str) -> Body:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = load_file(path, path.stem)
     return tf.function(arrange(op.numpy, getattr(module, function)))  # type: ignore[no-any-return]
 
 

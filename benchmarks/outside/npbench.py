@@ -22,7 +22,6 @@ names, which has `jax`, `numba` and `scipy`. Exit codes: 0 done, 1 a benchmark c
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import shutil
 import subprocess
@@ -45,6 +44,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import stored_document
 from corpus import PACKAGES, examine
 from markdown_table import cell, table
+from pyopbench.model.modules import load_file
 
 HERE = Path(__file__).resolve().parent
 STORED = HERE.parents[1] / "results" / "outside" / "npbench.json"
@@ -212,7 +212,8 @@ def _became(info: Mapping[str, Any], options: argparse.Namespace, work: Path) ->
 
 def prepare(info: Mapping[str, Any], folder: Path) -> Program:
     """Return a benchmark with its arguments, at sizes at which NumPy takes a moment."""
-    module = _load(folder / f"{info['module_name']}_numpy.py")
+    name = f"{info['module_name']}_numpy"
+    module = load_file(folder / f"{name}.py", f"npbench_{name}")
     program = Program(info, folder, getattr(module, info["func_name"]), dict(info["parameters"][PRESET]))
     while True:
         program.draws = [_draw(program, 0)]
@@ -238,21 +239,13 @@ def _halved(value: Any) -> Any:
     return value // 2 if type(value) is int and value >= LEAST_HALVED else value
 
 
-def _load(path: Path) -> Any:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def _draw(program: Program, draw: int) -> dict[str, Any]:
     """Return the arguments; those of the first draw are NPBench's own."""
     values, init = dict(program.parameters), program.info.get("init")
     if not init:
         return values
-    function = getattr(_load(program.folder / f"{program.info['module_name']}.py"), init["func_name"])
+    name = program.info["module_name"]
+    function = getattr(load_file(program.folder / f"{name}.py", f"npbench_{name}"), init["func_name"])
     generator = np.random.default_rng
     reseeded = generator if draw == 0 else lambda seed=0: generator((seed, draw))
     with mock.patch("numpy.random.default_rng", reseeded):

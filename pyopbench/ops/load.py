@@ -18,12 +18,12 @@ from pyopbench.model.checkout import require_from_checkout
 from pyopbench.model.discover import CONTROLS, OBJECTS, PACKAGE, PATH_VARIABLE, find
 from pyopbench.model.errors import BadInput, PyopbenchError
 from pyopbench.model.failures import describe_error
+from pyopbench.model.modules import load_file
 from pyopbench.model.op import Op
 from pyopbench.model.variant import Variant
 from pyopbench.ops.cost_components import baseline_of, twin_of
 from pyopbench.ops.gradients import GRADIENTS
 from pyopbench.ops.own.load import OWN_OPS, load_own
-from pyopbench.ops.own.modules import load_file
 from pyopbench.ports.arrays import as_array
 
 

@@ -13,8 +13,8 @@ import pytest
 import corpus
 from bodies import find, tables
 from pyopbench.model.errors import BadInput
+from pyopbench.model.modules import load_file
 from pyopbench.model.own_op import OwnOp
-from pyopbench.ops.own.modules import load_file
 from pyopbench.ports.arrays import as_array, as_given, as_tuple
 from pyopbench.worker.prepare.checks import central_differences, require_equal
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from pyopbench.model.extract import extract
+from pyopbench.model.modules import load_file
 from pyopbench.model.source_text import read_source
-from pyopbench.ops.own.modules import load_file
 from pyopbench.ports.for_numba.source import needed, source_of
 from pyopbench.ports.porting.module_text import module_text
 from pyopbench.ports.porting.numba_code import CACHED, CallbackCode, body_name

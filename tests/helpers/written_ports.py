@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
 from places import ROOT
+from pyopbench.model.modules import load_file
 from pyopbench.model.own_target import read_target
 from pyopbench.ops.compiled import check_compiled
 from pyopbench.ops.own import load as own_load
@@ -109,16 +108,8 @@ def run_its_test(made: Ported, folder: Path, monkeypatch: pytest.MonkeyPatch, mo
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.syspath_prepend(str(folder))
-    tests = {name: one for name, one in vars(_loaded(folder)).items() if name.startswith("test_")}
+    written = vars(load_file(folder / "test_ported.py", "test_ported"))
+    tests = {name: one for name, one in written.items() if name.startswith("test_")}
     for test in tests.values():
         test()
     return list(tests)
-
-
-def _loaded(folder: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("test_ported", folder / "test_ported.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module

@@ -16,12 +16,12 @@ import numpy as np
 
 from pyopbench.model.errors import BadInput
 from pyopbench.model.failures import describe_error
+from pyopbench.model.modules import module_of
 from pyopbench.model.op import Op
 from pyopbench.model.own_op import OwnOp
 from pyopbench.model.own_target import OwnOps, Target
 from pyopbench.ops.own.complete import complete
 from pyopbench.ops.own.explain import file_of, place_in
-from pyopbench.ops.own.modules import module_of
 
 MOST_NAMES = 20
 """Functions of a module that are listed where a name is wrong, the nearest first."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import builtins
-import importlib.util
 import sys
 import tempfile
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
+from pyopbench.model.modules import load_file
 from pyopbench.ports.porting.units import Units
 
 USUAL = {
@@ -70,20 +70,14 @@ def _is_standard(statement: str) -> bool:
     return statement.split()[1].split(".", maxsplit=1)[0] in sys.stdlib_module_names
 
 
-def import_text(name: str, text: str) -> Any:
+def import_text(name: str, text: str) -> ModuleType:
     """Return the module of a text. It is a file, because AutoGraph and Numba read the source of what they compile."""
     number = len(list(Path(_folder().name).iterdir()))
     folder = Path(_folder().name) / str(number)
     folder.mkdir()
     path = folder / f"{name}.py"
     path.write_text(text, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location(f"port_{number}_{name}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_file(path, f"port_{number}_{name}")
 
 
 @cache

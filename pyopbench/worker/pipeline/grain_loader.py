@@ -15,10 +15,10 @@ from typing import Any
 import grain.python as pygrain
 import numpy as np
 
+from pyopbench.model.modules import module_of
 from pyopbench.model.op import Body
 from pyopbench.model.own_op import OwnOp
 from pyopbench.model.own_target import Target
-from pyopbench.ops.own.modules import module_of
 from pyopbench.ports.arrays import as_array
 
 Row = tuple[Any, ...]

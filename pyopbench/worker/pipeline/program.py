@@ -21,8 +21,8 @@ from tensorflow.python.ops import script_ops
 
 from pyopbench.model.arrangement import AUTOTUNE, CURRENT, Arrangement
 from pyopbench.model.errors import BadInput, PyopbenchError, Unsupported, WrongResult
+from pyopbench.model.modules import load_file, module_of
 from pyopbench.model.own_target import Target
-from pyopbench.ops.own.modules import load_file, module_of
 from pyopbench.ports.arrays import as_array
 from pyopbench.ports.rebinding import codes_reached
 from pyopbench.worker.pipeline.elements import Elements

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ from pyopbench import OwnOp
 from pyopbench.model.case import CHANGES, Failure, SourceChange
 from pyopbench.model.errors import Unsupported
 from pyopbench.model.failures import failure_of
+from pyopbench.model.modules import load_file
 from pyopbench.ops.own.complete import complete
 from pyopbench.ops.own.explain import SAID
 from pyopbench.worker.prepare.prepare import prepare
@@ -48,12 +47,7 @@ def body_of(folder: Path, name: str, lines: str) -> Any:
     source = "import numpy as np\n\n\ndef body(x):\n" + "".join(f"    {line}\n" for line in lines.splitlines())
     path = folder / f"{name}.py"
     path.write_text(source, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
+    module = load_file(path, name)
     return module.body
 
 

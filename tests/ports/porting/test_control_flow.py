@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from loop_bodies import KERNELS
+from pyopbench.model.modules import load_file
 from pyopbench.ports.porting.observe import MOST_STEPS, TENSOR, observe
 from pyopbench.ports.porting.refusal import CannotPort
 from written_ports import line_of, lines_of, run_its_test, write_source
@@ -133,12 +132,7 @@ def test_what_cannot_be_the_same_is_refused_with_its_line(statements: str, line:
 def _observed(folder: Path, source: str, *example: object) -> dict[str, set[str]]:
     path = folder / f"observed_{abs(hash(source))}.py"
     path.write_text(f"import numpy as np\n\n\n{source}", encoding="utf-8")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
+    module = load_file(path, path.stem)
     found = observe(module.body, [example])
     kinds: dict[str, set[str]] = {}
     for home, function in found.functions.values():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import os
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pyopbench.model.modules import load_file
 from pyopbench.ports.porting.refusal import CannotPort
 from written_ports import run_its_test, write_source
 
@@ -76,11 +76,7 @@ def body(x):
 
 def called(path: Path, name: str) -> tuple[Any, int]:
     """Return what a port returns for three ones, imported anew, and how much of it was found compiled."""
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = load_file(path, name)
     found = module.body(np.ones(3)).numpy()
     return found, sum(module.body_on_arrays.stats.cache_hits.values())
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import select
 import signal
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pyopbench.model.modules import load_file
 from pyopbench.ports.porting import pool
 
 WAIT_MILLISECONDS = 20_000
@@ -68,12 +68,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def module(file: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("pooled", file)
-    assert spec is not None
-    assert spec.loader is not None
-    found = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(found)
-    return found
+    return load_file(file, "pooled")
 
 
 @pytest.fixture
@@ -159,6 +154,19 @@ def test_processes_draw_apart_and_the_same_again_with_the_same_seed(module: Modu
     assert len({*map(tuple, draws)}) == len(draws)
 
 
+def test_a_pool_is_busy_while_a_process_is_at_work(
+    module: ModuleType, stack: ExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = stack.enter_context(module.Pool(2))
+    during: list[bool] = []
+    for worker in made._workers:
+        monkeypatch.setattr(worker, "call", lambda values: during.append(made.is_busy))
+    assert not made.is_busy
+    made.call(GOOD)
+    assert during == [True]
+    assert not made.is_busy
+
+
 def test_closing_ends_processes_that_hang_and_may_be_done_twice(module: ModuleType) -> None:
     made = module.Pool(1)
     pid = made._workers[0]._process.pid
@@ -193,10 +201,6 @@ def test_no_process_and_no_memory_outlives_a_program_that_is_killed(file: Path) 
 def test_a_file_that_cannot_be_run_is_an_error_and_leaves_no_process(tmp_path: Path) -> None:
     path = tmp_path / "broken.py"
     path.write_text(Path(pool.__file__).read_text(encoding="utf-8") + "\nif __name__ == '__main__':\n    sys.exit(5)\n")
-    spec = importlib.util.spec_from_file_location("broken", path)
-    assert spec is not None
-    assert spec.loader is not None
-    broken = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(broken)
+    broken = load_file(path, "broken")
     with pytest.raises(RuntimeError, match="5"):
         broken.Pool(2)

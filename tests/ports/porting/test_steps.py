@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from pyopbench.model.modules import load_file
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.ports.tensor_functions.steps import np_step
+from pyopbench.ports.tensor_functions.basics import np_step
 from written_ports import Ported, line_of, run_its_test, write_source
 
 optimize = pytest.importorskip("scipy.optimize")
@@ -104,11 +104,7 @@ def function_of(made: Ported, folder: Path) -> Any:
     """Return the function of a port, imported from a file."""
     path = folder / "partial_port.py"
     path.write_text(made.port, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location("partial_port", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = load_file(path, "partial_port")
     return getattr(module, made.module.function)
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +12,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from pyopbench.model.modules import load_file
 from pyopbench.ports.arrays import as_array
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.text.patterns import NotInRE2, pattern_of
@@ -38,13 +37,7 @@ HEAD = "import os, re\n\nPATTERN = re.compile(r'[aeiou]', re.I)\nSTOP = {'a', 'c
 def loaded(text: str, folder: Path, name: str) -> ModuleType:
     """Return the module of a text, in a file, which AutoGraph reads."""
     (folder / f"{name}.py").write_text(text, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_file(folder / f"{name}.py", name)
 
 
 RAISES = object()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from pyopbench.model.modules import load_file
 from pyopbench.model.portable import BATCHED, SKELETON, WRITABLE
 from pyopbench.ports.porting.refusal import CannotPort
 from written_ports import Ported, run_its_test, write, write_source
@@ -161,11 +161,7 @@ def test_a_tensor_that_is_used_again_keeps_its_values(to: str, statements: str, 
         return
     path = tmp_path / "of_writing.py"
     path.write_text(made.port, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location("of_writing", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = load_file(path, "of_writing")
     port = getattr(module, made.module.function)
     array = np.random.default_rng(2).normal(size=(5, 5) if to in BATCHED else 5)
     given = tf.constant(array.copy())

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import math
 import re
 import runpy
-import sys
 import warnings
 from collections import defaultdict
 from pathlib import Path
@@ -20,6 +18,7 @@ import tensorflow as tf
 
 from function_rows import rows
 from places import ROOT
+from pyopbench.model.modules import load_file
 from pyopbench.ports.porting.module_text import module_text
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import definition_of, observe
@@ -86,13 +85,7 @@ GROUPS = grouped()
 def loaded(folder: Path, source: str, name: str) -> ModuleType:
     path = folder / f"{name}.py"
     path.write_text(source, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_file(path, name)
 
 
 def written(body: Any, arrays: tuple[Any, ...]) -> str:

@@ -1,4 +1,7 @@
-"""The modules that own ops are in. A process of a pool imports this, so nothing here may import TensorFlow."""
+"""Python files as modules, and the modules that own ops are in.
+
+Processes of Grain import this, so nothing here may import TensorFlow.
+"""
 
 from __future__ import annotations
 
