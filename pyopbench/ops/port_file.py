@@ -21,7 +21,7 @@ from pyopbench.model.extracted_module import place_of_user
 from pyopbench.model.op import Body, Op
 from pyopbench.model.portable import BATCHED
 from pyopbench.model.source_text import read_source
-from pyopbench.ports.arrays import as_array, as_given, as_tuple
+from pyopbench.ports.arrays import as_array, as_given, as_tuple, is_rounded, relative_errors
 from pyopbench.ports.porting.arrangements import write_arrangement
 from pyopbench.ports.porting.facts import examples_of
 from pyopbench.ports.porting.module_text import import_text
@@ -175,11 +175,8 @@ def _stack(rows: Sequence[Sequence[Any]]) -> list[Any] | None:
 def _is_close(found: Any, expected: Any, tolerance: float) -> bool:
     if (found.dtype, found.shape) != (expected.dtype, expected.shape):
         return False
-    if found.dtype.kind not in "fc":
-        return bool(np.array_equal(found, expected))
-    finite = np.abs(expected[np.isfinite(expected)])
-    scale = float(finite.max()) if finite.size else 1.0
-    return bool(np.allclose(found, expected, rtol=0, atol=tolerance * (scale or 1.0), equal_nan=True))
+    allowed = tolerance if is_rounded(expected) else 0.0
+    return found.size == 0 or bool(relative_errors(found, expected).max() <= allowed)
 
 
 def lines_of_user(text: str, op: Op) -> dict[int, tuple[str, int]]:

@@ -47,6 +47,30 @@ def in_parts(array: Any) -> Any:
     return array.astype(np.float64)[..., np.newaxis]
 
 
+def relative_errors(found: Any, expected: Any) -> Any:
+    """Return how far off each element is, relative to the largest magnitude in `expected` (absolute if that is 0).
+
+    Of a complex number it is the worse part. What is not rounded is off by 0 or 1. Equal infinities are right, and so
+    is NaN where NaN is expected; anything else next to them is infinitely far off.
+
+    Args:
+        found: array to check, of the dtype and shape of `expected`.
+        expected: the reference array, of at least one element.
+    """
+    if not is_rounded(expected):
+        return np.asarray(found != expected).astype(np.float64)
+    ours, theirs = in_parts(found), in_parts(expected)
+    with np.errstate(invalid="ignore", over="ignore"):
+        error = np.abs(ours - theirs)
+        scale = np.abs(theirs).max()
+    if not (np.isfinite(scale) and np.isfinite(error.max())):
+        finite = np.abs(theirs[np.isfinite(theirs)])
+        same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
+        error = np.where(same, 0.0, np.where(np.isnan(error), np.inf, error))
+        scale = finite.max() if finite.size else 0.0
+    return (error / (scale if scale > 0 else 1.0)).max(axis=-1)
+
+
 def as_given(arrays: Sequence[Any]) -> tuple[Any, ...]:
     """Return copies in the form in which a callback in a graph gets them: what has no axis is a number, or `bytes`."""
     return tuple(np.array(array) if np.ndim(array) else np.array(array)[()] for array in arrays)
@@ -65,10 +89,12 @@ def byte_count(array: Any) -> int:
     return sum(map(len, array.ravel())) if array.dtype.kind == "O" else int(array.nbytes)
 
 
-def is_same(tensor: Any, array: Any) -> bool:
-    """Does a tensor hold exactly what an array does, bit by bit (so that NaN is NaN)?"""
-    found = np.asarray(tensor.numpy(), array.dtype)
-    return bool(np.array_equal(found, array)) if array.dtype.kind == "O" else found.tobytes() == array.tobytes()
+def is_same(found: Any, expected: Any) -> bool:
+    """Are two tensors or arrays the same, bit by bit, so that NaN is NaN? Numbers of Python's are those of NumPy's."""
+    one, other = as_array(found), as_array(expected)
+    if (one.dtype, one.shape) != (other.dtype, other.shape):
+        return False
+    return bool(np.array_equal(one, other)) if one.dtype.kind == "O" else one.tobytes() == other.tobytes()
 
 
 def one_or_tuple(outputs: Sequence[Any]) -> Any:

@@ -22,7 +22,7 @@ import tensorflow as tf
 
 from pyopbench.model.op import Body
 from pyopbench.ports import conversions
-from pyopbench.ports.arrays import as_array, as_given, as_outputs, as_tuple
+from pyopbench.ports.arrays import as_given, as_outputs, as_tuple, is_same
 from pyopbench.ports.for_numba.instead import PLACE
 from pyopbench.ports.rebinding import BODY, content, copy_functions, globals_read, written
 
@@ -61,11 +61,9 @@ def body_on_arrays(function: Body | None, example: Sequence[Any]) -> Body | None
         return None
     if copy is None or found is None:
         return None
-    if len(found) != len(expected) or not all(map(is_same_output, found, expected)):
+    if len(found) != len(expected) or not all(map(is_same, found, expected)):
         return None
-    if not all(
-        map(is_same_output, given, example)
-    ):  # `x.numpy()` is a copy that may be written to, and an input is not
+    if not all(map(is_same, given, example)):  # `x.numpy()` is a copy that may be written to, and an input is not
         return None
 
     def of_arrays(*inputs: Any) -> Any:
@@ -111,7 +109,7 @@ def _converted(function: Any) -> Any:
     source = "".join(linecache.getlines(code.co_filename))
     found = _functions_at(source, code.co_firstlineno, code.co_name)
     codes = _codes_at(source, code.co_filename, code.co_firstlineno)
-    if len(found) != 1 or not any(_is_same(one, code) for one in codes):
+    if len(found) != 1 or not any(_is_same_code(one, code) for one in codes):
         return function
     (node,) = found
     converting = _Converting(function)
@@ -253,7 +251,7 @@ def _compiled_in(node: ast.FunctionDef, code: types.CodeType) -> types.CodeType 
     return next((one for one in outer.co_consts if isinstance(one, types.CodeType) and one.co_name == node.name), None)
 
 
-def _is_same(one: types.CodeType, other: types.CodeType) -> bool:
+def _is_same_code(one: types.CodeType, other: types.CodeType) -> bool:
     """Does one piece of code do what another one does?"""
     return (one.co_name, one.co_code, one.co_names, one.co_varnames) == (
         other.co_name,
@@ -261,14 +259,6 @@ def _is_same(one: types.CodeType, other: types.CodeType) -> bool:
         other.co_names,
         other.co_varnames,
     )
-
-
-def is_same_output(found: Any, expected: Any) -> bool:
-    """Are two outputs the same, bit by bit? A number of Python's is one of NumPy's for `tf.py_function` too."""
-    one, other = as_array(found), as_array(expected)
-    if (one.dtype, one.shape) != (other.dtype, other.shape):
-        return False
-    return bool(np.array_equal(one, other)) if one.dtype.kind == "O" else one.tobytes() == other.tobytes()
 
 
 @contextmanager

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench.ports.arrays import as_array, as_given, byte_count, dtype_of, is_same
+from pyopbench.ports.arrays import as_array, as_given, byte_count, dtype_of, is_same, relative_errors
 
 WORDS = ["a", "Ärger", ""]
 
@@ -50,3 +52,25 @@ def test_a_tensor_is_the_same_as_the_array_it_was_made_of(value: object) -> None
 @pytest.mark.parametrize(("value", "other"), [(["a"], ["b"]), ("a", "b"), ([0.0], [-0.0])])
 def test_a_tensor_that_differs_by_a_letter_or_a_bit_is_not_the_same(value: object, other: object) -> None:
     assert not is_same(tf.constant(as_array(value)), as_array(other))
+
+
+@pytest.mark.parametrize(
+    ("found", "expected", "errors"),
+    [
+        ([1.0, 3.0], [1.0, 4.0], [0.0, 0.25]),
+        ([0.0, 0.5], [0.0, 0.0], [0.0, 0.5]),
+        ([np.nan, np.inf, 1.0], [np.nan, np.inf, 2.0], [0.0, 0.0, 0.5]),
+        ([np.nan, 1.0], [1.0, np.inf], [np.inf, np.inf]),
+        ([1 + 2j, 4j], [1 + 1j, 4j], [0.25, 0.0]),
+        ([1, 2, 300], [1, 2, 299], [0, 0, 1]),
+        (np.array([b"a", b"b"], object), np.array([b"a", b"c"], object), [0, 1]),
+        (tf.constant([1.0, 4.0], tf.bfloat16).numpy(), tf.constant([1.0, 3.0], tf.bfloat16).numpy(), [0, 1 / 3]),
+    ],
+)
+def test_errors_are_relative_to_the_largest_magnitude(found: Any, expected: Any, errors: list[float]) -> None:
+    np.testing.assert_allclose(relative_errors(np.asarray(found), np.asarray(expected)), errors)
+
+
+def test_another_dtype_or_shape_is_not_the_same() -> None:
+    assert not is_same(np.float32(1), np.float64(1))
+    assert not is_same(np.ones((1, 2)), np.ones((2, 1)))

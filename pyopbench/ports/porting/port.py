@@ -19,8 +19,7 @@ from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target
 from pyopbench.model.portable import BATCHED, BatchedPort, format_text
 from pyopbench.model.source_text import read_source
-from pyopbench.ports.arrays import as_given, as_outputs
-from pyopbench.ports.eager_body import is_same_output
+from pyopbench.ports.arrays import as_given, as_outputs, is_same
 from pyopbench.ports.porting import batches, skeleton
 from pyopbench.ports.porting.check_file import Inputs, Old, check_file
 from pyopbench.ports.porting.example_inputs import add_inputs
@@ -143,7 +142,7 @@ def require_same(op: Op, extracted: Op) -> None:
         as_outputs(body(*map(tf.constant, example)) if is_on_tensors else around(op.numpy, body)(*as_given(example)))
         for body in (written(op.numpy), written(extracted.numpy))
     )
-    if len(found) != len(expected) or not all(map(is_same_output, found, expected)):
+    if len(found) != len(expected) or not all(map(is_same, found, expected)):
         raise CannotPort(
             "outside its file, the body computes something else",
             fix="pass all that it reads as arguments, or define it by plain statements at the top level of the file",

@@ -13,7 +13,7 @@ import tensorflow as tf
 from pyopbench.model.errors import WrongResult
 from pyopbench.model.op import Op
 from pyopbench.ops.load import load_op, make_inputs
-from pyopbench.ports.arrays import as_array, as_given, as_tuple, in_parts, is_rounded, is_same
+from pyopbench.ports.arrays import as_array, as_given, as_tuple, in_parts, is_rounded, is_same, relative_errors
 
 DIFFERENCE_STEP = {"float32": 2.0**-8, "float64": 2.0**-16}
 """Half the distance of a central difference; its rounding error (about eps / step) and its truncation error (about
@@ -68,12 +68,10 @@ def require_equal(what: str, got: Any, expected: Any, tolerance: float, *, negli
     if expected.size == 0:
         return 0.0
     if not is_rounded(expected):
-        error, tolerance = np.asarray(got != expected).astype(np.float64), 0.0
-    else:
-        ours, theirs = in_parts(got), in_parts(expected)
-        if np.maximum(np.abs(ours).max(), np.abs(theirs).max()) <= negligible:  # which NaN is not
-            return 0.0
-        error = _relative_error(ours, theirs).max(axis=-1)
+        tolerance = 0.0
+    elif negligible and np.max([np.abs(in_parts(one)).max() for one in (got, expected)]) <= negligible:
+        return 0.0  # which NaN is not
+    error = relative_errors(got, expected)
     worst = np.unravel_index(int(np.argmax(error)), error.shape)
     if error[worst] > tolerance:
         index = ", ".join(str(int(i)) for i in worst)
@@ -83,25 +81,6 @@ def require_equal(what: str, got: Any, expected: Any, tolerance: float, *, negli
             f"(relative error {error[worst]:.2g}, tolerance {tolerance:.2g})"
         )
     return float(error[worst])
-
-
-def _relative_error(got: Any, expected: Any) -> Any:
-    with np.errstate(invalid="ignore", over="ignore"):
-        error = np.abs(got - expected)
-        scale = np.abs(expected).max()
-    if not (np.isfinite(scale) and np.isfinite(error.max())):
-        error, scale = _error_beside_infinities(got, expected)
-    return error / (scale if scale > 0 else 1.0)
-
-
-def _error_beside_infinities(got: Any, expected: Any) -> tuple[Any, Any]:
-    """Return errors and scale where not all is finite: equal infinities are right, and NaN where NaN is expected."""
-    finite = np.abs(expected[np.isfinite(expected)])
-    same = (got == expected) | (np.isnan(got) & np.isnan(expected))
-    with np.errstate(invalid="ignore", over="ignore"):
-        difference = np.abs(got - expected)
-    error = np.where(same, 0.0, np.nan_to_num(difference, nan=np.inf))
-    return error, finite.max() if finite.size else 0.0
 
 
 def central_differences(
