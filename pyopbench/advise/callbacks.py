@@ -6,6 +6,7 @@ import base64
 import re
 import zlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from msgspec import Struct
 from pyopbench.find.draft import BASELINES, taken_names
 from pyopbench.find.usage import DISPATCH_SECONDS, MOST_SIZES, SiteUsage, Usage, propose_sizes
 from pyopbench.model.case import MINIMUM_EFFECT
+from pyopbench.model.literals import NotWritable, source_parts
 from pyopbench.model.write_file import write_atomically
 from pyopbench.store.mix_file import write_mix
 from pyopbench.store.open_file import RECORDING, read_bytes
@@ -352,9 +354,9 @@ def _written(array: np.ndarray[Any, Any], folder: Path, name: str) -> str:
     """Return the expression for an array: its values, or the file that they are saved to."""
     if array.dtype.hasobject:
         return f"numpy.array({array.tolist()!r}, object)"
-    finite = array.dtype.kind in "biu" or bool(np.all(np.isfinite(array)))
-    if array.size <= LITERAL_ELEMENTS and finite and array.dtype.kind in "biuf" and array.dtype.isnative:
-        return f"numpy.array({array.tolist()!r}, {array.dtype.name!r}).reshape({array.shape!r})"
+    if array.size <= LITERAL_ELEMENTS:
+        with suppress(NotWritable):  # a dtype that is not NumPy's own
+            return "".join(source_parts(array, lambda _: "numpy"))
     packed = base64.b85encode(zlib.compress(array.tobytes(), 9)).decode()
     if len(packed) <= PACKED_BYTES and array.dtype.isnative:
         return (

@@ -128,6 +128,13 @@ def test_the_op_file_has_the_recorded_inputs_and_a_mix(
     assert (place / "mix.csv").read_text() == "size,weight\n2,30\n401,15\n"
 
 
+def test_a_small_array_is_written_in_numbers_whatever_it_holds(tmp_path: Path) -> None:
+    kept = kept_of(tmp_path, np.array([0.1, np.nan, -np.inf], np.float32))
+    assert "numpy.array([0.1, numpy.nan, -numpy.inf], numpy.float32)" in callbacks.recorded_inputs(
+        callback_of(kept), tmp_path
+    )
+
+
 def test_a_callback_named_as_an_op_of_the_package_gets_another_name(tmp_path: Path) -> None:
     kept = kept_of(tmp_path, np.ones(4), source=KeptSource("def sinh(x):\n    return x\n", "sinh"))
     usage = Usage(9.0, 1, [SiteUsage("train.py", 3, "f", "numpy_function", "graph", "sinh", Cost(5, 0, 0.1))])
