@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import math
 import os
 from dataclasses import asdict, dataclass
@@ -23,7 +22,6 @@ from pyopbench.model.errors import PyopbenchError
 from pyopbench.model.label import Label
 from pyopbench.model.own_target import read_target
 from pyopbench.model.write_file import write_atomically
-from pyopbench.store.open_file import SOURCE, read_bytes
 
 PORTS = ("traced", "njit", "autograph")
 """What a callback can be replaced by: TensorFlow ops, a callback over a body that Numba compiles, or, for a py_function
@@ -291,8 +289,7 @@ def _write(callback: Callback, op_file: Path, folder: Path, variant: str) -> tup
         files = write_port(target, variant, place / f"{name}.py")
     except PyopbenchError as error:
         return f"{error.message}: {_last(error.received)}"
-    functions = [one.name for one in ast.parse(read_bytes(files.port, SOURCE)).body if isinstance(one, ast.FunctionDef)]
-    return files.port.name, files.test.name, functions[-1]
+    return files.port.name, files.test.name, files.function
 
 
 def _write_body(callback: Callback, op_file: Path, place: Path, module: str) -> tuple[str, str, str] | str:

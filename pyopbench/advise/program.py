@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from pyopbench.find.record import PROGRAM, environment_of
@@ -296,15 +297,7 @@ def _watched(parts: Path) -> list[Watched]:
     for path in sorted(parts.glob("*.watch")):
         content = parse(read_bytes(path, RECORDING), allow_nan=True)
         if problem(content, Watched) is None:
-            found.append(
-                Watched(
-                    [(float(at), float(done)) for at, done in content["samples"]],
-                    content["losses"],
-                    content["weights"],
-                    content["ended"],
-                    content["seconds"],
-                )
-            )
+            found.append(msgspec.convert(content, Watched))
     return found
 
 

@@ -40,6 +40,7 @@ class PortFiles:
 
     Attributes:
         port: its file.
+        function: the name of its function of tensors, or of datasets.
         test: the file of its test.
         passed: names of the tests.
         not_run: file and line of statements that no example went through, which are written as they stood.
@@ -54,6 +55,7 @@ class PortFiles:
     """
 
     port: Path
+    function: str
     test: Path
     passed: tuple[str, ...]
     not_run: tuple[tuple[str, int], ...]
@@ -104,6 +106,7 @@ def write_port(
         write_new(path, text.encode())
     return PortFiles(
         port=out,
+        function=answer["function"],
         test=test,
         passed=tuple(result["passed"]),
         not_run=tuple((str(file), int(line)) for file, line in answer["not_run"]),

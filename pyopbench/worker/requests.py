@@ -149,7 +149,13 @@ def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         return {"error": _details(error)}
     except Exception as error:  # noqa: BLE001 - a body may raise anything while it is traced
         return {"refused": {"why": explain(error, op), "fix": "", "place": None}}
-    answer = {"port": made.text, "test": test, "not_run": made.not_run, "notes": made.notes}
+    answer = {
+        "port": made.text,
+        "function": made.function,
+        "test": test,
+        "not_run": made.not_run,
+        "notes": made.notes,
+    }
     if made.kernel:
         answer |= {"kernel": made.kernel, "not_built": _why_not_built(made.kernel)}
     return answer | {"commands": dict(made.commands)}

@@ -24,7 +24,7 @@ def test_it_names_what_it_wrote_and_what_was_checked(tmp_path: Path, monkeypatch
 
     def write(target: Target, variant: str, path: Path, seconds: float) -> PortFiles:
         asked.append((target, variant))
-        return PortFiles(path, path.with_name("test_ported.py"), ("test_values",), (), (), True)
+        return PortFiles(path, "ported", path.with_name("test_ported.py"), ("test_values",), (), (), True)
 
     monkeypatch.setattr(sources, "write_port", write)
     command = ["port", f"{source}:body", "--input", "np.ones(3)", "--to", "traced", "--out", str(out)]

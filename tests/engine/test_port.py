@@ -12,7 +12,13 @@ from pyopbench.model.errors import BadInput, WrongResult
 from pyopbench.model.own_target import Target
 
 TARGET = Target("mine", "/somewhere/mine.py", "body", ("1",))
-ANSWER = {"port": "x = 1\n", "test": "def test_x(): pass\n", "not_run": [["/a/mine.py", 7]], "notes": ["callback"]}
+ANSWER = {
+    "port": "x = 1\n",
+    "function": "mine",
+    "test": "def test_x(): pass\n",
+    "not_run": [["/a/mine.py", 7]],
+    "notes": ["callback"],
+}
 PASSED = {"passed": ["test_x"]}
 
 
@@ -23,7 +29,8 @@ def tools(answer: dict[str, Any] = ANSWER, result: dict[str, Any] = PASSED) -> T
 def test_both_files_are_written_as_the_worker_has_them(tmp_path: Path) -> None:
     written = write_port(TARGET, "traced", tmp_path / "ported.py", tools=tools())
     assert [written.port.read_text(), written.test.read_text()] == [ANSWER["port"], ANSWER["test"]]
-    assert (written.test.name, written.passed, written.not_run) == ("test_ported.py", ("test_x",), (("/a/mine.py", 7),))
+    assert (written.function, written.test.name) == ("mine", "test_ported.py")
+    assert (written.passed, written.not_run) == (("test_x",), (("/a/mine.py", 7),))
 
 
 def test_a_port_that_fails_its_test_is_not_written(tmp_path: Path) -> None:

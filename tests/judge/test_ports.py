@@ -40,7 +40,7 @@ CURVES = {"py_function_numpy": 1e-3, "tnp": 1e-4, "native": 2e-4}
 NJIT = structs.replace(VARIANTS["numpy_function"], automatic=True)
 WHY = "Numba: no, mine.py line 3"
 
-WRITTEN = PortFiles(Path("a.py"), Path("test_a.py"), ("test_values",), (), (), is_formatted=True)
+WRITTEN = PortFiles(Path("a.py"), "a", Path("test_a.py"), ("test_values",), (), (), is_formatted=True)
 
 
 def judged(*, own: bool = True, tried: tuple[str, ...] = ("numpy",), name: str = "mine") -> Judgement:
