@@ -35,7 +35,7 @@ LONGEST_ERROR = 2_000
 
 
 @dataclass(frozen=True)
-class PortFiles:
+class WrittenPort:
     """A port that was written and has passed its own test; of a skeleton, whose loops are missing, none is run.
 
     Attributes:
@@ -76,7 +76,7 @@ class Tools:
 
 def write_port(
     target: Target, variant: str, out: Path, timeout_seconds: float = 600.0, tools: Tools | None = None
-) -> PortFiles:
+) -> WrittenPort:
     """Write a port of an own op, and its test beside it, if that passes.
 
     Args:
@@ -104,7 +104,7 @@ def write_port(
         files[kernel] = answer["kernel"]
     for path, text in files.items():
         write_new(path, text.encode())
-    return PortFiles(
+    return WrittenPort(
         port=out,
         function=answer["function"],
         test=test,

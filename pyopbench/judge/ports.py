@@ -118,10 +118,10 @@ def _gains(judgement: Judgement, op: str, variant: str) -> Iterator[Any]:
 
 
 class Written(Protocol):
-    """What is said of: `engine.port.PortFiles`."""
+    """What is said of: `engine.port.WrittenPort`."""
 
     @property
-    def notes(self) -> tuple[str, ...]: ...  # noqa: D102 - as that of `PortFiles`, and those below
+    def notes(self) -> tuple[str, ...]: ...  # noqa: D102 - as that of `WrittenPort`, and those below
 
     @property
     def not_run(self) -> tuple[tuple[str, int], ...]: ...  # noqa: D102

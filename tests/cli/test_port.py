@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from pyopbench.cli import sources
 from pyopbench.cli.app import make_app
-from pyopbench.engine.port import PortFiles
+from pyopbench.engine.port import WrittenPort
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import Target
 
@@ -22,9 +22,9 @@ def test_it_names_what_it_wrote_and_what_was_checked(tmp_path: Path, monkeypatch
     source.write_text("def body(x):\n    return x\n")
     asked: list[tuple[Target, str]] = []
 
-    def write(target: Target, variant: str, path: Path, seconds: float) -> PortFiles:
+    def write(target: Target, variant: str, path: Path, seconds: float) -> WrittenPort:
         asked.append((target, variant))
-        return PortFiles(path, "ported", path.with_name("test_ported.py"), ("test_values",), (), (), True)
+        return WrittenPort(path, "ported", path.with_name("test_ported.py"), ("test_values",), (), (), True)
 
     monkeypatch.setattr(sources, "write_port", write)
     command = ["port", f"{source}:body", "--input", "np.ones(3)", "--to", "traced", "--out", str(out)]

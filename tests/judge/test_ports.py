@@ -14,7 +14,7 @@ from rich.console import Console
 
 from frames import VARIANTS, Bench, run_of
 from pyopbench.cli.output import print_table
-from pyopbench.engine.port import PortFiles
+from pyopbench.engine.port import WrittenPort
 from pyopbench.judge.judge import Judgement, judge_run
 from pyopbench.judge.ports import (
     COMMANDS,
@@ -40,7 +40,7 @@ CURVES = {"py_function_numpy": 1e-3, "tnp": 1e-4, "native": 2e-4}
 NJIT = structs.replace(VARIANTS["numpy_function"], automatic=True)
 WHY = "Numba: no, mine.py line 3"
 
-WRITTEN = PortFiles(Path("a.py"), "a", Path("test_a.py"), ("test_values",), (), (), is_formatted=True)
+WRITTEN = WrittenPort(Path("a.py"), "a", Path("test_a.py"), ("test_values",), (), (), is_formatted=True)
 
 
 def judged(*, own: bool = True, tried: tuple[str, ...] = ("numpy",), name: str = "mine") -> Judgement:
