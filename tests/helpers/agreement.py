@@ -13,7 +13,7 @@ import pytest
 from pyopbench.model.extract import extract
 from pyopbench.model.modules import load_file
 from pyopbench.model.source_text import read_source
-from pyopbench.ports.for_numba.source import needed, source_of
+from pyopbench.ports.for_numba.instead import helper_source, needed_helpers
 from pyopbench.ports.porting.module_text import module_text
 from pyopbench.ports.porting.numba_code import CACHED, CallbackCode, body_name
 from pyopbench.ports.porting.numba_loop import DECORATOR
@@ -29,7 +29,7 @@ def compiled(body: Any) -> Any:
     functions = {unit.name for unit in units.in_order() if isinstance(unit.node, ast.FunctionDef)}
     code = CallbackCode(units, name, functions, DECORATOR)
     statements = [code.write_unit(unit) for unit in units.in_order()]
-    parts = [f"{CACHED} = False", *source_of(needed(code.helpers)), *statements]
+    parts = [f"{CACHED} = False", *helper_source(needed_helpers(code.helpers)), *statements]
     text = module_text("A body for Numba.", parts, units)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "compiled_body.py"

@@ -22,7 +22,7 @@ PATTERNS = {"compile", "match", "search", "fullmatch", "findall", "finditer", "s
 OF_OTHERS = {
     "benchmarks/peers/pyperf.py": 2,
     "benchmarks/peers/pytest_benchmark.py": 2,
-    "pyopbench/ports/for_numba/source.py": 1,
+    "pyopbench/ports/for_numba/instead.py": 1,
     "pyopbench/ports/tensor_functions/sources.py": 1,
     "pyopbench/ops/own/explain.py": 13,
     "pyopbench/cli/errors.py": 1,

@@ -24,8 +24,6 @@ MOST_HELP_CHARACTERS = 100
 MOST_PARAGRAPH_WORDS = 90
 SCREEN_LINES, SCREEN_COLUMNS = 24, 80
 REFERENCE = ROOT / "results" / "reference"
-SNIPPETS = ROOT / "pyopbench" / "ports" / "porting" / "snippets.py"
-"""Holds sources of ports, which are no paragraphs."""
 PACKAGES = sorted(path.parent.name for path in (ROOT / "pyopbench").glob("*/__init__.py"))
 
 
@@ -83,7 +81,6 @@ def test_no_text_of_the_package_is_a_long_paragraph(package: str) -> None:
     found = {
         f"{path.relative_to(ROOT)}:{text.lineno}": words_in(text)
         for path in sorted((ROOT / "pyopbench" / package).rglob("*.py"))
-        if path != SNIPPETS
         for text in texts_in(path)
     }
     assert {place: words for place, words in found.items() if words > MOST_PARAGRAPH_WORDS} == {}

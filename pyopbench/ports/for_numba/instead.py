@@ -1,10 +1,11 @@
-"""What stands for a piece of source: text with places for parts of that piece."""
+"""What stands for a piece of source: text with places for parts of that piece, and helpers that a port brings along."""
 
 from __future__ import annotations
 
 import ast
+import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -45,9 +46,43 @@ PLACE = re.compile(r"\{(\d+)\}")
 """Where a part stands in a text."""
 
 
+TYPED = "_typed"
+"""What the name of the function ends with that says what Numba compiles for a helper of some types."""
+
+OURS = re.compile(r": Any\b| -> (?:Any|None)\b|  # type: ignore\[[\w-]+\]")
+"""What stands in the source of a helper for type checkers."""
+
+
 def helper_names(text: str) -> set[str]:
     """Return the helpers that a text calls."""
     return set(re.findall(r"(?<![\w.])_[a-z]\w*(?=\()", text))
+
+
+def needed_helpers(names: Iterable[str]) -> list[str]:
+    """Return helpers and those that they call, in the order of their file."""
+    from pyopbench.ports.for_numba import helpers
+
+    wanted, left = set(), list(names)
+    while left:
+        name = left.pop()
+        if name not in wanted:
+            wanted.add(name)
+            left += [one for one in helper_names(helper_source([name])[0]) if one in vars(helpers)]
+    return [name for name in vars(helpers) if name in wanted and not name.endswith(TYPED)]
+
+
+def helper_source(names: Iterable[str]) -> list[str]:
+    """Return the source of some helpers, each with what types it."""
+    return ["\n\n\n".join(_texts(name)) for name in names]
+
+
+def _texts(name: str) -> Iterator[str]:
+    from pyopbench.ports.for_numba import helpers
+
+    for one in (name, name + TYPED):
+        function = getattr(helpers, one, None)
+        if function is not None:
+            yield OURS.sub("", inspect.getsource(getattr(function, "py_func", function))).strip()
 
 
 @dataclass(frozen=True)

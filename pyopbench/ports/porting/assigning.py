@@ -40,13 +40,11 @@ def write_item(code: TypedCode, target: ast.Subscript, value: str, rank: int, no
     if len(entries) == 1 and not rank and _is_whole_mask(entries[0], code.rank(root)):
         return f"{name} = tf.where({code.write(entries[0][0].node)}, {value}, {name})"
     _refuse_repeats(code, entries, rank, node)
-    text, axes = f"_places({name})", code.rank(root)
+    text, axes = f"{code.use('np_element_places')}({name})", code.rank(root)
     for several in entries:
         text = pick(code, target, Picked(text, axes), several)
         axes = code.rank(root)
-    code.use("_replaced")
-    code.use("_places")
-    return f"{name} = _replaced({name}, {text}, {value})"
+    return f"{name} = {code.use('np_replaced')}({name}, {text}, {value})"
 
 
 def _is_whole_mask(entries: list[IndexEntry], rank: int) -> bool:
@@ -259,11 +257,10 @@ def _row_by_row(code: Any, target: ast.Subscript, value: ast.expr) -> list[str]:
         return []
     rows = code.fresh("rows")
     lines = [f"{rows} = {code.tensor(value, code.dtype(target.value))}"]
-    code.use("_replaced")
-    code.use("_places")
+    whole = Picked(f"{code.use('np_element_places')}({name})", code.rank(target.value))
     for place, one in enumerate(key.elts):
-        picked = pick(code, target, Picked(f"_places({name})", code.rank(target.value)), [IndexEntry("number", one)])
-        lines.append(f"{name} = _replaced({name}, {picked}, {rows}[{place}])")
+        picked = pick(code, target, whole, [IndexEntry("number", one)])
+        lines.append(f"{name} = {code.use('np_replaced')}({name}, {picked}, {rows}[{place}])")
     return lines
 
 

@@ -212,8 +212,7 @@ def _places(code: TypedCode, node: ast.expr, whole: str, axis: str) -> str:
         return code.tensor(node)
     if is_never_negative(code, node):
         return code.write(node)
-    code.use("_from_front")
-    return f"_from_front({code.write(node)}, tf.shape({whole})[{axis}])"
+    return f"{code.use('np_from_front')}({code.write(node)}, tf.shape({whole})[{axis}])"
 
 
 def is_never_negative(code: TypedCode, node: ast.expr, asked: frozenset[str] = frozenset()) -> bool:
@@ -274,8 +273,7 @@ def _pick_points(code: TypedCode, node: ast.expr, whole: Picked, entries: Sequen
     shapes = {one.shape for entry in together if entry.rank for one in code.seen(entry.node) if one.kind == TENSOR}
     if len(ranks) > 1 or len(shapes) > 1:
         texts = [_point(code, entry, whole.text, axis) for axis, entry in enumerate(together)]
-        code.use("_points")
-        return f"tf.gather_nd({whole.text}, _points({', '.join(texts)}))"
+        return f"tf.gather_nd({whole.text}, {code.use('np_points')}({', '.join(texts)}))"
     texts = [_point(code, entry, whole.text, axis) for axis, entry in enumerate(together)]
     return f"tf.gather_nd({whole.text}, tf.stack([{', '.join(texts)}], axis=-1))"
 
@@ -289,5 +287,4 @@ def _point(code: TypedCode, entry: IndexEntry, whole: str, axis: int) -> str:
     text = code.tensor(entry.node, "int64")
     if is_never_negative(code, entry.node):
         return text
-    code.use("_from_front")
-    return f"_from_front({text}, tf.shape({whole}, tf.int64)[{axis}])"
+    return f"{code.use('np_from_front')}({text}, tf.shape({whole}, tf.int64)[{axis}])"

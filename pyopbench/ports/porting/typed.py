@@ -226,7 +226,7 @@ class TypedCode(Code):
 
     def use(self, snippet: str) -> str:
         """Return the name of a function that is written beside the code, and have it written, with what it calls."""
-        self.snippets |= {snippet} if snippet.startswith("_") else needed_by([snippet])
+        self.snippets |= needed_by([snippet])
         return self.helper(snippet)
 
 

@@ -18,7 +18,7 @@ from pyopbench.model.portable import SKELETON
 from pyopbench.model.source_text import Source
 from pyopbench.ports.arrays import as_given, as_tuple
 from pyopbench.ports.conversions import on_arrays
-from pyopbench.ports.for_numba import source as numba_source
+from pyopbench.ports.for_numba.instead import helper_source, needed_helpers
 from pyopbench.ports.porting import numba_code, numba_loop, skeleton
 from pyopbench.ports.porting.batches import LEADING
 from pyopbench.ports.porting.facts import Facts, docstring, examples_of
@@ -28,13 +28,13 @@ from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import MOST_TRACED, Observed, Place, definition_of, multiplies_integers, observe
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.render import Code, documented, with_head
-from pyopbench.ports.porting.snippets import source_of
 from pyopbench.ports.porting.steps import MOST_STEPS, computes_besides
 from pyopbench.ports.porting.tensor_code import TensorCode
 from pyopbench.ports.porting.typed import RENAMED
 from pyopbench.ports.porting.units import Unit, Units
 from pyopbench.ports.porting.written_inputs import writes_to_arrays, written_inputs
 from pyopbench.ports.rebinding import arrange, written
+from pyopbench.ports.tensor_functions.sources import source_of
 from pyopbench.ports.text.code import TextCode
 from pyopbench.ports.text.kinds import has_text
 from pyopbench.ports.text.observed import TextObserved
@@ -325,8 +325,8 @@ def _callback(op: Op, body: Body, callback: _Callback) -> Made:
     notes = [f"{LEADING}."] if callback.is_of_batch else []
     notes += [] if gradient or not facts.differentiable else ["It has no gradient, as the callback had none."]
     doc = docstring(body.doc, facts, callback.how, notes)
-    helpers = numba_source.needed(code.helpers) if code.helpers else []
-    texts = [*_with_snippets(units, statements, helpers, numba_source.source_of), *adapters]
+    helpers = needed_helpers(code.helpers) if code.helpers else []
+    texts = [*_with_snippets(units, statements, helpers, helper_source), *adapters]
     if callback.decorator:
         taken = {name for unit in units.in_order() for name in _bound_in(unit.node)} & {"os", numba_code.CACHED}
         if taken:

@@ -130,6 +130,32 @@ def np_is_denormal(tensor: Any) -> Any:
     return has_no_exponent & tf.not_equal(tf.bitwise.bitwise_and(bits, fraction), zero)
 
 
+def np_replaced(tensor: Any, places: Any, values: Any) -> Any:
+    """Return a tensor with other values at some of the places that `np_element_places` numbers."""
+    tensor = tf.convert_to_tensor(tensor)
+    values = tf.broadcast_to(tf.cast(values, tensor.dtype), tf.shape(places))
+    flat = tf.tensor_scatter_nd_update(tf.reshape(tensor, [-1]), tf.reshape(places, [-1, 1]), tf.reshape(values, [-1]))
+    return tf.ensure_shape(tf.reshape(flat, tf.shape(tensor)), tensor.shape)
+
+
+def np_element_places(tensor: Any) -> Any:
+    """Return the numbers of a tensor's elements, in its shape."""
+    return tf.reshape(tf.range(tf.size(tensor)), tf.shape(tensor))
+
+
+def np_from_front(places: Any, size: Any) -> Any:
+    """Return indices of which negative ones, which count from the end, are counted from the front."""
+    return tf.where(places < 0, places + tf.cast(size, places.dtype), places)
+
+
+def np_points(*places: Any) -> Any:
+    """Return indices along each axis, broadcast against each other, as the points that `tf.gather_nd` takes."""
+    shape = tf.shape(places[0])
+    for other in places[1:]:
+        shape = tf.broadcast_dynamic_shape(shape, tf.shape(other))
+    return tf.stack([tf.broadcast_to(one, shape) for one in places], axis=-1)
+
+
 def np_step(
     function: Any, tensors: Any, dtypes: Any, shapes: Any, fields: Any = (), copied: bool = False, left_out: Any = ()
 ) -> Any:

@@ -20,11 +20,12 @@ from pyopbench.ports.tensor_functions import (
     shapes,
     signals,
     statistics,
+    text,
 )
 from pyopbench.ports.tensor_functions.table import TABLE, TensorFunction
 
 MODULES: tuple[ModuleType, ...] = (
-    basics, elementwise, order, statistics, linear, signals, shapes, images, ranks, resampling,
+    basics, elementwise, order, statistics, linear, signals, shapes, images, ranks, resampling, text,
 )  # fmt: skip
 """In the order in which what they define stands in a port."""
 
@@ -74,10 +75,11 @@ def _definitions() -> dict[str, tuple[str, Definition]]:
 
 
 def _without_annotations(source: Source, node: ast.FunctionDef) -> str:
-    """Return the text of a function as it may stand in any file: without decorators and annotations."""
+    """Return the text of a function as it may stand in any file: without annotations and decorators of ours."""
     _, end = source.span(node)
-    text = source.replaced(source.starts[node.lineno - 1], end, list(_annotations(source, node)))
-    return text.replace("  # fmt: skip", "")
+    kept = [one for one in node.decorator_list if ast.unparse(one).startswith("functools.")]
+    begin = source.starts[(kept[0] if kept else node).lineno - 1]
+    return source.replaced(begin, end, list(_annotations(source, node))).replace("  # fmt: skip", "")
 
 
 def _annotations(source: Source, node: ast.FunctionDef) -> Iterator[Replacement]:

@@ -11,6 +11,9 @@ import pytest
 numba = pytest.importorskip("numba")
 
 from pyopbench.ports.for_numba import helpers  # noqa: E402
+from pyopbench.ports.for_numba.instead import TYPED, helper_source, needed_helpers  # noqa: E402
+
+NAMES = [name for name in vars(helpers) if name.startswith("_") and name.islower() and not name.startswith("__")]
 
 
 @numba.njit  # type: ignore[untyped-decorator]
@@ -51,3 +54,19 @@ def test_what_is_no_array_or_no_axis_is_refused_with_the_line(arguments: tuple[A
         moved(*arguments)
     assert caught.value.loc is not None
     assert caught.value.loc.filename == __file__
+
+
+def test_what_a_helper_calls_comes_before_or_with_it() -> None:
+    assert needed_helpers(["_along"]) == ["_checked", "_moved", "_along", "_of_vectors"]
+
+
+def test_sources_make_a_module_of_their_own() -> None:
+    """Without types, which a port does not import names for."""
+    names = needed_helpers(name for name in NAMES if not name.endswith(TYPED))
+    scope = {"np": np, "numba": numba}
+    text = "\n".join([*helper_source(names), "greatest = numba.njit(lambda x: _along(np.max, x, 0))"])
+    exec(text, scope)
+    assert set(names) <= scope.keys()
+    assert "Any" not in text
+    x = np.arange(6.0).reshape(2, 3)
+    np.testing.assert_array_equal(scope["greatest"](x), x.max(axis=0))

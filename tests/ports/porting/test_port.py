@@ -129,6 +129,7 @@ def test_an_expression_is_written_as_tensorflow_spells_it(
             "    return total"
         ),
         "a, b = np.split(x[:4], 2) if False else (x[:2], x[2:4])\n    return a + b",
+        "np_replaced = x.copy()\n    np_replaced[0] = 1\n    return np_replaced * x[-1]",  # a name of the port's
     ],
 )
 def test_statements_that_write_and_decide_are_right(
@@ -141,7 +142,7 @@ def test_indices_that_may_count_from_the_end_are_counted_from_the_front(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = write_source(tmp_path, "def body(x, at):\n    return x[at]\n", VECTOR, "np.array([0, -1, -2])")
-    assert "_from_front(at" in made.port
+    assert "np_from_front(at" in made.port
     run_its_test(made, tmp_path, monkeypatch)
 
 

@@ -22,11 +22,11 @@ from pyopbench.model.modules import load_file
 from pyopbench.ports.porting.module_text import module_text
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import definition_of, observe
-from pyopbench.ports.porting.snippets import source_of
 from pyopbench.ports.porting.table import TABLE
 from pyopbench.ports.porting.tensor_code import TensorCode
 from pyopbench.ports.porting.units import Units
 from pyopbench.ports.tensor_functions import table
+from pyopbench.ports.tensor_functions.sources import source_of
 from written_ports import difference, flat
 
 special = pytest.importorskip("scipy.special")

@@ -1,16 +1,20 @@
-"""Small functions that ports call for what Python does with text and TensorFlow has no one function for."""
+"""What Python does with text, its containers and its paths, on tensors."""
 
 from __future__ import annotations
 
-SNIPPETS = {
-    "_SPACES": r"""
+import functools
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
 _SPACES = r"\t-\r\x1c-\x1f \x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}"
-""",
-    "_characters": r'''
+
+
 @functools.cache
-def _characters(method, others="", is_in=True):
+def _characters(method: Any, others: Any = "", is_in: Any = True) -> Any:
     """Return the characters of which a method of `str` is true, and others, as ranges inside of a class of RE2."""
-    ranges = []
+    ranges: list[list[int]] = []
     for code in range(0x110000):
         if 0xD800 <= code < 0xE000 or (getattr(chr(code), method)() or chr(code) in others) != is_in:
             continue
@@ -19,9 +23,9 @@ def _characters(method, others="", is_in=True):
         else:
             ranges.append([code, code])
     return "".join(f"\\x{{{first:x}}}-\\x{{{last:x}}}" for first, last in ranges)
-''',
-    "_in_case": r'''
-def _in_case(text, change):
+
+
+def _in_case(text: Any, change: Any) -> Any:
     """Return text of UTF-8 in lower or upper case, which TensorFlow knows of the letters of Unicode 13."""
     newer = (
         r"\x{0}\x{1c89}\x{1c8a}\x{2c2f}\x{2c5f}\x{a7c0}\x{a7c1}\x{a7cb}-\x{a7dc}"
@@ -30,146 +34,143 @@ def _in_case(text, change):
     is_known = tf.strings.regex_full_match(text, f"[^{newer}]*")
     tf.debugging.Assert(tf.reduce_all(is_known), ["a letter that is newer than Unicode 13, or a NUL:", text])
     return change(text, encoding="utf-8")
-''',
-    "_length": '''
-def _length(text, unit="UTF8_CHAR"):
+
+
+def _length(text: Any, unit: Any = "UTF8_CHAR") -> Any:
     """Return how many characters or bytes a text has."""
     return tf.cast(tf.strings.length(text, unit=unit), tf.int64)
-''',
-    "_slice": '''
-def _slice(text, begin, end, unit):
+
+
+def _slice(text: Any, begin: Any, end: Any, unit: Any) -> Any:
     """Return `text[begin:end]`."""
     size = tf.cast(tf.strings.length(text, unit=unit), tf.int64)
     begin, end = (tf.cast(one, tf.int64) for one in (begin, size if end is None else end))
     begin = tf.clip_by_value(tf.where(begin < 0, begin + size, begin), 0, size)
     end = tf.clip_by_value(tf.where(end < 0, end + size, end), begin, tf.maximum(begin, size))
     return tf.strings.substr(text, begin, end - begin, unit=unit)
-''',
-    "_character": '''
-def _character(text, place):
+
+
+def _character(text: Any, place: Any) -> Any:
     """Return `text[place]`, a character."""
     tf.debugging.assert_less(tf.cast(place, tf.int64), tf.cast(tf.strings.length(text, unit="UTF8_CHAR"), tf.int64))
     return tf.strings.substr(text, place, 1, unit="UTF8_CHAR")
-''',
-    "_find": '''
-def _find(text, part, unit):
+
+
+def _find(text: Any, part: Any, unit: Any) -> Any:
     """Return where a part of a text begins first, -1 if it is not there."""
     parts = tf.strings.split(text, part, maxsplit=1)
     begin = tf.cast(tf.strings.length(parts[0], unit=unit), tf.int64)
     return tf.where(tf.size(parts) > 1, begin, tf.constant(-1, tf.int64))
-''',
-    "_contains": '''
-def _contains(text, part):
+
+
+def _contains(text: Any, part: Any) -> Any:
     """Is a text a part of another one?"""
     is_empty = tf.equal(part, "")
     parts = tf.strings.split(text, tf.where(is_empty, " ", part), maxsplit=1)
     return is_empty | (tf.size(parts) > 1)
-''',
-    "_whole_number": r'''
-def _whole_number(text):
+
+
+def _whole_number(text: Any) -> Any:
     """Return the numbers that texts are, as `int` reads them in ASCII."""
     is_number = tf.strings.regex_full_match(text, r"[\t-\r ]*[+-]?[0-9]+(_[0-9]+)*[\t-\r ]*")
     tf.debugging.Assert(tf.reduce_all(is_number), ["no whole number in ASCII:", text])
     return tf.strings.to_number(tf.strings.regex_replace(text, "_", ""), tf.int64)
-''',
-    "_number": r'''
-def _number(text):
+
+
+def _number(text: Any) -> Any:
     """Return the numbers that texts are, as `float` reads them in ASCII."""
     digits = "[0-9]+(_[0-9]+)*"
     number = rf"(inf(inity)?|nan|({digits}\.?({digits})?|\.{digits})(e[+-]?{digits})?)"
     is_number = tf.strings.regex_full_match(text, rf"(?i)[\t-\r ]*[+-]?{number}[\t-\r ]*")
     tf.debugging.Assert(tf.reduce_all(is_number), ["no number in ASCII:", text])
     return tf.strings.to_number(tf.strings.regex_replace(text, "_", ""), tf.float64)
-''',
-    "_places_of": '''
-def _places_of(words):
+
+
+def _places_of(words: Any) -> Any:
     """Return a table that has the place of each word, of one that is there twice the first, and -1 for any other."""
     words = list(words)
     places = {word: place for place, word in reversed(list(enumerate(words)))}
     keys = tf.constant(list(places), tf.int64 if isinstance(words[0], int) else tf.string)
     values = tf.constant(list(places.values()), tf.int64)
     return tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(keys, values), -1)
-''',
-    "_growing": '''
-def _growing(items):
+
+
+def _growing(items: Any) -> Any:
     """Return items as a `tf.TensorArray`, to which a loop can append."""
     array = tf.TensorArray(items.dtype, tf.shape(items)[0], dynamic_size=True, element_shape=items.shape[1:])
     return array.unstack(items)
-''',
-    "_unsized": '''
-def _unsized(items):
+
+
+def _unsized(items: Any) -> Any:
     """Return items of which a loop may change the number."""
     return tf.compat.v1.placeholder_with_default(items, [None, *items.shape[1:]])
-''',
-    "_present": '''
-def _present(places, keys):
+
+
+def _present(places: Any, keys: Any) -> Any:
     """Return places in a table; TensorFlow raises an error where a key has none."""
     tf.debugging.Assert(tf.reduce_all(places >= 0), ["not there:", keys])
     return places
-''',
-    "_not_zero": '''
-def _not_zero(number):
+
+
+def _not_zero(number: Any) -> Any:
     """Return a number that something is divided by, which Python raises an error for if it is 0."""
     tf.debugging.assert_none_equal(number, tf.zeros_like(number), "division by zero")
     return number
-''',
-    "_not_empty": '''
-def _not_empty(items):
+
+
+def _not_empty(items: Any) -> Any:
     """Return items of which there has to be one."""
     tf.debugging.assert_positive(tf.size(items), "there is no item")
     return items
-''',
-    "_part": '''
-def _part(text, separator, place):
+
+
+def _part(text: Any, separator: Any, place: Any) -> Any:
     """Return the text before, at or behind a separator, which is where it is first: `text.partition(separator)`."""
     parts = tf.strings.split(text, separator, maxsplit=1)
     is_there = tf.size(parts) > 1
     if place == 0:
         return parts[0]
     return tf.where(is_there, separator if place == 1 else parts[-1], "")
-''',
-    "_decimals": '''
-def _decimals(number, digits):
+
+
+def _decimals(number: Any, digits: Any) -> Any:
     """Return numbers with so many digits behind the point."""
     number = tf.where(tf.math.is_nan(number), tf.constant(float("nan"), number.dtype), number)
     return tf.strings.as_string(number, precision=digits)
-''',
-    "_directory": r'''
-def _directory(path):
+
+
+def _directory(path: Any) -> Any:
     """Return `os.path.dirname(path)`, of POSIX."""
     head = tf.strings.regex_replace(path, r"[^/]*\z", "")
     return tf.where(tf.strings.regex_full_match(head, "/*"), head, tf.strings.regex_replace(head, r"/+\z", ""))
-''',
-    "_split_extension": r'''
-def _split_extension(path):
+
+
+def _split_extension(path: Any) -> Any:
     """Return `os.path.splitext(path)`, of POSIX: an extension begins at the last dot that is not one of the first."""
     with_extension = r"(?s)((?:.*/)?\.*[^/.][^/]*)(\.[^./]*)"
     is_there = tf.strings.regex_full_match(path, with_extension)
     root = tf.strings.regex_replace(path, rf"\A{with_extension}\z", r"\1")
     extension = tf.strings.regex_replace(path, rf"\A{with_extension}\z", r"\2")
     return tf.where(is_there, root, path), tf.where(is_there, extension, "")
-''',
-    "_joined_path": '''
-def _joined_path(path, other):
+
+
+def _joined_path(path: Any, other: Any) -> Any:
     """Return `os.path.join(path, other)`, of POSIX."""
     with_slash = tf.strings.regex_full_match(path, "(?s)(.*/)?")
     joined = tf.where(with_slash, tf.strings.join([path, other]), tf.strings.join([path, "/", other]))
     return tf.where(tf.strings.regex_full_match(other, "(?s)/.*"), other, joined)
-''',
-    "_crc32": '''
-def _crc32(data):
+
+
+def _crc32(data: Any) -> Any:
     """Return `zlib.crc32(data)`: https://www.w3.org/TR/png/#D-CRCAppendix."""
     table = np.arange(256)
     for _ in range(8):
         table = np.where(table & 1, (table >> 1) ^ 0xEDB88320, table >> 1)
 
-    def step(crc, byte):
+    def step(crc: Any, byte: Any) -> Any:
         place = tf.bitwise.bitwise_and(tf.bitwise.bitwise_xor(crc, byte), 0xFF)
         return tf.bitwise.bitwise_xor(tf.bitwise.right_shift(crc, 8), tf.gather(table, place))
 
     ones = tf.constant(0xFFFFFFFF, tf.int64)
     data = tf.cast(tf.io.decode_raw(data, tf.uint8), tf.int64)
     return tf.bitwise.bitwise_xor(tf.foldl(step, data, ones), ones)
-''',
-}
-"""The source of each, by its name."""
