@@ -33,7 +33,7 @@ from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.write_file import write_atomically
 from pyopbench.store.integrity import require_whole, sealed
-from pyopbench.store.open_file import RECORDING, SOURCE, read_bytes
+from pyopbench.store.open_file import ADVICE_REPORT, RECORDING, SOURCE, read_bytes
 from pyopbench.store.strict_json import parse, problem, storable
 
 VERSION = 1
@@ -46,10 +46,20 @@ COPY = "program"
 
 BUDGET_SECONDS = 480.0
 RUNS_SHARE = 12
-"""A run of the program may take this part of the budget; a longer one is ended."""
+"""A run of the program may take this part of the budget where nothing else is asked for; a longer one is ended."""
 
 LONGER = 3
 """So many times as long as the recording may a run before or after a change take, for the same steps."""
+
+NAMES = {
+    "command": "the command",
+    "root": "the folder of the program",
+    "files": "the sources of the program",
+    "steps": "--steps",
+    "seconds": "--seconds",
+    "minimum_effect": "--min-effect",
+}
+"""Of what an advice is for, as the user knows it."""
 
 LEAST_TURNS, MOST_TURNS = 3, 6
 LEAST_BUDGET, MOST_BUDGET = 20.0, 60.0
@@ -96,6 +106,7 @@ class Advice:
         loss_difference: the largest relative difference of losses; nan where there are none.
         patch: the file that `git apply` takes; None without a change.
         tried: names of the callbacks whose ports `realised` is of.
+        ended: `steps` or `seconds` where the recording was ended before the program was done.
     """
 
     program: Program
@@ -108,6 +119,7 @@ class Advice:
     loss_difference: float = math.nan
     patch: Path | None = None
     tried: tuple[str, ...] = ()
+    ended: str = ""
 
     @property
     def promised(self) -> Share | None:
@@ -206,10 +218,7 @@ def check(  # noqa: PLR0913 - as `advise`, with what is compared
         BadInput: it is no such report.
         NothingMeasured: the program fails.
     """
-    found = _read(stored)
-    wrong = problem(found, StoredReport)
-    if wrong is not None:
-        raise BadInput("not the report of an advice", received=f"{stored}: {wrong}", hint="name its report.json")
+    found = _read_report(stored)
     known = {(one.file, one.function, one.kind): one for one in msgspec.convert(found, StoredReport).callbacks}
     made = _Advising(program, folder, options, listener, tools or Tools())
     made.begin()
@@ -232,6 +241,7 @@ class _Advising:
         self.begun = tools.clock()
         self.recorded_steps: int | None = None
         self.spent_before = 0.0
+        self.has_made_folder = False
 
     def left_seconds(self) -> float:
         """How much of the budget is left, of which earlier attempts have spent some."""
@@ -244,9 +254,12 @@ class _Advising:
         state = self.folder / STATE
         mine = {"version": VERSION, "command": list(self.program.command), "root": str(self.program.root)}
         mine |= {"steps": self.options.steps, "seconds": self.options.seconds, "files": self._fingerprint()}
-        if state.exists():
+        mine["minimum_effect"] = self.options.minimum_effect
+        if state.exists() and not (self.folder / RECORDING_FOLDER / RECORDED).exists():
+            self._write(state, mine)  # nothing was measured of anything else: the program failed, or was mistyped
+        elif state.exists():
             found = _read(state)
-            changed = [key for key, value in mine.items() if found.get(key) != value]
+            changed = [NAMES.get(key, key) for key, value in mine.items() if found.get(key) != value]
             if changed:
                 raise BadInput(
                     "the folder has the advice for something else",
@@ -263,6 +276,7 @@ class _Advising:
                 hint="choose another --out",
             )
         else:
+            self.has_made_folder = not self.folder.exists()
             self.folder.mkdir(parents=True, exist_ok=True)
             self._write(state, mine)
         shutil.rmtree(self._copies, ignore_errors=True)
@@ -294,8 +308,13 @@ class _Advising:
         place = self.folder / RECORDING_FOLDER
         if not (place / RECORDED).exists():
             shutil.rmtree(place, ignore_errors=True)
-            with self.listener.busy("recording the program"):
-                self._record(place)
+            try:
+                with self.listener.busy("recording the program"):
+                    self._record(place)
+            except BadInput:  # it cannot be started
+                if self.has_made_folder:
+                    shutil.rmtree(self.folder)
+                raise
         stored = _read(place / RECORDED)
         run = msgspec.convert(stored["run"], Run, str_keys=True)
         usage = merge(read_parts(place / "parts"), run.seconds)
@@ -308,12 +327,17 @@ class _Advising:
             run, copy = self._try(place, flights=False)
         if run.code != 0 or run.ended == "timeout":
             last = [line for line in run.errors if line.strip()]
-            why = f"exit code {run.code}" if run.ended != "timeout" else "it did not end in time"
+            wrote = f"what it wrote is in {place / 'parts' / 'stderr'}"
+            if run.ended == "timeout":
+                raise NothingMeasured(
+                    "the program does not end in time",
+                    received=f"{' '.join(self.program.command)}, after {formatting.duration(run.seconds)}",
+                    hint=f"give fewer --steps or more --budget, or end it by --seconds; {wrote}",
+                )
             raise NothingMeasured(
-                f"the program fails in a copy of its folder: {why}",
+                f"the program fails in a copy of its folder: exit code {run.code}",
                 received=last[-1].strip() if last else " ".join(self.program.command),
-                hint=f"what it wrote is in {place / 'parts' / 'stderr'}; it has to run from {self.program.folder} "
-                "with files of this folder alone",
+                hint=f"{wrote}; it has to run from {self.program.folder} with files of this folder alone",
             )
         self._write(place / RECORDED, {"run": asdict(run), "copy": str(copy)})
 
@@ -327,12 +351,15 @@ class _Advising:
         return run, copy
 
     @property
-    def _most_seconds(self) -> float:
+    def _most_seconds(self) -> float | None:
+        """After how long a run is ended; None where a number of steps was asked for, and they may take their time."""
+        if self.options.seconds is None and self.options.steps is not None:
+            return None
         return self.options.seconds or self.options.budget_seconds / RUNS_SHARE
 
     @property
     def _timeout(self) -> float:
-        return 3 * self._most_seconds + 60
+        return 60 + (self.options.budget_seconds if self._most_seconds is None else 3 * self._most_seconds)
 
     # Stage 2: name what is worth an answer.
 
@@ -351,11 +378,13 @@ class _Advising:
         for callback in callbacks_of(usage, kept, original):
             shown = assess(callback, step, self.options.minimum_effect)
             rows.append(Row(callback, shown, leave(shown)))
-        self._say_named(rows)
-        return Advice(self.program, self.folder, usage, step, rows)
+        self._say_named(rows, ended=run.ended)
+        return Advice(self.program, self.folder, usage, step, rows, ended=run.ended)
 
-    def _say_named(self, rows: Sequence[Row]) -> None:
-        if not rows:
+    def _say_named(self, rows: Sequence[Row], *, ended: str) -> None:
+        if not rows and ended:
+            self.listener.warn("the program called no callback before it was ended")
+        elif not rows:
             self.listener.say("the program called no callback")
         for row in rows:
             share = f"can save at most {formatting.percent(row.shown.most)} of a step"
@@ -483,7 +512,9 @@ class _Advising:
         copy, parts = self._copies / COPY, self.folder / "turns" / name
         shutil.rmtree(copy, ignore_errors=True)
         shutil.rmtree(parts, ignore_errors=True)
-        with self.listener.busy(f"running the program, {name}"):
+        side, number, *_ = name.split("-")
+        said = f"callback {int(number) + 1} ported alone" if side == "alone" else f"{side} the change, run {number}"
+        with self.listener.busy(f"running the program {said}"):
             self.program.copy_to(copy)
             for path, content in change.items():
                 place = copy / path
@@ -491,12 +522,13 @@ class _Advising:
                 write_atomically(place, content)
             # As many steps as were recorded; and more time, as a port may take long to compile.
             steps = self.options.steps if self.recorded_steps is None else self.recorded_steps
-            asked = Asked(False, steps, LONGER * self._most_seconds, LONGER * self._timeout)
+            most = None if self._most_seconds is None else LONGER * self._most_seconds
+            asked = Asked(False, steps, most, LONGER * self._timeout)
             run = self.tools.run(self.program, copy, parts, asked)
         shutil.rmtree(copy, ignore_errors=True)
         shutil.rmtree(parts, ignore_errors=True)
         self._write(stored, asdict(run))
-        self.listener.say(f"{name}: {formatting.seconds(run.seconds)}, exit code {run.code}")
+        self.listener.say(f"{said}: {formatting.seconds(run.seconds)}, exit code {run.code}")
         return run
 
     def _without_differing(
@@ -563,6 +595,28 @@ class _Advising:
         advice.loss_difference = math.nan if difference is None else float(difference)
         advice.patch = self.folder / PATCH if stored["patch"] else None
         advice.tried = tuple(stored["tried"])
+
+
+def _read_report(path: Path) -> Any:
+    """Return what a report of an advice has in it.
+
+    Raises:
+        BadInput: it is none.
+    """
+    hint = "name report.json in the folder of an advice: pyopbench advise -- python train.py writes one"
+    try:
+        content = read_bytes(path, ADVICE_REPORT)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise BadInput("no such file", received=f"--check {path}", hint=hint) from error
+    try:
+        found = parse(content, allow_nan=True)
+        wrong = problem(found, StoredReport)
+    except (ValueError, RecursionError) as error:
+        wrong = str(error)
+    if wrong is not None:
+        raise BadInput("not the report of an advice", received=f"--check {path}: {wrong}", hint=hint)
+    require_whole(path, content, hint)
+    return found
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -16,6 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from pyopbench.find.record import PROGRAM, environment_of
+from pyopbench.model import formatting
 from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import BadInput
 from pyopbench.model.paths import real_path
@@ -88,6 +90,13 @@ class Program:
         folder = real_path(folder)
         root = next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
         script = next((word for word in command[1:] if word.endswith(".py")), None)
+        if script is not None and _is_run(script, command) and not (folder / script).is_file():
+            raise BadInput(
+                "no such program",
+                received=f"{script}, in {folder}",
+                legal=formatting.listing(_scripts(folder), "or") or "a Python file",
+                hint="cd to the folder in which you usually run it, or name it as from here",
+            )
         if script is not None and not real_path(folder / script).is_relative_to(root):
             raise BadInput(
                 "the program is not in the folder that would be copied",
@@ -157,6 +166,25 @@ class Program:
 
 LAUNCHERS = frozenset({"torchrun", "horovodrun", "mpirun", "mpiexec", "srun", "accelerate", "deepspeed"})
 LAUNCHER_MODULES = frozenset({"torch.distributed.run", "torch.distributed.launch"})
+
+
+LISTED_SCRIPTS = 10
+
+
+def _is_run(script: str, command: Sequence[str]) -> bool:
+    """Return whether a file is what Python runs, and no argument of a module, of other code or of another program."""
+    before = command[1 : list(command).index(script, 1)]
+    return PYTHON.fullmatch(Path(command[0]).name) is not None and not any(ENDS_OPTIONS.match(one) for one in before)
+
+
+PYTHON = re.compile(r"(python|pypy)[\d.]*")
+ENDS_OPTIONS = re.compile(r"-[A-Za-z]*[mc]|(?!-).")
+"""`-m` and `-c`, and what is no option; the values of `-W` and `-X` too, whose programs are found out when they run."""
+
+
+def _scripts(folder: Path) -> list[str]:
+    found = sorted(path.name for path in folder.glob("*.py"))
+    return found[:LISTED_SCRIPTS]
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from pyopbench.store.strict_json import storable
 
 MARKDOWN, HTML, DATA = "report.md", "report.html", "report.json"
 COLUMNS = ("callback", "where", "at most", "answer", "promised", "realised")
-NONE = "–"
+NONE, MINUS = "–", "−"
 
 
 def rows(advice: Advice) -> list[tuple[str, ...]]:
@@ -50,10 +50,14 @@ def _cells(advice: Advice, row: Row) -> tuple[str, ...]:
 
 
 def share_text(share: Share | None) -> str:
-    """Return a share of a step that is saved, with its interval."""
+    """Return a share of a step that is saved, with its interval: `24% (10–36%)`, `3% (−2% to 7.5%)`."""
     if share is None:
         return NONE
-    return f"{formatting.percent(share.value)} ({formatting.percent(share.low)} to {formatting.percent(share.high)})"
+    if share.low < -formatting.LARGEST_SHARE:
+        return formatting.TOO_NOISY
+    low, high = formatting.points(share.low), formatting.points(share.high)
+    span = f"{low} to {high}" if low.startswith(MINUS) else f"{low.removesuffix('%')}–{high}"
+    return f"{formatting.points(share.value)} ({span})"
 
 
 def realised_text(advice: Advice) -> str:
@@ -62,12 +66,14 @@ def realised_text(advice: Advice) -> str:
     if found is None or math.isnan(found.saved):
         return NONE
     if not math.isfinite(found.low):
-        return formatting.percent(found.saved)
+        return formatting.points(found.saved)
     return share_text(Share(found.saved, found.low, found.high))
 
 
 def headline(advice: Advice) -> str:
     """Return what to do, in a sentence."""
+    if not advice.rows and advice.ended:
+        return "The program called no callback before it was ended: give more --steps, --seconds or --budget."
     if not advice.rows:
         return "The program called no callback: there is nothing to do."
     if advice.patch is None or advice.realised is None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pyopbench.engine.worker_process import ask_once
-from pyopbench.model.arrangement import read_key
+from pyopbench.model.arrangement import WRITTEN_FORMS, read_key
 from pyopbench.model.errors import BadInput, WrongResult
 from pyopbench.model.own_target import Target
 from pyopbench.model.portable import SKELETON, WRITABLE, which_ruff
@@ -127,6 +127,14 @@ def _tested(files: Mapping[Path, str], module: str, timeout_seconds: float, tool
 
 
 def _check(variant: str, out: Path, *others: Path) -> None:
+    if variant not in WRITABLE and read_key(variant) is None and variant.split(" ", maxsplit=1)[0] in WRITTEN_FORMS:
+        raise BadInput(
+            "not an arrangement of a pipeline",
+            received=variant,
+            legal="map, processes, switch NAME, port NAME, batch_body batch=N, batch_loop batch=N, batch_njit batch=N, "
+            "port_batch NAME batch=N; also map parallel=N or parallel=AUTOTUNE, and processes batch=N",
+            hint='for example --to "processes batch=32"; `pyopbench pipeline` prints those that it has measured',
+        )
     if variant not in WRITABLE and read_key(variant) is None:
         raise BadInput(
             "this variant cannot be written as source",

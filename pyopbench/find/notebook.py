@@ -77,9 +77,14 @@ def read_notebook(content: bytes) -> Notebook:
         ValueError: it is no notebook.
     """
     text = content.decode()
-    document = _parse(text)
+    try:
+        document = _parse(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not a notebook: no JSON: {error}") from error
     if not isinstance(document, dict):
         raise ValueError("not a notebook: its JSON is no object")
+    if not any(isinstance(document.get(name), list) for name in ("cells", "worksheets")):
+        raise ValueError("not a notebook: it has no list of cells")
     found = Notebook()
     if _language(document) not in PYTHON:
         return found

@@ -160,12 +160,21 @@ class MeasuredGain:
     launches: int
 
     def text(self) -> str:
-        """Return what is saved with its interval and launches: `native saves 50% (47% to 52%, 3 launches)`."""
+        """Return what is saved with its interval and launches: `native saves 50% (47% to 52%, 3 launches)`.
+
+        What takes twice the time or more has that instead, and what is known to no more than a factor of ten neither.
+        """
         launches = formatting.count(self.launches, "launch", "launches")
-        if self.low is None:
-            return f"{self.label} saves {formatting.saved_at_least(self.saved, None)} ({launches})"
-        interval = formatting.saved_interval(self.low, self.high)
-        return f"{self.label} saves {formatting.saved_at_least(self.saved, None)} ({interval}, {launches})"
+        if self.low is not None and self.low < -formatting.LARGEST_SHARE:
+            return f"{self.label} is {formatting.TOO_NOISY} ({launches})"
+        if 1 - self.saved >= formatting.FAR_SLOWER:
+            least, most = (
+                formatting.ratio(None if one is None else max(1 - one, 0.0)) for one in (self.high, self.low)
+            )
+            interval = "" if self.low is None else f"{least} to {most}, "
+            return f"{self.label} takes {formatting.ratio(1 - self.saved)} the time ({interval}{launches})"
+        interval = "" if self.low is None else f"{formatting.saved_interval(self.low, self.high)}, "
+        return f"{self.label} saves {formatting.saved_at_least(self.saved, None)} ({interval}{launches})"
 
 
 # Why a decision is what it is

@@ -24,7 +24,10 @@ UNIT = "ns"
 
 @dataclass(frozen=True)
 class Value:
-    """What a dashboard shows of a case: nanoseconds, with a 95% interval whose ends are None where there is none."""
+    """What a dashboard shows of a case: nanoseconds, with a 95% interval whose ends are None where there is none.
+
+    No end is below zero: an interval of two launches may reach there, and no latency does.
+    """
 
     case: str
     nanoseconds: float
@@ -71,7 +74,7 @@ def values_of(judgement: Judgement) -> tuple[list[Value], int]:
 
 
 def _finite(seconds: float) -> float | None:
-    return seconds * NANOSECONDS if math.isfinite(seconds) else None
+    return max(seconds, 0.0) * NANOSECONDS if math.isfinite(seconds) else None
 
 
 def bencher(values: Sequence[Value], origin: Origin) -> Any:

@@ -44,6 +44,7 @@ SIDES = Kind("a sides.json", MIB)
 BESIDE = Kind("a file of a run", 32 * MIB)
 CERTIFICATE = Kind("a certificate", MIB)
 RECORDING = Kind("a part of a recording", 64 * MIB)
+ADVICE_REPORT = Kind("the report of an advice", 64 * MIB)
 MIX = Kind("a mix", 8 * MIB)
 FOREIGN = Kind("results of another tool", 128 * MIB)
 REPORT = Kind("a file of a report", 256 * MIB)
@@ -143,9 +144,10 @@ def _too_large(path: Path, kind: Kind, size_bytes: int) -> BadInput:
 
 def _refusal(path: Path, kind: Kind, received: str, *, limited: bool = False) -> BadInput:
     raised = "--settings file_limit=4G raises the limit, if you trust the file"
+    other = "name a file in its place" if received == "a folder" else "replace the link with the file"
     return BadInput(
         f"{kind.name} cannot be read",
         received=f"{path}: {received}",
         legal="a regular file that you can read, not a link",
-        hint=raised if limited else "replace the link with the file",
+        hint=raised if limited else other,
     )

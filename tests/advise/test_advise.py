@@ -20,8 +20,9 @@ from pyopbench.advise.advise import PATCH, WITHDRAWN, Advice, Options, Tools, ad
 from pyopbench.advise.answers import Answer, Candidate, Share
 from pyopbench.advise.callbacks import Callback, Step
 from pyopbench.advise.program import Asked, Program, Run
-from pyopbench.advise.report import as_data, commands, headline, rows, write
+from pyopbench.advise.report import as_data, commands, headline, rows, share_text, write
 from pyopbench.engine.measure import Listener
+from pyopbench.model import formatting
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.store.integrity import sealed
 
@@ -50,6 +51,7 @@ class World:
         self.share: Mapping[str, float] = {"first": 0.4, "second": 0.3}
         self.ran: list[frozenset[str]] = []
         self.decided: list[str] = []
+        self.asked: list[Asked] = []
         self.dies_after = 10**6
         self.now = 0.0
         self.budgets: list[float] = []
@@ -62,6 +64,7 @@ class World:
         ports = frozenset(name for name in ("first", "second") if f"{name}_port.{name}" in text)
         assert all((copy / f"{name}_port.py").exists() for name in ports)
         self.ran.append(ports)
+        self.asked.append(asked)
         self.now += 10.0
         parts.mkdir(parents=True)
         if asked.counts:
@@ -250,6 +253,8 @@ def test_a_folder_of_another_program_or_of_something_else_is_refused(world: Worl
     world.advise()
     with pytest.raises(BadInput):
         world.advise(steps=5)
+    with pytest.raises(BadInput):
+        world.advise(minimum_effect=0.3)
     (world.root / "program" / "train.py").write_text(f"{SOURCE}# changed\n")
     with pytest.raises(BadInput):
         world.advise()
@@ -258,6 +263,41 @@ def test_a_folder_of_another_program_or_of_something_else_is_refused(world: Worl
     (world.root / "out" / "mine.txt").write_text("")
     with pytest.raises(BadInput):
         world.advise()
+
+
+def test_a_folder_in_which_nothing_was_recorded_is_anyones(world: World) -> None:
+    world.code = lambda ports: 1
+    with pytest.raises(NothingMeasured):
+        world.advise(steps=5)
+    world.code = lambda ports: 0
+    assert answers(world.advise()) == {"first": "port", "second": "port"}
+
+
+def test_a_program_that_cannot_be_started_leaves_no_folder(world: World) -> None:
+    def fail(*anything: object) -> Run:
+        raise BadInput("cannot start it", received="pyhton", hint="python")
+
+    world.run = fail  # type: ignore[method-assign]
+    with pytest.raises(BadInput):
+        world.advise()
+    assert not (world.root / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "recording", "turns"),
+    [
+        ({}, (None, 40.0, 180.0), (None, 120.0, 540.0)),
+        ({"seconds": 10.0}, (None, 10.0, 90.0), (None, 30.0, 270.0)),
+        ({"steps": 7}, (7, None, 540.0), (7, None, 1620.0)),
+        ({"steps": 7, "seconds": 10.0}, (7, 10.0, 90.0), (7, 30.0, 270.0)),
+    ],
+)
+def test_a_run_is_ended_after_what_was_asked_for_alone(
+    world: World, options: dict[str, Any], recording: tuple[Any, ...], turns: tuple[Any, ...]
+) -> None:
+    world.advise(**options)
+    asked = [(one.steps, one.seconds, one.timeout_seconds) for one in world.asked]
+    assert (asked[0], set(asked[1:])) == (recording, {turns})
 
 
 def test_the_report_has_a_row_for_each_callback_and_the_change(world: World) -> None:
@@ -280,6 +320,7 @@ def test_no_callback_leaves_nothing_to_do(world: World, monkeypatch: pytest.Monk
     monkeypatch.setattr(module, "callbacks_of", lambda usage, kept, original: [])
     advice = world.advise()
     assert rows(replace(advice, rows=[])) == []
+    assert headline(replace(advice, ended="seconds")) != headline(advice), "it may call some later"
     assert world.decided == []
 
 
@@ -313,6 +354,27 @@ def rewrite(path: Path, content: dict[str, Any]) -> None:
 
 def test_a_check_refuses_what_is_no_report(world: World) -> None:
     world.advise()
-    (world.root / "out" / "report.json").write_bytes(sealed(json.dumps({"callbacks": 3}, indent=1)))
-    with pytest.raises(BadInput):
-        checked(world)
+    report = world.root / "out" / "report.json"
+    received = []
+    for content in (sealed(json.dumps({"callbacks": 3}, indent=1)), b"{}", b"no JSON", None):
+        report.unlink(missing_ok=True)
+        if content is not None:
+            report.write_bytes(content)
+        with pytest.raises(BadInput) as caught:
+            checked(world)
+        received.append(str(caught.value.received))
+    assert all(f"--check {report}" in one for one in received)
+    assert len(world.ran) == 7, "it is read before the program runs"
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [
+        (Share(0.239, 0.1, 0.357), "24% (10–36%)"),
+        (Share(0.03, -0.02, 0.075), "3% (−2% to 7.5%)"),
+        (Share(-20.0, -40.0, 0.9), formatting.TOO_NOISY),
+        (None, "–"),
+    ],
+)
+def test_a_share_is_short_and_has_its_interval(share: Share | None, shown: str) -> None:
+    assert share_text(share) == shown

@@ -66,12 +66,28 @@ def test_the_folder_that_is_copied_is_the_repository(folder: Path) -> None:
         ["torchrun", "train.py"],
         ["python", "-m", "torch.distributed.run", "train.py"],
         ["python", "/elsewhere/train.py"],
+        ["python", "trian.py"],
+        ["/usr/bin/python3.11", "-u", "trian.py", "train.py"],
         ["jupyter", "execute", "notebook.ipynb"],
     ],
 )
 def test_a_command_that_cannot_be_advised_on_is_refused(folder: Path, command: list[str]) -> None:
     with pytest.raises(BadInput):
         Program.here(command, folder)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["python", "train.py", "out.py"],
+        ["python", "-m", "pkg", "out.py"],
+        ["python", "-c", "pass", "out.py"],
+        ["python", "-W", "error", "train.py"],
+        ["./run", "out.py"],
+    ],
+)
+def test_a_file_that_is_an_argument_need_not_be_there(folder: Path, command: list[str]) -> None:
+    assert Program.here(command, folder).command[1:] == tuple(command[1:])
 
 
 def test_paths_of_the_folder_are_those_of_the_copy(folder: Path, tmp_path: Path) -> None:

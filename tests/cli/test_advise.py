@@ -90,4 +90,5 @@ def test_a_check_fails_where_a_callback_is_new(
 ) -> None:
     monkeypatch.setattr(module, "check_advice", lambda *_: changes)
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text("old\n")
     assert run("--check", "report.json").exit_code == code

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pyopbench.engine.port import Tools, run_test, write_port
+from pyopbench.model.arrangement import WRITTEN_FORMS
 from pyopbench.model.errors import BadInput, WrongResult
 from pyopbench.model.own_target import Target
 
@@ -61,7 +62,10 @@ def test_the_test_of_a_skeleton_is_not_run_and_its_kernel_is_written_as_it_is(tm
     assert caught.value.received == tmp_path / "test_ported.py"
 
 
-@pytest.mark.parametrize(("variant", "name"), [("native", "ported.py"), ("traced", "ported.txt"), ("traced", "a-b.py")])
+@pytest.mark.parametrize(
+    ("variant", "name"),
+    [("native", "ported.py"), ("traced", "ported.txt"), ("traced", "a-b.py"), ("processes size=3", "ported.py")],
+)
 def test_what_cannot_be_asked_for_is_refused_before_a_worker_starts(variant: str, name: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput):
         write_port(TARGET, variant, tmp_path / name, tools=Tools(pytest.fail, pytest.fail))  # type: ignore[arg-type]
@@ -116,3 +120,13 @@ def test_a_test_runs_where_pyopbench_cannot_be_imported(tmp_path: Path) -> None:
 def test_a_test_that_ends_its_process_has_failed(tmp_path: Path) -> None:
     (tmp_path / "test_gone.py").write_text("import os\n\nos._exit(3)\n")
     assert run_test(tmp_path, "test_gone", 60)["failed"] == "test_gone"
+
+
+@pytest.mark.parametrize(
+    "key", ["processes size=3", "processes batch=0", "switch", "batch_body", "map parallel=x", "port_batch traced"]
+)
+def test_a_mistyped_arrangement_is_told_what_arrangements_are(key: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInput) as caught:
+        write_port(TARGET, key, tmp_path / "ported.py", tools=Tools(pytest.fail, pytest.fail))  # type: ignore[arg-type]
+    assert caught.value.received == key
+    assert all(form in str(caught.value.legal) for form in WRITTEN_FORMS)

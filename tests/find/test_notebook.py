@@ -100,3 +100,10 @@ def test_a_draft_is_made_of_a_line_of_the_file(tmp_path: Path) -> None:
     made = draft(f"{tmp_path / 'a.ipynb'}:{line}", None)
     assert "def f(" in made.code
     assert f"a.ipynb:{line}" in made.code
+
+
+@pytest.mark.parametrize("content", ["", "print(1)", "[]", "{}", '{"cells": 3}'])
+def test_what_is_no_notebook_is_listed_as_not_scanned(tmp_path: Path, content: str) -> None:
+    (tmp_path / "a.ipynb").write_text(content)
+    found = scan([tmp_path])
+    assert [Path(one.file).name for one in found.broken] == ["a.ipynb"]

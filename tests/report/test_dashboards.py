@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import jsonschema
 import pytest
@@ -94,3 +95,9 @@ def test_a_single_launch_has_a_value_and_no_ends():
 
 def test_every_format_that_the_command_line_takes_is_there():
     assert set(dashboards.FORMATS) == set(DASHBOARDS)
+
+
+def test_no_end_of_a_latency_is_below_zero():
+    judgement = plain()
+    judgement = replace(judgement, latencies=judgement.latencies.assign(low=-1e-3))
+    assert {one.low for one in values_of(judgement)[0]} == {0.0}
