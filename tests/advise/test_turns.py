@@ -45,26 +45,32 @@ def test_one_run_of_each_shows_nothing() -> None:
 
 
 def test_an_a_a_of_noisy_runs_is_rarely_called_different() -> None:
-    """95% intervals of three runs each: called different in 5% of comparisons, here in at most 8% of 500."""
+    """95% intervals of three runs each: called different in at most 5% of comparisons, here of 500."""
     rng = np.random.default_rng(0)
 
     def side() -> Sequence[Run]:
         return [run_of(0.02 * float(np.exp(rng.normal(0, 0.05)))) for _ in range(3)]
 
     found = [realised(side(), side()) for _ in range(500)]
-    assert sum(one.is_faster or one.is_slower for one in found) <= 40
+    assert sum(one.is_faster or one.is_slower for one in found) <= 25
 
 
 def test_a_port_that_changes_nothing_is_rarely_kept_however_often_one_looks() -> None:
-    """It is kept if it is shown to be faster, at one of the looks or at the end: at most 5% of 400."""
+    """It is kept if it is shown to be faster, at one of the looks or at the end: at most 5% of 400.
+
+    Ending the turns early leaves the interval what it says it is: it has no change in it in 93% and more.
+    """
     rng = np.random.default_rng(1)
-    kept = 0
+    kept, covered = 0, 0
     for _ in range(400):
         before, after = ([run_of(0.02 * float(np.exp(rng.normal(0, 0.05)))) for _ in range(MOST_TURNS)] for _ in "ab")
         looks = range(LEAST_TURNS, MOST_TURNS)
         number = next((n for n in looks if is_clear(before[:n], after[:n])), MOST_TURNS)
-        kept += realised(before[:number], after[:number]).is_faster
+        found = realised(before[:number], after[:number])
+        kept += found.is_faster
+        covered += not found.is_faster and not found.is_slower
     assert kept <= 20
+    assert covered >= 372
 
 
 def test_equal_runs_do_not_differ() -> None:

@@ -12,7 +12,6 @@ from pyopbench.ports.tensor_functions.basics import (
     np_axes,
     np_checked,
     np_is_finite,
-    np_is_nan,
     np_moved,
     np_number,
     np_sizes,
@@ -185,7 +184,8 @@ spelled("np.linalg.det", "tf.linalg.det", a="float")
 @of_numpy("np.linalg.slogdet", a="float")
 def np_slogdet(a: Any) -> Any:
     """Return the sign and the logarithm of the magnitude of determinants."""
-    a = np_checked(a, ~tf.reduce_any(np_is_nan(a)), "slogdet: the sign for a matrix with NaN is another one in NumPy")
+    finite = tf.reduce_all(np_is_finite(a))
+    a = np_checked(a, finite, "slogdet: the sign for a matrix that is not finite is another one in NumPy")
     return SlogdetResult(*tf.linalg.slogdet(a))
 
 

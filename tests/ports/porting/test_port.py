@@ -219,6 +219,26 @@ def test_its_test_fails_where_the_gradient_is_wrong(
         run_its_test(made.with_text(wrong), tmp_path, monkeypatch)
 
 
+@pytest.mark.parametrize(
+    ("body", "inputs"),
+    [
+        ("(x + 1e6) - 1e6", "rng.normal(size=20)"),
+        ("0.5 * x + 1e6", "rng.normal(size=20)"),
+        ("(x * x).sum() + np.float32(2000)", "rng.random((6, 5), np.float32)"),
+    ],
+)
+def test_large_numbers_do_not_hide_a_wrong_gradient(
+    body: str, inputs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What rounding leaves of a difference is no jump, and a constant in an output allows its slope little."""
+    made = write_source(tmp_path, f"def body(x):\n    return {body}\n", inputs)
+    assert "test_gradient" in run_its_test(made, tmp_path, monkeypatch)
+    wrong = "import tensorflow as tf\n" + made.port.replace("return ", "return 0.98 * (").rstrip() + ")\n"
+    wrong = f"{wrong[:-1]} + 0.02 * tf.stop_gradient({body_of(made).removeprefix('return ')})\n"
+    with pytest.raises(AssertionError):
+        run_its_test(made.with_text(wrong), tmp_path, monkeypatch)
+
+
 @pytest.mark.parametrize("statement", ["x = x.astype(np.float64)", "x = np.asarray(x)"])
 def test_a_name_is_not_assigned_to_itself(statement: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = write_source(tmp_path, f"def body(x):\n    {statement}\n    return x * 2\n", VECTOR)

@@ -134,6 +134,7 @@ def test_an_array_of_too_few_axes_is_not_split(name: str, rank: int) -> None:
 TINY = np.array([5e-324, 1e-310, 2e-310, 3e-310, 4e-310])
 REFUSED = {
     "np.linalg.slogdet(x)[0]": np.array([[1.0, 2.0], [3.0, np.nan]]),
+    "np.linalg.slogdet(x).sign": np.array([[1.0, np.inf], [3.0, 4.0]]),
     "np.linalg.qr(x)[0]": np.array([[np.inf, 1.0], [1.0, 2.0]]),
     "np.histogram(x, 4)[0]": TINY,
     "np.histogram(x, 4, (0.0, 1e-309))[0]": np.array([0.0, 1.0]),
