@@ -1,4 +1,4 @@
-"""The callbacks of a recorded program: what each takes and could save at most, and the op file that is measured."""
+"""The callbacks of a recorded program: the time of each, the most it could save, and the op file that is measured."""
 
 from __future__ import annotations
 
@@ -131,12 +131,12 @@ class Callback:
         return max(self.flight_seconds, self.seconds) + (allowance if self.in_input else 0.0)
 
     def why_not(self) -> str:
-        """Return why no port can be made of it, or put in its place; empty where nothing speaks against it."""
+        """Return why it cannot be ported, or its port cannot take its place; empty if there is no such reason."""
         kept = self.kept
         if not self.file:
-            return "its file is not in the folder of the program, so it cannot be changed there"
+            return "its file is not in the folder of the program, so a patch cannot change it"
         if kept is None or not kept.examples:
-            return "no call could be kept" + (f": {kept.refused}" if kept is not None and kept.refused else "")
+            return "no call could be recorded" + (f": {kept.refused}" if kept is not None and kept.refused else "")
         if kept.refused:
             return kept.refused
         if kept.bodies > 1:
@@ -146,12 +146,12 @@ class Callback:
         if kept.has_changed:
             return "it reads values that the program changes while it runs"
         if not kept.call.dtypes or not kept.examples[0].outputs:
-            return "it returns nothing, so it is called for what it does"
+            return "it returns nothing, so it is called for its side effects"
         return ""
 
 
 def callbacks_of(usage: Usage, kept: Sequence[KeptSite], original: Mapping[str, str]) -> list[Callback]:
-    """Return the callbacks of a recording, the dearest first.
+    """Return the callbacks of a recording, the costliest first.
 
     Args:
         usage: what was counted.
@@ -253,7 +253,7 @@ def assess(callback: Callback, step: Step, minimum_effect: float = MINIMUM_EFFEC
     whole = step.steps * step.seconds
     share, most = min(1.0, callback.seconds / whole), min(1.0, callback.most_seconds / whole)
     if most < minimum_effect:
-        return Shown(share, most, "nothing to gain: it takes too little of the time")
+        return Shown(share, most, "nothing to gain: it takes too small a share of the time")
     return Shown(share, most, callback.why_not())
 
 
@@ -345,7 +345,7 @@ def load(kept: KeptArray, folder: Path) -> np.ndarray[Any, Any]:
 LITERAL_ELEMENTS = 400
 """An array of so many elements at the most is written into the op file, and so into the test of the port."""
 PACKED_BYTES = 32 * 1024
-"""A larger one is written into it packed, if it is no longer than this; else it is a file of the advice."""
+"""A larger one is compressed and written into it if that is no longer than this; else it is a file next to it."""
 
 
 def _written(array: np.ndarray[Any, Any], folder: Path, name: str) -> str:

@@ -137,7 +137,7 @@ def _found(source: ProgramSource, placement: Placement) -> CallbackNode:
         decorated = [one for one in find_callbacks(source) if one.form == "decorator" and one.kind == placement.kind]
         here = [one for one in decorated if getattr(body_of(source, one), "name", None) == placement.body]
     if not here:
-        raise CannotPlace("the call is not written in the line that makes the callback")
+        raise CannotPlace("its line does not contain the call that makes the callback")
     if len(here) > 1:
         raise CannotPlace("there are several callbacks on its line")
     return here[0]
@@ -158,7 +158,7 @@ def _edit(source: ProgramSource, file: _File, found: CallbackNode, placement: Pl
         begin = file.begin(found.node) - 1  # the @
         return _Edit(begin, file.end(function), text)
     if found.form != "call" or found.call is None:
-        raise CannotPlace("the callback is handed to another function, and called there")
+        raise CannotPlace("it is passed to another function, which calls it")
     return _Edit(file.begin(found.node), file.end(found.node), _of_call(source, file, found, placement, port))
 
 
@@ -171,7 +171,7 @@ def _of_call(source: ProgramSource, file: _File, found: CallbackNode, placement:
     place = 0 if _is_partial(source, call) else 1
     given = named.get("inp") or next(iter(call.args[place : place + 1]), None)
     if given is None:
-        raise CannotPlace("its inputs are not written in the call")
+        raise CannotPlace("its inputs are not written as arguments of the call")
     elements = None
     if isinstance(given, ast.List | ast.Tuple) and not any(isinstance(one, ast.Starred) for one in given.elts):
         elements = [file.text(one) for one in given.elts]

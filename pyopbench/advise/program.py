@@ -27,7 +27,7 @@ LEFT_OUT = frozenset({".git", ".hg", ".svn", ".venv", "__pycache__", "node_modul
 """Folders that no program needs to run."""
 
 STATE = "advice.json"
-"""Of the folder of an advice, by which earlier ones are known: they are not copied either."""
+"""The file by which output folders of earlier commands are recognised: they are not copied either."""
 
 COPIED_BYTES = 16 * 1024**2
 """A file that is larger is not copied: the copy has a link to it."""
@@ -39,7 +39,7 @@ SEED = 0
 MOST_OUTPUT_BYTES = 16 * 1024**2
 KEEP_BYTES = 128 * 1024**2
 LAST_LINES = 12
-"""Of what a program wrote to stderr, which are shown where it failed."""
+"""How many lines of a failed program's stderr are shown."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +74,9 @@ class Program:
         name = Path(command[0]).name
         if name in LAUNCHERS or any(word in LAUNCHER_MODULES for word in command[:3]):
             raise BadInput(
-                "a launcher starts many processes, which are not advised on together",
+                "launchers that start many processes are not supported",
                 received=" ".join(command),
-                hint="name the program that it starts, for one process: pyopbench advise -- python train.py",
+                hint="give the command for one process: pyopbench advise -- python train.py",
             )
         if any(word.endswith(".ipynb") for word in command):
             raise BadInput(
@@ -90,7 +90,7 @@ class Program:
         if script is not None and not real_path(folder / script).is_relative_to(root):
             raise BadInput(
                 "the program is not in the folder that would be copied",
-                received=f"{script}, copied is {root}",
+                received=f"{script}; the folder that is copied is {root}",
                 hint=f"cd {real_path(folder / script).parent} first",
             )
         first = os.path.abspath(folder / command[0]) if os.sep in command[0] else command[0]  # .venv is not copied
@@ -107,7 +107,7 @@ class Program:
                 raise BadInput(
                     "the folder of the program has too many files to copy",
                     received=f"{self.root}, more than {MOST_FILES:,}",
-                    hint="run the program in a folder that has only its sources and its data",
+                    hint="run it in a folder that has only the sources and data of the program",
                 )
             place = target / path.relative_to(self.root)
             if is_folder:
