@@ -135,7 +135,7 @@ class Comparison:
         cases: those that both have, worst first.
         unmatched: those that one of them has.
         differences: of the environments.
-        smallest: the smallest slowdown that the pair could show, as a share: of a body that several cases run where
+        smallest: the smallest slowdown that the pair could show, as a share: of a body that several cases run if
             there is one, else of a typical case; None if none has an interval.
         common: by how much all cases moved together, the median of the ratios.
         looks: how often the data were looked at, or could have been, which the verdicts are corrected for.
