@@ -159,7 +159,7 @@ COLUMNS = (
     "slowdown",
     "called slower (95% confidence)",
     "gate failed",
-    "rows told apart",
+    "identical rows reported",
     "said to be found, median",
     "minutes, longest",
 )

@@ -265,7 +265,7 @@ def _noise(of_worker: _OfWorker, facts: Facts) -> Check:
     spread, far = spread_of(blocks)
     other = "stop other programs, or pin the run to idle cores: taskset -c 0,1 pyopbench run ..."
     found = (
-        ("" if load is None else f"load {load:.1f} of {formatting.count(facts.cores, 'core')}", load, facts.cores),
+        ("" if load is None else f"load {load:.1f} on {formatting.count(facts.cores, 'core')}", load, facts.cores),
         ("" if steal is None else f"{formatting.percent(steal)} of CPU time stolen by other VMs", steal, LARGE_STEAL),
         (f"equal blocks of work differ by {formatting.percent(spread)}", spread, MINIMUM_EFFECT),
         (f"{formatting.percent(far)} of equal blocks are far slower", far, LARGE_FAR),
