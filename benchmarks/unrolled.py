@@ -1,6 +1,6 @@
-"""Loops of known length in a written port: unrolled while it is traced, and as a loop of the graph.
+"""Loops of known length in a written port: unrolled while it is traced, and as a loop in the graph.
 
-Both are written of the same bodies, and their calls are timed by turns, so that what slows the machine slows both.
+Both are written from the same bodies, and their calls are interleaved, so that whatever slows the machine slows both.
 
     python benchmarks/unrolled.py [--rounds 10,50,200,500] [--seconds 1.0]
 """

@@ -1,4 +1,4 @@
-"""What Python callbacks in TensorFlow programs do: counts over public sources, of which nothing is run or kept.
+"""What Python callbacks in TensorFlow programs do: counts over public sources, none of which are run or kept.
 
     pyopbench scan FOLDER --json > scan.json
     python scripts/callback_census.py FOLDER scan.json           # writes results/outside/census.json
@@ -6,10 +6,10 @@
 
 FOLDER has a folder OWNER+NAME for each repository, and a file `commits` with a line `OWNER+NAME HASH` for each.
 
-Counted are kinds, places, gradients and risks as the scan has them, and of each body what it calls, as far as names
-say. From that comes an estimate of its ports: the first obstacle of `OBSTACLES` that its names show, or none. With
-`--ops FOLDER` the same estimate is made of op files whose ports were run (`benchmarks/outside/callbacks.py`), and
-compared with what became of them. Exit codes: 0 done, 2 bad usage.
+It counts the kinds, places, gradients and risks that the scan reports, and what each body calls, as far as names show
+it. From that it estimates whether the body can be ported: the first obstacle of `OBSTACLES` that its names show, or
+none. With `--ops FOLDER` it makes the same estimate for op files whose ports were run
+(`benchmarks/outside/callbacks.py`), and compares it with the results. Exit codes: 0 done, 2 bad usage.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ CHECKED = ROOT / "results" / "outside" / "census_checked.json"
 RUN = ROOT / "results" / "outside" / "callbacks.json"
 VERSION = 1
 MOST = 15
-"""So many names are kept of a list of libraries or functions."""
+"""How many names of a list of libraries or functions are kept."""
 
 OBSTACLES = {
     "absent": "the body is not in the file: it is imported, a method of another object, or made at run time",
@@ -64,9 +64,9 @@ OBSTACLES = {
     "tensorflow": "it computes with TensorFlow: no port from NumPy is needed",
     "missing": "it calls functions of NumPy without a counterpart",
     "draws": "it draws random numbers",
-    "none": "no obstacle that names show: every call is known",
+    "none": "names show no obstacle: every call is known",
 }
-"""In the order in which the first one counts."""
+"""In this order, the first one counts."""
 
 TRAITS = {
     "loops": "loops: `for`, `while` or a comprehension",
@@ -84,7 +84,7 @@ OUTSIDE_MODULES = {
 TEXT_MODULES = {"re", "string", "json", "unicodedata", "textwrap", "base64"}
 OF_PATHS = "os.path."
 OUTSIDE_NAMES = ("read", "load", "save", "imread", "imwrite", "imsave", "write", "open", "from_file", "fromfile")
-"""Begin the last names of functions that read and write, of any library: `cv2.imread`, `librosa.load`."""
+"""Beginnings of the names of functions that read and write, in any library: `cv2.imread`, `librosa.load`."""
 
 OUTSIDE_TENSORFLOW = ("io.", "gfile.", "compat.v1.gfile.", "compat.v2.io.", "read_file", "write_file", "print")
 PYTHON = {
@@ -99,10 +99,10 @@ TEXT = {
 CHANGING = {"append", "extend", "insert", "pop", "remove", "clear", "update", "setdefault", "add"}
 OF_CONTAINERS = {*CHANGING, "items", "keys", "values", "get", "index", "count"}
 OF_ARRAYS = {"astype", "item", "tolist", "numpy", "fill", "view", "conj", "tobytes", "as_list", "get_shape"}
-"""Methods of arrays that no function of NumPy has the name of, and of eager tensors."""
+"""Methods of arrays that are not also functions of NumPy, and methods of eager tensors."""
 
 OLD_NAMES = {"np.int": "int", "np.float": "float", "np.float_": "np.float64", "np.product": "np.prod"}
-"""Functions by names that NumPy 2 has no longer."""
+"""Names that NumPy 2 no longer has, with the current ones."""
 
 
 @dataclass

@@ -13,10 +13,10 @@ from outside import tallies
 WORDS = {"callbacks": "callbacks", "distinct": "distinct bodies"}
 RISKS = {
     "no_gradient": "no gradient",
-    "first_order_only": "a gradient of first order only",
+    "first_order_only": "first-order gradient only",
     "no_shape": "output shape unknown",
-    "parallel": "in parallel calls of a pipeline, which wait for the GIL",
-    "perhaps_parallel": "the same, if the pipeline makes parallel calls",
+    "parallel": "parallel calls in a pipeline wait for the GIL",
+    "perhaps_parallel": "calls in a pipeline wait for the GIL if they are parallel, which the source does not show",
     "writes_to_input": "writes to its input",
     "draws": "draws random numbers that tf.random.set_seed does not seed",
     "stateless": "`stateful=False`",
@@ -32,7 +32,7 @@ ASPECTS = {
     "risks": "all other risks",
     "obstacle": "first obstacle",
 }
-"""What is checked by hand, as `census_checked.json` names it."""
+"""The aspects that are checked by hand, by their names in `census_checked.json`."""
 
 
 def how_many(document: Mapping[str, Any]) -> str:
@@ -41,10 +41,10 @@ def how_many(document: Mapping[str, Any]) -> str:
     scanned = document["scanned"]
     return (
         f"Counted on {document['created'][:10]}: {document['callbacks']:,} callbacks in {document['files']:,} files "
-        f"({document['distinct files']:,} distinct) of {with_some} repositories. {scanned['files']:,} files with "
-        f"{scanned['lines']:,} lines of Python were scanned, of {len(document['repositories'])} repositories; "
-        f"{scanned['unreadable']:,} files could not be parsed. {document['certain']:,} callbacks are TensorFlow's by "
-        f"their imports, the others by their names.\n"
+        f"({document['distinct files']:,} distinct) of {with_some} repositories. {scanned['files']:,} files of "
+        f"{len(document['repositories'])} repositories were scanned, with {scanned['lines']:,} lines of Python; "
+        f"{scanned['unreadable']:,} files could not be parsed. {document['certain']:,} callbacks are TensorFlow's "
+        f"according to their imports, the others only by their names.\n"
     )
 
 
@@ -53,7 +53,7 @@ def places(document: Mapping[str, Any]) -> str:
     total = document["callbacks"]
     columns = ("kind", "form", "context", "gradient")
     rows = [(key, f"`{name}`", f"{n:,}", f"{n / total:.0%}") for key in columns for name, n in document[key].items()]
-    return table(("what", "", "callbacks", "share"), rows)
+    return table(("property", "value", "callbacks", "share"), rows)
 
 
 def risks(document: Mapping[str, Any]) -> str:
@@ -65,7 +65,7 @@ def risks(document: Mapping[str, Any]) -> str:
 
 
 def traits(document: Mapping[str, Any]) -> str:
-    """Return what bodies do, of those that are in the file."""
+    """Return what the bodies that are in the file do."""
     rows = [
         (words, *(_share(document["trait"][name][of], document["present"][of]) for of in WORDS))
         for name, words in TRAITS.items()
@@ -86,9 +86,13 @@ def obstacles(document: Mapping[str, Any]) -> str:
 
 def names(document: Mapping[str, Any]) -> str:
     """Return the libraries and functions that distinct bodies call most often."""
-    heads = {"library": "other libraries", "function": "functions of NumPy", "missing": "functions without counterpart"}
+    heads = {
+        "library": "other libraries",
+        "function": "functions of NumPy",
+        "missing": "functions without a counterpart",
+    }
     rows = [(head, ", ".join(f"`{name}` {n}" for name, n in document[key].items())) for key, head in heads.items()]
-    return table(("what", "distinct bodies that call it"), rows)
+    return table(("names", "number of distinct bodies that use each"), rows)
 
 
 def of_run_sample(document: Mapping[str, Any]) -> str:
@@ -99,11 +103,11 @@ def of_run_sample(document: Mapping[str, Any]) -> str:
         here = [row for row in rows if row["obstacle"] == name]
         if here:
             lines.append((words, str(len(here)), str(sum(row["file"] == "right" for row in here))))
-    return table(("first obstacle by names", "callbacks run", "file to `traced` right"), lines)
+    return table(("first obstacle by names", "ports that were run", "`traced` files that were right"), lines)
 
 
 def checked(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return how often a person agreed with the scan, and each place where not."""
+    """Return how often a person agreed with the scan, and each place where they did not."""
     lines = [
         (words, tallies.share(sum(key not in row["wrong"] for row in rows), len(rows)))
         for key, words in ASPECTS.items()
@@ -114,7 +118,7 @@ def checked(rows: Sequence[Mapping[str, Any]]) -> str:
         if row["wrong"]
     ]
     return (
-        f"{table(('what', 'agreed, share, 95% interval'), lines)}\n"
+        f"{table(('aspect', 'agreed, share, 95% interval'), lines)}\n"
         f"{table(('repository', 'place', 'not agreed', 'why'), wrong) if wrong else ''}"
     )
 

@@ -1,9 +1,9 @@
-"""Print how many steps a second a program makes, as it stands or with a written arrangement in its stage.
+"""Print how many steps a second a program makes, unchanged or with a written arrangement in its stage.
 
     python benchmarks/outside/examine_pipeline.py FACTS SECONDS KEY [FILE]
 
-The arguments are the content of a `program.json`, for how long to draw, the key of the arrangement, `map` for the
-program as it stands, and its file; without one, of what needs none, such as `map parallel=4`.
+The arguments: the content of a `program.json`; for how long to draw elements; the key of the arrangement, or `map` for
+the unchanged program; and the file of the arrangement, unless it needs none, such as `map parallel=4`.
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
-"""How often a gate finds a planted slowdown, and how often it tells identical commits apart, by the default command.
+"""How often the default command of a gate finds a planted slowdown, and how often it reports identical commits.
 
 python benchmarks/outside/gate.py FOLDER [--part same ten five curve] [--repetitions 20] [--portion 60m] [--json FILE]
 
 The repository that is made in `FOLDER` has an op of two sizes whose body repeats the same NumPy call; a commit plants a
-slowdown by repeating it more often, so that values stay the same. What a part measures, again and again:
+slowdown by repeating it more often, so that values stay the same. Each part repeats one measurement:
 
     same    a commit against a copy of itself; anything called slower or faster is wrong
     ten     10% in `run op.py --rev A --rev B --quick --fail-on slower:5%`, which takes 90 s
     five    5% in the same with `--budget 5m --fail-on slower:3%`
     curve   2, 4, 6, 8, 12 and 20% by the command of `ten`, with the slowdown that each run said it would find
 
-Nearly all of a call's time is the body's (about 95%), so that a call is slower by nearly as much as the body. Run the
-same command again to go on: a trial that was interrupted is resumed, and one that has a row is not measured again.
-After `--portion` nothing is begun that would probably end later. Nothing else may run meanwhile.
+The body takes nearly all of a call's time (about 95%), so a call is slower by nearly as much as the body. Run the same
+command again to continue: a trial that was interrupted is resumed, and one that has a row is not measured again. No
+trial is started that would probably end after `--portion`. Nothing else may run on the machine meanwhile.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ COLUMNS = (
     "slowdown",
     "called slower (95% confidence)",
     "gate failed",
-    "rows told apart",
+    "identical rows reported",
     "said to be found, median",
     "minutes, longest",
 )

@@ -2,23 +2,24 @@
 
 python benchmarks/outside/histories.py FOLDER [--json FILE] [--again history]    writes results/outside/histories.json
 
-With `--again`, only these detectors run, and what the file has of the others is kept.
+With `--again`, only these detectors run, and the results of the others in the file are kept.
 
-`FOLDER` holds checkouts, or the parts named here, of other projects; a source that is not there is left out:
+`FOLDER` contains checkouts of other projects, or only these parts of them; a source that is missing is left out:
 
     treeherder/                     mozilla/treeherder: series in tests/sample_data, detectors in treeherder/perf
     otava/                          apache/otava: series in tests/*.py
     signal-processing-algorithms/   mongodb/signal-processing-algorithms: series in tests/
     TCPD/                           alan-turing-institute/TCPD: datasets/*/*.json and annotations.json
 
-Nothing of theirs is copied into the results but names and counts. asv, ruptures (`pip install ruptures`) and otava
-(`pip install apache-otava`) are used where they are installed; treeherder's detectors are those of the checkout.
+Only names and counts from them are copied into the results. asv, ruptures (`pip install ruptures`) and otava
+(`pip install apache-otava`) are used if they are installed; treeherder's detectors are those of the checkout.
 
 Labels are the places that the projects' own tests assert, or what people marked (TCPD). treeherder's labels are what
 its first detector, a t-test with a threshold of 7, finds: a method that agrees with it is right here. A change counts
 as found if one is reported within `MARGIN` points of it. F1 is as in the paper of TCPD (G. J. J. van den Burg and C. K.
 I. Williams, "An Evaluation of Change Point Detection Algorithms", 2020, arXiv:2003.06222, section 4.2): the first point
-counts as a change in labels and answers alike, precision is of all annotators together, recall the mean over them.
+counts as a change in both labels and answers, precision is over the labels of all annotators together, and recall is
+the mean over annotators.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Compare what `pyopbench pipeline --program` promises with what programs then make, before and after the change.
+"""Compare the rates that `pyopbench pipeline --program` predicts with those of programs before and after the change.
 
     python benchmarks/outside/pipelines.py FOLDER                 # every program of a folder; about 5 minutes for each
     python benchmarks/outside/pipelines.py FOLDER NAME            # one of them
@@ -6,10 +6,10 @@
 
 A program is a folder with `program.json`: `op` (as on the command line), `inputs` (an expression for each argument of a
 function), `program` (`train.py:make_dataset`), and where needed `seed_with` and `baseline`. It is measured, the
-arrangement that is recommended is written by `pyopbench port`, and the program runs with and without it in processes of
-its own, three times each, interleaved: a loop of Python draws from its dataset, as a training loop does. What is asked
-for: at least 9 of 10 realised rates in the promised interval, 8 of 10 within 15% of its middle, no change that is
-slower. Exit codes: 0 all of that holds, 1 it does not, 2 bad usage.
+recommended arrangement is written by `pyopbench port`, and the program runs with and without it in separate processes,
+three times each, interleaved: a Python loop draws from its dataset, as a training loop does. The requirements: at least
+9 of 10 realised rates are in the promised interval, 8 of 10 are within 15% of its middle, and no change is slower. Exit
+codes: 0 all are met, 1 not all are met, 2 bad usage.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ RUNNER = Path(__file__).with_name("examine_pipeline.py")
 ROUNDS = 3
 NEAR = 0.15
 IN_INTERVAL, IN_MIDDLE = 0.9, 0.8
-"""Shares of the programs whose realised rates have to lie in the interval, and near its middle."""
+"""Required shares of the programs whose realised rates are in the interval, and near its middle."""
 COLUMNS = (
     "program",
     "answer",

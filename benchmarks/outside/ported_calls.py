@@ -1,8 +1,8 @@
 """Arrays whose operations are ports of one line: `np.sum(x, axis=0)` is written by `port`, imported and compared.
 
-Tests of others get such arrays in place of NumPy's. Each call of a function, a ufunc or a method, and each key, is a
-body such as `def body(x): return np.sum(x, axis=0)`. The tests go on with NumPy's own results, so that one call that is
-wrong does not make others wrong. Calls that NumPy refuses, and arguments that cannot be written down, are no bodies.
+Tests of other projects get such arrays in place of NumPy's. Each call of a function, a ufunc or a method, and each
+subscript, is a body such as `def body(x): return np.sum(x, axis=0)`. The tests go on with NumPy's own results, so one
+wrong call does not make others wrong. Calls that NumPy refuses, or whose arguments have no source, are not tried.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pyopbench.ports.porting.module_text import import_text
 from pyopbench.worker.prepare.checks import require_equal
 
 TOLERANCE = {"float16": 1e-2, "float32": 1e-4, "complex64": 1e-4, "float64": 1e-9, "complex128": 1e-9}
-"""Relative to the largest magnitude: what is looked for are wrong values, not rounding."""
+"""Relative to the largest magnitude: it is meant to find wrong values, not rounding."""
 
 OUTCOMES = ("wrong", "failed", "refused", "right", "not tried")
 """What becomes of a call, the worst first."""

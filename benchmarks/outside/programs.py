@@ -1,10 +1,9 @@
-"""Runs `pyopbench advise` on a folder of programs, and prints what it promised beside what was realised.
+"""Runs `pyopbench advise` on a folder of programs, and prints what it promised next to what was realised.
 
     python benchmarks/outside/programs.py FOLDER [--out FOLDER] [--only NAME,NAME]
 
-Each program is a folder with one script (`train.py`, or the only `.py` file that is no module of another one). Nothing
-of a program is in this repository. A program that has been advised on goes on from there, so that the table can be
-printed again.
+Each program is a folder with one script (`train.py`, or the only `.py` file that no other one imports). No part of a
+program is in this repository. Results of earlier calls are reused, so the table can be printed again.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ def share(interval: dict[str, float] | None) -> str:
 
 
 def is_within(promised: dict[str, float] | None, realised: dict[str, Any] | None) -> str:
-    """Return whether the intervals of what was promised and of what was realised have a share in common."""
+    """Return whether the promised and the realised interval overlap."""
     if promised is None or realised is None or realised.get("low") is None:
         return "–"
     return "yes" if promised["low"] <= realised["high"] and realised["low"] <= promised["high"] else "no"
@@ -86,10 +85,10 @@ def rows_of(name: str, report: dict[str, Any], seconds: float) -> list[tuple[str
 
 
 def main() -> None:
-    """Advise on each program and print the table."""
+    """Run `pyopbench advise` on each program and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--out", type=Path, default=Path("advices"))
+    parser.add_argument("--out", type=Path, default=Path("advice"))
     parser.add_argument("--only", default="")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)

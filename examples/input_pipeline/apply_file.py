@@ -16,12 +16,12 @@ import tensorflow as tf
 
 
 def elements(dataset: tf.data.Dataset) -> tf.data.Dataset:
-    """Augment elements of `(image, label, weight)`; what follows the image is passed on."""
+    """Augment elements `(image, label, weight)`; label and weight are passed on."""
     return arranged.arrange(dataset)
 
 
 def batches(dataset: tf.data.Dataset) -> tf.data.Dataset:
-    """Augment batches of them, in place of a map in front of `batch`."""
+    """Augment batches of such elements, in place of a map before `batch`."""
     return arranged_batch.arrange(dataset.batch(32))
 
 
@@ -42,13 +42,13 @@ def in_a_map_that_does_more(raw: tf.Tensor, label: tf.Tensor) -> Any:
 
 
 def with_its_own_processes(dataset: tf.data.Dataset) -> list[Any]:
-    """Say how many processes there are, with how many threads, and their seed."""
+    """Choose the number of processes, their threads, and the seed."""
     with arranged.Pool(processes=2, threads=1, seed=7) as pool:
         return list(arranged.arrange(dataset, pool=pool))
 
 
 def repeatable(dataset: tf.data.Dataset, seed: int) -> tf.data.Dataset:
-    """Draw by the number of an element, whichever process comes to it."""
+    """Draw from the number of an element, whichever process gets it."""
 
     def drawn(number: tf.Tensor, image: tf.Tensor) -> Any:
         gain = tf.random.stateless_uniform([], [seed, number], 0.8, 1.2)

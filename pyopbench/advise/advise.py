@@ -1,7 +1,7 @@
 """From a program to a faster program: the path of `pyopbench advise`, stage by stage; each keeps its result.
 
-A folder that has the results of a stage goes on with the next one, so that an advice that was interrupted, even by kill
--9, continues where it was. The program runs in copies of its folder alone.
+A folder that has the results of a stage goes on with the next one, so a command that was interrupted, even by kill -9,
+continues where it was. The program runs only in copies of its folder.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ VERSION = 1
 RECORDING_FOLDER, RECORDED, PATCH = "recording", "recorded.json", "change.patch"
 WITHDRAWN, SPENT = "withdrawn.patch", "spent.json"
 COPY = "program"
-"""Every copy has the same name: a program that prints where it is prints the same before and after a change."""
+"""Every copy has the same name: a program that prints its own path prints the same before and after a change."""
 
 BUDGET_SECONDS = 480.0
 RUNS_SHARE = 12
-"""A run of the program may take this part of the budget where nothing else is asked for; a longer one is ended."""
+"""A run of the program may take the budget divided by this if nothing else is asked for; a longer one is ended."""
 
 LONGER = 3
-"""So many times as long as the recording may a run before or after a change take, for the same steps."""
+"""A run before or after a change may take this many times as long as the recording, for the same steps."""
 
 NAMES = {
     "command": "the command",
@@ -63,7 +63,7 @@ NAMES = {
 
 LEAST_TURNS, MOST_TURNS = 3, 6
 LEAST_BUDGET, MOST_BUDGET = 20.0, 60.0
-"""For sampling one callback."""
+"""Seconds for sampling one callback."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Options:
     """What is asked for.
 
     Attributes:
-        steps, seconds: after which each run of the program is ended; None to let it end.
+        steps, seconds: after which each run of the program is ended; None for no limit.
         budget_seconds: for everything.
         minimum_effect: a share of a step that is worth a change.
     """
@@ -84,7 +84,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Row:
-    """A callback and what came of it."""
+    """A callback and its answer."""
 
     callback: Callback
     shown: Shown
@@ -100,9 +100,9 @@ class Advice:
         folder: where everything is.
         usage: of the recording.
         step: of the recording.
-        rows: a callback each, the dearest first.
-        realised: by the ports that were kept, all together; None where none was applied.
-        withdrawn: ports that were taken back, and why.
+        rows: one for each callback, the costliest first.
+        realised: what all applied ports save together; None if none was applied.
+        withdrawn: names of the callbacks whose ports were withdrawn, and why.
         loss_difference: the largest relative difference of losses; nan where there are none.
         patch: the file that `git apply` takes; None without a change.
         tried: names of the callbacks whose ports `realised` is of.
@@ -123,7 +123,7 @@ class Advice:
 
     @property
     def promised(self) -> Share | None:
-        """What the ports that are applied save of a step, all together."""
+        """The share of a step that all applied ports are predicted to save together."""
         shares = [row.answer.promised for row in self.rows if row.callback.name in self.tried and row.answer.promised]
         if not shares:
             return None
@@ -133,7 +133,7 @@ class Advice:
 
 @dataclass(frozen=True)
 class Tools:
-    """What an advice is made with; tests give others."""
+    """How the program is run and a callback is decided on; tests replace these."""
 
     run: Callable[[Program, Path, Path, Asked], Run] = run_program
     decide: Callable[[Callback, Step, Path, float, float], Answer] = decide
@@ -141,17 +141,17 @@ class Tools:
 
 
 def advise(program: Program, folder: Path, options: Options, listener: Listener, tools: Tools | None = None) -> Advice:
-    """Say what to do about the callbacks of a program, and try it on a copy.
+    """Decide what to do about the callbacks of a program, and try it on a copy.
 
     Args:
         program: the program.
-        folder: for all results; one that has some of the same program goes on with them.
+        folder: for all results; if it has some of the same program, the command continues from them.
         options: what is asked for.
         listener: receives what happens.
         tools: for tests.
 
     Raises:
-        BadInput: the folder has something else, or the program cannot be run.
+        BadInput: the folder has other content, or the program cannot be run.
         NothingMeasured: the program fails.
     """
     made = _Advising(program, folder, options, listener, tools or Tools())
@@ -165,7 +165,7 @@ def advise(program: Program, folder: Path, options: Options, listener: Listener,
 
 @dataclass(frozen=True)
 class Change:
-    """A callback that a stored advice did not have, or had replaced.
+    """A callback that a stored report did not have, or that had been ported.
 
     Attributes:
         place: file, line and function.
@@ -179,12 +179,12 @@ class Change:
 
     def text(self) -> str:
         """Return the change in words."""
-        what = "is new" if self.kind == "new" else "was ported, and is a callback again"
+        what = "is new" if self.kind == "new" else "was ported and is a callback again"
         return f"{self.place} {what}: it takes up to {formatting.percent(self.most)} of a step"
 
 
 class StoredCallback(msgspec.Struct):
-    """What a check reads of a callback in the report of an advice."""
+    """What a check reads of a callback in a stored report."""
 
     file: str
     function: str
@@ -193,7 +193,7 @@ class StoredCallback(msgspec.Struct):
 
 
 class StoredReport(msgspec.Struct):
-    """What a check reads of the report of an advice."""
+    """What a check reads of a stored report."""
 
     callbacks: list[StoredCallback]
 
@@ -201,21 +201,21 @@ class StoredReport(msgspec.Struct):
 def check(  # noqa: PLR0913 - as `advise`, with what is compared
     program: Program, folder: Path, options: Options, stored: Path, listener: Listener, tools: Tools | None = None
 ) -> list[Change]:
-    """Record a program, and return which callbacks are new since an advice, or are back although they were ported.
+    """Record a program, and return the callbacks that a stored report does not have, or that had been ported.
 
-    A callback is the same where its file, its function and its kind are: lines move. What takes less of a step than
-    the minimum effect does not count.
+    A callback is recognised by its file, its function and its kind, because lines move. Callbacks that take less of a
+    step than the minimum effect are ignored.
 
     Args:
         program: the program.
         folder: for the recording.
         options: what is asked for.
-        stored: `report.json` of the advice.
+        stored: the `report.json` to compare with.
         listener: receives what happens.
         tools: for tests.
 
     Raises:
-        BadInput: it is no such report.
+        BadInput: `stored` is no such report.
         NothingMeasured: the program fails.
     """
     found = _read_report(stored)
@@ -233,7 +233,7 @@ def check(  # noqa: PLR0913 - as `advise`, with what is compared
 
 
 class _Advising:
-    """The stages."""
+    """The stages, which share a folder and a budget."""
 
     def __init__(self, program: Program, folder: Path, options: Options, listener: Listener, tools: Tools) -> None:
         self.program, self.options, self.listener, self.tools = program, options, listener, tools
@@ -244,13 +244,13 @@ class _Advising:
         self.has_made_folder = False
 
     def left_seconds(self) -> float:
-        """How much of the budget is left, of which earlier attempts have spent some."""
+        """How much of the budget is left after this attempt and earlier ones."""
         return self.options.budget_seconds - self.spent_before - (self.tools.clock() - self.begun)
 
     # Stage 0: the folder.
 
     def begin(self) -> None:
-        """Make the folder, or go on with one of the same program."""
+        """Create the folder, or continue in one of the same program."""
         state = self.folder / STATE
         mine = {"version": VERSION, "command": list(self.program.command), "root": str(self.program.root)}
         mine |= {"steps": self.options.steps, "seconds": self.options.seconds, "files": self._fingerprint()}
@@ -262,7 +262,7 @@ class _Advising:
             changed = [NAMES.get(key, key) for key, value in mine.items() if found.get(key) != value]
             if changed:
                 raise BadInput(
-                    "the folder has the advice for something else",
+                    "the folder has results of another program or of other settings",
                     received=f"{self.folder}, which differs in {formatting.listing(changed)}",
                     hint="choose another --out, or remove the folder",
                 )
@@ -271,7 +271,7 @@ class _Advising:
                 self.spent_before = float(_read(self.folder / SPENT)["seconds"])
         elif self.folder.exists() and any(self.folder.iterdir()):
             raise BadInput(
-                "the folder is not empty, and has no advice",
+                "the folder is not empty, and is not one of `pyopbench advise`",
                 received=self.folder,
                 hint="choose another --out",
             )
@@ -282,7 +282,7 @@ class _Advising:
         shutil.rmtree(self._copies, ignore_errors=True)
 
     def _fingerprint(self) -> str:
-        """Return a hash of the program's sources: what was measured of others is not of this one."""
+        """Return a hash of the program's sources: results of other sources do not apply to these."""
         digest = hashlib.sha256()
         for path, is_folder in self.program.files():
             if not is_folder and path.suffix == ".py" and not path.is_symlink():
@@ -296,7 +296,7 @@ class _Advising:
         return self.folder / "copies"
 
     def _write(self, path: Path, content: Mapping[str, Any]) -> None:
-        """Write what a stage came to, and how much of the budget is spent."""
+        """Write the result of a stage, and how much of the budget is spent."""
         write_atomically(path, sealed(json.dumps(storable(content), indent=1)))
         spent = {"seconds": self.options.budget_seconds - self.left_seconds()}
         write_atomically(self.folder / SPENT, sealed(json.dumps(spent, indent=1)))
@@ -322,7 +322,7 @@ class _Advising:
 
     def _record(self, place: Path) -> None:
         run, copy = self._try(place, flights=True)
-        if run.code != 0 and not run.ended:  # perhaps it is the ops around its callbacks that it does not bear
+        if run.code != 0 and not run.ended:  # perhaps it fails because of the ops around its callbacks
             shutil.rmtree(place, ignore_errors=True)
             run, copy = self._try(place, flights=False)
         if run.code != 0 or run.ended == "timeout":
@@ -335,9 +335,9 @@ class _Advising:
                     hint=f"give fewer --steps or more --budget, or end it by --seconds; {wrote}",
                 )
             raise NothingMeasured(
-                f"the program fails in a copy of its folder: exit code {run.code}",
+                f"the program failed in a copy of its folder: exit code {run.code}",
                 received=last[-1].strip() if last else " ".join(self.program.command),
-                hint=f"{wrote}; it has to run from {self.program.folder} with files of this folder alone",
+                hint=f"{wrote}; it has to run from {self.program.folder} and use only files in {self.program.root}",
             )
         self._write(place / RECORDED, {"run": asdict(run), "copy": str(copy)})
 
@@ -361,10 +361,10 @@ class _Advising:
     def _timeout(self) -> float:
         return 60 + (self.options.budget_seconds if self._most_seconds is None else 3 * self._most_seconds)
 
-    # Stage 2: name what is worth an answer.
+    # Stage 2: find the callbacks that are worth an answer.
 
     def name(self, recorded: tuple[Usage, Run, Path]) -> Advice:
-        """Return the callbacks, with what each can save at the most."""
+        """Return the callbacks, with the most that each can save."""
         usage, run, copy = recorded
         if run.ended == "seconds" and run.elements >= turns.LEAST_ELEMENTS:
             self.recorded_steps = int(run.elements)
@@ -388,13 +388,13 @@ class _Advising:
             self.listener.say("the program called no callback")
         for row in rows:
             share = f"can save at most {formatting.percent(row.shown.most)} of a step"
-            why = f"; left: {row.shown.why_not}" if row.shown.why_not else ""
+            why = f"; left alone: {row.shown.why_not}" if row.shown.why_not else ""
             self.listener.say(f"{row.callback.title} in {row.callback.where}: {share}{why}")
 
     # Stage 3: an answer for each.
 
     def answer(self, advice: Advice) -> None:
-        """Measure each callback that is worth it; what was answered before stays."""
+        """Measure each callback that is worth it, unless an earlier attempt has its answer."""
         waiting = [number for number, row in enumerate(advice.rows) if not row.shown.why_not]
         for done, number in enumerate(waiting):
             row = advice.rows[number]
@@ -406,7 +406,7 @@ class _Advising:
                 share = self.left_seconds() * 0.5 / (len(waiting) - done)
                 budget = min(MOST_BUDGET, max(LEAST_BUDGET, share))
                 self.listener.say(
-                    f"{row.callback.title}: measuring, {formatting.duration(budget)}; "
+                    f"{row.callback.title}: measuring for {formatting.duration(budget)}; "
                     f"{formatting.duration(max(self.left_seconds(), 0))} of the budget left"
                 )
                 answer = self.tools.decide(row.callback, advice.step, place, budget, self.options.minimum_effect)
@@ -414,10 +414,10 @@ class _Advising:
             self.listener.say(f"{row.callback.title}: {answer.text}")
             advice.rows[number] = replace(row, answer=answer)
 
-    # Stage 4: apply the ports to a copy, and run the program before and after in turns.
+    # Stage 4: apply the ports to a copy, and run the original and the changed program alternately.
 
     def apply(self, advice: Advice) -> None:
-        """Try the ports in the program, take back what changes it or makes it slower, and write the patch."""
+        """Try the ports in the program, withdraw those that change it or do not make it faster, and write the patch."""
         result = self.folder / "applied.json"
         ports = [number for number, row in enumerate(advice.rows) if row.answer.action == "port"]
         if not ports:
@@ -455,8 +455,8 @@ class _Advising:
     def _withdraw(self, advice: Advice, number: int, why: str) -> None:
         row = advice.rows[number]
         advice.withdrawn[row.callback.name] = why
-        advice.rows[number] = replace(row, answer=replace(row.answer, action="leave", why=f"taken back: {why}"))
-        self.listener.warn(f"{row.callback.title}: taken back: {why}")
+        advice.rows[number] = replace(row, answer=replace(row.answer, action="leave", why=f"port withdrawn: {why}"))
+        self.listener.warn(f"{row.callback.title}: port withdrawn: {why}")
 
     def _change(self, advice: Advice, ports: Sequence[int]) -> dict[str, bytes]:
         """Return the files that ports change or add, by path from the root."""
@@ -470,7 +470,7 @@ class _Advising:
             port, test = folder / answer.port, folder / answer.test
             for path, name in ((port, answer.port), (test, answer.test)):
                 if os.path.lexists(self.program.root / path):
-                    raise CannotPlace(f"there is a file {path.as_posix()} already")
+                    raise CannotPlace(f"the file {path.as_posix()} already exists")
                 files[path.as_posix()] = read_bytes(self._port_folder(callback) / name, SOURCE)
             by_file.setdefault(callback.file, []).append(_placement(callback, answer))
         for file, placements in by_file.items():
@@ -483,7 +483,7 @@ class _Advising:
     def _take_turns(
         self, before: list[Run], change: Mapping[str, bytes], ports: Sequence[int]
     ) -> tuple[list[Run], list[Run]]:
-        """Run the program before and after, in turns, until it is clear which is faster or no time is left."""
+        """Run the original and the changed program alternately, until one is clearly faster or no time is left."""
         after: list[Run] = []
         begun = self.tools.clock()
         while len(after) < MOST_TURNS:
@@ -520,7 +520,7 @@ class _Advising:
                 place = copy / path
                 place.unlink(missing_ok=True)
                 write_atomically(place, content)
-            # As many steps as were recorded; and more time, as a port may take long to compile.
+            # As many steps as were recorded, and more time, because a port may take long to compile.
             steps = self.options.steps if self.recorded_steps is None else self.recorded_steps
             most = None if self._most_seconds is None else LONGER * self._most_seconds
             asked = Asked(False, steps, most, LONGER * self._timeout)
@@ -534,7 +534,7 @@ class _Advising:
     def _without_differing(
         self, advice: Advice, ports: Sequence[int], before: list[Run], found: Sequence[Difference]
     ) -> list[int]:
-        """Take back the ports that change what the program computes, and return the others."""
+        """Withdraw the ports that change what the program computes, and return the others."""
         if len(ports) == 1:
             self._withdraw(advice, ports[0], found[0].text())
             return []
@@ -548,7 +548,7 @@ class _Advising:
                 left.append(number)
         if len(left) == len(ports):  # none alone does, all together do
             for number in ports:
-                self._withdraw(advice, number, f"together with others: {found[0].text()}")
+                self._withdraw(advice, number, f"together with the other ports: {found[0].text()}")
             return []
         return left
 
@@ -568,7 +568,7 @@ class _Advising:
         why = (
             "the program is slower with it"
             if advice.realised.is_slower
-            else "the program is not shown to be faster with it"
+            else "the runs do not show that the program is faster with it"
         )
         write_atomically(self.folder / WITHDRAWN, patch)
         for number in ports:
@@ -620,18 +620,18 @@ def _read_report(path: Path) -> Any:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Return what a stage has stored.
+    """Return the stored result of a stage.
 
     Raises:
         BadInput: the file was changed or cut off.
     """
     content = read_bytes(path, RECORDING)
-    require_whole(path, content, "remove the file, and the stage is done again")
+    require_whole(path, content, "remove the file to repeat the stage")
     try:
         found: dict[str, Any] = parse(content, allow_nan=True)
     except ValueError as error:
         raise BadInput(
-            "not a file of an advice", received=f"{path}: {error}", hint="remove the file, and the stage is done again"
+            "not a file of `pyopbench advise`", received=f"{path}: {error}", hint="remove the file to repeat the stage"
         ) from error
     return found
 

@@ -24,11 +24,11 @@ from pyopbench.model.own_target import read_target
 from pyopbench.model.write_file import write_atomically
 
 PORTS = ("traced", "njit", "autograph")
-"""What a callback can be replaced by: TensorFlow ops, a callback over a body that Numba compiles, or, for a py_function
-that computes with TensorFlow already, its body as it is, converted by AutoGraph."""
+"""What can replace a callback: TensorFlow ops; a callback whose body Numba compiles; or, for a py_function that already
+computes with TensorFlow, its unchanged body, converted by AutoGraph."""
 
 IN_GRAPH = "in_graph"
-AUTOGRAPH_PORT = '''"""`{name}` of {place}, called in the graph and not by tf.py_function."""
+AUTOGRAPH_PORT = '''"""`{name}` of {place}, called in the graph instead of by tf.py_function."""
 
 {head}
 {name}_{suffix} = tf.autograph.to_graph({name})
@@ -78,7 +78,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A port of a callback: which, and what it saves of the callback's own time, with an interval."""
+    """A port of a callback, and the share of the callback's own time that it saves, with an interval."""
 
     variant: str
     saved: float
@@ -98,7 +98,7 @@ class Answer:
         port, test: file names of the port and its test.
         function: the name of the port in its file.
         promised: share of a step of the program that is saved.
-        seconds: a call today, as it was measured by itself.
+        seconds: of a call today, as measured outside of the program.
     """
 
     action: Action
@@ -139,12 +139,12 @@ def decide(
     Args:
         callback: which.
         step: of the program.
-        folder: for its op file, its run and its port; what is there already of the same callback goes on.
+        folder: for its op file, its run and its port; an interrupted measurement of the same callback is continued.
         budget_seconds: for sampling.
         minimum_effect: a share of a step that is worth a change.
 
     Returns:
-        The answer; whatever goes wrong with this callback is a reason to leave it.
+        The answer; whatever goes wrong with this callback is a reason to leave it alone.
     """
     folder.mkdir(parents=True, exist_ok=True)
     op_file = folder / f"{callback.name}.py"
@@ -157,7 +157,7 @@ def decide(
     use = "training" if callback.gradient_calls else "inference"
     made = [one for one in judgement.decisions if one.use == use] or list(judgement.decisions)
     if not made:
-        return Answer("leave", "nothing could be measured of it")
+        return Answer("leave", "nothing about it could be measured")
     decision = made[0]
     candidates = _candidates(decision)
     if not candidates:
@@ -209,7 +209,7 @@ def _measured(callback: Callback, op_file: Path, folder: Path, budget_seconds: f
 
 
 def ports_of(callback: Callback) -> tuple[str, ...]:
-    """Return what a callback is compared with: only the body of a py_function can be one of TensorFlow ops."""
+    """Return what a callback is compared with: only the body of a py_function can consist of TensorFlow ops."""
     return PORTS if callback.kind == "py_function" else PORTS[:2]
 
 
@@ -218,7 +218,7 @@ def _current(callback: Callback) -> str:
 
 
 def _candidates(decision: Decision) -> tuple[Candidate, ...]:
-    """Return the ports that may save time, what is decided on first."""
+    """Return the ports that may save time; the one that was decided on is the first."""
     gains = getattr(decision.reason, "candidates", ())
     found = {
         name: Candidate(name, one.saved, _finite(one.low), _finite(one.high, 1.0))
@@ -257,10 +257,11 @@ def _why_kept(judgement: Judgement, decision: Decision) -> str:
 
 
 def _promised(callback: Callback, step: Step, candidate: Candidate, today: float | None) -> Share:
-    """Return what a port saves of a step: what the callback takes of it in the program, times what is saved of that.
+    """Return the share of a step that a port saves: the callback's share of it, times what the port saves of that.
 
-    What it takes is between what is seen from Python and what lies between inputs and outputs. A pipeline works while
-    the program does: the program gains nothing for sure where it hardly waits, and no more than the callback takes.
+    The callback takes at least the time seen from Python, and at most the time between its inputs and its outputs. A
+    pipeline runs while the program does, so a program that hardly waits for its input may gain nothing. It never gains
+    more than the callback takes.
     """
     least = min(1.0, callback.seconds / step.steps / step.seconds)
     most = min(1.0, max(callback.most_seconds / step.steps / step.seconds, least))
@@ -275,7 +276,7 @@ def _promised(callback: Callback, step: Step, candidate: Candidate, today: float
 
 
 def _write(callback: Callback, op_file: Path, folder: Path, variant: str) -> tuple[str, str, str] | str:
-    """Write a port, and return the names of its files and of its function, or why it cannot be."""
+    """Write a port, and return the names of its files and of its function, or why it cannot be written."""
     name = f"{callback.name}_port"
     place = folder / "port"
     place.mkdir(exist_ok=True)
@@ -293,7 +294,7 @@ def _write(callback: Callback, op_file: Path, folder: Path, variant: str) -> tup
 
 
 def _write_body(callback: Callback, op_file: Path, place: Path, module: str) -> tuple[str, str, str] | str:
-    """Write the body of a py_function as it is, and a test that it does in a graph what it does eagerly."""
+    """Write the unchanged body of a py_function, and a test that it does in a graph what it does eagerly."""
     assert callback.kept is not None
     source = callback.kept.source
     text = source.text.strip()
@@ -320,7 +321,7 @@ TEST_SECONDS = 300.0
 
 
 def output_dtypes(callback: Callback) -> list[str]:
-    """Return the dtypes of what the body returned."""
+    """Return the dtypes of the body's results."""
     assert callback.kept is not None
     outputs = callback.kept.examples[0].outputs
     arrays = [load(one, Path(callback.kept.folder)) for one in outputs]

@@ -1,4 +1,4 @@
-"""The callbacks of a recorded program: what each takes and could save at most, and the op file that is measured."""
+"""The callbacks of a recorded program: the time of each, the most it could save, and the op file that is measured."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MIX_FILE = "mix.csv"
 
 
 class KeptArray(Struct):
-    """An array of a call: a file beside, or text of a byte each with its shape."""
+    """An array of a call: the name of a file, or its bytes as text, with its shape."""
 
     file: str | None = None
     shape: list[int] | None = None
@@ -61,7 +61,7 @@ class KeptCall(Struct):
 
 
 class KeptSite(Struct):
-    """What `find/injected/keeper.py` keeps of a site."""
+    """What `find/injected/keeper.py` keeps about a site."""
 
     key: list[Any]
     examples: list[KeptExample]
@@ -75,11 +75,11 @@ class KeptSite(Struct):
 
 @dataclass(frozen=True)
 class Callback:
-    """A line of the program that calls back, over all the ways in which it was traced.
+    """A line of the program that makes a callback, over all graphs in which it was traced.
 
     Attributes:
         name: of its op: letters, digits and underscores, different for each.
-        file: the user's, as a path from the folder that is copied; "" where it is not in there.
+        file: the user's, relative to the folder that is copied; "" if it is not in that folder.
         line: of the call.
         kind: `py_function`, `numpy_function` or `py_func`.
         mode: `graph` or `eager`.
@@ -113,7 +113,7 @@ class Callback:
 
     @property
     def title(self) -> str:
-        """Its place, and the name of what is called back without the functions around it."""
+        """Its place, and the name of the body without the functions around it."""
         return f"{self.place} {self.body.rpartition('<locals>.')[2]}"
 
     @property
@@ -123,9 +123,9 @@ class Callback:
 
     @property
     def most_seconds(self) -> float:
-        """What it can cost at the most: the time in flight or what is seen from Python, and an allowance for calls.
+        """The most that it can cost: the time between inputs and outputs, or that in Python plus an allowance per call.
 
-        A call in a graph that is timed in flight needs none. In a pipeline, threads hand over to each other around it.
+        In a graph, the time between inputs and outputs needs no allowance, except in a pipeline, for its threads.
         """
         allowance = DISPATCH_SECONDS * (self.calls + self.gradient_calls)
         if self.flight_seconds is None:
@@ -133,12 +133,12 @@ class Callback:
         return max(self.flight_seconds, self.seconds) + (allowance if self.in_input else 0.0)
 
     def why_not(self) -> str:
-        """Return why no port can be made of it, or put in its place; empty where nothing speaks against it."""
+        """Return why it cannot be ported, or its port cannot take its place; empty if there is no such reason."""
         kept = self.kept
         if not self.file:
-            return "its file is not in the folder of the program, so it cannot be changed there"
+            return "its file is not in the folder of the program, so a patch cannot change it"
         if kept is None or not kept.examples:
-            return "no call could be kept" + (f": {kept.refused}" if kept is not None and kept.refused else "")
+            return "no call could be recorded" + (f": {kept.refused}" if kept is not None and kept.refused else "")
         if kept.refused:
             return kept.refused
         if kept.bodies > 1:
@@ -148,12 +148,12 @@ class Callback:
         if kept.has_changed:
             return "it reads values that the program changes while it runs"
         if not kept.call.dtypes or not kept.examples[0].outputs:
-            return "it returns nothing, so it is called for what it does"
+            return "it returns nothing, so it is called for its side effects"
         return ""
 
 
 def callbacks_of(usage: Usage, kept: Sequence[KeptSite], original: Mapping[str, str]) -> list[Callback]:
-    """Return the callbacks of a recording, the dearest first.
+    """Return the callbacks of a recording, the costliest first.
 
     Args:
         usage: what was counted.
@@ -204,7 +204,7 @@ def _name_of(body: str, line: int, taken: set[str]) -> str:
 
 
 def read_kept(parts: Path) -> list[KeptSite]:
-    """Return what the processes of a recording kept; what is damaged is left out."""
+    """Return what the processes of a recording kept; damaged parts are left out."""
     found: list[KeptSite] = []
     for path in sorted(parts.glob("*.kept/kept.json")):
         sites = parse(read_bytes(path, RECORDING))
@@ -214,7 +214,7 @@ def read_kept(parts: Path) -> list[KeptSite]:
 
 
 def convert(site: Mapping[str, Any], folder: str) -> KeptSite:
-    """Return what was kept of a site, from plain data."""
+    """Return what was kept about a site, from plain data."""
     kept = msgspec.convert(site, KeptSite, str_keys=True)
     kept.folder = folder
     return kept
@@ -222,11 +222,11 @@ def convert(site: Mapping[str, Any], folder: str) -> KeptSite:
 
 @dataclass(frozen=True)
 class Shown:
-    """What is shown of a callback before anything is measured.
+    """What is shown about a callback before anything is measured.
 
     Attributes:
         share: of a step that it takes at least, as seen from Python.
-        most: of a step that it can save at the most.
+        most: largest share of a step that it could save.
         why_not: why it is left as it is; empty where it is measured.
     """
 
@@ -237,7 +237,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Step:
-    """What is known of a step of the program, from the recording.
+    """What the recording shows about a step of the program.
 
     Attributes:
         seconds: that it takes.
@@ -251,11 +251,11 @@ class Step:
 
 
 def assess(callback: Callback, step: Step, minimum_effect: float = MINIMUM_EFFECT) -> Shown:
-    """Return what is known of a callback from the recording alone."""
+    """Return what the recording alone shows about a callback."""
     whole = step.steps * step.seconds
     share, most = min(1.0, callback.seconds / whole), min(1.0, callback.most_seconds / whole)
     if most < minimum_effect:
-        return Shown(share, most, "nothing to gain: it takes too little of the time")
+        return Shown(share, most, "nothing to gain: it takes too small a share of the time")
     return Shown(share, most, callback.why_not())
 
 
@@ -345,9 +345,9 @@ def load(kept: KeptArray, folder: Path) -> np.ndarray[Any, Any]:
 
 
 LITERAL_ELEMENTS = 400
-"""An array of so many elements at the most is written into the op file, and so into the test of the port."""
+"""An array of at most this many elements is written into the op file, and so into the test of the port."""
 PACKED_BYTES = 32 * 1024
-"""A larger one is written into it packed, if it is no longer than this; else it is a file of the advice."""
+"""A larger one is compressed and written into it if that is no longer than this; else it is a file next to it."""
 
 
 def _written(array: np.ndarray[Any, Any], folder: Path, name: str) -> str:

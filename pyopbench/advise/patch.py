@@ -1,4 +1,4 @@
-"""Puts a port in the place of a callback in the user's source, by text: everything around keeps its layout."""
+"""Replaces callbacks by ports in the text of the user's source, so that everything around them keeps its layout."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from pyopbench.model.source_text import Replacement, Source
 
 
 class CannotPlace(PyopbenchError):
-    """A port cannot be put in the place of a callback; the message says why."""
+    """A callback cannot be replaced by its port; the message says why."""
 
     exit_code = 1
 
 
 @dataclass(frozen=True)
 class Placement:
-    """A port and the callback that it goes in place of.
+    """A port and the callback that it replaces.
 
     Attributes:
         line: of the call in the user's file.
         kind: of the callback.
         body: the name of the function that is called back.
-        module: the name of the module of the port, beside the user's file.
+        module: the name of the port's module, next to the user's file.
         function: the name of the port in it.
         package: the package that the user's file is imported as a part of; empty for none.
         are_tensors: which inputs are tensors where the program calls; the others are converted.
         is_list: does the program get a list of outputs, rather than one?
         dtypes: that the program expects of the outputs.
         port_dtypes: that the port returns.
-        stops_gradient: has the callback no gradient where it stands, so that the port must not have one either?
+        stops_gradient: does the callback have no gradient here, so that the port must not have one either?
     """
 
     line: int
@@ -84,7 +84,7 @@ def replaced(code: bytes, placements: Sequence[Placement]) -> bytes:
 
 
 def _as_before(before: bytes, after: str) -> bytes:
-    """Return a text with the line ends of the file that it was made of, and in its encoding."""
+    """Return a text with the line ends and the encoding of the original file."""
     encoding, _ = tokenize.detect_encoding(io.BytesIO(before).readline)
     return (after.replace("\n", "\r\n") if b"\r\n" in before else after).encode(encoding)
 
@@ -99,7 +99,7 @@ def _found(source: ProgramSource, placement: Placement) -> CallbackNode:
         decorated = [one for one in find_callbacks(source) if one.form == "decorator" and one.kind == placement.kind]
         here = [one for one in decorated if getattr(body_of(source, one), "name", None) == placement.body]
     if not here:
-        raise CannotPlace("the call is not written in the line that makes the callback")
+        raise CannotPlace("its line does not contain the call that makes the callback")
     if len(here) > 1:
         raise CannotPlace("there are several callbacks on its line")
     return here[0]
@@ -120,7 +120,7 @@ def _edit(source: ProgramSource, file: Source, found: CallbackNode, placement: P
         (begin, _), (_, end) = file.span(found.node), file.span(function)
         return begin - 1, end, text  # with the @
     if found.form != "call" or found.call is None:
-        raise CannotPlace("the callback is handed to another function, and called there")
+        raise CannotPlace("it is passed to another function, which calls it")
     return *file.span(found.node), _of_call(source, file, found, placement, port)
 
 
@@ -133,7 +133,7 @@ def _of_call(source: ProgramSource, file: Source, found: CallbackNode, placement
     place = 0 if _is_partial(source, call) else 1
     given = named.get("inp") or next(iter(call.args[place : place + 1]), None)
     if given is None:
-        raise CannotPlace("its inputs are not written in the call")
+        raise CannotPlace("its inputs are not written as arguments of the call")
     elements = None
     if isinstance(given, ast.List | ast.Tuple) and not any(isinstance(one, ast.Starred) for one in given.elts):
         elements = [file.text(*file.span(one)) for one in given.elts]
@@ -147,7 +147,7 @@ def _of_call(source: ProgramSource, file: Source, found: CallbackNode, placement
 
 
 def _is_partial(source: ProgramSource, call: ast.Call) -> bool:
-    """Is what is called a name that `functools.partial` was bound to?"""
+    """Is the called function a name bound to a `functools.partial`?"""
     source.partials.clear()
     source.path(call.func)
     return bool(source.partials)
@@ -161,7 +161,7 @@ def _call(  # noqa: PLR0913 - each is known where it is called
     given: str,
     elements: Sequence[str] | None,
 ) -> str:
-    """Return the call of the port, with what makes its inputs and outputs those of the callback."""
+    """Return the call of the port, with conversions to the inputs and outputs of the callback."""
     tf = _tensorflow(source, found) or "tf"
     if elements is None:
         plain = all(placement.are_tensors)
@@ -190,7 +190,7 @@ def _call(  # noqa: PLR0913 - each is known where it is called
 
 
 def _tensorflow(source: ProgramSource, found: CallbackNode) -> str:
-    """Return the name that TensorFlow has where the callback is called; empty where only the function was imported."""
+    """Return the name of TensorFlow at the call of the callback; empty if only the function was imported."""
     node = found.call.func if found.call is not None else found.node
     while isinstance(node, ast.Attribute):
         node = node.value
@@ -202,7 +202,7 @@ def _tensorflow(source: ProgramSource, found: CallbackNode) -> str:
 
 
 def _import_edit(file: Source, statements: Sequence[str]) -> Replacement:
-    """Return the edit that adds imports behind the imports at the top of a file."""
+    """Return the edit that adds imports after those at the top of a file."""
     last = 0
     for number, node in enumerate(file.tree.body):
         is_docstring = number == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

@@ -1,4 +1,4 @@
-"""A user's program: it is run in copies of its folder, so that nothing is touched, and watched from inside."""
+"""A user's program: it runs in copies of its folder, so its files are not touched, and is observed from inside."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ from pyopbench.store.open_file import BESIDE, RECORDING, read_bytes
 from pyopbench.store.strict_json import parse, problem
 
 LEFT_OUT = frozenset({".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules", ".mypy_cache", ".pytest_cache"})
-"""Folders that no program needs to run."""
+"""Folders that programs do not need."""
 
 STATE = "advice.json"
-"""Of the folder of an advice, by which earlier ones are known: they are not copied either."""
+"""The file by which output folders of earlier commands are recognised: they are not copied either."""
 
 COPIED_BYTES = 16 * 1024**2
-"""A file that is larger is not copied: the copy has a link to it."""
+"""Larger files are not copied: the copy has links to them."""
 
 MOST_FILES = 20_000
 SEED = 0
-"""Python, NumPy and TensorFlow are seeded with it before a program begins, in every run alike."""
+"""Before a program starts, Python, NumPy and TensorFlow are seeded with this, in every run."""
 
 MOST_OUTPUT_BYTES = 16 * 1024**2
 KEEP_BYTES = 128 * 1024**2
 LAST_LINES = 12
-"""Of what a program wrote to stderr, which are shown where it failed."""
+"""How many lines of a failed program's stderr are shown."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Program:
 
     @classmethod
     def here(cls, command: Sequence[str], folder: Path, left_out: Sequence[Path] = ()) -> Program:
-        """Return the program of a command that is typed in a folder.
+        """Return the program of a command that was typed in a folder.
 
         Raises:
             BadInput: there is no command, or it starts many processes, or names a file outside of the folder.
@@ -77,9 +77,9 @@ class Program:
         name = Path(command[0]).name
         if name in LAUNCHERS or any(word in LAUNCHER_MODULES for word in command[:3]):
             raise BadInput(
-                "a launcher starts many processes, which are not advised on together",
+                "launchers that start many processes are not supported",
                 received=" ".join(command),
-                hint="name the program that it starts, for one process: pyopbench advise -- python train.py",
+                hint="give the command for one process: pyopbench advise -- python train.py",
             )
         if any(word.endswith(".ipynb") for word in command):
             raise BadInput(
@@ -100,7 +100,7 @@ class Program:
         if script is not None and not real_path(folder / script).is_relative_to(root):
             raise BadInput(
                 "the program is not in the folder that would be copied",
-                received=f"{script}, copied is {root}",
+                received=f"{script}; the folder that is copied is {root}",
                 hint=f"cd {real_path(folder / script).parent} first",
             )
         first = os.path.abspath(folder / command[0]) if os.sep in command[0] else command[0]  # .venv is not copied
@@ -117,7 +117,7 @@ class Program:
                 raise BadInput(
                     "the folder of the program has too many files to copy",
                     received=f"{self.root}, more than {MOST_FILES:,}",
-                    hint="run the program in a folder that has only its sources and its data",
+                    hint="run it in a folder that has only the sources and data of the program",
                 )
             place = target / path.relative_to(self.root)
             if is_folder:
@@ -128,7 +128,7 @@ class Program:
                 shutil.copy2(path, place)
 
     def files(self) -> Iterator[tuple[Path, bool]]:
-        """Yield what is copied, each with whether it is a folder, and after the folder that it is in."""
+        """Yield the paths to copy, and whether each is a folder; a folder comes before its content."""
         yield self.root, True
         for name, folders, files in os.walk(self.root):
             here = Path(name)
@@ -145,18 +145,18 @@ class Program:
         return folder.name not in LEFT_OUT and folder not in self.left_out and not is_known
 
     def original(self, file: str, copy: Path) -> str:
-        """Return the path of a file in a copy from the root; empty for a file that is not in it, or is no source."""
+        """Return the path of a file in a copy, relative to its root; empty if it is not in it, or is not a source."""
         path = Path(os.path.normpath(copy / self.folder.relative_to(self.root) / file))
         if not path.is_relative_to(copy) or not (self.root / path.relative_to(copy)).is_file():
             return ""
         return path.relative_to(copy).as_posix()
 
     def words_in(self, copy: Path) -> list[str]:
-        """Return the command, with the paths of the user's files as they are in a copy."""
+        """Return the command, with paths to the user's files replaced by those in a copy."""
         return [self.path_in(copy, word) for word in self.command]
 
     def path_in(self, copy: Path, word: str) -> str:
-        """Return an absolute path of the user's folder as it is in a copy; every other word unchanged."""
+        """Return an absolute path in the user's folder as the path in a copy; any other word unchanged."""
         path = Path(word)
         is_inside = path.is_absolute() and path.is_relative_to(self.root)
         inside = path.relative_to(self.root) if is_inside else path
@@ -189,7 +189,7 @@ def _scripts(folder: Path) -> list[str]:
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked of a run.
+    """The settings of a run.
 
     Attributes:
         counts: are callbacks counted, and their real inputs kept?
@@ -207,7 +207,7 @@ class Asked:
 
 
 class Watched(Struct):
-    """What a process of the program was seen to do; `find/injected/watch.py` writes it."""
+    """What a process of the program did; `find/injected/watch.py` writes it."""
 
     samples: list[tuple[float, float]]
     losses: list[dict[str, float]]
@@ -292,7 +292,7 @@ def run_program(program: Program, copy: Path, parts: Path, asked: Asked) -> Run:
 def _wait(
     words: Sequence[str], folder: Path, environment: Mapping[str, str], streams: tuple[Path, Path], timeout: float
 ) -> tuple[int, str]:
-    """Run a command to its end, or until it has taken too long; write what it printed, and return how it ended."""
+    """Run a command until it ends or takes too long; write its output to files, and return how it ended."""
     if shutil.which(words[0], path=environment.get("PATH")) is None and not (folder / words[0]).exists():
         raise BadInput(
             "cannot start the program: there is no such command",

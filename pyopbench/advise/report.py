@@ -1,4 +1,4 @@
-"""The report of an advice: one table of callbacks, in the terminal, as Markdown, HTML and JSON."""
+"""The report of `pyopbench advise`: one table of callbacks, in the terminal, as Markdown, HTML and JSON."""
 
 from __future__ import annotations
 
@@ -89,17 +89,17 @@ def headline(advice: Advice) -> str:
 
 
 def reasons(advice: Advice) -> list[str]:
-    """Return why each callback is left or ported, and what is known of what the program computes."""
+    """Return why each callback is left alone or ported, and how far the losses of the program differ."""
     found = [f"{row.callback.title}: {row.answer.text}. {row.answer.why}" for row in advice.rows]
     if any(row.answer.action == "port" and row.answer.variant == "njit" for row in advice.rows):
         found.append("a port to njit needs Numba wherever the program runs")
     if not math.isnan(advice.loss_difference):
-        found.append(f"largest relative difference of losses, before and after: {advice.loss_difference:.2g}")
+        found.append(f"largest relative difference between losses before and after: {advice.loss_difference:.2g}")
     return found
 
 
 def commands(advice: Advice) -> list[str]:
-    """Return what applies the change."""
+    """Return the command that applies the change, if there is one."""
     if advice.patch is None:
         return []
     # git looks for the patch from the folder that -C names.
@@ -109,14 +109,15 @@ def commands(advice: Advice) -> list[str]:
 def explanation() -> str:
     """Return what the columns mean."""
     return (
-        "At most: share of a step that is saved if the callback takes no time: from where inputs are ready to where "
-        "outputs are, and in a pipeline an allowance for the threads around it. Promised: from the op, measured by "
-        "itself on recorded inputs. Realised: the program, run before and after in turns. In brackets: 95% intervals."
+        "At most: the share of a step that would be saved if the callback took no time. In a graph this is the time "
+        "from when its inputs are ready to when its outputs are; in an input pipeline, an allowance for the threads "
+        "around it is added. Promised: predicted by measuring the op alone on recorded inputs. Realised: measured in "
+        "the program, which ran with and without the ports alternately. In brackets: 95% intervals."
     )
 
 
 def write(advice: Advice) -> Path:
-    """Write all forms into the folder of the advice, and return the path of the HTML."""
+    """Write all formats into the output folder, and return the path of the HTML."""
     patch = "" if advice.patch is None else read_bytes(advice.patch, REPORT).decode(errors="replace")
     lines = [
         "# What should we do about our Python callbacks?",
@@ -155,7 +156,7 @@ def write(advice: Advice) -> Path:
 
 
 def as_data(advice: Advice) -> dict[str, Any]:
-    """Return an advice as plain data."""
+    """Return the advice as plain data."""
     found = advice.realised
     return {
         "version": 1,

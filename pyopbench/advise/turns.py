@@ -17,20 +17,20 @@ WARM_UP = 0.2
 """Share of the elements of a run that is left out at its start: importing, tracing, filling buffers."""
 
 LEAST_ELEMENTS = 5
-"""A program that takes fewer elements from iterators has no steps that could be told apart: its whole run is a step."""
+"""A program that takes fewer elements from iterators is not timed by steps: its whole run is one."""
 
 CONFIDENCE = 0.95
 EARLY_CONFIDENCE = 0.99
-"""Of what ends the turns early: several looks at the runs would otherwise find differences where there are none."""
+"""For ending the runs early: checking several times at `CONFIDENCE` would find differences where there are none."""
 
 LOSS_TOLERANCE = 1e-4
 """Of the first loss, relative to its magnitude: about what float32 leaves of a sum in another order."""
 TOLERANCE_PER_LOSS = 1e-4
-"""What is added for each loss after it, as differences grow from step to step; no more than `MOST_TOLERANCE`."""
+"""Added for each loss after the first, because differences grow from step to step; up to `MOST_TOLERANCE`."""
 MOST_TOLERANCE = 1e-2
 
 SPREAD = 3.0
-"""So many times the difference between runs of the same program is no difference."""
+"""Differences up to this many times those between runs of the same program are ignored."""
 
 NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?")
 DURATION = re.compile(r"(?<![\w.])\d+(?:\.\d+)?\s*(?:ms|us|µs|s|sec|seconds?|h|min)(?:/\w+)?\b|\b\d+:\d\d(?::\d\d)?\b")
@@ -39,11 +39,11 @@ DURATION = re.compile(r"(?<![\w.])\d+(?:\.\d+)?\s*(?:ms|us|µs|s|sec|seconds?|h|
 
 @dataclass(frozen=True)
 class Realised:
-    """What a change does to a program, as its runs say.
+    """How a change affects the time that a program takes.
 
     Attributes:
         unit: what is timed: `step`, an element of its input, or `run`, the whole program after TensorFlow's import.
-        before_seconds, after_seconds: a step, as the mean of the runs.
+        before_seconds, after_seconds: of a step, the mean over the runs.
         saved: share of the time that is saved; nan where nothing could be timed.
         low, high: its interval.
         runs: of each side.
@@ -62,19 +62,19 @@ class Realised:
 
     @property
     def is_faster(self) -> bool:
-        """Is the program shown to be faster?"""
+        """Is the program clearly faster?"""
         return self.low > 0
 
     @property
     def is_slower(self) -> bool:
-        """Is it shown to be slower?"""
+        """Is it clearly slower?"""
         return self.high < 0
 
 
 def realised(before: Sequence[Run], after: Sequence[Run], confidence: float = CONFIDENCE) -> Realised:
-    """Return what a change saves, of runs that took turns.
+    """Return how much time a change saves, from runs that alternated.
 
-    A run gives one number, so that the interval is one of runs: Welch's of the difference of the logs.
+    Each run gives one number. The interval is over runs: Welch's, for the difference of the logs.
     """
     most = min((run.elements for run in (*before, *after)), default=0)
     unit = "step" if most >= LEAST_ELEMENTS else "run"
@@ -94,7 +94,7 @@ def realised(before: Sequence[Run], after: Sequence[Run], confidence: float = CO
 
 
 def is_clear(before: Sequence[Run], after: Sequence[Run]) -> bool:
-    """Return whether it is so clear which side is faster that no more turns are needed."""
+    """Return whether one side is so clearly faster that no more runs are needed."""
     found = realised(before, after, EARLY_CONFIDENCE)
     return found.is_faster or found.is_slower
 
@@ -123,7 +123,7 @@ def seconds_of(run: Run, elements: float) -> float:
 
 
 def _begin_seconds(run: Run, elements: float) -> float:
-    """Return when a run begins to be timed, in seconds since TensorFlow was imported."""
+    """Return when timing begins in a run, in seconds since TensorFlow was imported."""
     return _at(run, max(1.0, WARM_UP * elements)) - run.samples[0][0]
 
 
@@ -139,7 +139,7 @@ class Difference:
 
     Attributes:
         what: `exit code`, `loss`, `weights` or `output`.
-        place: which: the number of the loss, a line.
+        place: such as the number of the loss, or a line of the output.
         before, after: values.
         kind: of the finding.
     """
@@ -157,10 +157,10 @@ class Difference:
 
 
 def differences(before: Sequence[Run], after: Sequence[Run]) -> list[Difference]:
-    """Return what differs between runs of a program before and after a change, by more than runs differ anyway.
+    """Return the differences that a change makes, as far as they exceed those between runs of the same program.
 
     Args:
-        before: at least one run; with two or more it is known what differs from run to run.
+        before: at least one run; two or more show what differs from run to run.
         after: at least one run.
     """
     return [
@@ -173,7 +173,7 @@ def differences(before: Sequence[Run], after: Sequence[Run]) -> list[Difference]
 
 
 def largest_difference(before: Sequence[Run], after: Sequence[Run]) -> float:
-    """Return the largest relative difference of losses; nan where there are none."""
+    """Return the largest relative difference between losses; nan if there are none."""
     one, other = ([_losses(run) for run in side] for side in (before, after))
     found = [
         abs(np.mean(a) - np.mean(b)) / (max(map(abs, b)) or 1.0)
@@ -193,7 +193,7 @@ def _exits(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Difference]:
 
 
 def _cut(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Difference]:
-    """Yield that a program no longer gets through the steps that it did in its time, if so."""
+    """Yield a difference if the program gets through fewer steps in its time than before."""
     least = min((run.elements for run in before), default=0)
     for run in after:
         if run.ended in ("seconds", "timeout") and run.elements < least:
@@ -208,7 +208,7 @@ def _losses(run: Run) -> list[tuple[str, float]]:
 
 
 def _weights(run: Run) -> list[tuple[str, float]]:
-    # Where a program is ended early, how far its weights are depends on when.
+    # If a program is ended early, its weights depend on when.
     return [] if run.ended else [(f"variable {n}", one[1]) for n, one in enumerate(run.weights, start=1)]
 
 
@@ -238,7 +238,7 @@ def _differ(old: Sequence[float], new: Sequence[float], allowed: float) -> bool:
         return bool(np.isfinite(old).all() != np.isfinite(new).all())
     spread = max(old) - min(old)
     scale = max(map(abs, (*old, *new)))
-    # Two runs say little of a spread, so that what is allowed is a multiple of it.
+    # Two runs say little about the spread, so a multiple of it is allowed.
     return any(max(one - max(old), min(old) - one, 0.0) > SPREAD * spread + allowed * scale for one in new)
 
 
@@ -264,7 +264,7 @@ def _output(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Difference]
 
 
 def _shown(run: Run) -> list[tuple[str, tuple[float, ...]]]:
-    """Return each line that a run printed without its numbers, and these; of a progress bar its end."""
+    """Return each printed line without its numbers, and the numbers; of a progress bar only its last state."""
     found = []
     for line in run.lines:
         last = re.split("\r|\x08+", line.rstrip("\r"))[-1]

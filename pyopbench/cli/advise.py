@@ -35,7 +35,7 @@ def advise(  # each is an option
     """Say what to do about the callbacks of a program, try it on a copy, and write the change as a patch."""
     if apply and check is not None:
         raise BadInput(
-            "--check only records, so that there is nothing to apply",
+            "--check only records, so there is nothing to apply",
             received="--apply with --check",
             hint="leave one of them out",
         )
@@ -56,13 +56,13 @@ def advise(  # each is an option
 
 
 def _check(program: Program, options: Options, stored: Path, out_path: Path | None) -> int:
-    """Fail where a callback is new, or is back."""
+    """Fail if a callback is new, or was ported and is a callback again."""
     with TemporaryFolder() as scratch:
         folder = out_path or scratch / "advice"
         changes = check_advice(program, folder, options, stored, listener_here(progress=not err.quiet))
     for one in changes:
         say(escape(one.text()))
-    say("no callback is new, and none is back" if not changes else "[bold red]failed[/]")
+    say("no new callbacks, and none that had been ported" if not changes else "[bold red]failed[/]")
     return 1 if changes else 0
 
 
@@ -81,7 +81,7 @@ def _show(advice: Advice) -> None:
 
 
 def _apply(advice: Advice) -> int:
-    """Apply the change to the user's files, once they agree."""
+    """Ask whether to apply the change to the user's files, and apply it."""
     if advice.patch is None:
         say("there is no change to apply")
         return 0

@@ -193,7 +193,7 @@ COMMANDS = (
         "Plot results over commits, TensorFlow versions or dates, and find where they changed.",
         options.HISTORY,
         "A suspected change is confirmed by measuring both sides again, interleaved (--confirm). Exit codes: 0 done; "
-        "1 --confirm found a slowdown; 2 bad usage; 3 nothing was timed.",
+        "1 --confirm or --bisect found a slowdown; 2 bad usage; 3 nothing was timed.",
         keeps_what_it_reads=True,
     ),
     Command(
@@ -235,11 +235,11 @@ COMMANDS = (
         "advise",
         "advise:advise",
         LOOK,
-        "From a program to a faster one: record it, decide on each callback, try the ports, write a patch.",
+        "Make a program faster: record it, decide on each callback, try the ports, and write a patch.",
         options.ADVISE,
         "The program runs in copies of its folder (the git repository, or the current folder), several times; your "
         "files are not touched. If you interrupt it, the same command with --out continues. Exit codes: 0 done; "
-        "1 --check found a callback; 2 bad input; 3 the program fails.",
+        "1 --check found a callback; 2 bad input; 3 the program failed.",
         WORDS_OF_A_PROGRAM,
     ),
     Command(
@@ -289,8 +289,8 @@ COMMANDS = (
         TRUST,
         "Show what this machine has and lacks for each command, and what to do about it.",
         options.DOCTOR,
-        "TensorFlow is started and a small C++ kernel compiled and kept in the cache, which takes half a minute the "
-        "first time. Exit code 0, also if something is missing. `pyopbench fleet doctor` describes other machines.",
+        "Starts TensorFlow and compiles a small C++ kernel, which is kept in the cache; the first time, this takes "
+        "half a minute. Exit code 0, even if something is missing. `pyopbench fleet doctor` checks other machines.",
     ),
     Command("version", "app:version", TRUST, "Print the version of pyopbench."),
 )

@@ -78,7 +78,7 @@ def _unusable(error: OSError) -> BadInput:
 
 
 def _not_installed(error: ModuleNotFoundError) -> BadInput | None:
-    """Return the error for who has installed pyopbench without an extra; None where the module is of none."""
+    """Return the error for a missing module of an extra; None if the module belongs to no extra."""
     from pyopbench.engine.doctor import FOR_REPORTS
 
     if error.name not in FOR_REPORTS:

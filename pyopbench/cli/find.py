@@ -54,7 +54,7 @@ def scan(
         raise BadInput(
             "--fail-on new needs --baseline",
             received="--fail-on new",
-            hint="pyopbench scan PATH --sarif baseline.sarif, and from then on --baseline baseline.sarif",
+            hint="once: pyopbench scan PATH --sarif baseline.sarif; then add --baseline baseline.sarif",
         )
     known = None if baseline is None else read_baseline(baseline)
     if not paths or out_path is not None or recording is not None:
@@ -85,7 +85,7 @@ def scan(
         err.print(f"SARIF: {escape(str(sarif))}", soft_wrap=True)
     new = new_results(log)
     if known is not None:
-        err.print(f"{formatting.count(len(new), 'new callback')}, not in the baseline", soft_wrap=True)
+        err.print(f"{formatting.count(len(new), 'callback')} not in the baseline", soft_wrap=True)
         for place in new:
             err.print(f"  {escape(place)}", soft_wrap=True)
     return 1 if new and fail_on == "new" else 0

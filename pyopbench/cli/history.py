@@ -65,7 +65,7 @@ def history(
     if (confirm or bisect) and _measure_again(found, out_path, budget_seconds):
         found = read_history(results, options, list(_confirmations(out_path, options)))
     if bisect:
-        _write(found, out_path)  # what was confirmed is there, also if this is not the repository
+        _write(found, out_path)  # keeps what was confirmed even if this is not the repository
         found = replace(found, bisected=tuple(_bisected(found, out_path, budget_seconds)))
     _write(found, out_path)
     if as_json:
@@ -120,10 +120,10 @@ def _measure_again(found: History, folder: Path, seconds: float | None) -> int:
 
 
 def _bisected(found: History, folder: Path, seconds: float | None) -> Iterator[Bisected]:
-    """Yield for each confirmed change between commits which of them may be the one, after measuring between them.
+    """Bisect each confirmed change between commits, and yield the commits that may have caused it.
 
-    Each commit is measured interleaved with the one before the change. The question is on which side of half the step
-    it lies: that is equally far from both ends, so few launches answer it.
+    Each commit is measured interleaved with the one before the change. It counts as changed if its difference is more
+    than half of the step: that limit is equally far from both ends, so few launches are needed.
     """
     from pyopbench.engine import revisions
     from pyopbench.judge.comparison.changes import Bisected
@@ -154,7 +154,7 @@ def _bisected(found: History, folder: Path, seconds: float | None) -> Iterator[B
 
 
 def _outcome(place: Path, case: str, effect: float) -> str:
-    """Return what a run of two moments says of a case; `unresolved` where it is not there or says nothing."""
+    """Return the outcome of a case in a run of two moments; `unresolved` if the run or the case is missing."""
     from pyopbench.judge.comparison.changes import read_confirmation
 
     again = read_confirmation(place, effect)
@@ -163,7 +163,7 @@ def _outcome(place: Path, case: str, effect: float) -> str:
 
 
 def _rerun(rerun: Rerun, folder: Path, seconds: float | None, more: Sequence[str] = ()) -> Path:
-    """Measure two moments again, or go on with that where it was interrupted or has not settled a case.
+    """Measure two moments again, or continue such a run that was interrupted or left a case unresolved.
 
     Returns:
         The folder of the run.

@@ -1,4 +1,4 @@
-"""`pyopbench doctor`: what is installed and what is missing; and what is said of environments before they are made."""
+"""`pyopbench doctor`: what is installed and what is missing. Also messages about environments to be created."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _print(examination: engine.Examination) -> None:
     say(escape(f"{machine.cpu or 'unknown processor'}, {cores}{memory}, {machine.os}, Python {machine.python}"))
     out.print()
     rows = [(one.name, one.needed_by, _state_text(one)) for one in checks]
-    print_table(f"pyopbench {machine.pyopbench} on this machine", ("what", "needed for", "here"), rows)
+    print_table(f"pyopbench {machine.pyopbench} on this machine", ("what", "needed for", "found"), rows)
     lacks: dict[str, list[str]] = {}
     for one in examination.lacking:
         lacks.setdefault(one.lack, []).append(one.name)
@@ -47,7 +47,7 @@ def _state_text(check: engine.Check) -> str:
     if check.state == "here":
         return check.found
     if check.state == "unknown":
-        return "not known"
+        return "unknown"
     return f"no: {check.found}" if check.found else "missing"
 
 

@@ -76,12 +76,12 @@ def report(
     export: str | None,
     as_json: bool,
 ) -> int:
-    """Write the report of stored results, or print them for a dashboard, and return the exit code."""
+    """Write the report of stored results, or print their latencies for a dashboard, and return the exit code."""
     from pyopbench.cli.sides import report_sides
 
     if export is not None and as_json:
         raise BadInput(
-            "two kinds of JSON cannot both be printed", received="--json with --export", hint="leave one of them out"
+            "--json and --export both print to stdout", received="--json with --export", hint="leave one of them out"
         )
 
     step = (requires, calls_per_step, step_seconds)
@@ -116,7 +116,7 @@ def report(
 
 
 def print_export(sources: Sequence[Source], options: judge.Judging, export: str) -> int:
-    """Print the latencies of results in the format of a dashboard, and return the exit code; no report is written."""
+    """Print latencies in the format of a dashboard, without writing a report, and return the exit code."""
     from pyopbench.report import dashboards
 
     judgement = judge.judge(sources, options)
@@ -127,7 +127,7 @@ def print_export(sources: Sequence[Source], options: judge.Judging, export: str)
     for warning in judgement.run.warnings:
         say(f"[yellow]warning:[/] {escape(warning.text())}", err)
     if noisy:
-        say(f"[yellow]warning:[/] {formatting.count(noisy, 'case')} left out: too noisy for a number", err)
+        say(f"[yellow]warning:[/] {formatting.count(noisy, 'case')} left out: too noisy to give a latency", err)
     out.file.write(text)
     return 0
 

@@ -1,7 +1,7 @@
-"""What this machine has for each command, and what it lacks, with what mends that.
+"""What this machine has and lacks for each command, and how to get what is missing.
 
-Everything is asked of the functions that refuse or leave out work for want of it, so that this and a run agree. What
-depends on TensorFlow a worker answers. Where the worker does not start, that is the lack, and the rest is unknown.
+The checks call the same functions by which a run refuses work or leaves it out, so `doctor` and a run agree. A worker
+checks what depends on TensorFlow. If the worker does not start, that is reported, and the rest is unknown.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ FOR_REPORTS = {
     "scipy": "scipy",
     "vl_convert": "vl-convert-python",
 }
-"""Modules of the extra `report`, and their packages; vl-convert draws the charts, so that no browser is needed."""
+"""Modules of the extra `report`, and their packages; vl-convert draws the charts, so no browser is needed."""
 
 REPORTS = ("reports, charts", "run, report, history")
 
 STEADY_GOVERNORS = {"performance", "userspace"}
-"""Those that leave the frequency alone. Source: the kernel's documentation, admin-guide/pm/cpufreq."""
+"""Governors that do not change the frequency. Source: the kernel's documentation, admin-guide/pm/cpufreq."""
 
 NO_TENSORFLOW = "TensorFlow does not start"
 
@@ -50,9 +50,9 @@ class Check:
     Attributes:
         name: of the thing.
         needed_by: commands, options or variants.
-        state: `unknown` where something else has to be mended before.
-        found: what there is, such as a version; empty if nothing.
-        lack: what is wrong and what mends it; empty if nothing is.
+        state: `unknown` if something else has to be fixed first.
+        found: what is there, such as a version; empty if nothing is.
+        lack: what is wrong and how to fix it; empty if nothing is wrong.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Examination:
-    """What a machine is, and what each check found."""
+    """A description of a machine, and the result of each check."""
 
     machine: Facts
     checks: tuple[Check, ...]
@@ -78,8 +78,8 @@ class Examination:
 def examine() -> Examination:
     """Return what this machine has and lacks.
 
-    A worker starts TensorFlow and compiles a small kernel, unless it is in the cache. Nothing spins where somebody
-    measures at this moment.
+    A worker starts TensorFlow and compiles a small kernel, unless it is in the cache. The noise of the machine is not
+    measured while a run measures on it.
 
     Raises:
         BadInput: `PYOPBENCH_HOST` holds no name.
@@ -127,7 +127,7 @@ def _ask_worker(*, is_quiet: bool) -> _OfWorker:
 
 
 def _sentence(error: PyopbenchError) -> str:
-    """Return what is wrong and what mends it, in a line."""
+    """Return what is wrong and how to fix it, in one line."""
     return f"{error.in_a_line}; {error.hint}" if error.hint else error.in_a_line
 
 
@@ -136,13 +136,13 @@ def _check(name: str, needed_by: str, found: str | None, lack: str | None) -> Ch
 
 
 def _variants(of_worker: _OfWorker, facts: Facts) -> list[Check]:
-    """Return the checks of TensorFlow, and of what it or its variants need."""
+    """Return the checks of TensorFlow, and of what TensorFlow or its variants need."""
     version = of_worker.environment.get("tensorflow")
     why = of_worker.why_not
     if why and facts.tensorflow is None:
         why = "TensorFlow is not installed: pip install 'pyopbench[cpu]'"
     elif why:
-        why = f"{why}; try it by hand: python -c 'import tensorflow'"
+        why = f"{why}; see what this prints: python -c 'import tensorflow'"
     starts = f"{version}, starts in {formatting.duration(of_worker.start_seconds)}"
     found: Callable[[str], str | None] = (of_worker.answer.get("versions") or {}).get
     reason: Callable[[str], str | None] = (of_worker.answer.get("why_not") or {}).get
@@ -154,7 +154,7 @@ def _variants(of_worker: _OfWorker, facts: Facts) -> list[Check]:
         ("keras.ops", "keras_ops", found("keras"), reason("keras")),
         ("Grain", "pipeline: grain", found("grain"), reason("grain")),
     )
-    first = _check("TensorFlow", "what measures or verifies", "" if why else starts, why)
+    first = _check("TensorFlow", "measuring, verifying", "" if why else starts, why)
     if why:
         return [first, *(Check(name, needed_by, "unknown", lack=NO_TENSORFLOW) for name, needed_by, *_ in table)]
     return [first, *(_check(*row) for row in table)]
@@ -167,10 +167,10 @@ def _gpu(of_worker: _OfWorker, facts: Facts) -> tuple[str, str]:
     if not of_worker.device.get("reason"):
         return formatting.listing(names), ""
     if names:
-        what = f"TensorFlow sees no GPU, and the driver has {formatting.listing(names)}"
-        return "", f"{what}: pip install 'pyopbench[gpu]', and see that CUDA_VISIBLE_DEVICES does not hide it"
+        what = f"TensorFlow sees no GPU, although the driver has {formatting.listing(names)}"
+        return "", f"{what}: pip install 'pyopbench[gpu]', and check that CUDA_VISIBLE_DEVICES does not hide it"
     why = f" ({state['reason']})" if state.get("reason") else ""
-    return "", f"TensorFlow sees no GPU, and neither does the driver{why}; placement counts copies without one"
+    return "", f"neither TensorFlow nor the driver sees a GPU{why}; `placement` counts copies without one"
 
 
 def _reports() -> Check:
@@ -196,7 +196,7 @@ def _git() -> Check:
     oldest = ".".join(map(str, git.OLDEST))
     lack = ""
     if said is None or numbers is None:
-        lack = "git is not installed; Debian, Ubuntu: apt-get install git"
+        lack = "git is not installed; on Debian or Ubuntu: apt-get install git"
     elif (int(numbers[1]), int(numbers[2])) < git.OLDEST:
         lack = f"{said} is too old; install git {oldest} or later"
     return _check("git", "--rev, history --confirm", said, lack)
@@ -230,15 +230,15 @@ def _disk(facts: Facts) -> Check:
     lack = ""
     if free is not None and free < LEAST_FREE_BYTES:
         least = formatting.byte_count(LEAST_FREE_BYTES)
-        lack = f"less than {least} are free at {folder}; free some, or set {cache_folder.VARIABLE} to another disk"
-    told = "" if free is None else f"{formatting.byte_count(free)} free"
-    return _check("cache", "custom_op, --tf", told, lack)
+        lack = f"less than {least} is free in {folder}; free some, or set {cache_folder.VARIABLE} to another disk"
+    shown = "" if free is None else f"{formatting.byte_count(free)} free"
+    return _check("cache", "custom_op, --tf", shown, lack)
 
 
 def _lock(facts: Facts) -> Check:
     if facts.is_measuring:
         return _check(
-            "lock", "one run at a time", "held", "somebody measures here now; a run that you start waits for it"
+            "lock", "one run at a time", "held", "another run is measuring now; a run that you start waits for it"
         )
     return _check("lock", "one run at a time", "" if facts.lock else "free", facts.lock)
 
@@ -246,27 +246,27 @@ def _lock(facts: Facts) -> Check:
 def _governor(facts: Facts) -> Check:
     name = facts.governor
     if name is None:
-        return _check("frequency", "steady times", "this system does not tell", "")
+        return _check("frequency", "steady times", "not reported by this system", "")
     lack = f"the governor {name} changes the frequency: sudo cpupower frequency-set --governor performance"
     return _check("frequency", "steady times", name, "" if name in STEADY_GOVERNORS else lack)
 
 
 def _noise(of_worker: _OfWorker, facts: Facts) -> Check:
-    """Return how quiet the machine is at this moment, by the limits that a report marks launches by."""
+    """Return how quiet the machine is now, by the limits at which a report marks a launch as noisy."""
     name, needed_by = "quiet now", "narrow intervals"
     blocks, noise = of_worker.answer.get("blocks"), of_worker.answer.get("noise")
     if not blocks or not noise:
-        why = NO_TENSORFLOW if of_worker.why_not else "not tried, because of a lack above"
+        why = NO_TENSORFLOW if of_worker.why_not else "not tried, because of a problem above"
         return Check(name, needed_by, "unknown", lack=why)
     from pyopbench.judge.noise import LARGE_FAR, LARGE_STEAL  # it needs what `_reports` has found
 
     load, stolen = noise["load"], noise["steal_seconds"]
     steal = None if stolen is None else stolen / (noise["wall_seconds"] * facts.cores)
     spread, far = spread_of(blocks)
-    other = "stop other work, or pin the run to idle cores: taskset -c 0,1 pyopbench run ..."
+    other = "stop other programs, or pin the run to idle cores: taskset -c 0,1 pyopbench run ..."
     found = (
-        ("" if load is None else f"load {load:.1f} of {formatting.count(facts.cores, 'core')}", load, facts.cores),
-        ("" if steal is None else f"{formatting.percent(steal)} stolen by other guests", steal, LARGE_STEAL),
+        ("" if load is None else f"load {load:.1f} on {formatting.count(facts.cores, 'core')}", load, facts.cores),
+        ("" if steal is None else f"{formatting.percent(steal)} of CPU time stolen by other VMs", steal, LARGE_STEAL),
         (f"equal blocks of work differ by {formatting.percent(spread)}", spread, MINIMUM_EFFECT),
         (f"{formatting.percent(far)} of equal blocks are far slower", far, LARGE_FAR),
     )
@@ -276,7 +276,7 @@ def _noise(of_worker: _OfWorker, facts: Facts) -> Check:
 
 
 def spread_of(blocks: Sequence[float]) -> tuple[float, float]:
-    """Return by what share of the median half of some blocks differ from it, and which share of them is far above.
+    """Return the median deviation of some blocks as a share of their median, and the share of blocks far above it.
 
     Args:
         blocks: seconds of each.

@@ -24,7 +24,7 @@ from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import BadInput
 
 OLDEST = (2, 20)
-"""The first version that has all that is asked of it."""
+"""The first version that has every option that is used."""
 SECONDS = 300
 """A checkout of a large repository from a slow disk takes minutes."""
 OFF = ("core.hooksPath=/dev/null", "core.fsmonitor=false", "log.showSignature=false")

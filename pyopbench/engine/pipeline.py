@@ -132,13 +132,13 @@ def with_program(name: str, own: OwnOps, program: str) -> OwnOps:
     """Return the own op of a run with the program in which it is measured.
 
     Raises:
-        BadInput: the program is none, or there is no op of the user's own in it.
+        BadInput: the program is not valid, or the op is not one of the user's own.
     """
     if not program:
         return own
     if name not in own:
         raise BadInput(
-            "a program calls a function of your own",
+            "--program needs an op of your own",
             received=f"--program {program} with the built-in op {name}",
             hint=f"pyopbench pipeline my_op.py --program {program}",
         )

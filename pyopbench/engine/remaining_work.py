@@ -172,7 +172,7 @@ class RemainingWork:
         """Store ports that a worker has written, each once.
 
         Raises:
-            BadInput: one is not the same program as before, so that what is measured of it could not be put together.
+            BadInput: one differs from the port measured before, so their measurements could not be combined.
         """
         lines = self.side.lines if written else []
         stored = {_port_key(line): line for line in lines if isinstance(line, PortLine)}
@@ -182,7 +182,7 @@ class RemainingWork:
                 self.side.append(line)
             elif not is_same_program(before.text, line.text):
                 raise BadInput(
-                    "the source of a port is not the one that was measured before",
+                    "the source of a port differs from the one that was measured before",
                     received=f"{line.variant} of {line.op}",
                     hint="start a new run: your function, what it reads, or pyopbench has changed",
                 )

@@ -137,7 +137,7 @@ def named(repository: Path, asked: Sequence[str], every: int = 1) -> list[Revisi
 
 
 def repository_at(ops: Sequence[str]) -> Path:
-    """Return the repository of what a command line names: of a file its own, of anything else that of this folder.
+    """Return the repository of the first op file of a command line, or of the current folder if it names none.
 
     Raises:
         BadInput: there is none.
@@ -147,7 +147,7 @@ def repository_at(ops: Sequence[str]) -> Path:
     top = _top_of(folder)
     if top is None:
         raise BadInput(
-            "there is no git repository, so there are no commits to bisect",
+            "not in a git repository, so there are no commits to bisect",
             received=str(folder),
             hint="change to the repository in which the results were measured",
         )
@@ -155,7 +155,7 @@ def repository_at(ops: Sequence[str]) -> Path:
 
 
 def between(repository: Path, before: str, after: str) -> list[str]:
-    """Return the commits after one up to another along first parents, oldest first; none if that leads nowhere.
+    """Return the commits after one up to another along first parents, oldest first; none if one does not follow.
 
     Raises:
         BadInput: one of them is not in the repository.
@@ -168,11 +168,11 @@ def between(repository: Path, before: str, after: str) -> list[str]:
 
 
 def first_changed(commits: Sequence[str], has_changed: Callable[[str], bool | None]) -> list[str]:
-    """Return the commits that may be the first one changed, by halving: a single one unless an answer is missing.
+    """Return the commits that may be the first changed one, by bisection: a single one unless an answer is missing.
 
     Args:
         commits: oldest first; the last has changed, and what comes before the first has not.
-        has_changed: measures a commit; None where that does not tell.
+        has_changed: measures a commit; None if the result is unclear.
     """
     left = list(commits)
     while len(left) > 1:

@@ -37,9 +37,9 @@ def require_resumable(side: OpenSide, own: OwnOps) -> None:
     run_folder.require_unchanged(side.warnings)
     if run.pipeline is not None and run.pipeline.program is not None:
         raise BadInput(
-            "a run in a program of yours cannot be resumed",
+            "a run with --program cannot be resumed",
             received=f"{side.folder}, measured in {run.pipeline.program.name}",
-            hint="start it again with --program, into another folder",
+            hint="start a new run with --program and another --out",
         )
     require_same_own(side.folder, run.own, own)
     cases = [Case.from_id(key) for key in run.cases]

@@ -1,9 +1,9 @@
 """A Jupyter notebook as one Python source, and where each of its lines is in the file.
 
-Read are notebooks of format 4 and 3 (https://nbformat.readthedocs.io/en/latest/format_description.html) whose language
-is Python. The code cells follow one another, as they share their names. What IPython reads otherwise than Python is
+Notebooks of format 4 and 3 (https://nbformat.readthedocs.io/en/latest/format_description.html) are read if their
+language is Python. The code cells are joined, because they share their names. IPython syntax that is not Python is
 blanked out: magics (`%matplotlib inline`, `x = %timeit f()`), shell commands (`!pip install`), questions (`tf.data?`).
-A cell that is no Python even then, or is another program's by a cell magic (`%%bash`), is left out as a whole.
+A cell that is not Python even then, or that a cell magic passes to another program (`%%bash`), is left out as a whole.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from typing import Any
 
 SUFFIX = ".ipynb"
 PYTHON = {"python", "python2", "python3", "ipython", "ipython3", ""}
-"""Names of the language in `metadata`; a notebook that names none is taken for one of Python."""
+"""Names of the language in `metadata`; a notebook without one is assumed to be in Python."""
 
 PYTHON_MAGICS = {"capture", "debug", "prun", "py", "pypy", "python", "python3", "time", "timeit", "writefile", "file"}
-"""Cell magics after which a cell is Python: `writefile` where it writes a `.py` (IPython/core/magics)."""
+"""Cell magics whose cell is Python; for `writefile`, only if it writes a `.py` (IPython/core/magics)."""
 
 CELL_MAGIC = re.compile(r"\s*%%(\w+)(.*)")
 LINE = re.compile(
@@ -53,11 +53,11 @@ class Place:
 
 @dataclass
 class Notebook:
-    """The Python of a notebook.
+    """The Python code of a notebook.
 
     Attributes:
-        code: the source; one line for each of every code cell.
-        places: of each line of it.
+        code: the source, with one line for each line of the code cells.
+        places: where each line of it is.
         broken: reasons why cells are left out, each with the number of the cell.
     """
 
@@ -71,10 +71,10 @@ class Notebook:
 
 
 def read_notebook(content: bytes) -> Notebook:
-    """Return the Python of a notebook.
+    """Return the Python code of a notebook.
 
     Raises:
-        ValueError: it is no notebook.
+        ValueError: it is not a notebook.
     """
     text = content.decode()
     try:
@@ -103,7 +103,7 @@ def read_notebook(content: bytes) -> Notebook:
 
 
 class _Text(str):
-    """A string of a JSON document, which knows where it begins."""
+    """A string of a JSON document, with the position at which it begins."""
 
     offset = 0
 
@@ -144,7 +144,7 @@ def _code_cells(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _rows(source: Any, starts: list[int]) -> Iterator[tuple[str, int]]:
-    """Yield each line of a cell, with the line of the file that it is on; several may be in one string."""
+    """Yield each line of a cell with its line in the file; one string may contain several lines."""
     for part in source if isinstance(source, list) else [source]:
         if isinstance(part, _Text):
             line = bisect.bisect_right(starts, part.offset)
@@ -158,7 +158,7 @@ def _line_starts(text: str) -> list[int]:
 
 
 def _python_of(rows: list[str]) -> list[str] | str:
-    """Return a cell as Python, in as many lines; the reason where it is none. Another program's is blank."""
+    """Return a cell as Python with as many lines, or why it is not Python. A cell for another program becomes blank."""
     first = next((place for place, row in enumerate(rows) if row.strip()), 0)
     magic = CELL_MAGIC.match(rows[first]) if rows else None
     if magic:
@@ -190,7 +190,7 @@ TIMED = re.compile(r"(?P<indent>\s*)%time(?:it)?\s+(?:-[nr]\s*\d+\s+|-[a-z]\s+)*
 
 
 def _without_magics(rows: list[str]) -> Iterator[str]:
-    """Yield the lines without what is IPython's; a magic that a backslash continues goes as a whole."""
+    """Yield the lines without IPython syntax; a magic that a backslash continues is removed as a whole."""
     continued = False
     for row in rows:
         timed = None if continued else TIMED.match(row)

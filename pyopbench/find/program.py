@@ -1,11 +1,12 @@
-"""The Python files of a scan as one program: what a name of another module stands for, and who uses a function where.
+"""The Python files of a scan as one program: what a name from another module means, and where functions are used.
 
-`from mylib import callback` is TensorFlow's function if `mylib.py` is among the files and says so; and a function of
-`preprocess.py` is part of a pipeline if `train.py` maps it over a dataset. A module is looked for as Python would find
-it from the file that imports it: relative to its package, or below any folder that it is in, the nearest first.
+`from mylib import callback` is TensorFlow's function if `mylib.py` is among the files and imports it from there, and a
+function of `preprocess.py` is part of a pipeline if `train.py` maps it over a dataset. Modules are searched for as
+Python would find them from the importing file: relative to its package, or below any folder that contains it, the
+nearest first.
 
-A file is parsed when it is added, to say at once if it is no Python, and is not kept: of all files only their imports
-are. Those that make callbacks, or import one that does, are parsed again.
+A file is parsed when it is added, so that a syntax error is reported at once, but only its imports are kept. Files that
+make callbacks, or import a file that does, are parsed again.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ IMPORT = re.compile(
     rb"""^[ \t]*( from [ \t]+[.\w]+[ \t]+ import [ \t]* (?:\([^)]*\)|[^\n;\#]*) | import [ \t]+[^\n;\#]* )""",
     re.MULTILINE | re.VERBOSE,
 )
-"""A statement that imports, as far as modules can be read off it without parsing the file."""
+"""An import statement, as far as its modules can be found without parsing the file."""
 
 DEEPEST_EXPORT = 6
-"""Modules that hand a name on to each other; a chain that is longer is a circle."""
+"""Most modules that pass a name on to each other; a longer chain is a cycle."""
 
 EVERY_CONTEXT = (*CONTEXTS, *PARALLEL_CONTEXTS.values())
 Module = tuple[str, ...]
@@ -39,12 +40,12 @@ class SourceFile:
     """A Python source of a scan.
 
     Attributes:
-        name: as it was given or found.
+        name: as it was passed or found.
         module: its folders and its own name, without suffix.
         read: returns its code.
         notebook: where the lines of its code are, if it is a notebook.
         imports: the paths that it may import, relative ones with their dots.
-        makes_callbacks: has it the words that every file has that makes one?
+        makes_callbacks: does it contain the words that every file with a callback contains?
     """
 
     name: str
@@ -57,11 +58,11 @@ class SourceFile:
 
 @dataclass
 class Summary:
-    """What other files may want to know of one.
+    """What other files may need to know about a file.
 
     Attributes:
         stands_for: names of the module -> what they stand for.
-        stars: modules of which everything is imported.
+        stars: modules from which everything is imported.
         uses: its functions -> names that they use.
         paths: the same -> paths of other modules that they use.
         used: context -> names of its functions that are used there.
@@ -105,7 +106,7 @@ class Program:
         """Add a file.
 
         Raises:
-            SyntaxError, ValueError, RecursionError, MemoryError: it is not Python, as `ast.parse` says it.
+            SyntaxError, ValueError, RecursionError, MemoryError: it is not Python; from `ast.parse`.
         """
         parse(code)
         file = SourceFile(name, module, read, notebook, frozenset(_imports(code)), bool(WORD.search(code)))
@@ -164,7 +165,7 @@ class Program:
                 yield found
 
     def _module(self, file: SourceFile, path: list[str]) -> SourceFile | None:
-        """Return the file of a module, as an import in another file means it."""
+        """Return the file of a module that an import in another file refers to."""
         level, names = len(path[0]) if path[0].startswith(".") else 0, tuple(path)
         if level:
             above = file.module[: len(file.module) - level]
@@ -217,7 +218,7 @@ class Program:
                 self._definitions.pop((file.name, path), None)
 
     def _may_import_one(self, file: SourceFile) -> bool:
-        """Does a name that a file imports stand for a callback in the module that it is of?"""
+        """Is a name that a file imports a callback in the module that it comes from?"""
         follow = self._elsewhere(file)
         return any(makes_callbacks(follow(path)) for path in file.imports if follow(path) != path)
 
@@ -250,7 +251,7 @@ def _names_around_callbacks(source: ProgramSource) -> set[str]:
 
 
 def summarise(source: ProgramSource) -> Summary:
-    """Return what other files may want to know of a parsed one."""
+    """Return what other files may need to know about a parsed file."""
     around = look_around(source)
     uses = around.uses
     imported = _imported_names(source.tree)
@@ -271,7 +272,7 @@ def summarise(source: ProgramSource) -> Summary:
 
 
 def _imported_names(tree: ast.Module) -> dict[str, str]:
-    """Return the names that imports of a file bind, in any scope, but for those of TensorFlow and its like."""
+    """Return the names that imports of a file bind, in any scope, except those of TensorFlow and similar packages."""
     found: dict[str, str] = {}
     for node in ast.walk(tree):
         for name, path in bound_by_import(node):
@@ -284,7 +285,7 @@ def _imported_names(tree: ast.Module) -> dict[str, str]:
 
 
 def _paths_in(node: ast.AST, imported: dict[str, str]) -> set[str]:
-    """Return the paths of other modules in a node: imported names, with the attributes that are taken of them."""
+    """Return the paths of other modules in a node: imported names, with the attributes that are read from them."""
     found = set[str]()
     for inner in ast.walk(node):
         attributes: list[str] = []
@@ -302,7 +303,7 @@ def _is_outside(path: str) -> bool:
 
 
 def _parts(path: str) -> list[str]:
-    """Return the names of a path; the dots that begin a relative one are a name of their own."""
+    """Return the names of a path; the leading dots of a relative one count as one name."""
     bare = path.lstrip(".")
     dots = path[: len(path) - len(bare)]
     return [*([dots] if dots else []), *(bare.split(".") if bare else [])]

@@ -47,7 +47,7 @@ VARIABLE = "PYOPBENCH_RECORD"
 """Names the folder that each process of the program writes to; `find/injected/recorder.py` reads it."""
 
 PROGRAM = "PYOPBENCH_PROGRAM"
-"""Says what else is asked for, as JSON, such as each call for a trace; `find/injected/recorder.py` reads it."""
+"""Says as JSON what else to record, such as each call for a trace; `find/injected/recorder.py` reads it."""
 
 INJECTED = PACKAGE / "find" / "injected"
 
@@ -80,7 +80,7 @@ def record(command: Sequence[str], file: Path, trace: Path | None = None) -> tup
         if os.path.lexists(path):
             raise BadInput("the file already exists", received=path, hint=f"choose another {option}")
     if trace is not None and real_path(trace) == real_path(file):
-        raise BadInput("the recording and the trace are one file", received=file, hint="choose another --trace")
+        raise BadInput("the recording and the trace are the same file", received=file, hint="choose another --trace")
     parts.mkdir(mode=0o700, parents=True)
     if trace is not None:  # before the program runs, which may take hours
         trace.parent.mkdir(parents=True, exist_ok=True)
@@ -129,7 +129,7 @@ def environment_of(parts: Path, *, is_traced: bool = False) -> dict[str, str]:
 
 
 def trace_of(parts: Path, command: Sequence[str]) -> dict[str, Any]:
-    """Return what the processes of a program kept of their calls, in the format of Chrome and Perfetto.
+    """Return the recorded calls of all processes of a program, in the format of Chrome and Perfetto.
 
     Format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU. Times are microseconds of
     the clock that all processes of a machine share. Waits for the GIL and for input have tracks of their own.
@@ -167,7 +167,7 @@ def trace_of(parts: Path, command: Sequence[str]) -> dict[str, Any]:
 
 WAITS = {"gil": "waiting for the GIL", "input": "waiting for input"}
 TRACKS = {"waiting for the GIL": 1, "waiting for input": 2}
-"""Numbers of the tracks; no thread of Linux but those of the machine's first processes has one as small."""
+"""Numbers of the tracks; on Linux, only threads of the machine's first processes have numbers as small."""
 
 
 def _named(what: str, process: int, thread: int, name: str) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""What a scan found as SARIF 2.1.0, for code scanning, and what of it is new against an earlier one.
+"""The results of a scan as SARIF 2.1.0, for code scanning, and which of them an earlier scan did not have.
 
 The format: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html. Each callback is one result with its risks
-and what to do about them; each kind of callback is a rule. A result is recognised in another scan by its fingerprint:
-file, function around it, kind and body, and its number among those that are alike, but not its line.
+and how to fix them; each kind of callback is a rule. A result is recognised in another scan by its fingerprint: file,
+function around it, kind and body, and its number among those with the same of these, but not its line.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from pyopbench.store.strict_json import parse, problem
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 VERSION = "2.1.0"
 FINGERPRINT = "pyopbenchCallback/v1"
-"""The key of a fingerprint; another number where they are made otherwise."""
+"""The key of a fingerprint; the number changes when fingerprints are computed differently."""
 
 DIGITS = 32
 
@@ -42,12 +42,12 @@ RULES = {
 
 
 def document(found: Scan, root: Path, known: Counter[str] | None = None) -> dict[str, Any]:
-    """Return what was found as a SARIF log.
+    """Return the results of a scan as a SARIF log.
 
     Args:
         found: what a scan found.
         root: the folder that the paths of files below it are relative to.
-        known: fingerprints of an earlier scan, each as often as it was there; None to compare with none.
+        known: how often each fingerprint was in an earlier scan; None not to compare.
     """
     results = list(_results(found, root))
     if known is not None:
@@ -102,10 +102,10 @@ class _Log(Struct):
 
 
 def read_baseline(file: Path) -> Counter[str]:
-    """Return the fingerprints of a SARIF file that an earlier scan wrote, each as often as it is there.
+    """Return how often each fingerprint is in a SARIF file that an earlier scan wrote.
 
     Raises:
-        BadInput: there is no such file, or it is no SARIF of pyopbench.
+        BadInput: there is no such file, or it is not a SARIF file of pyopbench.
     """
     hint = "pyopbench scan PATH --sarif baseline.sarif writes one"
     try:

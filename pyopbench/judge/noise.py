@@ -33,9 +33,9 @@ NORMAL_MAD = 1.4826
 LEAST_BLOCKS = 8
 """Fewer blocks have no median absolute deviation worth the name."""
 LARGE_STEAL = 0.01
-"""Another guest had one hundredth of the cores: as much as launches of a quiet machine differ by."""
+"""Other virtual machines took one hundredth of the CPU time: launches on a quiet machine differ by as much."""
 LARGE_FAR = 0.05
-"""Where one block in twenty is far off, medians begin to move."""
+"""If one block in twenty is far off, medians begin to move."""
 
 
 def _unresolved(disturbance: Disturbance) -> str:

@@ -50,7 +50,7 @@ ACTIONS = {
 THROUGHPUT_ALT = "elements a second of each arrangement, with intervals, on a logarithmic axis"
 SCALING_ALT = "how many times the calls of one thread several threads and processes give, with the line of Amdahl's law"
 HOLDS, RELEASES = 0.8, 0.2
-"""From which share on a body is said to hold the lock, and up to which one to let go of it."""
+"""From the first share on, a body is said to hold the lock; up to the second, to release it."""
 
 LEAST_SPEEDUP = 1.25
 """Of processes: if they bring less, nothing can be said of the lock, because nothing would scale."""
@@ -58,7 +58,7 @@ LEAST_SPEEDUP = 1.25
 THREADS: Action = "parallel"
 """What is done to have a callback called by several threads."""
 FEWEST_DECIDING, MOST_NAMED = 4, 200
-"""Launches that are proposed where an answer takes more: a few, and no more than anybody would wait for."""
+"""The fewest and the most launches that are suggested if an answer needs more: nobody would wait for even more."""
 FEWEST_LAUNCHES = 2
 """With fewer there is no interval: what was measured in one launch alone is shown, and not chosen."""
 ALIKE = 0.2
@@ -84,10 +84,10 @@ def _undecided_text(judgement: PipelineJudgement) -> str:
 
 
 def launches_to_decide(judgement: PipelineJudgement) -> int:
-    """Return about how many launches an answer takes: an interval is narrower by the root of their number.
+    """Return about how many launches an answer takes: an interval narrows with the square root of their number.
 
-    It has to end before the smallest effect worth acting on, whichever side of that the best arrangement is on; one
-    that lies right there is measured until it is known to half of that effect.
+    The interval must not contain the smallest effect worth acting on. If the best arrangement saves about as much as
+    that, it is measured until it is known to half of that effect.
     """
     best, effect = judgement.choice.gain, judgement.choice.minimum_effect
     assert best is not None
@@ -101,7 +101,7 @@ def _more_text(launches: int, judgement: PipelineJudgement) -> str:
     minutes = math.ceil(launches * judgement.rows.launch_seconds / 60) or 1
     least = "at least " if launches == MOST_NAMED else "about "
     return (
-        f"To decide, it takes {least}{formatting.count(launches, 'launch', 'launches')}: "
+        f"A decision needs {least}{formatting.count(launches, 'launch', 'launches')}: "
         f"--launches {launches} --budget {minutes}m, {formatting.count(minutes, 'minute')}."
     )
 
@@ -127,14 +127,14 @@ def _predicted(judgement: PipelineJudgement) -> str:
 
 
 def measured_text(judgement: PipelineJudgement) -> str:
-    """Return what was in the pipeline that was measured."""
+    """Return in words what the measured pipeline contained."""
     program = judgement.program
     if program is None:
         return (
-            "Only this function was in the pipeline that was measured: no reading, no parsing and no other stage of "
-            "your program."
+            "The measured pipeline contained only this function: no reading, no parsing and no other stage of your "
+            "program."
         )
-    values = "" if program.is_repeatable else " It gives other elements each time, so their values were not compared."
+    values = "" if program.is_repeatable else " Its elements differ each time, so their values were not compared."
     return f"Measured in the whole pipeline of {program.name}, whose stage is at {program.stage}.{values}"
 
 
@@ -393,10 +393,10 @@ class PipelineJudgement:
         return 1 / max(taken, step), 1 / max(slowest, step), 1 / max(quickest, step)
 
     def _next_input_seconds(self, of: Throughput) -> tuple[float, float, float]:
-        """Return what the input of one step takes, with an interval for the next run: one more launch.
+        """Return the seconds that the input of one step takes, with an interval for the next run: one more launch.
 
-        The interval of the mean over `n` launches is narrower by `sqrt(n + 1)`: what is promised is what a single run
-        of the user's program makes, which differs from the mean as one launch does.
+        The interval of the mean over `n` launches is narrower by a factor of `sqrt(n + 1)`. The prediction is for a
+        single run of the user's program, which differs from the mean as one launch does.
         Source: G. J. Hahn, "Factors for calculating two-sided prediction intervals for samples from a normal
         distribution", Journal of the American Statistical Association 64 (1969) 878-888.
         """
@@ -406,7 +406,7 @@ class PipelineJudgement:
 
     @property
     def program(self) -> ProgramFacts | None:
-        """The user's own pipeline in which it was measured; None where only the op was in the pipeline."""
+        """The user's own pipeline in which the op was measured; None if only the op was in the pipeline."""
         return self.rows.plan.program
 
     def _waits_for_loop(self, arrangement: Arrangement) -> float:
@@ -447,9 +447,9 @@ class PipelineJudgement:
 
     @property
     def command(self) -> tuple[str, ...]:
-        """The command that writes the file of the answer; empty where there is nothing to write.
+        """The command that writes the file of the answer; empty if there is nothing to write.
 
-        That is so of built-in ops, and of ports and callbacks that the user has written, which are files already.
+        Nothing is written for built-in ops, and for ports and callbacks that the user has written.
         """
         chosen = self.chosen
         if chosen is None or self.action == "keep" or not self.rows.words:
@@ -461,13 +461,13 @@ class PipelineJudgement:
         return tuple(port_words(self.rows.words, key, f"{self.rows.current.op}_arranged.py"))
 
     def file_text(self) -> str:
-        """Return how to have the answer as a file, and what its processes may use; empty where there is none."""
+        """Return how to get the answer as a file, and how many threads its processes use; empty if there is no file."""
         words = f"Write it as a file, with its test: {shlex.join(self.command)}" if self.command else ""
         if self.action != "processes" or not words:
             return words
         return (
-            f"{words}. In each of its processes, OpenCV, OpenMP and libraries of linear algebra may use one thread, "
-            "as they could while it was measured."
+            f"{words}. In each of its processes, OpenCV, OpenMP and linear algebra libraries are limited to one "
+            "thread, as they were during the measurement."
         )
 
     def as_good_text(self) -> str:

@@ -25,8 +25,8 @@ NOTES = {
     "fixed shapes": "Shapes must be known when it is traced; in a Dataset, use batches of a fixed size.",
     "64 bits": "Its integers have 64 bits: a product that needs more is wrong, without an error.",
     "callback": "It is still a callback, so neither XLA nor a SavedModel in another process can run it.",
-    "partial": "Calls that TensorFlow has nothing for are still callbacks: they run on the CPU with the GIL held, have "
-    "no gradient, and neither XLA nor a SavedModel in another process can run them.",
+    "partial": "Calls without a TensorFlow equivalent are still callbacks: they run on the CPU, hold the GIL, have no "
+    "gradient, and do not work with XLA or in a SavedModel in another process.",
     "every backend": "It uses keras.ops only. Run its test on your backend: KERAS_BACKEND=jax python ...",
     "skeleton": "Nothing is tested yet: write the loops in the C++, build it, and run the test.",
 }

@@ -180,7 +180,7 @@ class Axes:
         quick: the op's quick sizes in place of all its own.
         parts: with each callback that runs forward in a graph, its body alone, and in mode call its bridge's floor.
         in_use: the current callback; without `variants` only what may be in use of each op is then measured: this
-            callback and the easiest port that somebody wrote. "" for all usual variants.
+            callback and the easiest hand-written port. "" for all usual variants.
     """
 
     ops: tuple[str, ...] = ()

@@ -524,7 +524,7 @@ RUN_SPREAD = Option(
 # Which results, and what is written.
 
 DASHBOARDS = ("bmf", "github-action-benchmark", "nyrkio")
-"""Formats of dashboards that draw series over commits: of Bencher, of the action of that name, of Nyrkiö."""
+"""Formats of dashboards that plot results over commits: Bencher's, that of the GitHub action of that name, Nyrkiö's."""
 
 RESULTS = Option(
     "results",
@@ -676,7 +676,7 @@ PIPELINE = (
     SEED_WITH,
     Option(
         "program",
-        "Measure in the dataset of your program: the function that returns it. One stage of it calls the op.",
+        "Measure in your program's dataset. FUNCTION returns it, and exactly one map in it calls the op.",
         "FILE:FUNCTION",
         WHAT,
         default="",
@@ -834,7 +834,7 @@ HISTORY = (
     Option("confirm", "Measure both sides of each suspected change again, interleaved.", type=bool, default=False),
     Option(
         "bisect",
-        "Go on from each confirmed change to the commit, by halving; includes --confirm.",
+        "Find the commit behind each confirmed change by bisection; implies --confirm.",
         type=bool,
         default=False,
     ),
@@ -880,10 +880,10 @@ SCAN = (
     out_option("FILE", "File for the draft. Default: print it."),
     Option("recording", "Take shapes and dtypes from a recording of pyopbench record.", "FILE", read=Path),
     Option("sarif", "Also write the callbacks as SARIF 2.1.0, for code scanning.", "FILE", read=Path),
-    Option("baseline", "SARIF file of an earlier scan, to find what is new.", "FILE", read=Path),
+    Option("baseline", "SARIF file of an earlier scan to compare with.", "FILE", read=Path),
     replace(
         FAIL_ON,
-        help="With --baseline: new gives exit code 1 if a callback is not in it. Default: never.",
+        help="new: exit code 1 if a callback is not in --baseline. Default: never.",
         read=_one_of("--fail-on", ("new", "never")),
     ),
     LIMITS,
@@ -894,22 +894,20 @@ RECORD = (
         "command", "The program to run, e.g. -- python train.py.", "-- COMMAND...", is_argument=True, is_repeated=True
     ),
     out_option("FILE", "The recording. Default: recording-DATE.json."),
-    Option("trace", "Also write each call as a trace, for Perfetto or chrome://tracing.", "FILE", read=read_new_path),
+    Option("trace", "Also write a trace of all calls, for Perfetto or chrome://tracing.", "FILE", read=read_new_path),
 )
 ADVISE = (
     Option(
         "command", "The program to run, e.g. -- python train.py.", "-- COMMAND...", is_argument=True, is_repeated=True
     ),
-    out_option("DIR", "Folder for all results; one that was begun is continued. Default: advice-DATE."),
-    Option(
-        "steps", "End each run of the program after so many elements (batches) of its input.", "N", type=int, least=1
-    ),
+    out_option("DIR", "Folder for all results; an interrupted one is continued. Default: advice-DATE."),
+    Option("steps", "End each run of the program after N elements (batches) of its input.", "N", type=int, least=1),
     Option("seconds", "End each run of the program after this time, e.g. 40s.", "TIME", read=parse_duration),
     replace(BUDGET, help="Stop after about this time, e.g. 5m. Default: 8m.", panel=None),
     replace(MINIMUM_EFFECT_OPTION, help="Smallest share of a step that is worth a change.", panel=None),
     Option(
         "check",
-        "Only record, and fail if a callback is new since that report.json, or was ported and is back.",
+        "Only record; fail if a callback is not in that report.json, or had been ported.",
         "FILE",
         read=Path,
     ),

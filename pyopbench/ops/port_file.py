@@ -108,7 +108,7 @@ class PortFiles:
         return PortFile(op.name, variant, dtype, port.text, port.function, port.not_run, port.notes)
 
     def module_of(self, op: Op, variant: str, dtype: str, callback: str = "") -> PortModule:
-        """Return a port or an arrangement as it is written, with what else is known of it; arguments as `file_of`.
+        """Return the written module of a port or an arrangement; arguments as for `file_of`.
 
         Raises:
             CannotPort: it cannot be written as source.
@@ -120,14 +120,14 @@ class PortFiles:
         return write_arrangement(replace(op, dtypes=(dtype,)), variant, callback, form)
 
     def _right_form(self, op: Op, variant: str, dtype: str) -> str:
-        """Return the form in which a port takes a batch: as it is, if that gives what the body does, else mapped.
+        """Return the form in which a port takes a batch: unchanged if its results are right, else mapped.
 
         Raises:
             CannotPort: neither can be written.
         """
         whole, mapped = f"{variant}_whole", f"{variant}_map"
         if mapped not in BATCHED:
-            raise CannotPort(f"a batch of {variant} is not written")
+            raise CannotPort(f"there is no form of {variant} for batches")
         several = examples_of(op, 1, 2)
         rows = several if len(several) > 1 and _stack(several) is not None else several[:1] * 2
         columns = _stack(rows) or []
@@ -141,7 +141,7 @@ class PortFiles:
         return whole if is_right else mapped
 
     def call_of(self, op: Op, variant: str, dtype: str, callback: str = "") -> Body:
-        """Return the function of a port as its module has it: of tensors, or of a dataset for an arrangement.
+        """Return the function in the module of a port: it takes tensors, or a dataset for an arrangement.
 
         Raises:
             CannotPort: as `file_of`.
@@ -167,7 +167,7 @@ PORTS = PortFiles()
 
 
 def _stack(rows: Sequence[Sequence[Any]]) -> list[Any] | None:
-    """Return the columns of examples as batches; None where their shapes differ."""
+    """Return the columns of examples as batches; None if their shapes differ."""
     shapes = {tuple(np.shape(one) for one in row) for row in rows}
     return [np.stack(column) for column in zip(*rows, strict=True)] if len(shapes) == 1 else None
 

@@ -1,7 +1,7 @@
-"""A NumPy function as a function of tensors: its port is written for what it is called with, imported and called.
+"""A NumPy function as a function of tensors: a port for its arguments is written, imported and called.
 
-What a port is written from are examples: those that are given, and the values of calls outside of graphs. It is the
-text that `pyopbench port` writes to `traced`.
+A port is written from examples: those passed to the decorator, and the arguments of calls outside of graphs. Its text
+is what `pyopbench port --to traced` writes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MOST_SHAPES = 32
 would fill the memory otherwise."""
 
 PLAIN = (bool, int, float, complex, str, bytes, dict, list, tuple)
-"""Types of constants that are the same where their values are."""
+"""Types of constants that are the same if their values are equal."""
 
 BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -48,12 +48,12 @@ def decorate(body: Body, examples: Sequence[tuple[Any, ...]]) -> Body:
         examples: the positional arguments of calls.
 
     Raises:
-        BadInput: an example is no tuple of arguments.
+        BadInput: an example is not a tuple of arguments.
     """
     for one in examples:
         if not isinstance(one, tuple):
             raise BadInput(
-                "an example is not the arguments of a call",
+                "an example does not contain the arguments of a call",
                 received=f"{type(one).__name__} {repr(one)[:80]}",
                 legal="a tuple with an item for each argument, or a list of such tuples",
                 hint="write examples=(array,) for a function of one argument",
@@ -67,7 +67,7 @@ def decorate(body: Body, examples: Sequence[tuple[Any, ...]]) -> Body:
         bound = body if owner is None else types.MethodType(body, owner)
         return ports.call(_call_of(bound, arguments, named, None if owner is None else _Same(owner)))
 
-    # AutoGraph converts the port, and nothing around it.
+    # AutoGraph converts only the port.
     decorated: Any = functools.wraps(body)(tf.autograph.experimental.do_not_convert(call))
     decorated.py_func = body  # by which ports of other functions find it
     return decorated  # type: ignore[no-any-return]
@@ -104,7 +104,7 @@ class _Call:
 
     @property
     def kind(self) -> Any:
-        """What ports have in common that are for different shapes."""
+        """What ports for different shapes have in common."""
         return tuple(one.dtype for one in self.tensors), self.keywords, self.constants
 
     @property
@@ -122,13 +122,13 @@ class _Call:
         return tuple(as_array(one.numpy(), one.dtype.name) for one in self.tensors)
 
     def text(self) -> str:
-        """Return what it is called with, for an error."""
+        """Return its arguments in words, for an error."""
         each = [f"{one.dtype.name}{'' if one.shape.rank is None else one.shape.as_list()}" for one in self.tensors]
         return ", ".join([*each, *(f"{name}={value!r}"[:80] for name, value in self.constants[1:])])
 
 
 def _call_of(body: Body, arguments: Sequence[Any], named: Mapping[str, Any], owner: Any) -> _Call:
-    """Return a call in which arguments that are no tensors are bound, because a port takes tensors alone."""
+    """Return a call in which arguments that are not tensors are bound, because a port takes only tensors."""
     if not named and all(map(_is_tensor, arguments)):
         return _Call(body, tuple(map(tf.convert_to_tensor, arguments)), (), (owner,))
     signature = inspect.signature(body)
@@ -167,7 +167,7 @@ def _check_constants(constants: Mapping[str, Any]) -> None:
     for name, value in constants.items():
         if any(map(_is_tensor, tf.nest.flatten(value))):
             raise BadInput(
-                "an argument is a nest of tensors, of which no port is written",
+                "an argument is a nest of tensors, which a port cannot take",
                 received=f"{name}={value!r}"[:80],
                 hint="give the function a named argument for each tensor, or one stacked array",
             )
@@ -177,12 +177,12 @@ def _check_constants(constants: Mapping[str, Any]) -> None:
             raise BadInput(
                 "an argument is neither an array nor a constant that can be hashed",
                 received=f"{name}={value!r}"[:80],
-                hint="pass an array for what changes, or a tuple for what is always the same",
+                hint="pass an array for a value that changes, or a tuple for one that is always the same",
             ) from error
 
 
 def _by_position(body: Body, count: int, by_name: Sequence[str]) -> Body:
-    """Return a body that takes by position what it takes by name."""
+    """Return a body that takes its keyword arguments by position."""
     if not by_name:
         return body
     first = count - len(by_name)
@@ -198,14 +198,14 @@ def _by_position(body: Body, count: int, by_name: Sequence[str]) -> Body:
 
 @dataclass(frozen=True)
 class _Port:
-    """A port, and lines of the user's that none of its examples went through."""
+    """A port, and the lines of the user's code that none of its examples reached."""
 
     function: Body
     not_run: tuple[tuple[str, int], ...]
 
 
 class _Ports:
-    """The ports of a body, by what they are called with."""
+    """The ports of a body, by the arguments that they are for."""
 
     def __init__(self, examples: Sequence[_Call]) -> None:
         self._examples: dict[Any, dict[Shapes, list[_Call]]] = {}
@@ -222,7 +222,7 @@ class _Ports:
             self._ports.pop((call.kind, (oldest,)), None)
 
     def call(self, call: _Call) -> Any:
-        """Call the port for some tensors, written if it is not yet."""
+        """Call the port for some tensors, and write it first if necessary."""
         known = self._examples.get(call.kind, {})
         if call.has_values and call.shapes not in known:
             self._add(call)
@@ -244,28 +244,31 @@ class _Ports:
     def _nothing_seen(self, call: _Call) -> BadInput:
         known = [one.text() for kind in self._examples.values() for several in kind.values() for one in several]
         return BadInput(
-            "a port is written from what the function does with examples, and there is none with these dtypes, numbers "
-            "of axes and constants",
+            "a port is written from examples, and there is none with these dtypes, numbers of axes and constants",
             received=call.text(),
             legal="; ".join(dict.fromkeys(known)) or None,
-            hint="give the arguments of a call, as @traced(examples=(array,)), or call it outside of the graph first",
+            hint="pass the arguments of a call, @traced(examples=(array,)), or call it outside of the graph first",
         )
 
 
 def _fits(shapes: Shapes, other: Shapes) -> bool:
-    """Have two calls as many axes, as far as that is known?"""
+    """Do two calls have the same numbers of axes, as far as these are known?"""
     pairs = zip(shapes, other, strict=True)
     return all(one is None or each is None or len(one) == len(each) for one, each in pairs)
 
 
 def _warn(port: _Port) -> None:
     for file, line in port.not_run:
-        said = f"{Path(file).name} line {line}: no example of a function that was given to `traced` went through it, "
-        warnings.warn(f"{said}so it is in the port unchanged; add an example with such shapes", stacklevel=2)
+        place = f"{Path(file).name} line {line}"
+        warnings.warn(
+            f"{place}: no example of a function decorated with `traced` reached this line, so it is in the port "
+            "unchanged; add an example with these shapes",
+            stacklevel=2,
+        )
 
 
 def _written(call: _Call, examples: Sequence[_Call]) -> _Port:
-    """Return a port that is written from some examples.
+    """Return a port written from some examples.
 
     Raises:
         BadInput: it cannot be written; with the user's line.
@@ -275,7 +278,7 @@ def _written(call: _Call, examples: Sequence[_Call]) -> _Port:
         returned = call.body(*as_given(arrays[0]))
         if not call.tensors:
             raise BadInput(
-                "no argument is a tensor or an array, so there is nothing that a port would take",
+                "no argument is a tensor or an array, so a port would have no inputs",
                 received=call.text() or "no arguments",
                 hint="pass an array, such as np.float32(3) for a number, or leave the function undecorated",
             )

@@ -1,8 +1,8 @@
-"""Latencies in the formats of dashboards that draw series over commits: a value with both ends of its interval.
+"""Latencies in the formats of dashboards that plot results over commits: a value with both ends of its interval.
 
 Sources: Bencher, "Bencher Metric Format" (bencher.dev/docs/reference/bencher-metric-format), where latency is in
 nanoseconds; benchmark-action/github-action-benchmark, README, `customSmallerIsBetter`; Nyrkiö's API, as
-nyrkio/change-detection passes it on (`nyrkioJson`), which has no interval, so that its ends are metrics of their own.
+nyrkio/change-detection passes it on (`nyrkioJson`), which has no interval, so its ends are separate metrics.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ UNIT = "ns"
 
 @dataclass(frozen=True)
 class Value:
-    """What a dashboard shows of a case: nanoseconds, with a 95% interval whose ends are None where there is none.
+    """What a dashboard shows for a case: nanoseconds, with a 95% interval whose ends are None if there is none.
 
     No end is below zero: an interval of two launches may reach there, and no latency does.
     """
@@ -37,12 +37,12 @@ class Value:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where values come from, for dashboards that ask.
+    """Where values come from, for dashboards that need it.
 
     Attributes:
-        created: of the run, ISO 8601.
-        commit: that was measured; "" where it is not known.
-        repository: its address; "" where it is not known.
+        created: time of the run, ISO 8601.
+        commit: that was measured; "" if it is unknown.
+        repository: its address; "" if it is unknown.
         branch: likewise.
     """
 
@@ -63,7 +63,7 @@ def values_of(judgement: Judgement) -> tuple[list[Value], int]:
     if not shown:
         raise NothingMeasured(
             "no case has a time that a dashboard could show",
-            received=f"{len(rows):,} cases, each too noisy or none above zero" if rows else "no case with a time",
+            received=f"{len(rows):,} cases, all too noisy or not above zero" if rows else "no case with a time",
             hint="measure with more launches, or on a machine that does nothing else",
         )
     found = [
@@ -78,7 +78,7 @@ def _finite(seconds: float) -> float | None:
 
 
 def bencher(values: Sequence[Value], origin: Origin) -> Any:
-    """Return Bencher's metric format: case -> latency -> value, and both ends where there are some."""
+    """Return Bencher's metric format: case -> latency -> value, and both ends if there are any."""
     return {
         one.case: {"latency": _without_none(value=one.nanoseconds, lower_value=one.low, upper_value=one.high)}
         for one in values
@@ -86,7 +86,7 @@ def bencher(values: Sequence[Value], origin: Origin) -> Any:
 
 
 def github_action_benchmark(values: Sequence[Value], origin: Origin) -> Any:
-    """Return what github-action-benchmark takes as `customSmallerIsBetter`; a range is a text there."""
+    """Return github-action-benchmark's format `customSmallerIsBetter`, in which a range is a text."""
     return [
         _without_none(
             name=one.case,
@@ -99,17 +99,17 @@ def github_action_benchmark(values: Sequence[Value], origin: Origin) -> Any:
 
 
 def nyrkio(values: Sequence[Value], origin: Origin) -> Any:
-    """Return what Nyrkiö takes: one result, with three metrics for each case that has an interval.
+    """Return Nyrkiö's format: one result, with three metrics for each case that has an interval.
 
     Raises:
-        BadInput: commit, repository or branch is not known, without which it takes nothing.
+        BadInput: commit, repository or branch is unknown; Nyrkiö requires them.
     """
     missing = [name for name in ("commit", "repository", "branch") if not getattr(origin, name)]
     if missing:
         raise BadInput(
-            "Nyrkiö takes no result without its commit, repository and branch",
+            "Nyrkiö requires the commit, repository and branch of a result",
             received=f"no {', no '.join(missing)}",
-            hint="export from a run in a git repository, and outside GitHub Actions set GITHUB_SERVER_URL, "
+            hint="export a run that was made in a git repository; outside of GitHub Actions, set GITHUB_SERVER_URL, "
             "GITHUB_REPOSITORY and GITHUB_REF_NAME",
         )
     metrics = [
@@ -138,17 +138,17 @@ FORMATS: Mapping[str, Callable[[Sequence[Value], Origin], Any]] = dict(
 
 
 def as_text(judgement: Judgement, export: str, repository: str, branch: str) -> tuple[str, int]:
-    """Return the latencies of a judgement as JSON of a dashboard, and how many cases are left out as too noisy.
+    """Return the latencies of a judgement as JSON for a dashboard, and how many cases are left out as too noisy.
 
     Args:
         judgement: of one run.
         export: a key of `FORMATS`.
-        repository: address of the repository; "" where it is not known.
+        repository: address of the repository; "" if it is unknown.
         branch: likewise.
 
     Raises:
         NothingMeasured: no case has a value.
-        BadInput: the dashboard needs something that is not known.
+        BadInput: the dashboard needs something that is unknown.
     """
     values, noisy = values_of(judgement)
     run = judgement.run

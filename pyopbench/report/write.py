@@ -114,12 +114,12 @@ def write(judgement: Judgement, directory: Path, across: VersionComparison | Non
         The paths of the files of the report.
 
     Raises:
-        BadInput: something that is not a folder has the name of the folder of ports.
+        BadInput: the folder for ports exists and is not a folder.
     """
     directory.mkdir(parents=True, exist_ok=True)
     failed = {(one.op, one.variant) for one in attempts_of(judgement) if not one.works}
     for port in judgement.run.ports:
-        if (port.op, port.variant) in failed:  # nobody is to merge it by mistake
+        if (port.op, port.variant) in failed:  # so that nobody merges it by mistake
             continue
         path = directory / port_path(port)
         _make_folder(path.parent)
@@ -161,5 +161,5 @@ def _markdown(judgement: Judgement, parts: Sequence[Part]) -> str:
 def _make_folder(path: Path) -> None:
     """Make a folder if there is none; a link is not followed, because it may lead out of the results."""
     if path.is_symlink() or (path.exists() and not path.is_dir()):
-        raise BadInput("ports are written into a folder, and this is none", received=path, hint="move or remove it")
+        raise BadInput("ports cannot be written: this is not a folder", received=path, hint="move or remove it")
     path.mkdir(exist_ok=True)

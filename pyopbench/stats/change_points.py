@@ -16,9 +16,9 @@ splits gets in series without one.
 differences of neighbours shows the noise whatever the levels are (differences: J. Rice, Ann. Statist. 12 (1984)
 1215-1230). Noise that lasts makes neighbours alike; where points may have it, differences are taken over `LAG` points.
 
-**Wandering.** Levels of a machine may drift, and no threshold for noise of a known kind covers that. So in runs that
-were not interleaved a change has to stand out among what the series does elsewhere: by how much do the means of the
-points before and after a place differ, for every place that is near no change (`_outstanding`)?
+**Drift.** The level of a machine may drift, and no threshold for noise of a known kind covers that. So in runs that
+were not interleaved a change must also be large compared with the differences between the means of the points before
+and after every place that is not near a change (`_outstanding`).
 """
 
 from __future__ import annotations
@@ -90,19 +90,19 @@ LAG = 3
 MANY_POINTS = 20
 """From so many on, runs that were not interleaved are judged by what they differ by themselves."""
 QUANTILES = (0.5, 0.75)
-"""Of differences: the noise is the larger of what these say. A machine with two moods, each of which is likely to be
-the same three points later, has hardly any noise by the median alone."""
+"""Of differences: the noise is the larger of the estimates from these two. For a machine that switches between two
+speeds and usually has the same one three points later, the median alone would give hardly any noise."""
 NORMAL_QUANTILES = (NORMAL_QUARTILE, 1.1503493803760079)
 """The same quantiles of the absolute value of a standard normal number."""
 WANDERING = 1.5
-"""A series wanders where means of neighbouring stretches differ by so much more than noise that lasts explains. Chosen
-by simulation, as `OUTSTANDING`: with 1.3, a step in noise with an autocorrelation of 0.5 was found in 70 of 100 series,
-with 1.5 in 79, with 1.7 in 83; of random walks 17, 24 and 33 of 100 had a change."""
+"""A series drifts if means of neighbouring stretches differ by more than this many times what noise that lasts
+explains. Chosen by simulation, like `OUTSTANDING`: with 1.3, a step in noise with an autocorrelation of 0.5 was found
+in 70 of 100 series, with 1.5 in 79, with 1.7 in 83; of random walks 17, 24 and 33 of 100 had a change."""
 OUTSTANDING = 4.0
-"""A change has to be as many times what a series that wanders does elsewhere. Of 100 simulated random walks of 100
-points 90 had a change without that."""
+"""A change must be this many times the usual difference elsewhere in a series that drifts. Without this rule, 90 of 100
+simulated random walks of 100 points had a change."""
 LONGEST_SHARE = 8
-"""Stretches on both sides of a place are compared over no more than this part of a series."""
+"""The length of a series divided by this is the most that a stretch on either side of a place may have."""
 FEWEST_ELSEWHERE = 10
 LASTING = 0.5
 """The autocorrelation of noise that the thresholds are for."""
@@ -394,7 +394,7 @@ def _placed(series: _Series, places: list[int]) -> list[int]:
 
 
 def _outstanding(values: Floats, errors: Floats, places: list[int]) -> list[int]:
-    """Return changes without those that a series which wanders is as likely to have anywhere, the least first.
+    """Return the changes without those that a drifting series could have anywhere; the smallest are dropped first.
 
     Args:
         values: `(n,)` float64, clipped.
@@ -416,9 +416,9 @@ def _outstanding(values: Floats, errors: Floats, places: list[int]) -> list[int]
 
 
 def _against_elsewhere(values: Floats, places: Sequence[int], place: int, width: int, usual: float) -> float:
-    """Return how many times what the series does elsewhere a change is; infinite where it does what noise explains.
+    """Return the size of a change in units of the usual difference elsewhere; infinite if noise explains the latter.
 
-    Where changes are so dense that hardly any place is far from all, the narrowest stretches are compared everywhere.
+    If changes are so dense that hardly any place is far from all, the narrowest stretches are compared everywhere.
     """
     for wide in range(max(min(width, values.size // LONGEST_SHARE), 1), 0, -1):
         sums = _cumulated(values)
@@ -436,12 +436,12 @@ def _against_elsewhere(values: Floats, places: Sequence[int], place: int, width:
 
 @lru_cache(maxsize=1024)
 def _lasting_difference(width: int) -> float:
-    """Return the standard deviation of the difference of means of two neighbouring stretches, for that of a point.
+    """Return the standard deviation of the difference between two neighbouring means, in units of that of a point.
 
     Args:
         width: points of each; their noise has an autocorrelation of `LASTING`.
     """
-    # The variance of a weighted sum: of equal points, and twice that of those which are apart by 1, 2, ...
+    # The variance of a weighted sum: its own terms, and twice those of points that are 1, 2, ... apart.
     signs = np.repeat([-1.0, 1.0], width) / width
     products = np.correlate(signs, signs, "full")[2 * width - 1 :]
     decay = LASTING ** np.arange(2 * width)

@@ -228,12 +228,12 @@ class StoredArrangement(Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class ProgramFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The user's own pipeline, in which a run has measured; it is shown, and never run from here.
+    """The user's own pipeline, in which a run was measured; it is only shown, and never executed from here.
 
     Attributes:
         name: file and function that make its dataset.
         stage: file and line of the `map` that calls the body.
-        step_elements: elements of what it gives at a time: of a batch, or 1.
+        step_elements: number of elements that it returns at a time: the batch size, or 1.
         is_repeatable: did it give the same elements twice, so that their values were compared?
     """
 
@@ -257,7 +257,7 @@ class PipelinePlan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         told_apart: do any two of them differ in what comes out, so that a wrong order is seen?
         body_seconds: what the body takes for an element, called alone.
         output_shapes: of an element; None for a dimension in which elements differ.
-        program: in which it was measured; None where only the op was in the pipeline.
+        program: the user's pipeline in which it was measured; None if only the op was in the pipeline.
     """
 
     parallel: list[Annotated[int, Meta(ge=-1)]]

@@ -92,11 +92,11 @@ def _cpu_seconds(process: int) -> float:
 
 SPIN_BLOCKS = 400
 SPIN_STEPS = 20_000
-"""Of a loop that does nothing: about half a millisecond, short enough that an undisturbed block is nothing rare."""
+"""Iterations of an empty loop: about half a millisecond, short enough that undisturbed blocks are not rare."""
 
 
 def spin(clock: Callable[[], float] = time.perf_counter) -> list[float]:
-    """Return how long each of some blocks of the same work took, in seconds; no memory, no library and no lock."""
+    """Return how long each of some blocks of the same work took, in seconds; it uses no memory, library or lock."""
     ends = [clock()]
     for _ in range(SPIN_BLOCKS):
         for _ in range(SPIN_STEPS):

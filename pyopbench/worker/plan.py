@@ -192,13 +192,13 @@ def _variants(op: Op, axes: Axes, variants: Mapping[str, Variant]) -> tuple[str,
 
 
 def _in_use(op: Op, callback: str, usual: Mapping[str, Variant]) -> tuple[str, ...]:
-    """Return the current callback, and the easiest port that somebody wrote for the op; all usual if it has neither."""
+    """Return the current callback and the easiest hand-written port; the usual variants if the op has neither."""
     written = {
         name: one for name, one in usual.items() if getattr(op, one.body) is not None and not one.is_attempt_for(op)
     }
     bodies = [name for name, one in written.items() if one.is_callback and not _is_of_py_function(op, one)]
     ports = sorted((name for name, one in written.items() if one.is_port), key=lambda name: usual[name].effort)
-    # An op on tensors has another callback than the others.
+    # An op whose body takes tensors has a different callback.
     current = next(([name] for name in (callback, BASELINE) if name in bodies), bodies[:1])
     return (*current, *ports[:1]) or tuple(usual)
 
@@ -248,7 +248,7 @@ def _why_not_here(op: Op, variant: Variant, case: Case) -> str | None:
 
 
 def _is_of_py_function(op: Op, variant: Variant) -> bool:
-    """Is it a bridge for arrays, behind which the body of a `tf.py_function` cannot be?"""
+    """Is it a bridge for arrays, which cannot call the body of a `tf.py_function`?"""
     return op.is_on_tensors and variant.body == "numpy" and variant.name != BASELINE
 
 

@@ -162,7 +162,7 @@ def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
 
 
 def _details(error: BadInput) -> dict[str, str | None]:
-    """Return what an error is made of, as texts."""
+    """Return the parts of an error as texts."""
     received, legal = (None if value is None else str(value) for value in (error.received, error.legal))
     return {"message": error.message, "received": received, "legal": legal, "hint": error.hint}
 
@@ -286,7 +286,7 @@ SMALL_KERNEL = "determinant.cc"
 
 
 def examine(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
-    """Answer a request for what there is and what is missing for variants, and how quiet the machine is.
+    """Answer what variants have and lack on this machine, and how quiet it is.
 
     Under `why_not` is for each thing why it cannot be used, null if it can; under `versions` what there is of it. A
     kernel is compiled, or was compiled before, because that alone shows that compiler and headers fit together. With

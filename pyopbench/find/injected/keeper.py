@@ -1,7 +1,7 @@
 """Keeps what a port of a callback needs: some of its real inputs and outputs, its source, and how it is called.
 
-Standard library only, as `recorder.py`. The source is extracted by a function of pyopbench, whose place is passed in: a
-program without it is recorded without sources.
+Standard library only, like `recorder.py`. A function of pyopbench extracts the source; its folder is passed in, and
+without it a program is recorded without sources.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 from pyopbench.find.injected.tallies import GENERATED, Site
 
 MOST_SHAPES, MOST_OF_A_SHAPE = 8, 4
-"""Calls that are kept of a site: some of each of the first shapes, spread over powers of two."""
+"""Limits on the calls that are kept for a site: some for each of the first shapes, spread over powers of two."""
 
 EXTRACTOR = "pyopbench.model.extract"
 
@@ -31,9 +31,9 @@ class Held:
     Attributes:
         site: which.
         examples: inputs and outputs of a call, and their shapes as a key.
-        seen: calls by shapes.
+        seen: number of calls by shapes.
         body: the first function that was called, its source or why there is none, and how many others there were.
-        call: how the program calls the callback: what `describe_call` says.
+        call: how the program calls the callback, from `describe_call`.
     """
 
     def __init__(self, site: Site) -> None:
@@ -49,7 +49,7 @@ class Held:
 
 
 class Keeper:
-    """What this process keeps of its callbacks.
+    """What this process keeps about its callbacks.
 
     Args:
         limit_bytes: of all inputs and outputs.
@@ -64,7 +64,7 @@ class Keeper:
         self.lock = threading.RLock()
 
     def called_with(self, site: Site, function: Any, call: dict[str, Any]) -> None:
-        """Note a function that a site calls back, and how."""
+        """Record a function that a site calls back, and how."""
         with self.lock:
             held = self.held.setdefault(site.key, Held(site))
             held.call = held.call or call
@@ -74,7 +74,7 @@ class Keeper:
                 held.first = function
 
     def inputs_of(self, site: Site, arguments: Sequence[Any]) -> list[Any] | None:
-        """Return copies of the inputs of a call that is to be kept, or None."""
+        """Return copies of the inputs if the call should be kept, else None."""
         held = self.held.get(site.key)
         if held is None or held.refused:
             return None
@@ -109,7 +109,7 @@ class Keeper:
             held.examples.append((inputs, arrays))
 
     def save(self, folder: Path) -> None:
-        """Write everything into a folder, whole or not at all."""
+        """Write everything into a folder, atomically."""
         import numpy as np
 
         scratch = folder.with_suffix(".scratch")
@@ -144,14 +144,14 @@ class Keeper:
         scratch.replace(folder)
 
     def _has_changed(self, held: Held) -> bool:
-        """Does the function read values that change, so that its source at the end is another one?"""
+        """Does the function read values that have changed, so that its source is now different?"""
         if "text" not in held.source or not held.examples:
             return False
         again = self._source(held, held.last, len(held.examples[0][0]))
         return "text" in again and again["text"] != held.source["text"]
 
     def _source(self, held: Held, function: Any, arguments: int) -> dict[str, Any]:
-        """Return the source of a function with all it needs, `text` and `name`, or why there is none, `refused`."""
+        """Return the source of a function with all it needs (`text`, `name`), or why there is none (`refused`)."""
         try:
             with _unchanged_random_numbers(), _on_path(self.package):
                 extract = importlib.import_module(EXTRACTOR)
@@ -164,14 +164,14 @@ class Keeper:
 
 
 def as_written(function: Any, line: int) -> Any:
-    """Return a function that AutoGraph made as the program has it, with the values that it captures.
+    """Return the original of a function that AutoGraph has converted, with the values that it captures.
 
-    Functions inside of a function that AutoGraph converts, such as the one that `Dataset.map` is given, are converted
-    with it. They keep the globals of the program, and the names of what they capture.
+    When AutoGraph converts a function, such as the argument of `Dataset.map`, it also converts the functions inside it.
+    These keep the globals of the program, and the names of the variables that they capture.
 
     Args:
         function: any.
-        line: on which it is called back; of several lambdas the next one is meant.
+        line: of the callback; if there are several lambdas, the next one is meant.
 
     Raises:
         LookupError: it is not found in its file.
@@ -202,7 +202,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def describe_call(inputs: Any, output_types: Any, package: str, as_dtype: Callable[[Any], Any]) -> dict[str, Any]:
-    """Return how a callback is called: what of it are tensors, the dtypes of its outputs, and the package it is in."""
+    """Return how a callback is called: which inputs are tensors, the dtypes of its outputs, and its package."""
     is_list = isinstance(output_types, (list, tuple))
     listed = list(output_types) if is_list else [output_types]
     given = inputs if isinstance(inputs, (list, tuple)) else [inputs]
@@ -215,7 +215,7 @@ def describe_call(inputs: Any, output_types: Any, package: str, as_dtype: Callab
 
 
 def _name_of_dtype(given: Any, as_dtype: Callable[[Any], Any]) -> str:
-    """Return the name of a dtype in TensorFlow, NumPy or Python, or of what a `TensorSpec` has."""
+    """Return the name of a dtype of TensorFlow, NumPy or Python, or of that of a `TensorSpec`."""
     try:
         return str(as_dtype(given).name)
     except TypeError:
@@ -235,13 +235,13 @@ def _array(value: Any) -> Any:
 
 
 def _as_text(array: Any) -> list[str]:
-    """Return bytes as text of a byte each, which JSON can hold."""
+    """Return bytes as text with one character for each byte, which JSON can represent."""
     return [(one.encode() if isinstance(one, str) else one).decode("latin-1") for one in array.ravel().tolist()]
 
 
 @contextmanager
 def _unchanged_random_numbers() -> Iterator[None]:
-    """Leave the program's random numbers as they are, whatever statements of it are run again."""
+    """Preserve the state of the program's random number generators while its statements are run again."""
     import numpy as np
 
     state, of_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002 - the program's own
@@ -254,7 +254,7 @@ def _unchanged_random_numbers() -> Iterator[None]:
 
 @contextmanager
 def _on_path(folder: str) -> Iterator[None]:
-    """Have modules found in a folder too, last."""
+    """Search a folder for modules too, after all others."""
     sys.path.append(folder)
     try:
         yield

@@ -1,7 +1,7 @@
 """Each call of a recorded program, for a trace: what was called, when, by which thread and with what shapes.
 
-Standard library only, as its neighbours. While this is on, bodies run inside `tf.profiler.experimental.Trace`, so that
-xprof and TensorBoard name them, and inside a range of NVTX if the program has the package `nvtx` and a GPU.
+Standard library only, like its neighbours. While this is on, bodies run inside `tf.profiler.experimental.Trace`, so
+xprof and TensorBoard show their names, and inside an NVTX range if the program has the package `nvtx` and a GPU.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 MOST_SLICES = 1_000_000
-"""Calls that are kept of a process, some hundred bytes each; what comes after is counted only."""
+"""Calls that are kept for a process, a few hundred bytes each; later ones are only counted."""
 
 PROBE_SECONDS = 0.001
-"""How long the probe of the GIL sleeps between two tries; a thread has the GIL for 5 ms (sys.getswitchinterval)."""
+"""How long the GIL probe sleeps between two attempts; a thread holds the GIL for 5 ms (sys.getswitchinterval)."""
 
 LEAST_WAIT_SECONDS = 0.0005
-"""A probe that is later than that waited for the GIL, or for a processor; less is how exactly Linux wakes a thread."""
+"""A probe that is later than this waited for the GIL or for a core; smaller delays are normal when Linux wakes it."""
 
 
 class Slices:
-    """What is kept of the calls of this process until it is written."""
+    """The calls of this process that have not been written yet."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self.clock = clock
         self.reset()
 
     def reset(self) -> None:
-        """Begin from nothing, as a forked process has to."""
+        """Start with nothing, as a forked process must."""
         self.calls: deque[tuple[int, float, float, int, Any, bool]] = deque()
         self.waits: deque[tuple[float, float, int]] = deque()
         self.late: deque[tuple[float, float]] = deque()
@@ -41,11 +41,11 @@ class Slices:
         self.is_probing = False
 
     def note_wait(self, start: float, end: float) -> None:
-        """Keep a wait for an element of the input."""
+        """Record a wait for an element of the input."""
         self.waits.append((start, end, threading.get_native_id()))
 
     def wrap(self, function: Callable[..., Any], tally: Any, describe: Any, counted: Any) -> Callable[..., Any]:
-        """Return a function that calls a counted one and keeps when."""
+        """Return a function that calls a counted one and records when."""
         clock, mark, thread = self.clock, id(tally), threading.get_native_id
 
         def sliced(*arguments: Any) -> Any:
@@ -72,7 +72,7 @@ class Slices:
         return traced
 
     def start_probe(self) -> None:
-        """Begin to look how long a thread waits that wants the GIL."""
+        """Start to measure how long a thread waits for the GIL."""
         if not self.is_probing:
             self.is_probing = True
             threading.Thread(target=self._probe, name="pyopbench-gil-probe", daemon=True).start()
@@ -86,7 +86,7 @@ class Slices:
                 self.late.append((start + PROBE_SECONDS, end))
 
     def take(self, sites: Mapping[int, Any], name_dtype: Callable[[Any], str]) -> Iterator[list[Any]]:
-        """Yield what was kept since the last time as rows: a kind, start, end, thread; of a call also what it was."""
+        """Yield what was recorded since the last time as rows: kind, start, end, thread, and details of a call."""
         while self.calls:
             mark, start, end, thread, key, raised = self.calls.popleft()
             site = sites.get(mark)
@@ -122,7 +122,7 @@ _FOUND: list[Any] = []
 
 
 def _nvtx() -> Any:
-    """Return the package `nvtx`, if the program has it and the machine a GPU of NVIDIA's; looked for once."""
+    """Return the package `nvtx` if the program has it and the machine an NVIDIA GPU; checked once."""
     if not _FOUND:
         module = None
         if os.path.exists("/dev/nvidiactl"):

@@ -1,6 +1,6 @@
 """Watches a program from inside: its progress, its losses and weights; and ends it after so many steps or seconds.
 
-Standard library only, as `recorder.py`.
+Standard library only, like `recorder.py`.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from typing import Any
 SAMPLE_SECONDS = 0.1
 MOST_SAMPLES = 20_000
 MOST_LOSSES = 50
-"""Batches whose losses are kept: reading them waits for the step, so that it is not done throughout."""
+"""Number of batches whose losses are kept: reading a loss waits for the step, so it is not done for all."""
 
 START_SECONDS = 60.0
-"""A program that has not taken an element or called back by then is timed as one that has: it may have none."""
+"""If a program has no element or callback by then, its time counts from then on: it may never have any."""
 
 WEIGHTS_BYTES = 256 * 1024**2
-"""Of the variables that are kept alive until the end, so that their values can be read."""
+"""Most bytes of the variables that are kept alive until the end, so that their values can be read."""
 
 LISTS = "keras.src.callbacks.callback_list"
 VARIABLES = "tensorflow.python.ops.resource_variable_ops"
 
 
 class Watch:
-    """What this process is seen to do.
+    """What this process has done so far.
 
     Args:
-        folder: where what was seen goes.
+        folder: where it is written.
         asked: `steps`, and `seconds` from the first element or callback on, after which the program is ended, or None;
             and `seed`.
         progress: returns how many elements were taken from iterators.
@@ -56,7 +56,7 @@ class Watch:
         self.ended = ""
 
     def seed(self, context: Any) -> None:
-        """Seed Python, NumPy and TensorFlow, as far as the program does not do it itself later."""
+        """Seed Python, NumPy and TensorFlow; the program may seed them again later."""
         if self.asked.get("seed") is None:
             return
         import numpy as np
@@ -66,7 +66,7 @@ class Watch:
         context.set_global_seed(self.asked["seed"])
 
     def watch_losses(self, module: Any) -> None:
-        """Keep what Keras reports after its first batches and after each epoch."""
+        """Record what Keras reports after its first batches and after each epoch."""
         lists = module.CallbackList
         for name in ("on_train_batch_end", "on_epoch_end", "on_test_end"):
             setattr(lists, name, self._noting(name, getattr(lists, name)))
@@ -103,7 +103,7 @@ class Watch:
         return noting
 
     def sample(self, *, has_called: bool = False) -> bool:
-        """Note the progress, and return whether the program is to be ended; `has_called` any callback?"""
+        """Record the progress, and return whether to end the program; `has_called`: was any callback called?"""
         now, done = self.clock() - self.begun, self.progress()
         if len(self.samples) < MOST_SAMPLES and (not self.samples or done != self.samples[-1][1]):
             self.samples.append((now, done))
@@ -117,7 +117,7 @@ class Watch:
         return bool(self.ended)
 
     def save(self) -> None:
-        """Write what was seen, whole or not at all."""
+        """Write what was recorded, atomically."""
         path = self.folder / f"{os.getpid()}.watch"
         self.sample()
         content = {
@@ -135,7 +135,7 @@ class Watch:
             return
 
     def _weights(self) -> list[list[float]]:
-        """Return mean and root mean square of each variable, in the order in which they were made."""
+        """Return the mean and root mean square of each variable, in the order of their creation."""
         import numpy as np
 
         found = []

@@ -1,16 +1,16 @@
-"""A verdict on the body that several cases run, beside those on its cases.
+"""A verdict on the body that several cases run, in addition to those on its cases.
 
-Sizes, directions and variants of an op run one body. If that became slower all of them did, so that they are evidence
-for one another: together they show a slowdown that none of them shows by itself. What is estimated is the mean of the
-log ratios of the cases, weighted by how exactly each is known.
+Cases of an op with different sizes, directions or variants run one body. If the body became slower, all of them did, so
+together they can show a slowdown that none of them shows alone. The estimate is the mean of the log ratios of the
+cases, weighted by how exactly each is known.
 
-Cases of one launch share a process, and so its luck. One number is therefore made of each block of launches (a launch
-of each side), and these numbers are what an estimate is made of: whatever cases have in common within a block is in the
-spread between blocks, once. Nothing is taken from what spreads are usual among the cases, which say the same thing
-several times where they depend on each other. Simulated, cases that had nine tenths of their noise in common gave no
-more false verdicts than promised (`tests/judge/comparison/test_bodies.py`).
+The cases of one launch share a process, and so part of their noise. Therefore each block of launches (a launch of each
+side) gives one number, and the estimate is made from these numbers: noise that cases share within a block counts once,
+in the spread between blocks. The usual spread among the cases is not used, because cases that depend on each other are
+not independent evidence of it. In simulations, cases that shared nine tenths of their noise gave no more false verdicts
+than promised (`tests/judge/comparison/test_bodies.py`).
 
-The error of a comparison is shared in halves: one for all bodies, one for all cases.
+Half of the error rate of a comparison is for all bodies, and half for all cases.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from pyopbench.stats.launch_model import over_each_machine
 FEWEST_CASES = 2
 """A single case has its own verdict."""
 FEWEST_FOR_WEIGHTS = 6
-"""Simulated with 3 and 4 blocks, weights from these blocks made 8 to 11% false verdicts where 5% were promised; from 6
-blocks on 4 to 6%."""
+"""In simulations with 3 and 4 blocks, weights from these blocks gave 8 to 11% false verdicts where 5% were promised;
+from 6 blocks on, 4 to 6%."""
 ERROR_SHARE = 0.5
-"""Of the error of a comparison, for all bodies; the rest is for all cases."""
+"""Share of the error rate of a comparison that is for all bodies; the rest is for all cases."""
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class BodyKey:
-    """What cases share.
+    """What identifies a body that several cases run.
 
     Attributes:
         op: its name.
@@ -64,12 +64,12 @@ class BodyKey:
 
 @dataclass(frozen=True)
 class ComparedBody:
-    """A body on the second side against the first.
+    """A body on the second side, compared with the first.
 
     Attributes:
         key: which.
         cases: that run it and are compared, by the text of their keys.
-        verdict: on the mean ratio of these cases.
+        verdict: on the mean ratio over these cases.
     """
 
     key: BodyKey
@@ -77,7 +77,7 @@ class ComparedBody:
     verdict: CaseVerdict
 
     def text(self) -> str:
-        """Return how much slower or faster it is, over how many cases, in a clause."""
+        """Return in words how much slower or faster it is, and over how many cases."""
         ratio = formatting.ratio_interval(self.verdict.ratio, self.verdict.low, self.verdict.high)
         return f"{self.key}: {ratio} over {formatting.count(len(self.cases), 'case')}, {self.verdict.outcome}"
 
@@ -114,7 +114,7 @@ def body_estimates(
     Args:
         pairs: one log ratio for each case and block, as `sides.sweep_logs`.
         bodies: the cases of each.
-        hosts: number of a block -> the machine that it was on; none where all were on one.
+        hosts: number of a block -> the machine that it was on; empty if all were on one.
     """
     frames = [
         _pooled(pairs[pairs["case"].isin(cases)]).assign(case=str(number))
@@ -139,9 +139,9 @@ def _pooled(pairs: pd.DataFrame) -> pd.DataFrame:
 def weights_of(values: Floats) -> Floats:
     """Return the weight of each case, `(cases,)` float64 of sum 1: less for one that scatters more between blocks.
 
-    Few blocks tell little of a scatter: weights that are made of it prefer what happens to lie close, and so make the
-    spread of the mean look smaller than it is. Below `FEWEST_FOR_WEIGHTS` blocks all cases therefore count the same,
-    and above the mean of all variances is added to each.
+    A few blocks say little about scatter: weights from them favour cases whose values are close by chance, and so make
+    the spread of the mean look smaller than it is. So below `FEWEST_FOR_WEIGHTS` blocks all cases have the same weight;
+    with more blocks, the mean of all variances is added to each.
 
     Args:
         values: `(blocks, cases)` float64.

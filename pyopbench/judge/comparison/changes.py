@@ -119,13 +119,13 @@ class Confirmation:
 
 @dataclass(frozen=True)
 class Bisected:
-    """What is left of a range of commits in which a case changed.
+    """The result of bisecting a range of commits in which a case changed.
 
     Attributes:
         case: its id.
         before, after: the range, in full; the change is after the first.
-        left: the commits that may be the one; a single one, unless a measurement did not tell.
-        measured: those that were measured to find it, in order.
+        left: the commits that may have caused the change; a single one, unless a measurement was unclear.
+        measured: the commits that were measured to find it, in order.
     """
 
     case: str
@@ -135,7 +135,7 @@ class Bisected:
     measured: tuple[str, ...]
 
     def text(self) -> str:
-        """Return which commit it is, or how many are left."""
+        """Return in words which commit it is, or how many are left."""
         runs = formatting.count(len(self.measured), "run")
         if len(self.left) == 1:
             return f"{self.case} changed in {run_sides.short_hash(self.left[0])} (bisected by {runs})."
@@ -143,7 +143,7 @@ class Bisected:
             return f"{self.case} cannot be bisected: {self.after} does not follow {self.before}."
         return (
             f"{self.case} changed in one of {len(self.left):,} commits up to {run_sides.short_hash(self.left[-1])}; "
-            f"{runs} did not tell which. Give --budget more time and run --bisect again."
+            f"after {runs} it is not clear which. Run --bisect again with a longer --budget."
         )
 
 

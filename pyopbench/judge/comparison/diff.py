@@ -51,7 +51,7 @@ from pyopbench.store.run_sides import OpenRun
 from pyopbench.store.run_sides import Side as RunSide
 
 POWER = 0.9
-"""How often the smallest slowdown that is said to be found is found."""
+"""The probability that a run finds the smallest slowdown that it is said to find."""
 OUTCOMES = ("slower", "unresolved", "equivalent", "faster")
 """From the worst on."""
 SHOWN_FACTS = (
@@ -135,8 +135,8 @@ class Comparison:
         cases: those that both have, worst first.
         unmatched: those that one of them has.
         differences: of the environments.
-        smallest: the smallest slowdown that the pair could show, as a share: of a body that several cases run where
-            there is one, else of a usual case; None if none has an interval.
+        smallest: the smallest slowdown that the pair could show, as a share: of a body that several cases run if
+            there is one, else of a typical case; None if none has an interval.
         common: by how much all cases moved together, the median of the ratios.
         looks: how often the data were looked at, or could have been, which the verdicts are corrected for.
         among: of how many comparisons of one run it is one, which the verdicts are corrected for as well.
@@ -169,7 +169,7 @@ class Comparison:
         )
 
     def bodies_slower_by(self, share: float) -> tuple[ComparedBody, ...]:
-        """Return the bodies that are shown to be slower, and by at least this share as far as can be told."""
+        """Return the bodies with the verdict slower whose estimated slowdown is at least this share."""
         return tuple(one for one in self.bodies if one.verdict.outcome == "slower" and one.verdict.ratio >= 1 + share)
 
     def title(self) -> str:
@@ -319,8 +319,8 @@ def _told(values: Sequence[str] | None) -> str:
 def _smallest(estimates: Sequence[Estimate], delta: float, looks: Analyses, error: float) -> float | None:
     """Return the slowdown that nine of ten runs find, in the median over estimates, by the first of Holm's steps.
 
-    Its interval has to leave the minimum effect. An estimate lies as often below a slowdown as above it, so that one
-    whose interval would just do that is found in every other run only.
+    Its interval has to end above the minimum effect. An estimate is below the slowdown as often as above it, so a
+    slowdown whose interval would just do that is found in only every other run.
     """
     known = [one for one in estimates if one.known]
     if not known:
@@ -541,7 +541,7 @@ def _is_twin(version: RunSide) -> bool:
 
 
 def _open(comparison: Comparison) -> Iterable[str]:
-    """Yield the cases that are worth measuring on: a body is estimated from launches that have all of its cases."""
+    """Yield the cases that need more launches, including all cases of an unresolved body: its estimate needs them."""
     unresolved = {name for body in comparison.bodies if body.verdict.outcome == "unresolved" for name in body.cases}
     for case in comparison.cases:
         if case.verdict.outcome == "unresolved" or str(case.key) in unresolved:

@@ -65,7 +65,7 @@ def case_text(label: str, case: ComparedCase, many: int) -> str:
 
 
 def body_text(label: str, body: ComparedBody, many: int) -> str:
-    """Return a body with its ratio over all cases; with the revision where there are several."""
+    """Return a body with its ratio over all cases, and with the revision if there are several."""
     return f"{label}: {body.text()}" if many > 1 else body.text()
 
 
@@ -110,7 +110,7 @@ class Gate:
 
     @property
     def slower_bodies(self) -> tuple[tuple[str, ComparedBody], ...]:
-        """The bodies that are slower by what fails over all their cases, each with the label, the worst first."""
+        """The bodies that are slower by `fail_on` over all their cases, each with its label, the worst first."""
         if self.fail_on is None:
             return ()
         found = [(label, one) for label, of in self.comparisons.items() for one in of.bodies_slower_by(self.fail_on)]
@@ -157,7 +157,7 @@ class Gate:
 
     @property
     def smallest(self) -> float | None:
-        """The smallest slowdown that each comparison would show, of a body or a usual case; None if none would."""
+        """The smallest slowdown that each comparison would show, of a body or a typical case; None if none would."""
         known = [one.smallest for one in self.comparisons.values() if one.smallest is not None]
         return max(known, default=None)
 

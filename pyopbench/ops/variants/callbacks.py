@@ -101,10 +101,10 @@ _callback = partial(
 )
 
 VARIANTS = {
-    # What TensorFlow has nothing for stays a callback, and all else becomes a port.
+    # Calls without a TensorFlow equivalent stay callbacks; everything else is ported.
     "traced_partial": _callback(
         name="traced_partial",
-        summary="the NumPy body in TensorFlow ops, except for calls TensorFlow has nothing for: those stay callbacks",
+        summary="the NumPy body in TensorFlow ops, except for calls without an equivalent, which stay callbacks",
         effort=2,
         build=build_port,
         gradients=("autodiff",),

@@ -57,7 +57,7 @@ VARIANTS = {
     ),
     "traced_loop": _port(
         name="traced_loop",
-        summary="the NumPy body written in TensorFlow ops, its loops of known length as loops of the graph",
+        summary="the NumPy body written in TensorFlow ops, with loops of known length kept as loops in the graph",
         function_options={"autograph": True},
     ),
     "traced_unrolled": _port(

@@ -1,7 +1,7 @@
-"""Arrangements of an op in an input pipeline as source: a module with `arrange`, from a dataset to a dataset.
+"""Arrangements of an op in an input pipeline as source: a module with `arrange`, which maps a dataset to a dataset.
 
-An element begins with the inputs of the body, in whose place its outputs come; what follows them is passed on. So
-`(image, label, weight)` needs nothing more, and elements such as dicts have `take` and `put`.
+The first components of an element are the inputs of the body, and its outputs replace them; the others are passed on.
+So `(image, label, weight)` needs no arguments; elements such as dicts need `take` and `put`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ CALLBACKS = {
         "tf.py_function(lambda *tensors: call_body(*(one.numpy() for one in tensors)), inputs, {dtypes})"
     ),
 }
-"""How each callback that is written calls `call_body`, which takes arrays and returns a list of them."""
+"""How each supported callback calls `call_body`, which takes arrays and returns a list of them."""
 OF_PORTS = ("port", "port_batch", "batch_body", "batch_njit")
 """Forms that call what `write_port` writes."""
 POOLED = "tensorflow.numpy_function(pool.call, inputs, {dtypes})"
@@ -68,7 +68,7 @@ def call_body(*columns):
 '''
 AS_ARRAYS = '''
 def as_arrays(outputs):
-    """Return one output or several as a list of arrays."""
+    """Return one or several outputs as a list of arrays."""
     several = outputs if isinstance(outputs, (list, tuple)) else [outputs]
     return [{array} for one, dtype in zip(several, [{dtypes}])]
 '''
@@ -85,7 +85,7 @@ if __name__ == "__main__":
 
 ARRANGE = '''
 def outputs_of(inputs{pool_argument}):
-    """Return what stands in the place of a callback: a list of output tensors, of a list of input tensors."""
+    """Return the output tensors for a list of input tensors. Call it in place of a callback."""
 {first}    {call}{shapes}
     return outputs
 
@@ -96,9 +96,9 @@ def arrange(dataset, take=None, put=None{pool_argument}, deterministic=None):
     Args:
         dataset: {elements}
         take: returns the inputs, called with the components of an element; None for its first {count}.
-        put: returns the new element, called with the list of outputs and the components; None for the outputs in the
-            place of the first {count}.{pool_doc}
-        deterministic: as in `Dataset.map`: None or True for elements in their order.
+        put: returns the new element, called with the list of outputs and the components; None to replace the first
+            {count} by the outputs.{pool_doc}
+        deterministic: as in `Dataset.map`: None or True to keep the order of elements.
     """{pool_line}
 
     def of_element(*element):
@@ -112,8 +112,8 @@ def arrange(dataset, take=None, put=None{pool_argument}, deterministic=None):
     return dataset.map(of_element{calls})
 '''
 POOL_DOC = """
-        pool: of processes, which you close; None for one that ends with the program."""
-POOL_FIRST = """    import tensorflow  # not above: the processes of the pool run this file, and need none
+        pool: a `Pool` that you close; None for one that ends with the program."""
+POOL_FIRST = """    import tensorflow  # not at the top: the processes of the pool run this file and do not need it
 
     pool = pool or usual_pool()
 """
@@ -123,7 +123,7 @@ POOL_LINE = """
 
 @dataclass(frozen=True)
 class _Arranged:
-    """What an arrangement is written from: the body, extracted, and what is known of it."""
+    """What an arrangement is written from: the extracted body, and what is known about it."""
 
     op: Op
     key: ArrangementKey
@@ -133,7 +133,7 @@ class _Arranged:
     same_shapes: Mapping[int, int]
 
     def given(self, name: str) -> str:
-        """Return the arguments of a call of the body, of a list of that name."""
+        """Return the arguments of a call of the body, taken from a list with that name."""
         first = len(self.facts.inputs) - len(self.keywords)
         named = "".join(f", {one}={name}[{first + place}]" for place, one in enumerate(self.keywords))
         return f"*{name}[:{first}]{named}" if self.keywords else f"*{name}"
@@ -153,7 +153,7 @@ def write_arrangement(op: Op, name: str, callback: str, form: str = "") -> PortM
     """
     key = read_key(name)
     if key is None:
-        raise CannotPort(f"`{name}` is not an arrangement that is written as a file")
+        raise CannotPort(f"`{name}` is not an arrangement that can be written as a file")
     if key.form in OF_PORTS or key.variant in PORTABLE:
         return _around_port(op, key, form)
     with refusals_of_user():
@@ -174,7 +174,7 @@ def _arranged(op: Op, key: ArrangementKey) -> _Arranged:
 
 
 def _same_shapes(op: Op) -> dict[int, int]:
-    """Return, by the place of an output, that of an input that always has its shape."""
+    """Return for the position of an output that of an input that always has the same shape."""
     examples = examples_of(op)
     returned = [[as_array(one).shape for one in as_tuple(op.numpy(*as_given(one)))] for one in examples]
     given = [[as_array(one).shape for one in example] for example in examples]
@@ -190,7 +190,7 @@ def _around_body(arranged: _Arranged, callback: str) -> PortModule:
     key, facts, units = arranged.key, arranged.facts, arranged.units
     is_pool, on_tensors = key.form == "processes", arranged.op.py_function is not None
     if not is_pool and callback not in CALLBACKS:
-        raise CannotPort(f"`{callback}` is not written", fix=f"callbacks that are: {', '.join(CALLBACKS)}")
+        raise CannotPort(f"`{callback}` cannot be written", fix=f"use one of {', '.join(CALLBACKS)}")
     given = arranged.given("arrays")
     if on_tensors:
         given = arranged.given("[tf.constant(one) for one in arrays]")
@@ -222,7 +222,7 @@ def _around_body(arranged: _Arranged, callback: str) -> PortModule:
 
 
 def _around_port(op: Op, key: ArrangementKey, form: str) -> PortModule:
-    """Return an arrangement of a port, which is written as `write_port` writes it, with `arrange` behind it."""
+    """Return an arrangement of a port: the text that `write_port` writes, followed by `arrange`."""
     forms = {"batch_body": "numpy_whole", "batch_njit": "njit_loop", "port_batch": form}
     made = write_port(op, forms.get(key.form, key.variant))
     count = len(examples_of(op, 1, 1)[0])
@@ -283,7 +283,7 @@ def _arrange(arranged: _Arranged, call: str, summary: str, count: int = 0) -> st
     what = "elements" if not key.batch else f"batches, such as of `dataset.batch({key.batch})`, of elements"
     return ARRANGE.format(
         summary=f"{summary}.",
-        elements=f"{what} that begin with the inputs of the body; what follows them is passed on.",
+        elements=f"{what} that begin with the inputs of the body; the other components are passed on.",
         count=count,
         pool_argument=", pool=None" if is_pool else "",
         given_pool=", pool" if is_pool else "",
@@ -297,24 +297,24 @@ def _arrange(arranged: _Arranged, call: str, summary: str, count: int = 0) -> st
 
 
 def _how(key: ArrangementKey) -> str:
-    """Return what stands behind the name of a body or of its port in what the file says of itself."""
+    """Return what follows the name of a body or of its port in the docstring of the file."""
     calls = "tf.data.AUTOTUNE" if key.parallel == AUTOTUNE else str(key.parallel)
     return {
         "map": "in `Dataset.map`" + (f" with num_parallel_calls={calls}" if key.parallel != 1 else ""),
-        "switch": "behind another callback in `Dataset.map`",
+        "switch": "in another callback in `Dataset.map`",
         "port": "in `Dataset.map`",
-        "port_batch": "in `Dataset.map` behind `batch`",
-        "batch_body": "in `Dataset.map` behind `batch`",
-        "batch_njit": "in `Dataset.map` behind `batch`",
+        "port_batch": "in `Dataset.map` after `batch`",
+        "batch_body": "in `Dataset.map` after `batch`",
+        "batch_njit": "in `Dataset.map` after `batch`",
         "batch_loop": "called in a loop over a batch, in one callback",
-        "processes": "in a pool of processes" + (", a batch for each call" if key.batch else ""),
+        "processes": "in a process pool" + (", a batch for each call" if key.batch else ""),
     }[key.form]
 
 
 def _says(summary: str, key: ArrangementKey) -> str:
     batch = f".batch({key.batch})" if key.batch else ""
     behind = ".unbatch()" if key.batch else ""
-    more = f"\nA pipeline that goes on with batches needs no `{behind}`.\n" if key.batch else ""
+    more = f"\nIf the rest of the pipeline takes batches, leave out `{behind}`.\n" if key.batch else ""
     return f"""{summary}.
 
     dataset = arrange(dataset{batch}){behind}
@@ -322,7 +322,7 @@ def _says(summary: str, key: ArrangementKey) -> str:
 
 
 def _require_free(units: Units, names: set[str], also: Sequence[str] = ()) -> None:
-    """Check that names of a file mean nothing else in the user's code; the same import of both is one."""
+    """Check that the names of a file mean nothing else in the user's code; an import that both have is allowed."""
     same = {name for name, one in units.imports.items() if one.statement in also}
     taken = sorted((names & {*units.by_name, *units.imports}) - same)
     if taken:
@@ -349,8 +349,8 @@ def write_arrangement_test(op: Op, target: Target, name: str, module: str, made:
         op: whose body is arranged.
         target: how the command line names it.
         name: the key of the arrangement.
-        module: the name of the module that the arrangement is.
-        made: it.
+        module: the name of the module with the arrangement.
+        made: that module.
 
     Raises:
         CannotPort: the test cannot be written as source.

@@ -263,7 +263,7 @@ def test_values():
 def _arranged(module: str, facts: Facts) -> str:
     return f'''
 def test_in_a_dataset():
-    """The arrangement gives what the old body returns, in order, with what stands beside the inputs."""
+    """The arrangement returns what the old body returns, in order, and passes on the other components."""
     for arguments in examples():
         arrays = [tf.constant({"as_array" if _is_of_text(facts) else "np.asarray"}(one)) for one in arguments]
         numbered = tf.data.Dataset.range({ARRANGED_ELEMENTS})

@@ -514,7 +514,7 @@ def with_lines(node: ast.stmt, before: Sequence[str], text: str, behind: Sequenc
 
 
 def write_rare(code: Any, node: ast.stmt) -> str | None:
-    """Return `raise` as what a graph has for it, and refuse what it has nothing for."""
+    """Return `raise` as its equivalent in a graph, or refuse it if there is none."""
     if isinstance(node, ast.Global | ast.Nonlocal):
         names = ", ".join(node.names)
         raise code.refusal(node, f"assigns to {names} outside the function", "return what the next call needs")

@@ -19,7 +19,7 @@ from pyopbench.ports.porting.units import Unit, Units
 CACHED = "IS_CACHED"
 """The name of what says in a port whether compiled code is kept in a file."""
 
-CACHING = f"""# What Numba compiles is kept beside this file, if that folder can be written to, until the file changes.
+CACHING = f"""# Numba caches the compiled code next to this file, if that folder is writable, until the file changes.
 {CACHED} = os.access(os.path.dirname(os.path.abspath(__file__)), os.W_OK)"""
 
 
@@ -192,7 +192,7 @@ def copies(places: Sequence[int]) -> list[str]:
     return [f"    # {COPIES}", f"    arrays = [{copied}]"]
 
 
-COPIES = "What may be written to is copied: a graph passes the memory of its tensors."
+COPIES = "Inputs that may be written to are copied: in a graph, they share memory with its tensors."
 
 
 def adapter_name(name: str) -> str:

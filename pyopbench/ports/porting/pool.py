@@ -1,6 +1,6 @@
-"""A pool of processes, of which each file of an arrangement with processes has a copy.
+"""A process pool; each file of an arrangement with processes has a copy of this code.
 
-Nothing but NumPy and the standard library: `subprocess` starts the processes, a `Connection` carries a few bytes for
+It uses only NumPy and the standard library: `subprocess` starts the processes, a `Connection` carries a few bytes for
 each call, and arrays go through memory that both sides share. Each name that is defined here is defined in the copies.
 """
 
@@ -31,18 +31,18 @@ THREAD_LIMITS = (
     "NUMEXPR_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
-"""Variables by which OpenMP and libraries of linear algebra learn how many threads they may start."""
+"""Environment variables that limit the threads of OpenMP and of linear algebra libraries."""
 
 
 class Memory:
-    """Memory that two processes share: a file that has no name, and so ends with them, however they end."""
+    """Memory that two processes share: an unnamed file, which is gone when they end, however they end."""
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
         self._map: Any = None
 
     def put(self, values: Any) -> list[Any]:
-        """Copy arrays into the memory and return where they are; text goes along with that."""
+        """Copy arrays into the memory and return their positions; text is returned with these."""
         parcel: list[Any] = []
         end = 0
         for one in values:
@@ -59,12 +59,12 @@ class Memory:
         return parcel
 
     def take(self, parcel: Any) -> list[Any]:
-        """Return copies of what the other process has put."""
+        """Return copies of the arrays that the other process has put there."""
         self._map_bytes(os.fstat(self.descriptor).st_size)
         return [self._array(*one).copy()[()] if isinstance(one, tuple) else one for one in parcel]
 
     def close(self) -> None:
-        """Let go of the memory. May be called twice."""
+        """Release the memory. May be called twice."""
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
@@ -106,7 +106,7 @@ class Worker:
         return self.receive()
 
     def receive(self) -> list[Any]:
-        """Return the answer to what was sent, or to starting the process."""
+        """Return the answer to the last message, or to the start of the process."""
         try:
             error, parcel = self._connection.recv()
         except (EOFError, OSError):
@@ -130,25 +130,25 @@ class Worker:
 
 
 class Pool:
-    """Processes that call the body at the same time, whatever holds the lock of the interpreter.
+    """Processes that call the body at the same time, each with its own interpreter lock.
 
-    They end with `close`, with a `with` statement, and with the program, also where that is killed.
+    They end with `close`, at the end of a `with` statement, and with the program, even if it is killed.
     """
 
     def __init__(self, processes: int | None = None, threads: int = 1, seed: int | None = None) -> None:
         """Start them.
 
         Args:
-            processes: how many; None for one for each core, and two at least.
-            threads: that OpenCV, OpenMP and libraries of linear algebra may use in each of them.
-            seed: of `np.random` and `random`, from which each process gets a seed of its own; None for any.
+            processes: how many; None for one per core, but at least two.
+            threads: how many OpenCV, OpenMP and linear algebra libraries may use in each process.
+            seed: for `np.random` and `random`; each process gets its own seed from it. None for a random one.
         """
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         self.processes = processes or max(cores, 2)
         self._workers: list[Worker] = []
         self._idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
         self._is_started, self._is_closed = threading.Event(), threading.Event()
-        # Linux ends processes with the thread that has started them: this one lives as long as the pool.
+        # Linux ends the processes when the thread that started them ends: this one lives as long as the pool.
         threading.Thread(target=self._keep, args=(threads, seed), daemon=True).start()
         self._is_started.wait()
         atexit.register(self.close)
@@ -171,7 +171,7 @@ class Pool:
         self._is_closed.wait()
 
     def call(self, *values: Any) -> list[Any]:
-        """Have the next process that is idle call the body; return a list of arrays. Any thread may ask."""
+        """Call the body in the next idle process; return a list of arrays. Any thread may call this."""
         worker = self._idle.get()
         try:
             return worker.call(values)
@@ -204,11 +204,11 @@ def serve(body: Any, *arguments: str) -> None:
 
     Args:
         body: takes arrays and returns a list of arrays.
-        arguments: descriptors of the connection and of the memory, and what `Pool` says of this process.
+        arguments: descriptors of the connection and of the memory, and the settings that `Pool` passes on.
     """
     connection, memory, threads, number, seed = arguments
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: end with the program, also in the body
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: end with the program, even inside the body
     if "cv2" in sys.modules:
         sys.modules["cv2"].setNumThreads(int(threads))
     if seed:
@@ -223,7 +223,7 @@ def serve(body: Any, *arguments: str) -> None:
                 error, outputs = "", body(*arrays)
             except Exception:  # noqa: BLE001 - a body may raise anything
                 error, outputs = traceback.format_exc(), []
-            if os.getpid() != process:  # the body has forked, and this is the copy, which shares the memory
+            if os.getpid() != process:  # the body has forked, and this is the child, which shares the memory
                 os.kill(os.getpid(), signal.SIGKILL)
             pipe.send((error, shared.put(outputs)))
     except (EOFError, OSError):  # the program has ended, or its pool

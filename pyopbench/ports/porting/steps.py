@@ -1,8 +1,8 @@
-"""Steps of a body that stay in NumPy: calls that TensorFlow has nothing for, each in a function of the port by itself.
+"""Steps of a body that stay in NumPy: calls without a TensorFlow equivalent, each in its own function of the port.
 
-A step is a call of a library's function on arrays. When the body runs to be seen, its result depends on an input, and
-its sizes are known as far as all examples have them alike. In the port it is a function that calls the library through
-`tf.numpy_function`, so all before it and behind it is TensorFlow's.
+A step is a call of a library's function on arrays. When the body is observed, its result depends on an input, and its
+sizes are known if they are the same for all examples. In the port it is a function that calls the library through
+`tf.numpy_function`; everything before and after it consists of TensorFlow ops.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pyopbench.ports.porting.units import Unit
 from pyopbench.ports.porting.watched_values import WatchedArray, depending, named_like, plain
 
 MOST_STEPS = 8
-"""Steps of a port; a body with more of them is NumPy's."""
+"""Most steps of a port; a body with more of them is left in NumPy."""
 
 TAKES_TENSORS = ("einops", "keras", "opt_einsum", "tensorflow", "tensorflow_probability", "tf_keras")
 """Packages whose functions take tensors."""
@@ -33,12 +33,12 @@ Part: TypeAlias = tuple[int | str, int]
 
 @dataclass
 class Result:
-    """What one of the results of a step was on all examples.
+    """One of the results of a step, on all examples.
 
     Attributes:
         seen: what it was.
-        sizes: of each call the sizes of its axes.
-        given: of each call the shapes of the arrays that the step was given, by position or name.
+        sizes: for each call, the sizes of its axes.
+        given: for each call, the shapes of the arrays that were passed to the step, by position or name.
     """
 
     seen: set[Any] = field(default_factory=set)
@@ -52,7 +52,7 @@ class Result:
             return (like, axis)
         sizes = [one[axis] for one in self.sizes]
         if len({str(one) for one in self.given}) < 2:
-            return None  # it may be that by chance
+            return None  # it may be the same by chance
         if len(set(sizes)) == 1:
             return sizes[0]
         for key, shape in self.given[0].items():
@@ -67,19 +67,19 @@ class Result:
         return len(self.sizes)
 
     def _is_like(self, key: int | str, call: int) -> bool:
-        """Has it the shape of an argument of several axes?"""
+        """Does it have the shape of an argument with several axes?"""
         return len(self.sizes[call]) > 1 and self.given[call].get(key) == self.sizes[call]
 
 
 @dataclass
 class Step:
-    """What a call that stays in NumPy was on all examples.
+    """A call that stays in NumPy, on all examples.
 
     Attributes:
         results: each of what it returns, by attribute of an object, else by number.
         counts: how many results it had.
         fields: names of attributes, of an object or a named tuple.
-        left_out: the numbers of results that no tensor holds.
+        left_out: the numbers of the results that cannot be tensors.
         is_copied: does it want arrays that can be written to?
         why_not: why it cannot be a step; empty if it can.
     """
@@ -92,7 +92,7 @@ class Step:
     why_not: str = ""
 
     def sizes(self) -> dict[str, list[int | Part | None]]:
-        """Return what is known of the sizes."""
+        """Return what is known about the sizes."""
         return {name: [one.size_of(axis) for axis in range(len(one.sizes[0]))] for name, one in self.results.items()}
 
     def run(self, function: Any, arguments: Any, options: Any, seen_as: Callable[[Any], Any]) -> Any:
@@ -102,7 +102,7 @@ class Step:
         if isinstance(receiver, WatchedArray):
             function, given = getattr(type(plain(receiver)), function.__name__), {-1: receiver, **given}
         if any(callable(one) and not isinstance(one, type | np.ufunc) for one in given.values()):
-            self.why_not = self.why_not or "it is given a function"
+            self.why_not = self.why_not or "one of its arguments is a function"
         found = self._call(function, [one for key, one in given.items() if isinstance(key, int)], options)
         shapes = {key: np.shape(plain(one)) for key, one in given.items() if isinstance(one, WatchedArray)}
         unknown = {key: one.unknown for key, one in given.items() if isinstance(one, WatchedArray)}
@@ -125,12 +125,12 @@ class Step:
         return _Object(self, found, lambda name, one: self._result(name, one, shapes, unknown, seen_as))
 
     def _call(self, function: Any, arguments: Any, options: Any) -> Any:
-        """Return what it returns, and see whether it writes to what it is given."""
+        """Return what it returns, and find out whether it writes to its arguments."""
         arrays = [one for one in [*plain(arguments), *plain(options).values()] if isinstance(one, np.ndarray)]
         before = [np.array(one) for one in arrays]
         try:
             return function(*_protected(plain(arguments)), **_protected(plain(options)))
-        except Exception:  # noqa: BLE001 - a library may say in any way that it needs to write
+        except Exception:  # noqa: BLE001 - a library may fail in any way if it cannot write
             self.is_copied = True
             found = function(*plain(arguments), **plain(options))
         if not all(
@@ -142,7 +142,7 @@ class Step:
 
     def _result(self, name: str, value: Any, shapes: Any, unknown: Any, seen_as: Callable[[Any], Any]) -> Any:
         if not _is_numeric(value):
-            self.why_not = self.why_not or "it returns what no tensor holds"
+            self.why_not = self.why_not or "it returns something that cannot be a tensor"
             return value
         result = self.results.setdefault(name, Result())
         result.sizes.append(np.shape(value))
@@ -189,7 +189,7 @@ class _Object:
         return self._result(name, getattr(self._found, name))
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        self._step.why_not = self._step.why_not or "what it returns is called"
+        self._step.why_not = self._step.why_not or "its result is called"
         return depending(self._found(*plain(arguments), **plain(options)))
 
 
@@ -197,7 +197,7 @@ class _Object:
 
 
 def is_of_library(function: Any) -> bool:
-    """Is it a library's function that takes arrays: none of Python's own, of TensorFlow's or of the user's?"""
+    """Is it a library's function that takes arrays, not one of Python, of TensorFlow or of the user?"""
     if isinstance(function, WatchedArray):
         return False
     home = str(getattr(function, "__module__", "") or getattr(type(function), "__module__", "")).split(".")[0]
@@ -225,10 +225,10 @@ def can_be_step(code: Any, node: ast.Call) -> bool:
 
 
 def write_step(code: Any, node: ast.Call) -> str:
-    """Return the call of the function that a step is in the port, and have that function written.
+    """Return the call of a step's function in the port, and have that function written.
 
     Raises:
-        CannotPort: the call cannot be one, with the reason.
+        CannotPort: the call cannot be a step, with the reason.
     """
     step: Step = code.observed.step(code.source, node)
     _check(code, node, step)
@@ -244,9 +244,9 @@ def write_step(code: Any, node: ast.Call) -> str:
     tensors = ", ".join(arguments.tensors)
     lines = [
         f"({', '.join(arguments.parameters)}):",
-        f'    """Return `{called}` of arrays: on the CPU, with the GIL held, and without a gradient.',
+        f'    """Return `{called}` of arrays. It runs on the CPU, holds the GIL, and has no gradient.',
         "",
-        "    XLA cannot compile it, and a SavedModel cannot be served with it.",
+        "    XLA cannot compile it, and a SavedModel that contains it cannot be served.",
         '    """',
         "",
         f"    def {last}_of_arrays({tensors}):",
@@ -260,7 +260,7 @@ def write_step(code: Any, node: ast.Call) -> str:
 
 
 def _written(code: Any, base: str, text: str) -> str:
-    """Return the name of the function that has a text, written once."""
+    """Return the name of the function with a given text; each is written once."""
     taken = {one.id for unit in code.units.in_order() for one in ast.walk(unit.node) if isinstance(one, ast.Name)}
     taken |= {unit.name for unit in code.units.in_order()}
     name, number = base, 1
@@ -278,9 +278,9 @@ def _check(code: Any, node: ast.Call, step: Step) -> None:
     )
     why = step.why_not or ("its results differ in number, dtype or axes" if several else "")
     if why or not step.results:
-        why = why or "nothing of what it returns is used"
+        why = why or "none of its results is used"
         raise code.refusal(
-            node, f"`{ast.unparse(node.func)}` has no counterpart in TensorFlow, and cannot stay in NumPy: {why}"
+            node, f"`{ast.unparse(node.func)}` has no counterpart in TensorFlow and cannot stay in NumPy: {why}"
         )
 
 
@@ -299,11 +299,11 @@ def _shape(result: Result, names: dict[int | str, str]) -> str:
 
 
 class _Arguments:
-    """The arguments of a step: tensors by names of their own, other values by theirs, and the rest as it stands.
+    """The arguments of a step: tensors under new names, other values under their own, and the rest unchanged.
 
     Attributes:
         parameters: names of the parameters of the written function.
-        given: what it is called with.
+        given: the arguments of the call.
         tensors: the parameters that are tensors.
         by_key: these by the position or the name of the argument.
     """
@@ -342,7 +342,7 @@ class _Arguments:
             return f"{named}.item()" if all(one.weak is not None for one in code.seen(node)) else named
         if code.holds_tensors(node):
             if not isinstance(node, ast.List | ast.Tuple):
-                raise code.refusal(self.node, f"`{ast.unparse(node)}` is a list of tensors", "write it into the call")
+                raise code.refusal(self.node, f"`{ast.unparse(node)}` is a list of tensors", "write it in the call")
             items = [self._part(one, "", "array") for one in node.elts]
             brackets = "[]" if isinstance(node, ast.List) else "()"
             return f"{brackets[0]}{', '.join(items)}{',' if len(items) == 1 else ''}{brackets[1]}"
@@ -370,11 +370,11 @@ class _Arguments:
         for one in ast.walk(node):
             is_own = isinstance(one, ast.Name) and isinstance(self.code._resolved(one), Unit)
             if isinstance(one, ast.Lambda) or (is_own and callable(self.code.value_of(one))):
-                raise self.code.refusal(self.node, f"`{ast.unparse(self.node.func)}` is given a function of yours")
+                raise self.code.refusal(self.node, f"an argument of `{ast.unparse(self.node.func)}` is your function")
 
 
 def computes_besides(code: Any) -> bool:
-    """Does the port compute anything but its steps?"""
+    """Does the port compute anything besides its steps?"""
     return any(_computes(code, source, function) for source, function in code.observed.functions.values())
 
 

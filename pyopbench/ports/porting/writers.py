@@ -95,7 +95,7 @@ def _traced(op: Op, body: Body, examples: Examples, *, is_compiled: bool = False
 def _of_tensors(
     op: Op, body: Body, examples: Examples, observed: Observed | None, *, is_compiled: bool = False
 ) -> tuple[Made, TensorCode]:
-    """Return the body in TensorFlow ops, and what has written it; with nothing observed yet of a body on text."""
+    """Return the body in TensorFlow ops, and what wrote it; a body on text has not been observed yet."""
     units, facts, name = Units(), body.facts, body.definition.name
     units.add(body.source, name)
     if observed is None:
@@ -109,7 +109,7 @@ def _of_tensors(
     says = ["Shapes have to be known where it is traced, as they are in a `tf.function`."] if notes else []
     if multiplies_integers(observed):
         notes.append("64 bits")
-        says.append("Its integers have 64 bits, of which a product may need more; Python's have as many as they need.")
+        says.append("Its integers have 64 bits, and a product may overflow; Python's have as many bits as they need.")
     if code.step_functions:
         notes.append("partial")
         steps = ", ".join(f"`{one}`" for one in code.step_functions)
@@ -120,16 +120,16 @@ def _of_tensors(
     if is_compiled:
         statements[name] = compiled(statements[name], name)
     texts = _with_snippets(units, statements, sorted(code.snippets), tables=code.tables | code.step_functions)
-    except_for = ", except for calls that TensorFlow has nothing for" if code.step_functions else ""
+    except_for = ", except for calls without a TensorFlow equivalent" if code.step_functions else ""
     text = module_text(f"`{facts.function}` of {facts.file} as TensorFlow ops{except_for}.", texts, units)
     return Made(text, not_run=tuple(sorted(set(code.not_run))), notes=tuple(notes)), code
 
 
 def _other_loops(op: Op, body: Body, examples: Examples, *, most_unrolled: int) -> Made:
-    """Return the body in TensorFlow ops, with another choice than `_traced` of which loops are unrolled.
+    """Return the body in TensorFlow ops, with other loops unrolled than `_traced` unrolls.
 
     Raises:
-        CannotPort: the choice is the same, or a loop has to be one of the graph that no graph has.
+        CannotPort: the same loops are unrolled, or a loop that is not unrolled cannot run in a graph.
     """
     usual, _ = _of_tensors(op, body, examples, observe(op.numpy, examples))
     made, _ = _of_tensors(op, body, examples, observe(op.numpy, examples, most_unrolled))
@@ -140,10 +140,10 @@ def _other_loops(op: Op, body: Body, examples: Examples, *, most_unrolled: int) 
 
 
 def _partial(op: Op, body: Body, examples: Examples) -> Made:
-    """Return the body in TensorFlow ops but for the calls that these have nothing for, each a callback by itself.
+    """Return the body in TensorFlow ops, except for calls without an equivalent, each of which is a callback.
 
     Raises:
-        CannotPort: no callback is needed, something else than a call is refused, or nothing is left for TensorFlow.
+        CannotPort: no callback is needed, something other than a call is refused, or nothing is left for TensorFlow.
     """
     steps: set[Place] = set()
     while True:
@@ -161,7 +161,7 @@ def _partial(op: Op, body: Body, examples: Examples) -> Made:
     if not steps:
         raise CannotPort("the whole body is written in TensorFlow ops", fix="port it to traced")
     if not computes_besides(code):
-        raise CannotPort("besides what TensorFlow has nothing for, the body computes nothing", fix="keep the callback")
+        raise CannotPort("the body only makes calls without a TensorFlow equivalent", fix="keep the callback")
     return replace(made, has_gradient=has_gradient)
 
 

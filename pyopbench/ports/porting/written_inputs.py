@@ -1,4 +1,4 @@
-"""Which inputs a body may write to: in a graph a callback is given the memory of the caller's tensors."""
+"""Which inputs a body may write to: in a graph, a callback's arrays share memory with the caller's tensors."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ VIEWS = (
     "expand_dims", "flip", "fliplr", "flipud", "moveaxis", "ravel", "reshape", "rollaxis", "rot90", "squeeze",
     "swapaxes", "transpose", "view",
 )  # fmt: skip
-"""Functions and methods whose result may be the array that they are given, or a view of it."""
+"""Functions and methods whose result may be their argument, or a view of it."""
 
 NUMBERS = ("dtype", "itemsize", "nbytes", "ndim", "shape", "size")
-"""Attributes of an array that are no part of it."""
+"""Attributes of an array that do not share its memory."""
 
 
 def written_inputs(body: Callable[..., Any], examples: Sequence[Sequence[Any]], units: Units, root: Unit) -> list[int]:
     """Return the positions of the inputs that a body may write to.
 
-    Those on examples are found by running it on arrays that cannot be written to, which fails also where a mask is
-    false everywhere. Statements that no example runs are read: they may write where it only looks as if they did.
+    For the examples, the body is run on read-only arrays; a write then fails even if its mask is false everywhere.
+    Statements that no example reaches are only read, so an input may be reported although it is not written to.
 
     Args:
         body: takes the inputs by position.
         examples: arrays for it.
-        units: the statements that it is made of.
-        root: that of the body itself.
+        units: the top-level statements that it consists of.
+        root: the statement that defines the body itself.
     """
     found = set().union(*(_written_on(body, example) for example in examples))
     read = _Reader(units).written(root)
@@ -45,7 +45,7 @@ def written_inputs(body: Callable[..., Any], examples: Sequence[Sequence[Any]], 
 
 
 def writes_to_arrays(function: Callable[..., Any], arrays: Sequence[Any]) -> bool:
-    """Does a function of arrays fail where it cannot write to them, though not otherwise?"""
+    """Does a function of arrays fail only if it cannot write to them?"""
     return _fails(function, [_read_only(one) for one in arrays]) and not _fails(function, [*map(np.array, arrays)])
 
 
@@ -105,7 +105,7 @@ class _Reader:
             unit: the function.
             block: the statements.
             of_names: the parameters that the array of a name may be, or may be a view of; it is kept up to date.
-            is_sure: are they run whenever the function is? A name is another array afterwards only then.
+            is_sure: are they run whenever the function is? Only then does an assignment replace the array of a name.
         """
         found: set[str] = set()
         for statement in block:
@@ -113,7 +113,7 @@ class _Reader:
             blocks += [one.body for one in (*getattr(statement, "handlers", []), *getattr(statement, "cases", []))]
             if any(blocks):
                 self._bind_loop(statement, of_names)
-                for _ in range(2):  # the second time with what a loop has left
+                for _ in range(2):  # the second time with the names as the first pass of the loop left them
                     for inner in blocks:
                         found |= self._in_block(unit, inner, of_names, is_sure=isinstance(statement, ast.With))
                 heads: list[ast.AST] = [one for one in ast.iter_child_nodes(statement) if isinstance(one, ast.expr)]

@@ -110,7 +110,7 @@ class Elements:
         return batched_form_on(self.op, name, first, size=self.case.size, dtype=self.case.dtype)
 
     def source(self) -> tf.data.Dataset:
-        """Return the elements over and over: each its inputs, and its number, int64."""
+        """Return the elements over and over: of each its inputs and its number, int64."""
         stacked = (np.stack(column) for column in zip(*self.inputs, strict=True))
         numbers = np.arange(len(self.inputs), dtype=np.int64)
         return tf.data.Dataset.from_tensor_slices((*stacked, numbers)).repeat()
@@ -142,7 +142,7 @@ class Elements:
             WrongResult: some output is not what the body makes of the element of that number.
         """
         tolerance, largest = self.op.tolerance[self.case.dtype], 0.0
-        is_random = self.op.own is not None and self.op.own.is_random  # a file draws, and does not begin anew
+        is_random = self.op.own is not None and self.op.own.is_random  # a file draws without seeding again
         for place, column in enumerate(outputs):
             values = column.numpy() if tf.is_tensor(column) else column
             if len(values) != len(numbers):
@@ -158,7 +158,7 @@ class Elements:
 
 
 def _require_alike(what: str, found: Any, expected: Any) -> None:
-    """Check dtype and shape of what is random."""
+    """Check the dtype and shape of a random result."""
     if (found.dtype, found.shape) != (expected.dtype, expected.shape):
         raise WrongResult(f"{what} is {found.dtype} {found.shape} instead of {expected.dtype} {expected.shape}")
 

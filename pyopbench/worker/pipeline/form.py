@@ -52,15 +52,15 @@ class PipelineSettings:
 
 
 class PipelineContext:
-    """What arrangements of one worker share: elements, settings, batched forms of the op, and pools of processes.
+    """What the arrangements of one worker share: elements, settings, batched forms of the op, and process pools.
 
     Batched forms are checked and pools are started when they are first asked for.
 
     Attributes:
         elements: what goes through every pipeline.
         settings: what arrangements are made for.
-        program: the user's own pipeline, with whose stage the arrangements are measured; None for the op alone.
-        start_seconds: what starting processes took, by the key of the arrangement.
+        program: the user's own pipeline, in which the arrangements are measured; None for the op alone.
+        start_seconds: how long starting the processes took, by the key of the arrangement.
         kept: pipelines that must not be freed while they run.
     """
 
@@ -92,7 +92,7 @@ class PipelineContext:
         return PORTS.call_of(self.elements.op, key, case.dtype, case.variant)
 
     def pool(self, key: str) -> Any:
-        """Return the pool of the file of an arrangement, started where it is not.
+        """Return the pool of the file of an arrangement, and start it if necessary.
 
         Raises:
             CannotPort: the arrangement cannot be written as a file.
@@ -107,7 +107,7 @@ class PipelineContext:
 
     @property
     def is_busy(self) -> bool:
-        """Is any process of a pool at work?"""
+        """Is any process of a pool working?"""
         return any(one.is_busy for one in self._pools.values())
 
     def close(self) -> None:
@@ -130,7 +130,7 @@ def calls_of(parallel: int) -> int | None:
 def mapped(
     source: tf.data.Dataset, work: Callable[..., Any], arrangement: Arrangement, settings: PipelineSettings
 ) -> tf.data.Dataset:
-    """Return a dataset mapped as an arrangement says, with the number of each element behind what `work` returns."""
+    """Return a dataset mapped as an arrangement says; the number of each element follows what `work` returns."""
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def numbered(*element: Any) -> tuple[Any, ...]:
@@ -229,10 +229,10 @@ def function_of(elements: Elements, name: str) -> Callable[..., tuple[Any, ...]]
 
 
 def written_module(arrangement: Arrangement, context: PipelineContext) -> Any:
-    """Return the module of the file that `pyopbench port` writes of an arrangement.
+    """Return the module of the file that `pyopbench port` writes for an arrangement.
 
-    None of what the user has written already: ports and callbacks of their own, such as `native`, and the current
-    callback, of which a file cannot always be written.
+    None for what the user has already written: their own ports and callbacks, such as `native`, and the current
+    callback, for which a file cannot always be written.
 
     Raises:
         Unsupported: it cannot be written; with the reason.
@@ -253,7 +253,7 @@ def written_module(arrangement: Arrangement, context: PipelineContext) -> Any:
 def from_file(arrangement: Arrangement, context: PipelineContext) -> tf.data.Dataset:
     """Return the elements, or batches of them, arranged by the file that `pyopbench port` writes.
 
-    What has no file, because the user has written it, is called as it is.
+    Functions without a file, because the user has written them, are called directly.
 
     Raises:
         Unsupported: it cannot be written; with the reason.
@@ -274,7 +274,7 @@ def from_file(arrangement: Arrangement, context: PipelineContext) -> tf.data.Dat
 
 
 def in_a_batch(arrangement: Arrangement, context: PipelineContext) -> Callable[..., tf.data.Dataset]:
-    """Return what `arrange` of a file would be of a port over a batch that the user has written, such as `native`."""
+    """Return a function like `arrange` of a file, for a batched port that the user has written, such as `native`."""
     call = _first_right(context, (f"{arrangement.variant}_whole", f"{arrangement.variant}_map"))
 
     def arrange(dataset: tf.data.Dataset, take: Any, put: Any, deterministic: Any = None) -> tf.data.Dataset:

@@ -85,9 +85,9 @@ class CallBody(pygrain.MapTransform):  # type: ignore[misc]
 
 
 def load(name: str, target: Target | None) -> Body:
-    """Return the NumPy body of an op: where a user's file brings it as it is, with no more than that file imports.
+    """Return the NumPy body of an op; if the user's file has it unchanged, only what that file imports is imported.
 
-    TensorFlow takes seconds to import, which no process needs whose body does not.
+    TensorFlow takes seconds to import, and a process needs it only if the body does.
 
     Args:
         name: of the op.

@@ -50,18 +50,18 @@ THE_BODY = "the body alone"
 """Names in events what is called before there is any arrangement."""
 ELEMENTS = 8
 ROWS_SECONDS, MOST_ROWS, MOST_ROWS_BYTES = 0.005, 4096, 4 << 20
-"""How long a call of a pool takes that is to tell what its bodies take, and what it may hold."""
+"""How long a call of a pool should take when bodies in processes are timed, and how many bytes it may pass."""
 
 
 def cpu_seconds() -> float:
-    """Return what child processes have used so far, those of Grain; 0 where Linux does not report it.
+    """Return the CPU seconds that child processes (Grain's) have used so far; 0 if Linux does not report them.
 
     `times` reports children only when they have ended, and /proc/PID/stat in hundredths of a second.
     """
     used = 0
     for child in multiprocessing.active_children():
         for path in Path(f"/proc/{child.pid}/task").glob("*/schedstat"):
-            with suppress(OSError, ValueError, IndexError):  # it has ended meanwhile, or the kernel has no such figures
+            with suppress(OSError, ValueError, IndexError):  # it has ended, or the kernel has no such figures
                 used += int(path.read_text(encoding="ascii").split()[0])
     return used / NANOSECONDS
 
@@ -80,7 +80,7 @@ def thread_rate(context: PipelineContext, threads: int, seconds: float) -> float
 
 
 def process_rate(context: PipelineContext, processes: int, seconds: float) -> float:
-    """Return calls of the body a second by so many processes at once, each with batches that take a while.
+    """Return how often a second so many processes together call the body, each with batches that take a while.
 
     Raises:
         CannotPort: there is no pool, because its file cannot be written.
@@ -338,7 +338,7 @@ class RunningPipeline:
 
 
 class RunningProgram(RunningPipeline):
-    """The pipeline of a user's program, with its stage arranged; a delivery is an element of it, such as a batch."""
+    """The pipeline of a user's program, with its stage rearranged; a delivery is one of its elements, e.g. a batch."""
 
     def __init__(self, arrangement: Arrangement, context: PipelineContext) -> None:
         """Build it; nothing is drawn yet.
@@ -362,13 +362,13 @@ class RunningProgram(RunningPipeline):
         self.seconds_per_element = math.inf
 
     def check(self) -> tuple[float, bool]:
-        """Draw the first elements and compare them with those of the program as it stands; raises as overridden."""
+        """Draw the first elements and compare them with those of the unchanged program; raises as overridden."""
         drawn = [flat_arrays(next(self._iterator)) for _ in self._program.reference]
         is_ordered = self._promises_order
         return self._program.check(drawn, is_ordered=is_ordered), is_ordered
 
     def _check_delivery(self) -> tuple[float, list[int]]:
-        next(self._iterator)  # nobody knows which one it is
+        next(self._iterator)  # which element it is cannot be known
         return 0.0, []
 
 
@@ -438,7 +438,7 @@ class CallsOfBody:
 
 
 def require_draws_apart(context: PipelineContext, arrangement: Arrangement) -> None:
-    """Check that the processes of a pool do not draw the same random numbers, where the body draws any.
+    """Check that the processes of a pool do not draw the same random numbers, if the body draws any.
 
     Raises:
         WrongResult: two of them do.
@@ -452,8 +452,8 @@ def require_draws_apart(context: PipelineContext, arrangement: Arrangement) -> N
     for one, other in itertools.combinations(drawn, 2):
         if all(map(np.array_equal, one, other)):
             raise WrongResult(
-                "two processes of the pool draw the same random numbers: a generator with a fixed seed is made when "
-                "the file is imported; draw from np.random, or make the generator from a seed that is an input"
+                "two processes of the pool draw the same random numbers: importing the file creates a generator with "
+                "a fixed seed; draw from np.random, or create the generator from a seed that is an input"
             )
 
 
@@ -565,7 +565,7 @@ def prepare_pipelines(cases: Sequence[Case], request: Mapping[str, Any], at: Cal
                 return found
             continue
         found[case.runner] = made
-        # What is known badly is no reason to leave out something else.
+        # A time that is known badly is no reason to leave something else out.
         if isinstance(made, ElementsOfPipeline) and (key == CURRENT or made.warm_up.is_precise):
             warm[key] = (arranged[key][0].effort, made.warm_up.seconds_per_element)
     return found
@@ -624,7 +624,7 @@ def _context_of(asked: Mapping[str, Any]) -> PipelineContext:
     elements = make_elements(op.name, asked["variant"], size, asked["dtype"] or op.dtypes[0], asked["elements"])
     target = elements.target
     program = Program(target.program, elements) if target is not None and target.program else None
-    # A program has batches of its own, and a stage that is moved behind `batch` gets those.
+    # A program has its own batches, and a stage that is moved behind `batch` gets those.
     is_batched = program is not None and program.step_elements > 1
     batch = (program.step_elements,) if program is not None and is_batched else tuple(asked["batch"])
     settings = PipelineSettings(
@@ -639,7 +639,7 @@ def arrange_all(context: PipelineContext) -> list[tuple[Arrangement, Build | str
 
 
 def describe_program(program: Program | None) -> dict[str, Any] | None:
-    """Return what is known of the user's pipeline, as `store.run_json.ProgramFacts` holds it; None without one."""
+    """Return what is known about the user's pipeline, as in `store.run_json.ProgramFacts`; None without one."""
     if program is None:
         return None
     name = Path(program.text.rpartition(":")[0]).name

@@ -1,7 +1,7 @@
-"""The user's own pipeline: their function that makes a dataset, with the one stage that calls the body rearranged.
+"""The user's own pipeline: the dataset that their function makes, with the stage that calls the body replaced.
 
-The function is called with `Dataset.map` and the bridges of TensorFlow watched. The map in which a bridge calls the
-body is the stage; everything else of the pipeline stays as it is, reading and parsing, batches and `prefetch` included.
+While the function runs, calls of `Dataset.map` and of TensorFlow's bridges are intercepted. The map in which a bridge
+calls the body is the stage; the rest of the pipeline stays unchanged: reading, parsing, batches and `prefetch`.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from pyopbench.worker.pipeline.form import PipelineContext, calls_of, function_o
 from pyopbench.worker.prepare.checks import require_equal
 
 BRIDGE = "_internal_py_func"
-"""What every bridge of `script_ops` calls in a graph, decorators that were applied before included."""
+"""The function that every bridge of `script_ops` calls in a graph, even through decorators that were applied before."""
 CHECKED_STEPS, CHECKED_SECONDS = 3, 10.0
-"""Elements of the whole pipeline that every arrangement has to give as they were, and how long making them may take."""
+"""How many elements of the whole pipeline are compared for every arrangement, and how long making them may take."""
 PREFETCHED = 2
-"""What stands for `prefetch(AUTOTUNE)`: its buffer would grow at each pause between blocks, and a deeper one makes no
-element come sooner."""
+"""Replaces `prefetch(AUTOTUNE)`, whose buffer would grow at each pause between blocks; a larger buffer does not make
+elements come faster."""
 ARRANGED = "pyopbench_arranged"
-"""The attribute of a dataset behind whose stage `batch` may come: by it the stage is moved behind that."""
+"""An attribute of the stage's dataset: if `batch` is called on it, the stage is moved behind the batch."""
 
 Outputs = Callable[[list[Any]], list[Any]]
 
@@ -47,8 +47,8 @@ class InMap:
     """The stage stays a map of elements.
 
     Attributes:
-        outputs_of: what stands in the place of the callback, from inputs to outputs; None for the callback as it is.
-        parallel: calls at the same time.
+        outputs_of: replaces the callback, from inputs to outputs; None for the unchanged callback.
+        parallel: number of calls at the same time.
     """
 
     outputs_of: Outputs | None
@@ -60,8 +60,8 @@ class InBatches:
     """The stage gets batches.
 
     Attributes:
-        arrange: from a dataset of batches to a dataset of batches, as `arrange` of a written file.
-        batch: elements of a batch where the pipeline makes none behind the stage.
+        arrange: takes and returns a dataset of batches, as `arrange` of a written file does.
+        batch: elements of a batch if the pipeline makes none behind the stage.
     """
 
     arrange: Callable[..., tf.data.Dataset]
@@ -70,7 +70,7 @@ class InBatches:
 
 @dataclass(frozen=True)
 class Slots:
-    """Where a map that does nothing but call the body has its inputs and outputs.
+    """The positions of inputs and outputs in the elements of a map that only calls the body.
 
     Attributes:
         inputs: the positions of the inputs in the flat element.
@@ -99,14 +99,14 @@ class Program:
 
     Attributes:
         text: how the command line names it.
-        step_elements: how many elements one of its elements holds: those of a batch, or 1.
+        step_elements: how many elements one of its elements contains: the batch size, or 1.
         is_repeatable: does it give the same elements each time, so that values can be compared?
         place: file and line of the stage.
-        stage_calls: `num_parallel_calls` of the stage as it stands; None for none.
+        stage_calls: `num_parallel_calls` of the unchanged stage; None for none.
     """
 
     def __init__(self, text: str, elements: Elements) -> None:
-        """Load it, make its dataset and draw some elements, twice.
+        """Load the function, make its dataset twice and draw some elements from each.
 
         Raises:
             BadInput: there is no such function, it or its dataset fails, or no stage of its dataset calls the body.
@@ -124,14 +124,14 @@ class Program:
                 raise BadInput(
                     "the dataset of your program is empty",
                     received=text,
-                    hint="return the dataset that a training run reads",
+                    hint="return the dataset that your training reads",
                 )
             again = _steps_of(self._made(None)[0])
         self.is_repeatable = len(again) == len(self.reference) and all(map(_are_same, again, self.reference))
 
     @classmethod
     def of_change(cls, text: str, elements: Elements) -> Program:
-        """Return a program of which only `changed` is called: nothing of it is drawn yet."""
+        """Return a program of which only `changed` is called, so no elements are drawn."""
         made = cls.__new__(cls)
         made._begin(text, elements)
         return made
@@ -143,7 +143,7 @@ class Program:
         self._make = self._load(again=False)
 
     def _load(self, *, again: bool) -> Callable[[], tf.data.Dataset]:
-        """Return the user's function; `again` for a new one, with no graph that it has made before."""
+        """Return the user's function; with `again` from a new module, without graphs that it made before."""
         path = Path(self._path)
         if again:
             module = load_file(path, f"pyopbench_program_{path.stem}_{time.monotonic_ns()}")
@@ -172,24 +172,24 @@ class Program:
                 "the function of your program does not return a dataset",
                 received=f"{self.text} returns {type(dataset).__name__}",
                 legal="a tf.data.Dataset",
-                hint="name the function that returns it, and that takes no arguments",
+                hint="name a function without arguments that returns the dataset",
             )
         return dataset, watch
 
     def build(self, change: InMap | InBatches | None) -> tuple[tf.data.Dataset, int]:
-        """Return the dataset with its stage changed, without end, and how many of its elements lie in buffers.
+        """Return the dataset with its stage changed, repeated endlessly, and how many of its elements are in buffers.
 
         Raises:
-            Unsupported: the stage does more than the change can keep; with the reason.
+            Unsupported: the stage does more than the change can preserve; with the reason.
         """
         dataset, watch = self._replaced(change, keeps_prefetch=False)
-        # Behind anything but `prefetch`, TensorFlow adds one whose buffer it chooses (`inject_prefetch`).
+        # Unless the last stage is a `prefetch`, TensorFlow adds one and chooses its buffer (`inject_prefetch`).
         return dataset.repeat().prefetch(1), watch.prefetched + 1
 
     def changed(self, change: InMap | InBatches | None) -> tf.data.Dataset:
-        """Return the dataset with its stage changed and nothing else, as the user's program has it; raises as `build`.
+        """Return the dataset with only its stage changed; raises as `build`.
 
-        There `prefetch(AUTOTUNE)` is what it is.
+        Here `prefetch(AUTOTUNE)` is not replaced.
         """
         return self._replaced(change, keeps_prefetch=True)[0]
 
@@ -203,13 +203,13 @@ class Program:
         return dataset, watch
 
     def check(self, drawn: Sequence[Sequence[Any]], *, is_ordered: bool) -> float:
-        """Compare the first elements of the rearranged pipeline with those of the pipeline as it stands.
+        """Compare the first elements of the rearranged pipeline with those of the unchanged one.
 
         Returns:
-            The largest error, relative to the largest magnitude that was expected.
+            The largest error, relative to the largest expected magnitude.
 
         Raises:
-            WrongResult: they differ; in dtypes and axes alone, where the pipeline is random.
+            WrongResult: they differ. If the pipeline is random, only dtypes and numbers of axes are compared.
         """
         case, largest = self._elements.case, 0.0
         tolerance = self._elements.op.tolerance[case.dtype]
@@ -227,21 +227,21 @@ class Program:
 
 @contextmanager
 def _failing_unchanged(text: str) -> Iterator[None]:
-    """Say that it is the user's program that fails, before anything in it is changed."""
+    """Report that the user's program itself fails, before anything in it is changed."""
     try:
         yield
     except PyopbenchError:
         raise
     except Exception as error:  # a program may raise anything
         raise BadInput(
-            "your program fails before anything in it is changed",
+            "your program fails even without changes",
             received=f"{text}: {type(error).__name__}: {error}",
-            hint="call its function by itself: it takes no arguments and returns a tf.data.Dataset",
+            hint="try to call the function yourself: it must take no arguments and return a tf.data.Dataset",
         ) from error
 
 
 def change_for(arrangement: Arrangement, context: PipelineContext) -> InMap | InBatches | None:
-    """Return how an arrangement changes the stage of a program; None for the program as it stands.
+    """Return how an arrangement changes the stage of a program; None for the unchanged program.
 
     Raises:
         Unsupported: it cannot.
@@ -251,7 +251,7 @@ def change_for(arrangement: Arrangement, context: PipelineContext) -> InMap | In
     if arrangement.form == "map":
         return InMap(None, arrangement.parallel)
     if arrangement.action == "outside":
-        raise Unsupported("it would replace the reading of your program too")
+        raise Unsupported("it would also replace how your program reads its data")
     module = written_module(arrangement, context)
     more = {"pool": context.pool(arrangement.key)} if arrangement.action == "processes" else {}
     if arrangement.batch:
@@ -273,15 +273,15 @@ def _call_as_in_a_map(outputs_of: Outputs, inputs: list[Any]) -> list[Any]:
 
 
 class _Watch:
-    """Watches one call of the user's function, and changes its stage.
+    """Intercepts calls while the user's function makes its dataset, and changes its stage.
 
     Attributes:
         stages: maps that call the body.
-        others: callbacks that are not the body's, by their names.
+        others: names of callbacks that do not call the body.
         place: file and line of the stage.
         calls: its `num_parallel_calls`.
-        batches: sizes of the batches that are made.
-        prefetched: elements that the pipeline makes ahead.
+        batches: the batch sizes.
+        prefetched: number of elements that the pipeline makes in advance.
         is_replaced: has the change been made?
     """
 
@@ -301,7 +301,7 @@ class _Watch:
 
     @contextmanager
     def installed(self) -> Iterator[None]:
-        """Watch while the block runs."""
+        """Intercept calls while the block runs."""
         dataset = tf.data.Dataset
         names = ("map", "batch", "padded_batch", "prefetch")
         kept = [(dataset, name, getattr(dataset, name)) for name in names]
@@ -317,7 +317,7 @@ class _Watch:
                 setattr(home, name, value)
 
     def _is_body(self, function: Any) -> bool:
-        with suppress(Exception):  # of something that is no function of Python's
+        with suppress(Exception):  # it may not be a Python function
             while isinstance(function, partial):
                 function = function.func
             return any(code in self._codes for code in codes_reached(function))
@@ -335,7 +335,7 @@ class _Watch:
         if self._instead is None:
             return original(*args, **kwargs)
         inputs = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
-        self._is_inside = True  # what stands in the place of a callback may be one
+        self._is_inside = True  # the replacement may be a callback too
         try:
             outputs = self._instead(list(map(tf.convert_to_tensor, inputs)))
         finally:
@@ -354,7 +354,7 @@ class _Watch:
             if self._called == before:
                 return original(dataset, **given)
             return self._in_batches(change, slots, dataset, given)
-        # Already with what stands in the place of the callback: a tf.function is made into a graph once.
+        # Already with the replacement of the callback: a tf.function is traced only once.
         with self._with(None if change is None else change.outputs_of):
             made = original(dataset, **given)
             if self._called == before:
@@ -377,7 +377,7 @@ class _Watch:
         if slots is None:
             raise Unsupported(
                 "the map does more than call the body, so it cannot be moved behind `batch`; "
-                "put what it does besides into a map of its own"
+                "move everything else into a separate map"
             )
         arrange = partial(change.arrange, take=slots.take, put=slots.put, deterministic=given.get("deterministic"))
         made = arrange(self._originals["batch"](dataset, change.batch)).unbatch()
@@ -417,7 +417,7 @@ class _Watch:
         return original(dataset, size, *args, **kwargs)
 
     def _slots_of(self, original: Any, dataset: Any, function: Any) -> Slots | None:
-        """Return where the inputs and outputs of a map are that does nothing but call the body; None for any other."""
+        """Return the positions of inputs and outputs of a map that only calls the body; None for any other map."""
         found: dict[str, Any] = {"inputs": [], "outputs": []}
         plain = getattr(function, "python_function", function)  # a tf.function keeps the graph that it has made
 
@@ -447,7 +447,7 @@ class _Watch:
 
 
 def _method(watch: _Watch, name: str, original: Any) -> Any:
-    """Return a method of datasets that a watch is called with: the original one, and what it is called on."""
+    """Return a method for datasets that calls the watch with the original method and its arguments."""
 
     def method(dataset: Any, *args: Any, **kwargs: Any) -> Any:
         return getattr(watch, f"_{name}")(original, dataset, *args, **kwargs)
@@ -456,7 +456,7 @@ def _method(watch: _Watch, name: str, original: Any) -> Any:
 
 
 def _place_in(tensor: Any, among: Sequence[Any]) -> int | None:
-    """Return which of some tensors another one is, but for what says or checks its shape."""
+    """Return the position of a tensor among others, ignoring ops that only declare or check its shape."""
     while True:
         for place, one in enumerate(among):
             if one is tensor:
@@ -468,7 +468,7 @@ def _place_in(tensor: Any, among: Sequence[Any]) -> int | None:
 
 
 def _caller() -> tuple[str, int]:
-    """Return file and line from which a method of a dataset was called."""
+    """Return the file and line from which a method of a dataset was called."""
     for frame in inspect.stack()[1:]:
         if frame.filename != __file__:
             return frame.filename, frame.lineno
@@ -487,7 +487,7 @@ def _steps_of(dataset: tf.data.Dataset) -> list[list[Any]]:
 
 
 def flat_arrays(element: Any) -> list[Any]:
-    """Return an element as a flat list of arrays; ragged and sparse tensors as those that they are made of."""
+    """Return an element as a flat list of arrays; ragged and sparse tensors become the arrays that they consist of."""
     return [np.asarray(one) for one in tf.nest.flatten(element, expand_composites=True)]
 
 
@@ -501,12 +501,12 @@ def _no_one_stage(text: str, watch: _Watch) -> BadInput:
             "several stages of your program call this function",
             received=f"{watch.stages} calls of Dataset.map in {text}",
             legal="one",
-            hint="measure them apart, each with a function that makes a dataset with one of them",
+            hint="measure them separately, each with a function that makes a dataset with only one of them",
         )
     others = ", ".join(dict.fromkeys(watch.others)) or "none"
     return BadInput(
         "no stage of your program calls this function in a callback",
         received=f"{text}, whose callbacks are: {others}",
         legal="tf.numpy_function, tf.py_function or tf.compat.v1.py_func in Dataset.map, over your function",
-        hint="name the function that the callback calls, or the function that makes the dataset with it",
+        hint="make the op from the function that the callback calls, or name the function whose dataset calls it",
     )
