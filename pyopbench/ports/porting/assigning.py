@@ -42,12 +42,12 @@ def write_item(code: TypedCode, target: ast.Subscript, value: str, rank: int, no
     if len(entries) == 1 and entries[0] and not code.is_mapped and all(map(_is_of_part, entries[0])):
         part = pick(code, target, Picked("np.s_", code.rank(root)), entries[0])
         return f"{name} = {code.use('np_part_replaced')}({name}, {part}, {value})"
-    _refuse_repeats(code, entries, rank, node)
+    function = "np_last_replaced" if _may_repeat(code, entries, rank, node) else "np_replaced"
     text, axes = f"{code.use('np_element_places')}({name})", code.rank(root)
     for several in entries:
         text = pick(code, target, Picked(text, axes), several)
         axes = code.rank(root)
-    return f"{name} = {code.use('np_replaced')}({name}, {text}, {value})"
+    return f"{name} = {code.use(function)}({name}, {text}, {value})"
 
 
 def _is_of_part(entry: IndexEntry) -> bool:
@@ -61,16 +61,19 @@ def _is_whole_mask(entries: list[IndexEntry], rank: int) -> bool:
     return len(entries) == 1 and entries[0].kind == "mask" and entries[0].rank == rank
 
 
-def _refuse_repeats(code: TypedCode, entries: list[list[IndexEntry]], rank: int, node: ast.stmt) -> None:
-    """Refuse values for places that may be named twice, of which NumPy keeps the last and TensorFlow any."""
-    if not rank:
-        return
-    for entry in (one for several in entries for one in several if one.kind == "places"):
-        if code.is_tensor(entry.node) and not is_distinct(code, entry.node):
-            raise code.refusal(
-                node,
-                f"`{ast.unparse(node).splitlines()[0]}` may write twice to an element, and TensorFlow keeps any",
-            )
+def _may_repeat(code: TypedCode, entries: list[list[IndexEntry]], rank: int, node: ast.stmt) -> bool:
+    """May places be named twice, to which values are written? Of one row of places NumPy keeps the last value.
+
+    Refuse several arrays of places: their order is that in which they lie in memory.
+    """
+    several = [entry for one in entries for entry in one if entry.kind == "places"] if rank else []
+    if not any(code.is_tensor(entry.node) and not is_distinct(code, entry.node) for entry in several):
+        return False
+    if len(several) == len(entries) == 1 and several[0].rank == 1:
+        return True
+    raise code.refusal(
+        node, f"`{ast.unparse(node).splitlines()[0]}` may write twice to an element, and TensorFlow keeps any"
+    )
 
 
 def root_of(code: TypedCode, target: ast.expr) -> tuple[ast.Name, list[ast.expr]]:

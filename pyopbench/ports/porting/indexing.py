@@ -87,7 +87,7 @@ def write_subscript(code: TypedCode, node: ast.Subscript) -> str | None:
     """Return `x[...]` of a tensor, or by one."""
     if code.holds_tensors(node.value) and (found := _places_of_axis(code, node)):
         return found
-    if {one.kind for one in code.seen(node.value)} == {OTHER} and code.is_tensor(node.slice):
+    if is_table(code, node.value) and code.is_tensor(node.slice):
         return look_up(code, node, node.value, node.slice)
     by_tensor = is_by_tensor(code, node.slice) and (_is_array(code, node.value) or isinstance(node.slice, ast.Tuple))
     if not code.is_tensor(node.value) and not by_tensor:
@@ -95,6 +95,11 @@ def write_subscript(code: TypedCode, node: ast.Subscript) -> str | None:
     entries = entries_of(code, node.slice)
     whole = code.base(node.value)
     return pick(code, node, Picked(whole, code.rank(node.value), whole), entries)
+
+
+def is_table(code: TypedCode, node: ast.expr) -> bool:
+    """Is it a dictionary, or a set, or something else that is no array and no number?"""
+    return isinstance(node, ast.Dict | ast.Set) or {one.kind for one in code.seen(node)} == {OTHER}
 
 
 def look_up(code: TypedCode, node: ast.expr, table: ast.expr, key: ast.expr, default: ast.expr | None = None) -> str:

@@ -9,8 +9,7 @@ import numpy as np
 
 from pyopbench.ports.porting.grown_lists import is_empty_test
 from pyopbench.ports.porting.helper_calls import write_helper
-from pyopbench.ports.porting.indexing import assigned
-from pyopbench.ports.porting.observe import OTHER
+from pyopbench.ports.porting.indexing import assigned, is_table
 from pyopbench.ports.porting.typed import TypedCode, is_number
 
 BINARY = {
@@ -111,7 +110,7 @@ def _write_chain(code: TypedCode, node: ast.Compare, sides: Sequence[ast.expr]) 
 def _write_membership(code: TypedCode, node: ast.Compare) -> str:
     """Return `x in several`."""
     (several,) = node.comparators
-    if {one.kind for one in code.seen(several)} == {OTHER}:  # a dictionary or a set
+    if is_table(code, several):
         keys = f"tf.constant(list({code.write(several)}), tf.{code.dtype(node.left)})"
         found = f"tf.reduce_any(tf.equal({keys}, {code.tensor(node.left)}))"
         return f"not {found}" if isinstance(node.ops[0], ast.NotIn) else found

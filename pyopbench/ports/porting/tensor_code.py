@@ -21,9 +21,9 @@ from pyopbench.ports.porting.control_flow import (
     write_while,
 )
 from pyopbench.ports.porting.helper_calls import write_call
-from pyopbench.ports.porting.indexing import look_up, write_subscript
+from pyopbench.ports.porting.indexing import is_table, look_up, write_subscript
 from pyopbench.ports.porting.names import name_of
-from pyopbench.ports.porting.observe import OTHER, TENSOR
+from pyopbench.ports.porting.observe import TENSOR
 from pyopbench.ports.porting.operators import (
     write_binary,
     write_both,
@@ -270,7 +270,7 @@ class TensorCode(TypedCode):
         if isinstance(function, ast.Attribute) and self.is_tensor(function.value):
             return self._method(node, function)
         arguments = [*node.args, *(one.value for one in node.keywords)]
-        if isinstance(function, ast.Attribute) and function.attr == "get" and self._is_table(function.value):
+        if isinstance(function, ast.Attribute) and function.attr == "get" and is_table(self, function.value):
             return look_up(self, node, function.value, *node.args) if self.is_tensor(node.args[0]) else None
         value = self.value_of(function)
         name = name_of(value)
@@ -295,10 +295,6 @@ class TensorCode(TypedCode):
         if is_of_library(value):
             raise self.refusal(node, f"`{ast.unparse(function)}` is a library's function, which takes no tensors")
         return None
-
-    def _is_table(self, node: ast.expr) -> bool:
-        """Is it a dictionary, or something else that is no array and no number?"""
-        return {one.kind for one in self.seen(node)} == {OTHER}
 
     def _plain(self, node: ast.Call, name: str) -> str | None:
         root = node.func

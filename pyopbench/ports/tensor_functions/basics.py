@@ -138,6 +138,16 @@ def np_replaced(tensor: Any, places: Any, values: Any) -> Any:
     return tf.ensure_shape(tf.reshape(flat, tf.shape(tensor)), tensor.shape)
 
 
+def np_last_replaced(tensor: Any, places: Any, values: Any) -> Any:
+    """Return what `np_replaced` does; of places that are equal, the last value stays."""
+    tensor = tf.convert_to_tensor(tensor)
+    values = tf.reshape(tf.broadcast_to(tf.cast(values, tensor.dtype), tf.shape(places)), [-1])
+    last = tf.math.unsorted_segment_max(tf.range(tf.size(places)), tf.reshape(places, [-1]), tf.size(tensor))
+    last = tf.reshape(last, tf.shape(tensor))
+    padded = tf.concat([tf.zeros([1], tensor.dtype), values], 0)
+    return tf.where(last < 0, tensor, tf.gather(padded, tf.maximum(last + 1, 0)))
+
+
 def np_part_replaced(tensor: Any, key: Any, values: Any) -> Any:
     """Return a tensor with other values at `tensor[key]`, where the key is of numbers, slices and `...`."""
     tensor = tf.convert_to_tensor(tensor)
