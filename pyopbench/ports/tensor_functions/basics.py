@@ -157,7 +157,8 @@ def np_part_replaced(tensor: Any, key: Any, values: Any) -> Any:
         values = tf.broadcast_to(values, tf.shape(part))
     rows, masks = [], dict.fromkeys(("begin_mask", "end_mask", "ellipsis_mask", "shrink_axis_mask"), 0)
     for place, one in enumerate(key if isinstance(key, tuple) else (key,)):
-        row, names = (0, 0, 1), ["ellipsis_mask"]
+        row: Any = (0, 0, 1)
+        names = ["ellipsis_mask"]
         if isinstance(one, slice):
             bounds = (one.start, one.stop, one.step)
             names = [name for name, bound in zip(("begin_mask", "end_mask"), bounds, strict=False) if bound is None]
