@@ -158,7 +158,7 @@ def alarms(path: Path = ALARMS) -> str:
 
 def stored(part: Callable[[Mapping[str, Any]], str], path: Path) -> str:
     """Return a part of what a script stored, as Markdown."""
-    return part(_content(path))
+    return part(_content(path)) if path.exists() else f"No `{path.name}` is stored with this version.\n"
 
 
 def _alarm(noise: str, method: str, counted: Counter[str]) -> tuple[str, ...]:
