@@ -35,7 +35,7 @@ import gate_tables  # noqa: E402 - likewise
 import first_try_tables  # noqa: E402 - likewise
 from bodies import tables  # noqa: E402 - likewise
 from markdown_table import table  # noqa: E402 - likewise
-from outside import callbacks, histories, numba_bodies, tallies  # noqa: E402 - likewise
+from outside import callbacks, histories, npbench, numba_bodies, tallies  # noqa: E402 - likewise
 from stored_document import environment_text  # noqa: E402 - likewise
 
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
@@ -158,7 +158,7 @@ def alarms(path: Path = ALARMS) -> str:
 
 def stored(part: Callable[[Mapping[str, Any]], str], path: Path) -> str:
     """Return a part of what a script stored, as Markdown."""
-    return part(_content(path))
+    return part(_content(path)) if path.exists() else f"No `{path.name}` is stored with this version.\n"
 
 
 def _alarm(noise: str, method: str, counted: Counter[str]) -> tuple[str, ...]:
@@ -219,6 +219,10 @@ QUOTES: dict[str, Callable[[], str]] = {
     "results/outside/numba_bodies.json: silently wrong": partial(stored, tallies.silent_table, numba_bodies.STORED),
     "results/outside/numba_bodies.json: wrong at once": partial(stored, numba_bodies.at_once, numba_bodies.STORED),
     "results/outside/numba_bodies.json: what stopped them": partial(stored, numba_bodies.reasons, numba_bodies.STORED),
+    "results/outside/npbench.json: how it was made": partial(stored, tallies.made, npbench.STORED),
+    "results/outside/npbench.json: how many": partial(stored, npbench.totals, npbench.STORED),
+    "results/outside/npbench.json: what stopped them": partial(stored, npbench.obstacles, npbench.STORED),
+    "results/outside/npbench.json: how fast": partial(stored, npbench.times, npbench.STORED),
     "results/outside/histories.json: how it was made": partial(stored, tallies.made, histories.STORED),
     "results/outside/histories.json: how good": partial(stored, histories.results_table, histories.STORED),
     "results/outside/histories.json: left out": partial(stored, histories.skipped_text, histories.STORED),

@@ -3,26 +3,31 @@
     git clone https://github.com/spcl/npbench ~/npbench
     python benchmarks/outside/npbench.py ~/npbench                        # all: results/outside/npbench.json
     python benchmarks/outside/npbench.py ~/npbench gemm nbody --json x.json
-    python benchmarks/outside/npbench.py ~/npbench --time --peers ~/jaxenv/bin/python
+    python -m venv ~/peers && ~/peers/bin/pip install jax numba scipy     # what is timed beside them, once
+    python benchmarks/outside/npbench.py ~/npbench --resume --time --peers ~/peers/bin/python
 
 Of each benchmark an op file is made in a temporary folder, with the file of its NumPy function next to it, as it is.
 The body calls that function and returns what it returns and what it writes, of copies. Numbers of Python's among the
 arguments are constants; a benchmark that has no arrays gets its floats as inputs. Sizes are those of the preset S,
-with every integer of at least 16 halved until NumPy takes less than 0.2 s and the inputs less than 8 MB. There are
-three sets of inputs: other draws, or the first one scaled by 0.9 and 0.8 where nothing is drawn. Where NPBench
-allows more than usual, the tolerance is what it usually allows. Gradients are not asked for: these
-programs have none.
+with every integer of at least 16 halved until NumPy takes less than 0.2 s of CPU time and the inputs less than 8 MB.
+There are three sets of inputs: other draws, or the first one scaled by 0.9 and 0.8 where nothing is drawn. Where
+NPBench allows more than usual, the tolerance is what it usually allows. Gradients are not asked for: these programs
+have none.
 
 For `traced`, `njit` and `traced_xla` it is said whether the form is right on these inputs, and for `traced` and `njit`
 whether `pyopbench port` writes a file that passes its test. With `--time`, calls of the right forms are timed on one
 core, one benchmark after another, and so are NPBench's own versions for JAX and Numba by the Python that `--peers`
-names, which has `jax`, `numba` and `scipy`. Exit codes: 0 done, 1 a benchmark could not be examined, 2 bad usage.
+names, which has `jax`, `numba` and `scipy`; with `--resume`, of what is stored only the times that are missing are
+taken. The times need an idle machine, all else does not.
+
+Exit codes: 0 done, 1 a benchmark could not be examined, 2 bad usage.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import shutil
 import subprocess
 import sys
@@ -44,6 +49,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import stored_document
 from corpus import PACKAGES, examine
 from markdown_table import cell, table
+from outside import tallies
 from pyopbench.model.modules import load_file
 
 HERE = Path(__file__).resolve().parent
@@ -63,12 +69,18 @@ SCALE = 0.1
 FORMS = ("traced", "njit", "traced_xla")
 WRITTEN = ("traced", "njit")
 
+WELL = ("right", "passed")
+FASTEST = "the fastest of them"
+BY_HAND = "{} by hand"
+
 ALL = (*FORMS, *(f"{one} written" for one in WRITTEN))
 
 USUAL_ERROR = 1e-5
 """What NPBench allows of all programs but those for which it names more: these are ill-conditioned."""
 
 CORE = "0"
+TIMING_SECONDS = 180.0
+"""How long the times of one program may take."""
 
 OP_FILE = '''"""{title}, of NPBench."""
 
@@ -138,20 +150,20 @@ def main(arguments: Sequence[str]) -> int:
     document = {**stored_document.begin(VERSION, PACKAGES, _settings(options)), "counts": {}, "benchmarks": []}
     if options.resume and options.json and options.json.exists():
         document = stored_document.read_to_go_on(options.json, document)
-    done = {one["benchmark"] for one in document["benchmarks"]}
-    infos = [one for one in infos if one["short_name"] not in done]
+    stored = {one["benchmark"]: one for one in document["benchmarks"]}
     with tempfile.TemporaryDirectory() as scratch:
         work = options.work or Path(scratch)
         with ThreadPoolExecutor(1 if options.time else options.processes) as pool:
-            look = partial(_became, options=options, work=work)
-            for found in pool.map(look, infos):
-                document["benchmarks"].append(found)
+            look = partial(_became, options=options, work=work, stored=stored)
+            for found in pool.map(look, [one for one in infos if _is_left(stored.get(one["short_name"]), options)]):
+                stored[found["benchmark"]] = found
+                document["benchmarks"] = list(stored.values())
                 document["counts"] = counts(document["benchmarks"])
                 print(_line(found), file=sys.stderr, flush=True)
                 if options.json:
                     options.json.parent.mkdir(parents=True, exist_ok=True)
                     stored_document.write(options.json, document)
-    print(tables(document))
+    print("\n".join(part(document) for part in (totals, obstacles, times)))
     return 1 if any("failed" in one for one in document["benchmarks"]) else 0
 
 
@@ -169,19 +181,41 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--peers", type=Path, help="the Python that has jax, numba and scipy, for NPBench's own versions"
     )
-    parser.add_argument("--seconds", type=float, default=60.0, help="how long one step may take (60)")
+    parser.add_argument(
+        "--seconds", type=float, default=600.0, help="how long one step may take (600, as `pyopbench port` allows)"
+    )
     parser.add_argument("--processes", type=int, default=2, help="benchmarks at a time, without --time (2)")
     options = parser.parse_args(arguments)
     if not (options.folder / "bench_info").is_dir():
         parser.error(f"{options.folder} is no checkout of NPBench: it has no folder bench_info")
+    if options.peers and (why := _why_no_peers(options.peers)):
+        parser.error(
+            f"{options.peers} cannot run NPBench's versions for JAX and Numba: {why}. Make one that can: "
+            "python -m venv ~/peers && ~/peers/bin/pip install jax numba scipy"
+        )
     if not options.names and not options.json:
         options.json = STORED
     return options
 
 
+def _why_no_peers(python: Path) -> str:
+    """Return why a Python has not got what is timed beside ports; empty if it has."""
+    try:
+        command = [str(python), "-c", "import jax, numba, scipy"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        return str(error)
+    return (done.stderr.strip().splitlines() or ["it ended"])[-1] if done.returncode else ""
+
+
+def _is_left(stored: Mapping[str, Any] | None, options: argparse.Namespace) -> bool:
+    """Is a benchmark to be examined, or timed?"""
+    return stored is None or (options.time and "failed" not in stored and "seconds" not in stored)
+
+
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
     limits = {"preset": PRESET, "most_seconds": MOST_SECONDS, "most_bytes": MOST_BYTES, "step_seconds": options.seconds}
-    return {**limits, "forms": options.forms, "draws": DRAWS, "timed": options.time, "peers": options.peers is not None}
+    return {**limits, "forms": options.forms, "draws": DRAWS}
 
 
 def _infos(folder: Path, names: Sequence[str]) -> list[dict[str, Any]]:
@@ -190,33 +224,39 @@ def _infos(folder: Path, names: Sequence[str]) -> list[dict[str, Any]]:
     return [one for one in found if not names or one["short_name"] in names]
 
 
-def _became(info: Mapping[str, Any], options: argparse.Namespace, work: Path) -> dict[str, Any]:
+def _became(
+    info: Mapping[str, Any], options: argparse.Namespace, work: Path, stored: Mapping[str, dict[str, Any]]
+) -> dict[str, Any]:
     """Return what became of a benchmark."""
-    begun = {"benchmark": info["short_name"], "path": info["relative_path"]}
+    kept: dict[str, Any] = {"benchmark": info["short_name"], "path": info["relative_path"]}
+    kept |= stored.get(info["short_name"], {})
     folder = work / info["short_name"]
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     try:
-        program = prepare(info, options.folder / "npbench" / "benchmarks" / info["relative_path"])
+        program = prepare(info, options.folder / "npbench" / "benchmarks" / info["relative_path"], kept.get("sizes"))
         path = write_op(program, folder)
     except Exception as error:  # noqa: BLE001 - code of others may raise anything
-        return begun | {"failed": f"{type(error).__name__}: {error}"[:300], "forms": []}
-    script = [str(HERE / "examine_program.py"), "--forms", options.forms, "--test-seconds", str(options.seconds)]
-    found = examine(path, form_seconds=options.seconds, script=script)
-    kept = begun | {"sizes": program.parameters, **{key: found[key] for key in ("failed", "forms") if key in found}}
-    if options.time and "failed" not in found:
-        right = [one["form"] for one in found["forms"] if one["became"] == "right" and one["form"] in FORMS]
-        kept["seconds"] = _times(path, right, options)
+        return kept | {"failed": f"{type(error).__name__}: {error}"[:300], "forms": []}
+    if "forms" not in kept:
+        script = [str(HERE / "examine_program.py"), "--forms", options.forms, "--test-seconds", str(options.seconds)]
+        found = examine(path, form_seconds=options.seconds, script=script)
+        kept = kept | {"sizes": program.parameters, **{key: found[key] for key in ("failed", "forms") if key in found}}
+    if options.time and "failed" not in kept:
+        right = [one["form"] for one in kept["forms"] if one["became"] == "right" and one["form"] in FORMS]
+        kept = kept | {"seconds": _times(path, right, options)}
     return kept
 
 
-def prepare(info: Mapping[str, Any], folder: Path) -> Program:
-    """Return a benchmark with its arguments, at sizes at which NumPy takes a moment."""
+def prepare(info: Mapping[str, Any], folder: Path, sizes: Mapping[str, Any] | None = None) -> Program:
+    """Return a benchmark with its arguments, of sizes at which NumPy takes a moment if none are given."""
     name = f"{info['module_name']}_numpy"
     module = load_file(folder / f"{name}.py", f"npbench_{name}")
-    program = Program(info, folder, getattr(module, info["func_name"]), dict(info["parameters"][PRESET]))
+    program = Program(info, folder, getattr(module, info["func_name"]), dict(sizes or info["parameters"][PRESET]))
     while True:
         program.draws = [_draw(program, 0)]
+        if sizes:
+            break
         seconds = min(_seconds(program) for _ in range(2))
         of_inputs = sum(np.asarray(program.draws[0][one]).nbytes for one in program.inputs)
         if seconds < MOST_SECONDS and of_inputs < MOST_BYTES:
@@ -256,10 +296,10 @@ def _draw(program: Program, draw: int) -> dict[str, Any]:
 
 def _seconds(program: Program) -> float:
     given = _copies(program)
-    began = time.perf_counter()
+    began = time.process_time()  # which other work on the machine hardly changes
     with np.errstate(all="ignore"):
         program.function(*given)
-    return time.perf_counter() - began
+    return time.process_time() - began
 
 
 def _copies(program: Program) -> list[Any]:
@@ -339,22 +379,23 @@ def _literal(value: Any) -> str:
 
 def _times(path: Path, right: Sequence[str], options: argparse.Namespace) -> dict[str, float | str]:
     """Return how long a call of each takes on one core, in seconds; what is no number says why."""
-    programs = [(sys.executable, [HERE / "examine_program.py", path, "--seconds", ",".join(right)])]
+    programs = [("pyopbench", sys.executable, [HERE / "examine_program.py", path, "--seconds", ",".join(right)])]
     if options.peers:
-        programs += [(str(options.peers), [HERE / "peer_times.py", path.parent, one]) for one in ("jax", "numba")]
-    return dict(pair for python, rest in programs for pair in _timed(python, rest, options.seconds))
+        script = [HERE / "peer_times.py", path.parent]
+        programs += [(BY_HAND.format(one), str(options.peers), [*script, one]) for one in ("jax", "numba")]
+    return dict(pair for program in programs for pair in _timed(*program))
 
 
-def _timed(python: str, rest: Sequence[Any], limit: float) -> Iterator[tuple[str, float | str]]:
+def _timed(name: str, python: str, rest: Sequence[Any]) -> Iterator[tuple[str, float | str]]:
     command = ["taskset", "-c", CORE, python, *map(str, rest)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=3 * limit, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMING_SECONDS, check=False)
     except subprocess.TimeoutExpired:
-        yield str(rest[-1]), f"took longer than {3 * limit:g} s"
+        yield name, f"took longer than {TIMING_SECONDS:g} s"
         return
     lines = done.stdout.strip().splitlines()
     if done.returncode or not lines:
-        yield str(rest[-1]), (done.stderr.strip().splitlines() or ["it ended"])[-1][:200]
+        yield name, (done.stderr.strip().splitlines() or ["it ended"])[-1][:200]
         return
     yield from json.loads(lines[-1]).items()
 
@@ -369,41 +410,61 @@ def counts(found: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     }
 
 
-def tables(document: Mapping[str, Any]) -> str:
-    """Return the counts, and a row for each benchmark, as Markdown."""
-    rows = [(_of(one), *_marks(one, ALL), cell(obstacle(one))) for one in document["benchmarks"]]
-    parts = [
-        table(("of the benchmarks", "number"), [(what, str(number)) for what, number in document["counts"].items()]),
-        table(("benchmark", *ALL, "first obstacle"), rows),
+def totals(document: Mapping[str, Any]) -> str:
+    """Return of how many benchmarks each form is right, and each file written, as Markdown."""
+    found = document["benchmarks"]
+    rows = [(what, tallies.share(sum(_became_well(one, what) for one in found), len(found))) for what in ALL]
+    return table(("port", "right, or written and its test passed"), rows)
+
+
+def _became_well(one: Mapping[str, Any], what: str) -> bool:
+    return any(form["form"] == what and form["became"] in WELL for form in one["forms"])
+
+
+def obstacles(document: Mapping[str, Any]) -> str:
+    """Return a row for each form that is not right and each file that is not written, with the reason, as Markdown."""
+    rows = [(_of(one), "all", "failed", cell(one["failed"])) for one in document["benchmarks"] if "failed" in one]
+    rows += [
+        (_of(one), form["form"], form["became"], cell(form["reason"]))
+        for one in document["benchmarks"]
+        for form in one["forms"]
+        if form["became"] not in WELL
     ]
-    if document["settings"]["timed"]:
-        parts.append(_times_table(document["benchmarks"]))
-    return "\n".join(parts)
+    return table(("benchmark", "port", "became", "reason"), rows) if rows else "Everything is right and written.\n"
 
 
 def _of(one: Mapping[str, Any]) -> str:
     return f"`{one['benchmark']}`"
 
 
-def _marks(one: Mapping[str, Any], names: Sequence[str]) -> list[str]:
-    became = {form["form"]: form["became"] for form in one["forms"]}
-    return [became.get(name, "") for name in names]
+def times(document: Mapping[str, Any]) -> str:
+    """Return how fast ports are beside what was written by hand, and milliseconds for each benchmark, as Markdown."""
+    timed = [(one, one["seconds"]) for one in document["benchmarks"] if "seconds" in one]
+    if not timed:
+        return "No times are stored with this version.\n"
+    peers = (*(BY_HAND.format(one) for one in ("jax", "numba")), "numpy")
+    every = [{**_numbers(seconds), FASTEST: _fastest(seconds)} for _, seconds in timed]
+    ratios = [(what, *(_ratio(every, what, peer) for peer in peers)) for what in (*FORMS, FASTEST)]
+    names = ("numpy", *FORMS, *peers[:-1])
+    rows = [(_of(one), *(_in_ms(seconds.get(name)) for name in names)) for one, seconds in timed]
+    head = ("port", *(f"times as fast as {peer}: median, quarters, benchmarks" for peer in peers))
+    return f"{table(head, ratios)}\n{table(('milliseconds of a call', *names), rows)}"
 
 
-def obstacle(one: Mapping[str, Any]) -> str:
-    """Return what stopped the first form, or file, that is not right; empty if all are."""
-    if "failed" in one:
-        return str(one["failed"])
-    for form in one["forms"]:
-        if form["became"] not in ("right", "passed"):
-            return f"{form['form']}: {form['reason']}"
-    return ""
+def _numbers(seconds: Mapping[str, float | str]) -> dict[str, float]:
+    return {name: one for name, one in seconds.items() if isinstance(one, float)}
 
 
-def _times_table(found: Sequence[Mapping[str, Any]]) -> str:
-    names = list(dict.fromkeys(name for one in found for name in one.get("seconds", {})))
-    rows = [(_of(one), *(_in_ms(one.get("seconds", {}).get(name)) for name in names)) for one in found]
-    return table(("milliseconds of a call", *names), rows)
+def _fastest(seconds: Mapping[str, float | str]) -> float:
+    return min((one for name, one in _numbers(seconds).items() if name in FORMS), default=math.nan)
+
+
+def _ratio(timed: Sequence[Mapping[str, float]], what: str, peer: str) -> str:
+    both = [one[peer] / one[what] for one in timed if peer in one and not math.isnan(one.get(what, math.nan))]
+    if not both:
+        return ""
+    low, middle, high = np.quantile(both, (0.25, 0.5, 0.75))
+    return f"{middle:.2f} ({low:.2f}-{high:.2f}), {len(both)}"
 
 
 def _in_ms(seconds: float | str | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import hashlib
+import itertools
 import keyword
 import linecache
 import os
@@ -18,7 +19,7 @@ from typing import Any, TypeAlias
 from pyopbench.model.definitions import CannotExtract, Place
 from pyopbench.model.function_source import names_bound
 from pyopbench.model.literals import Parts
-from pyopbench.model.source_text import Function, Replacement, Source
+from pyopbench.model.source_text import Function, Replacement, Source, read_source
 
 
 @dataclass(frozen=True)
@@ -29,11 +30,13 @@ class Extracted:
         text: its source.
         names: the names in it of the functions that were asked for, in their order.
         places: for each line, the user's file and line that it is from, or None.
+        copies: names of functions that are copies of others, with the names of those.
     """
 
     text: str
     names: tuple[str, ...]
     places: tuple[Place | None, ...]
+    copies: tuple[tuple[str, str], ...] = ()
 
     @property
     def path(self) -> str:
@@ -420,6 +423,58 @@ def load(extracted: Extracted) -> types.ModuleType:
     sys.modules[module.__name__] = module
     exec(compile(extracted.text, path, "exec", dont_inherit=True), vars(module))
     return module
+
+
+def extracted_at(path: str) -> Extracted | None:
+    """Return the extracted module that has a path; None for any other file."""
+    return _EXTRACTED.get(path)
+
+
+MOST_COPIES = 24
+"""Copies of functions in a module."""
+
+
+def with_copies(extracted: Extracted, name: str) -> Extracted | None:
+    """Return a module in which each place that names a function, outside of itself, names a copy of its own.
+
+    Of a function that is named once, what calls it is copied. None if there is nothing to copy: it is what was asked
+    for, or there would be too many copies.
+    """
+    source = read_source(extracted.path)
+    function = next((one for one in source.tree.body if isinstance(one, ast.FunctionDef) and one.name == name), None)
+    if function is None or name in extracted.names:
+        return None
+    nodes = list(ast.walk(source.tree))
+    named = [one for one in nodes if isinstance(one, ast.Name) and one.id == name]
+    in_texts = {part for one in nodes if isinstance(one, ast.JoinedStr) for part in ast.walk(one)}
+    is_hidden = any(isinstance(one, ast.arg) and one.arg == name for one in nodes)
+    if is_hidden or any(not isinstance(one.ctx, ast.Load) or one in in_texts for one in named):
+        return None
+    inside = {*ast.walk(function)}
+    own, others = [one for one in named if one in inside], [one for one in named if one not in inside]
+    if len(others) == 1:
+        around = [one.name for one in source.tree.body if isinstance(one, Function) and others[0] in {*ast.walk(one)}]
+        return with_copies(extracted, around[0]) if around else None
+    if not others or len(others) + len(extracted.copies) > MOST_COPIES:
+        return None
+    free = (f"{name}_{number}" for number in itertools.count(2))
+    free = (one for one in free if not re.search(rf"\b{one}\b", extracted.text))
+    names = [name, *itertools.islice(free, len(others) - 1)]
+    begin, end = source.with_comments(function)
+    at = source.data[source.span(function)[0] :].index(f"def {name}".encode()) + source.span(function)[0] + len("def ")
+    copies = [
+        source.replaced(begin, end, [(at, at + len(name.encode()), new), *((*source.span(one), new) for one in own)])
+        for new in names[1:]
+    ]
+    others.sort(key=lambda one: (one.lineno, one.col_offset))
+    edits = [(*source.span(one), new) for one, new in zip(others, names, strict=True)]
+    text = source.replaced(0, len(source.data), [*edits, (end, end, "".join(f"\n\n\n{one}" for one in copies))])
+    first, last = source.data[:begin].count(b"\n"), source.data[:end].count(b"\n") + 1
+    of_copy = [None, None, *extracted.places[first:last]]
+    places = [*extracted.places[:last], *of_copy * len(copies), *extracted.places[last:]]
+    before = dict(extracted.copies)
+    added = tuple((one, before.get(name, name)) for one in names[1:])
+    return Extracted(text, extracted.names, tuple(places), (*extracted.copies, *added))
 
 
 def place_of_user(place: Place | None) -> Place | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,6 +19,7 @@ from outside import (
     examine_numpy_tests,
     examine_numpys_own_tests,
     judging,
+    npbench,
     numba_bodies,
     numpy_tests,
     numpys_own_tests,
@@ -325,3 +327,47 @@ def test_each_call_of_numpys_tests_is_a_port(tmp_path: Path, monkeypatch: pytest
     }
     counted = numpys_own_tests.counts([{"body": "planted", "forms": [line for line in lines if "form" in line]}])
     assert counted["tests"] == {"right": 1, "refused": 1, "wrong": 1, "not tried": 1}
+
+
+PROGRAMS = {
+    "benchmarks": [
+        {
+            "benchmark": "fast",
+            "forms": [{"form": "traced", "became": "right"}, {"form": "traced written", "became": "passed"}],
+            "seconds": {"numpy": 4.0, "traced": 2.0, "njit": 1.0, "jax by hand": 1.5, "numba by hand": "it ended"},
+        },
+        {"benchmark": "slow", "forms": [{"form": "traced", "became": "lost", "reason": "took longer"}]},
+        {"benchmark": "none", "forms": [], "failed": "ValueError: none"},
+    ]
+}
+
+
+def test_programs_are_counted_and_their_times_compared() -> None:
+    assert cells(npbench.totals(PROGRAMS))["traced"].startswith("1 of 3, 33%")
+    assert cells(npbench.totals(PROGRAMS))["njit"].startswith("0 of 3, 0%")
+    assert [one.split(" | ")[0] for one in npbench.obstacles(PROGRAMS).splitlines()[2:]] == ["| `none`", "| `slow`"]
+    times = npbench.times(PROGRAMS)
+    assert cells(times)["traced"] == "0.75 (0.75-0.75), 1"
+    assert cells(times)[npbench.FASTEST] == "1.50 (1.50-1.50), 1"
+    assert times.splitlines()[-1] == "| `fast` | 4e+03 | 2e+03 | 1e+03 |  | 1.5e+03 |  |"
+    assert npbench.times({"benchmarks": PROGRAMS["benchmarks"][1:]}).count("|") == 0
+
+
+def cells(text: str) -> dict[str, str]:
+    """Return the second cell of each row of a table, by the first."""
+    rows = [row.strip("| ").split(" | ") for row in text.splitlines() if row.count("|") > 2]
+    return {row[0].strip("`"): row[1] for row in rows if len(row) > 1}
+
+
+def test_programs_whose_times_are_missing_are_timed_later() -> None:
+    examined, timed = {"forms": []}, {"forms": [], "seconds": {}}
+    for is_asked, left in ((False, [True, False, False]), (True, [True, True, False])):
+        options = argparse.Namespace(time=is_asked)
+        assert [npbench._is_left(one, options) for one in (None, examined, timed)] == left
+
+
+def test_a_python_without_the_peers_is_bad_usage(tmp_path: Path) -> None:
+    (tmp_path / "bench_info").mkdir()
+    with pytest.raises(SystemExit) as ended:
+        npbench.main([str(tmp_path), "--time", "--peers", str(tmp_path / "python")])
+    assert ended.value.code == 2

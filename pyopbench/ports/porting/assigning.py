@@ -7,7 +7,7 @@ from typing import Any
 
 from pyopbench.ports.porting.control_flow import dtype_of_name, is_sequence_where_ways_meet
 from pyopbench.ports.porting.grown_lists import refuse_lost, write_list
-from pyopbench.ports.porting.indexing import IndexEntry, Picked, assigned, entries_of, pick
+from pyopbench.ports.porting.indexing import IndexEntry, Picked, assigned, entries_of, is_by_tensor, pick
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, TENSOR
 from pyopbench.ports.porting.operators import BINARY, SHIFTS, write_between, write_items
@@ -39,28 +39,41 @@ def write_item(code: TypedCode, target: ast.Subscript, value: str, rank: int, no
     entries = [entries_of(code, key) for key in keys]
     if len(entries) == 1 and not rank and _is_whole_mask(entries[0], code.rank(root)):
         return f"{name} = tf.where({code.write(entries[0][0].node)}, {value}, {name})"
-    _refuse_repeats(code, entries, rank, node)
+    if len(entries) == 1 and entries[0] and not code.is_mapped and all(map(_is_of_part, entries[0])):
+        part = pick(code, target, Picked("np.s_", code.rank(root)), entries[0])
+        return f"{name} = {code.use('np_part_replaced')}({name}, {part}, {value})"
+    function = "np_last_replaced" if _may_repeat(code, entries, rank, node) else "np_replaced"
     text, axes = f"{code.use('np_element_places')}({name})", code.rank(root)
     for several in entries:
         text = pick(code, target, Picked(text, axes), several)
         axes = code.rank(root)
-    return f"{name} = {code.use('np_replaced')}({name}, {text}, {value})"
+    return f"{name} = {code.use(function)}({name}, {text}, {value})"
+
+
+def _is_of_part(entry: IndexEntry) -> bool:
+    """Is it a number, or a slice without gaps? XLA takes no others."""
+    step = entry.node.step if isinstance(entry.node, ast.Slice) else None
+    is_next = step is None or (is_number(step) and ast.literal_eval(step) in (1, -1))
+    return entry.kind in ("number", "all", "rest") or (entry.kind == "slice" and is_next)
 
 
 def _is_whole_mask(entries: list[IndexEntry], rank: int) -> bool:
     return len(entries) == 1 and entries[0].kind == "mask" and entries[0].rank == rank
 
 
-def _refuse_repeats(code: TypedCode, entries: list[list[IndexEntry]], rank: int, node: ast.stmt) -> None:
-    """Refuse values for places that may be named twice, of which NumPy keeps the last and TensorFlow any."""
-    if not rank:
-        return
-    for entry in (one for several in entries for one in several if one.kind == "places"):
-        if code.is_tensor(entry.node) and not is_distinct(code, entry.node):
-            raise code.refusal(
-                node,
-                f"`{ast.unparse(node).splitlines()[0]}` may write twice to an element, and TensorFlow keeps any",
-            )
+def _may_repeat(code: TypedCode, entries: list[list[IndexEntry]], rank: int, node: ast.stmt) -> bool:
+    """May places be named twice, to which values are written? Of one row of places NumPy keeps the last value.
+
+    Refuse several arrays of places: their order is that in which they lie in memory.
+    """
+    several = [entry for one in entries for entry in one if entry.kind == "places"] if rank else []
+    if not any(code.is_tensor(entry.node) and not is_distinct(code, entry.node) for entry in several):
+        return False
+    if len(several) == len(entries) == 1 and several[0].rank == 1:
+        return True
+    raise code.refusal(
+        node, f"`{ast.unparse(node).splitlines()[0]}` may write twice to an element, and TensorFlow keeps any"
+    )
 
 
 def root_of(code: TypedCode, target: ast.expr) -> tuple[ast.Name, list[ast.expr]]:
@@ -269,8 +282,7 @@ def _writes(code: TypedCode, target: ast.Subscript, value: ast.expr) -> bool:
     inner: ast.expr = target
     found = code.holds_tensors(value)
     while isinstance(inner, ast.Subscript):
-        nodes = [inner.value, *(inner.slice.elts if isinstance(inner.slice, ast.Tuple) else [inner.slice])]
-        found = found or any(map(code.is_tensor, nodes))
+        found = found or code.is_tensor(inner.value) or is_by_tensor(code, inner.slice)
         inner = inner.value
     of_array = any(one.kind in ("tensor", "array") for one in code.seen(inner))
     return found and of_array

@@ -85,19 +85,38 @@ def _entry(code: TypedCode, node: ast.expr) -> IndexEntry:
 
 def write_subscript(code: TypedCode, node: ast.Subscript) -> str | None:
     """Return `x[...]` of a tensor, or by one."""
-    entries = None
     if code.holds_tensors(node.value) and (found := _places_of_axis(code, node)):
         return found
-    if (
-        code.is_tensor(node.value)
-        or (code.is_tensor(node.slice) and _is_array(code, node.value))
-        or (isinstance(node.slice, ast.Tuple) and any(map(code.is_tensor, node.slice.elts)))
-    ):
-        entries = entries_of(code, node.slice)
-    if entries is None:
+    if is_table(code, node.value) and code.is_tensor(node.slice):
+        return look_up(code, node, node.value, node.slice)
+    by_tensor = is_by_tensor(code, node.slice) and (_is_array(code, node.value) or isinstance(node.slice, ast.Tuple))
+    if not code.is_tensor(node.value) and not by_tensor:
         return None
+    entries = entries_of(code, node.slice)
     whole = code.base(node.value)
     return pick(code, node, Picked(whole, code.rank(node.value), whole), entries)
+
+
+def is_table(code: TypedCode, node: ast.expr) -> bool:
+    """Is it a dictionary, or a set, or something else that is no array and no number?"""
+    return isinstance(node, ast.Dict | ast.Set) or {one.kind for one in code.seen(node)} == {OTHER}
+
+
+def look_up(code: TypedCode, node: ast.expr, table: ast.expr, key: ast.expr, default: ast.expr | None = None) -> str:
+    """Return what a dictionary has for a key that is a tensor."""
+    if not code.holds_tensors(node) or code.rank(key) or not code.dtype(node):
+        raise code.refusal(node, f"`{ast.unparse(node)}` looks up by a value, and finds no numbers", "use an array")
+    dtype = code.dtype(node)
+    others = f", {code.tensor(default, dtype)}" if default is not None else ""
+    text = f"{code.use('np_looked_up')}({code.write(table)}, {code.tensor(key)}, tf.{dtype}{others})"
+    return f"tf.unstack({text})" if code.one(node).kind == SEQUENCE else text
+
+
+def is_by_tensor(code: TypedCode, key: ast.expr) -> bool:
+    """Is a key a tensor, or a part of it, or a bound of a slice in it?"""
+    nodes = key.elts if isinstance(key, ast.Tuple) else [key]
+    parts = [part for node in nodes for part in (_bounds(node) if isinstance(node, ast.Slice) else [node])]
+    return code.is_tensor(key) or any(map(code.is_tensor, parts))
 
 
 def _places_of_axis(code: TypedCode, node: ast.Subscript) -> str:
@@ -163,11 +182,12 @@ def _mapped(code: TypedCode, whole: Picked, entries: Sequence[IndexEntry]) -> st
 
 
 def _basic(code: TypedCode, entries: Sequence[IndexEntry]) -> list[str]:
-    """Return numbers and slices as they stand; of several integer dtypes, which TensorFlow does not mix, as int64."""
+    """Return numbers and slices as they stand; of other integer dtypes than TensorFlow takes, or of two, as int64."""
     parts = [[entry.node] for entry in entries if entry.kind == "number"]
     parts += [_bounds(entry.node) for entry in entries if entry.kind == "slice"]
     seen = [one for several in parts for node in several for one in code.seen(node)]
-    if len({one.dtype for one in seen if one.kind == TENSOR}) < 2:
+    dtypes = {one.dtype for one in seen if one.kind == TENSOR}
+    if len(dtypes) < 2 and dtypes <= {"int32", "int64"}:
         return [code.write(entry.node) for entry in entries]
     return [_as_int64(code, entry) for entry in entries]
 
@@ -210,9 +230,10 @@ def _places(code: TypedCode, node: ast.expr, whole: str, axis: str) -> str:
         return code.write(node)
     if any(one.kind == SEQUENCE for one in seen):
         return code.tensor(node)
+    text = code.write(node) if code.dtype(node) in ("int32", "int64") else code.tensor(node, "int64")
     if is_never_negative(code, node):
-        return code.write(node)
-    return f"{code.use('np_from_front')}({code.write(node)}, tf.shape({whole})[{axis}])"
+        return text
+    return f"{code.use('np_from_front')}({text}, tf.shape({whole})[{axis}])"
 
 
 def is_never_negative(code: TypedCode, node: ast.expr, asked: frozenset[str] = frozenset()) -> bool:

@@ -389,7 +389,7 @@ class _Watcher:
         found = value[
             key if isinstance(value, WatchedArray | dict) else plain(key) if type(value) in (list, tuple) else key
         ]
-        if not isinstance(value, WatchedArray) and isinstance(value, list | tuple) and depends(key):
+        if not isinstance(value, WatchedArray) and isinstance(value, list | tuple | dict) and depends(key):
             found = depending(found)
         if isinstance(value, list) and isinstance(key, slice) and (value in GROWN or depends(key)):
             GROWN.add(found)

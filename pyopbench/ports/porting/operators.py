@@ -9,7 +9,7 @@ import numpy as np
 
 from pyopbench.ports.porting.grown_lists import is_empty_test
 from pyopbench.ports.porting.helper_calls import write_helper
-from pyopbench.ports.porting.indexing import assigned
+from pyopbench.ports.porting.indexing import assigned, is_table
 from pyopbench.ports.porting.typed import TypedCode, is_number
 
 BINARY = {
@@ -110,6 +110,10 @@ def _write_chain(code: TypedCode, node: ast.Compare, sides: Sequence[ast.expr]) 
 def _write_membership(code: TypedCode, node: ast.Compare) -> str:
     """Return `x in several`."""
     (several,) = node.comparators
+    if is_table(code, several):
+        keys = f"tf.constant(list({code.write(several)}), tf.{code.dtype(node.left)})"
+        found = f"tf.reduce_any(tf.equal({keys}, {code.tensor(node.left)}))"
+        return f"not {found}" if isinstance(node.ops[0], ast.NotIn) else found
     dtype = code.loop_dtype(node.left, several)
     found = f"tf.reduce_any(tf.equal({code.tensor(several, dtype)}, {code.tensor(node.left, dtype)}))"
     return f"not {found}" if isinstance(node.ops[0], ast.NotIn) else found

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import tensorflow as tf
 
 from pyopbench.model.definitions import CannotExtract
 from pyopbench.model.extract import Extraction, extract
-from pyopbench.model.extracted_module import place_of_user
+from pyopbench.model.extracted_module import extracted_at, load, place_of_user, with_copies
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target
 from pyopbench.model.portable import BATCHED, BatchedPort, format_text
@@ -79,18 +79,23 @@ def write_port(op: Op, variant: str, module: str = "") -> PortModule:
         _check(op, variant)
         yours, frozen = extracted_op(op)
         require_same(op, yours)
-        source, definition = definition_of(written(yours.numpy))
-        keywords = op.own.keywords if op.own is not None else ()
-        names = input_names(definition, keywords, len(examples_of(op, 1, 1)[0]))
-        place = place_of_user((source.path, definition.lineno))
-        one = facts_of(yours, definition.name, names, Path(place[0] if place is not None else source.path).name)
         form = BATCHED.get(variant, BatchedPort(variant, ""))
         if form.how:
             batches.require_fixed_shapes(yours)
-        facts, made = _made(yours, Body(source, definition, one, keywords, module), form)
+        while True:
+            body = _body(yours, module)
+            try:
+                facts, made = _made(yours, body, form)
+                break
+            except CannotPort as refusal:
+                extracted = extracted_at(body.source.path)
+                copied = with_copies(extracted, refusal.function) if extracted and refusal.function else None
+                if copied is None:
+                    raise
+                yours = _with_bodies(op, copied.names, vars(load(copied)))
     commands = {"build": skeleton.build_command(module)} if made.kernel else {}
     if form.how:
-        commands["dataset"] = batches.dataset_call(facts, () if form.how == "map" else keywords)
+        commands["dataset"] = batches.dataset_call(facts, () if form.how == "map" else body.keywords)
     not_run = [place for place in map(place_of_user, made.not_run) if place is not None]
     return PortModule(
         text=format_text(made.text),
@@ -123,11 +128,25 @@ def extracted_op(op: Op) -> tuple[Op, Frozen]:
         CannotExtract: they need what cannot be written down; with the user's line.
     """
     extracted, loaded, frozen = extract(partial(add_bodies, op))
-    found = vars(loaded)
-    op = replace(op, numpy=with_body(op.numpy, found[extracted.names[-1]]))
+    return _with_bodies(op, extracted.names, vars(loaded)), frozenset(frozen)
+
+
+def _with_bodies(op: Op, names: Sequence[str], found: Mapping[str, Any]) -> Op:
+    """Return an op with the body, the last of the names in a module, and the gradient, if it has one, the first."""
+    op = replace(op, numpy=with_body(op.numpy, found[names[-1]]))
     if op.numpy_gradient is not None:
-        op = replace(op, numpy_gradient=with_body(op.numpy_gradient, found[extracted.names[0]]))
-    return op, frozenset(frozen)
+        op = replace(op, numpy_gradient=with_body(op.numpy_gradient, found[names[0]]))
+    return op
+
+
+def _body(op: Op, module: str) -> Body:
+    """Return what is ported, with what a port of it takes and returns."""
+    source, definition = definition_of(written(op.numpy))
+    keywords = op.own.keywords if op.own is not None else ()
+    names = input_names(definition, keywords, len(examples_of(op, 1, 1)[0]))
+    place = place_of_user((source.path, definition.lineno))
+    facts = facts_of(op, definition.name, names, Path(place[0] if place is not None else source.path).name)
+    return Body(source, definition, facts, keywords, module)
 
 
 def require_same(op: Op, extracted: Op) -> None:

@@ -14,6 +14,7 @@ class CannotPort(PyopbenchError):
         place: file and line of the user's code, None where it is of no line.
         obstacle: its kind, where a change of the line is known to get past it; else empty.
         step: file and number of the call that is refused, where it can stay in NumPy.
+        function: the name of the function that may be called with several dtypes, or numbers of axes; else empty.
     """
 
     exit_code = 1
@@ -24,4 +25,5 @@ class CannotPort(PyopbenchError):
         self.place = place
         self.obstacle = obstacle
         self.step: tuple[str, int] | None = None
+        self.function = ""
         super().__init__(why)

@@ -21,7 +21,7 @@ from pyopbench.ports.porting.control_flow import (
     write_while,
 )
 from pyopbench.ports.porting.helper_calls import write_call
-from pyopbench.ports.porting.indexing import write_subscript
+from pyopbench.ports.porting.indexing import is_table, look_up, write_subscript
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import TENSOR
 from pyopbench.ports.porting.operators import (
@@ -270,6 +270,8 @@ class TensorCode(TypedCode):
         if isinstance(function, ast.Attribute) and self.is_tensor(function.value):
             return self._method(node, function)
         arguments = [*node.args, *(one.value for one in node.keywords)]
+        if isinstance(function, ast.Attribute) and function.attr == "get" and is_table(self, function.value):
+            return look_up(self, node, function.value, *node.args) if self.is_tensor(node.args[0]) else None
         value = self.value_of(function)
         name = name_of(value)
         makes_function = name in MAKING_FUNCTIONS and bool(self.seen(node))  # and is not at the top level of the file
@@ -283,7 +285,7 @@ class TensorCode(TypedCode):
         if name in TABLE or name in FUNCTIONS:
             return self._of_table(name, node, None)
         if name in UNPACKING:
-            return self._unpacking(node)
+            return self._unpacking(node, name)
         if name == "map":
             return self._mapped(node)
         if name in PLAIN or isinstance(self._resolved(function), Unit) or value is None:
@@ -318,12 +320,21 @@ class TensorCode(TypedCode):
             return write_call(self, name, node, first)
         raise self.refusal(node, f"`{name}` is called with arguments that have no counterpart in TensorFlow")
 
-    def _unpacking(self, node: ast.Call) -> str | None:
+    def _unpacking(self, node: ast.Call, name: str) -> str | None:
         if not any(map(self.is_tensor, node.args)):
             return None
+        if name in grown_lists.REDUCED and self.is_tensor(node.args[0]):
+            return self._reduced(node, name)
         texts = [f"tf.unstack({self.write(one)})" if self.is_tensor(one) else self.write(one) for one in node.args]
         rest = [f"{one.arg}={self.write(one.value)}" for one in node.keywords]
         return f"{self.write(node.func)}({joined([*texts, *rest])})"
+
+    def _reduced(self, node: ast.Call, name: str) -> str:
+        """Return `sum(x)`, `any(x)` or `all(x)` of a tensor, whose length may be unknown."""
+        dtype = self.dtype(node) if name == "sum" else "bool"
+        text = f"{grown_lists.REDUCED[name]}({self.tensor(node.args[0], dtype)}, 0)"
+        start = [*node.args[1:], *(one.value for one in node.keywords)]
+        return f"({text} + {self.operand(start[0], dtype)})" if start else text
 
     def _mapped(self, node: ast.Call) -> str | None:
         """Return `map(function, items)` of a function of NumPy's as a generator expression."""

@@ -20,6 +20,7 @@ from pyopbench.ports.porting.observe import (
     Seen,
     seen_as,
 )
+from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.render import Code
 from pyopbench.ports.porting.units import Units
 from pyopbench.ports.tensor_functions.sources import needed_by
@@ -84,7 +85,8 @@ class TypedCode(Code):
             if found:
                 if len({(one.dtype, one.weak) for one in found}) > 1:
                     names = " and ".join(sorted(one.dtype or str(one.weak) for one in found))
-                    raise self.refusal(node, f"`{ast.unparse(node)}` is of several dtypes: {names}", "convert it first")
+                    why = f"`{ast.unparse(node)}` is of several dtypes: {names}"
+                    raise self._of_several(node, why, "convert it first")
                 return found[0]
         return Seen(OTHER)
 
@@ -97,8 +99,14 @@ class TypedCode(Code):
         one = self.one(node)
         ranks = {each.rank for each in self.seen(node) if each.kind == one.kind}
         if len(ranks) > 1:
-            raise self.refusal(node, f"`{ast.unparse(node)}` has different numbers of axes in different calls")
+            raise self._of_several(node, f"`{ast.unparse(node)}` has different numbers of axes in different calls")
         return one.rank
+
+    def _of_several(self, node: ast.expr, why: str, fix: str = "") -> CannotPort:
+        """Return the error about an expression that is not the same in all calls of a function."""
+        refusal = self.refusal(node, why, fix)
+        refusal.function = "" if self.unit is None else self.unit.name
+        return refusal
 
     def dtype(self, node: ast.expr) -> str:
         """Return the dtype that NumPy gives an expression."""

@@ -752,6 +752,8 @@ def call(function: Any, arguments: Any, options: Any) -> Any:
         and function.__name__ in ("append", "extend", "insert", "pop", "remove", "clear")
     ):
         GROWN.add(receiver)
+    if isinstance(receiver, dict) and function.__name__ == "get" and depends(list(arguments)):
+        return depending(found)
     return watched(found)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from pyopbench.model.extracted_module import extracted_at
 from pyopbench.model.op import Op
 from pyopbench.model.portable import SKELETON
 from pyopbench.model.source_text import Source
@@ -119,10 +121,32 @@ def _of_tensors(
     statements[name] = documented(statements[name], docstring(body.doc, facts, how, says))
     if is_compiled:
         statements[name] = compiled(statements[name], name)
+    statements = _without_copies(units, statements)
     texts = _with_snippets(units, statements, sorted(code.snippets), tables=code.tables | code.step_functions)
     except_for = ", except for calls without a TensorFlow equivalent" if code.step_functions else ""
     text = module_text(f"`{facts.function}` of {facts.file} as TensorFlow ops{except_for}.", texts, units)
     return Made(text, not_run=tuple(sorted(set(code.not_run))), notes=tuple(notes)), code
+
+
+def _without_copies(units: Units, statements: dict[str, str]) -> dict[str, str]:
+    """Return statements without copies of functions, made for their calls, that became the same in the end."""
+    copies = dict(of for unit in units.in_order() for of in getattr(extracted_at(unit.source.path), "copies", ()))
+    while True:
+        kept = {name: text for name, text in statements.items() if name in copies.values() or name in copies}
+        same = next(
+            (
+                (name, other)
+                for name, other in itertools.permutations(kept, 2)
+                if name in copies
+                and copies[name] in (other, copies.get(other))
+                and kept[name] == re.sub(rf"\b{other}\b", name, kept[other])
+            ),
+            None,
+        )
+        if same is None:
+            return statements
+        name, other = same
+        statements = {one: re.sub(rf"\b{name}\b", other, text) for one, text in statements.items() if one != name}
 
 
 def _other_loops(op: Op, body: Body, examples: Examples, *, most_unrolled: int) -> Made:
@@ -215,7 +239,7 @@ def _with_snippets(
         raise CannotPort(f"`{taken[0]}` is the name of a function that the port needs", fix="give yours another name")
     early = [unit for unit in units.in_order() if not _is_function(unit) and not _calls(unit, units)]
     constants = [statements[unit.name] for unit in early]
-    functions = [statements[unit.name] for unit in units.in_order() if unit not in early]
+    functions = [statements[unit.name] for unit in units.in_order() if unit not in early and unit.name in statements]
     return [*_together(constants), *helpers, *_together(list((tables or {}).values())), *functions]
 
 

@@ -138,9 +138,63 @@ def np_replaced(tensor: Any, places: Any, values: Any) -> Any:
     return tf.ensure_shape(tf.reshape(flat, tf.shape(tensor)), tensor.shape)
 
 
+def np_last_replaced(tensor: Any, places: Any, values: Any) -> Any:
+    """Return what `np_replaced` does; of places that are equal, the last value stays."""
+    tensor = tf.convert_to_tensor(tensor)
+    values = tf.reshape(tf.broadcast_to(tf.cast(values, tensor.dtype), tf.shape(places)), [-1])
+    last = tf.math.unsorted_segment_max(tf.range(tf.size(places)), tf.reshape(places, [-1]), tf.size(tensor))
+    last = tf.reshape(last, tf.shape(tensor))
+    padded = tf.concat([tf.zeros([1], tensor.dtype), values], 0)
+    return tf.where(last < 0, tensor, tf.gather(padded, tf.maximum(last + 1, 0)))
+
+
+def np_part_replaced(tensor: Any, key: Any, values: Any) -> Any:
+    """Return a tensor with other values at `tensor[key]`, where the key is of numbers, slices and `...`."""
+    tensor = tf.convert_to_tensor(tensor)
+    part = tensor[key]
+    values = tf.cast(values, tensor.dtype)
+    if values.shape != part.shape or not part.shape.is_fully_defined():
+        values = tf.broadcast_to(values, tf.shape(part))
+    rows, masks = [], dict.fromkeys(("begin_mask", "end_mask", "ellipsis_mask", "shrink_axis_mask"), 0)
+    for place, one in enumerate(key if isinstance(key, tuple) else (key,)):
+        row: Any = (0, 0, 1)
+        names = ["ellipsis_mask"]
+        if isinstance(one, slice):
+            bounds = (one.start, one.stop, one.step)
+            names = [name for name, bound in zip(("begin_mask", "end_mask"), bounds, strict=False) if bound is None]
+            row = tuple(usual if bound is None else bound for bound, usual in zip(bounds, (0, 0, 1), strict=True))
+        elif one is not Ellipsis:
+            row, names = (one, one + 1, 1), ["shrink_axis_mask"]
+        for name in names:
+            masks[name] += 1 << place
+        rows.append(row)
+    begin, end, strides = [
+        tf.stack([tf.cast(one, tf.int64) for one in several])
+        if any(tf.is_tensor(one) for one in several)
+        else np.array(several, np.int64)
+        for several in zip(*rows, strict=True)
+    ]
+    return tf.raw_ops.TensorStridedSliceUpdate(
+        input=tensor, begin=begin, end=end, strides=strides, value=values, **masks
+    )
+
+
 def np_element_places(tensor: Any) -> Any:
     """Return the numbers of a tensor's elements, in its shape."""
     return tf.reshape(tf.range(tf.size(tensor)), tf.shape(tensor))
+
+
+def np_looked_up(table: Any, key: Any, dtype: Any, default: Any = None) -> Any:
+    """Return what a dictionary of numbers has for a key; one that is not there is an error if there is no default."""
+    values = list(table.values())
+    if len({type(one) for one in values}) > 1 or any(tf.is_tensor(one) for one in values):
+        raise NotImplementedError("needs a dictionary whose values are of one type")
+    is_key = tf.equal(tf.constant(list(table), key.dtype), key)
+    found = tf.gather(tf.constant(values, dtype), tf.argmax(tf.cast(is_key, tf.int32)))
+    if default is not None:
+        return tf.where(tf.reduce_any(is_key), found, tf.cast(default, dtype))
+    with tf.control_dependencies([tf.debugging.Assert(tf.reduce_any(is_key), ["KeyError", key])]):
+        return tf.identity(found)
 
 
 def np_from_front(places: Any, size: Any) -> Any:

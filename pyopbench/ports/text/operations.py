@@ -193,6 +193,8 @@ def write_comparison(code: TextCode, node: ast.Compare) -> str | None:
     if len(node.ops) > 1:
         if all(_is_number(code, one) for one in (node.left, *node.comparators)):
             return _chain(code, node)
+        if all(code.kind(one) is None for one in (node.left, *node.comparators)):
+            return None  # which no example has reached
         raise code.refusal(node, f"`{ast.unparse(node)}` has no counterpart in TensorFlow", "write it with `and`")
     (operator,), (right,) = node.ops, node.comparators
     if isinstance(operator, ast.In | ast.NotIn):

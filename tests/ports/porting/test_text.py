@@ -708,3 +708,13 @@ def test_rows_of_a_table_have_one_length(tmp_path: Path) -> None:
         write_source(tmp_path, source, "b'a'")
     assert line_of(caught.value) == "return np.array(POINTS[name.decode()])"
     assert caught.value.fix
+
+
+def test_a_chain_of_comparisons_that_no_example_reaches_is_no_obstacle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = (
+        "def body(line, x):\n    if len(line) > 90:\n        assert x.shape[0] == x.shape[1] == 2\n"
+        "    return x * len(line)\n"
+    )
+    run_its_test(write_source(tmp_path, source, "b'text'", "np.ones((2, 2))"), tmp_path, monkeypatch)

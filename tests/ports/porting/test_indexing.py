@@ -1,0 +1,153 @@
+"""Parts of arrays that are read, written and looked up by values, and helpers that are called with several dtypes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from pyopbench.ports import traced
+from pyopbench.ports.porting.refusal import CannotPort
+from pyopbench.ports.tensor_functions.basics import np_part_replaced
+from written_ports import difference, line_of, run_its_test, write_source
+
+VECTOR, PLACES = "rng.random(6)", "np.array([0, 3, 0, 2, 3])"
+
+BODIES = {
+    "parts of an array": (
+        (
+            "y = np.zeros((4, 6, 3))\n    y[1:-1, at] = x[:3]\n    y[..., -1] = 2\n    y[-1] = x[0]\n"
+            "    y[::-1, 0, at - 1:] += 1\n    y[:, ::2] *= 3\n    y[0, 0, 0] = 1\n    y[at:at + 2, 2:4, 1] = x[:2]\n"
+            "    return y"
+        ),
+        "np.array(2, np.uint8)",
+    ),
+    "all of an array": ("x[:] = x[::-1] + at\n    x[...] *= 2\n    return x", "np.array(2)"),
+    "a part with bounds that values choose": (
+        (
+            "n = int(x[0] * 3)\n    y = np.ones((6, 6))\n    y[n:n + 2, 1:n + 3] = 0\n    z = np.arange(8.0)[n:]\n"
+            "    y[:2, n:n + 1] = z[:2, None]\n    return y * at"
+        ),
+        "np.array(2.0)",
+    ),
+    "bounds of unsigned integers": ("return x[at[0]:at[1]].sum() + x[at[0]]", "np.array([1, 4], np.uint32)"),
+    "places of unsigned integers": ("return x[at]", "np.array([1, 4, 1], np.uint32)"),
+    "places of bytes": ("return x[at] + x[at - 3]", "np.array([0, 1, 2], np.int8)"),
+    "places that come twice": (
+        (
+            "y = x.copy()\n    y[at] = x[1:]\n    z = np.zeros((4, 3))\n    z[at[::-1], 1:] = x[1:, None] * 2\n"
+            "    z[:, at - 1] = x[:5]\n    return y, z"
+        ),
+        PLACES,
+    ),
+    "no places": ("x[at] = x[at] + 1\n    return x", "np.zeros(0, np.int64)"),
+    "a dictionary": (
+        "k = {3: 10, 5: 2}[int(at[1])]\n    return x * k + {0: 2.5}.get(at[3], 7.0), at[0] in {0: 1}, at[0] not in {1}",
+        PLACES,
+    ),
+    "a dictionary of rows": ("return np.array({0: (1, 2), 3: (5, 6)}[at[1]]) * x[:2]", PLACES),
+    "sums of what values choose": (
+        "y = x[x > 0.2]\n    return sum(y < 0.5), sum(y, 2.0), any(y > at), all(y > 0), sum(x.reshape(2, 3))",
+        "np.array(0.5)",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", BODIES)
+def test_what_values_choose_is_written(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    body, at = BODIES[kind]
+    made = write_source(tmp_path, f"def body(x, at):\n    {body}\n", VECTOR, at)
+    assert "test_values" in run_its_test(made, tmp_path, monkeypatch)
+
+
+def test_the_last_of_several_values_stays() -> None:
+    def body(x: Any, at: Any) -> Any:
+        x[at] = np.arange(4.0)
+        return x
+
+    port = tf.function(traced(body, examples=(np.zeros(5), np.array([0, 1, 2, 3]))))
+    for at in ([3, 3, 3, 0], [-1, 4, 4, -1], [2, 1, 2, 1]):
+        assert difference(port(np.ones(5), np.array(at)), body(np.ones(5), at)) == ""
+
+
+def test_a_key_that_is_not_in_a_dictionary_is_an_error() -> None:
+    port = tf.function(traced(lambda at: np.add({1: 2.0, 3: 4.0}[int(at)], at), examples=(np.array(3),)))
+    assert port(np.array(1)) == 3.0
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        port(np.array(2))
+
+
+@pytest.mark.parametrize(
+    "statement", ["x[at, at] = x[:5, 0]", "x[at.reshape(5, 1)] = x[:5, None]", "y = {0: 'a'}[at[0]]"]
+)
+def test_what_depends_on_an_order_or_is_no_number_is_refused(statement: str, tmp_path: Path) -> None:
+    source = f"def body(x, at):\n    y = 1\n    {statement}\n    return x * len(y) if y != 1 else x\n"
+    with pytest.raises(CannotPort) as refused:
+        write_source(tmp_path, source, "rng.random((6, 6))", PLACES)
+    assert line_of(refused.value) == statement
+
+
+KEYS: dict[str, Callable[[Any], Any]] = {
+    "number": lambda i: np.s_[i],
+    "number and slice": lambda i: np.s_[i, 1:3],
+    "slice and number": lambda i: np.s_[1:3, i],
+    "rest": lambda i: np.s_[..., i],
+    "backwards": lambda i: np.s_[::-1, i],
+}
+
+
+@pytest.mark.parametrize("is_compiled", [False, True])
+@pytest.mark.parametrize("kind", KEYS)
+def test_a_part_is_replaced_where_only_the_graph_knows_it(kind: str, *, is_compiled: bool) -> None:
+    @tf.function(jit_compile=is_compiled, autograph=False)
+    def replaced(tensor: Any, place: Any) -> Any:
+        return np_part_replaced(tensor, KEYS[kind](place), -5.0)
+
+    for place in (1, -1, -4):
+        array = np.arange(20.0).reshape(4, 5)
+        found = replaced(array.copy(), tf.constant(place, tf.int64))
+        array[KEYS[kind](place)] = -5.0
+        assert difference(found, array) == ""
+
+
+HELPERS = """
+def scale(x):
+    return np.ones(x.shape, x.dtype) * np.max(x) * 0.5
+
+
+def norm(x):
+    # Of any dtype.
+    return scale(x) / np.sqrt(np.sum(x * x))
+
+
+def relu(x):
+    return np.maximum(x, 0)
+
+
+def body(x, y):
+    return relu(norm(x)), norm(y), relu(norm(x * 2)), relu(y), scale(y[0])
+"""
+
+
+def test_a_helper_of_several_dtypes_and_ranks_is_written_once_for_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = write_source(tmp_path, HELPERS.lstrip(), VECTOR, "rng.random((6, 2), np.float32)")
+    run_its_test(made, tmp_path, monkeypatch)
+    functions = [one.name for one in ast.parse(made.port).body if isinstance(one, ast.FunctionDef)]
+    assert functions.count("relu") == 1
+    assert not {one for one in functions if one.startswith("relu_")}  # its text is the same for both
+
+
+def test_a_helper_that_one_place_calls_with_several_dtypes_is_refused(tmp_path: Path) -> None:
+    source = (
+        "def helper(x):\n    return np.cumsum(x) / 2\n\n\ndef body(x):\n    y = [helper(one) for one in (x, x > 0.5)]\n"
+    )
+    with pytest.raises(CannotPort) as refused:
+        write_source(tmp_path, f"{source}    return y[0] + y[1]\n", VECTOR)
+    assert line_of(refused.value) == "return np.cumsum(x) / 2"
