@@ -28,7 +28,7 @@ from pyopbench.find.injected.recorder import Recorder
 CALLS = 20
 ROUNDS = 1000
 COPIES = 8
-REPLACED = ("eager_py_func", "numpy_function", "py_func_common", "_internal_py_func", "EagerFunc")
+REPLACED = ("eager_py_func", "numpy_function", "py_func_common", "EagerFunc")
 FUNCTIONS = {"numpy_function": "numpy_function", "py_function": "eager_py_func"}
 
 

@@ -30,9 +30,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from pyopbench.find.call_sites import RANDOM, CallbackNode, body_of, find_callbacks, parse
+from pyopbench.find.call_sites import CallbackNode, body_of, find_callbacks, parse
 from pyopbench.find.draft import take_body
 from pyopbench.find.notebook import Notebook
+from pyopbench.find.risks import RANDOM
 from pyopbench.find.scan import read_source
 from pyopbench.find.source import UNKNOWN, ProgramSource
 from pyopbench.model.errors import BadInput

@@ -15,10 +15,11 @@ from time import perf_counter
 from rich.markup import escape
 
 from pyopbench.cli.output import err, out, print_table, say
-from pyopbench.find import call_sites, draft, usage
+from pyopbench.find import draft, usage
 from pyopbench.find.call_sites import CallSite
 from pyopbench.find.draft import BASELINES, run_words
 from pyopbench.find.record import record as run_and_record
+from pyopbench.find.risks import COMMON_RISKS
 from pyopbench.find.sarif import document, new_results, read_baseline
 from pyopbench.find.scan import Scan
 from pyopbench.find.scan import scan as scan_paths
@@ -71,9 +72,7 @@ def scan(
     err.print(f"{lines} of Python in {files}, {formatting.seconds(perf_counter() - start)}")
     if as_json:
         out.print_json(
-            json.dumps(
-                {"version": FORMAT_VERSION, "common_risks": call_sites.COMMON_RISKS, **dataclasses.asdict(found)}
-            )
+            json.dumps({"version": FORMAT_VERSION, "common_risks": COMMON_RISKS, **dataclasses.asdict(found)})
         )
     else:
         _print_scan(found)
@@ -113,7 +112,7 @@ def _print_scan(found: Scan) -> None:
     out.print(f"{formatting.count(total, 'callback')}, {formatting.count(len(found.broken), 'file')} not scanned")
     if total:
         out.print("every callback:")
-        for risk in call_sites.COMMON_RISKS:
+        for risk in COMMON_RISKS:
             say(risk, mark="  ")
     if found.sites:
         place = shlex.quote(f"{found.sites[0].file}:{found.sites[0].line}")

@@ -1,4 +1,4 @@
-"""Finds where a Python source hands a Python function to a TensorFlow graph, and what can go wrong there."""
+"""Finds where a Python source passes a Python function to a TensorFlow graph."""
 
 from __future__ import annotations
 
@@ -9,231 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
 
 from pyopbench.find import context
-from pyopbench.find.context import Parallel
-from pyopbench.find.source import FUNCTIONS, UNKNOWN, ProgramSource
-from pyopbench.model.function_source import own_nodes
-
-COMMON_RISKS = (
-    "not serializable: a SavedModel stores its key, not its function",
-    "XLA, TFLite and a server in another process cannot run it",
-    "it holds the GIL while its body runs",
-)
-"""What holds for every callback: limitations in the docstrings of tf.py_function and tf.numpy_function (2.21)."""
-
-
-@dataclass(frozen=True)
-class Risk:
-    """What can go wrong with a callback, and not with every one.
-
-    Attributes:
-        name: as programs have it.
-        text: in words.
-        fix: what to do about it, without a port.
-    """
-
-    name: str
-    text: str
-    fix: str
-
-
-PARALLEL = Risk(
-    "parallel",
-    "parallel calls of the pipeline wait for the GIL",
-    "batch before the callback, or measure processes and ports with `pyopbench pipeline`",
-)
-PERHAPS_PARALLEL = Risk(
-    "perhaps_parallel",
-    "if the pipeline makes parallel calls (num_parallel_calls), they wait for the GIL",
-    PARALLEL.fix,
-)
-NO_GRADIENT = Risk(
-    "no_gradient",
-    "no gradient: backpropagation gives None",
-    "wrap it in tf.custom_gradient, or use a port, which is differentiable",
-)
-ONE_GRADIENT = Risk(
-    "first_order_only",
-    "gradient from the tape, once: second order is None",
-    "if you need second order, give it a tf.custom_gradient of TensorFlow ops, or port it",
-)
-FAILS_IN_LOOP = Risk(
-    "gradient_in_loop",
-    "its gradient fails in a loop: KeyError",
-    "call it once for the whole batch outside the loop, or port it",
-)
-STATELESS = Risk(
-    "stateless",
-    "stateful=False: equal calls may be merged, unused ones dropped",
-    "keep stateful=False only if the body depends on nothing but its inputs",
-)
-NO_SHAPE = Risk(
-    "no_shape",
-    "output shape unknown: no set_shape or ensure_shape",
-    "call set_shape or tf.ensure_shape on its result",
-)
-COMPILED = Risk(
-    "jit_compile",
-    "jit_compile=True around it: XLA refuses it",
-    "move it out of the compiled function, or port it",
-)
-WRITES = Risk(
-    "writes_to_input",
-    "its body writes to its input, which in a graph is the tensor's own memory",
-    "let the body copy its input before it writes",
-)
-
-
-def random_numbers(drawn: str) -> Risk:
-    """Return the risk of a body that draws random numbers by a function of this name."""
-    return Risk(
-        "draws",
-        f"its body draws random numbers ({drawn}): tf.random.set_seed does not seed them",
-        "seed the generator inside the body, or draw with tf.random and pass the numbers in",
-    )
-
-
-SHAPING = {"set_shape", "ensure_shape", "reshape"}
-
-
-@dataclass(frozen=True)
-class Traits:
-    """What is known of a callback already, as in `CallSite`; and does its pipeline make parallel calls?"""
-
-    kind: str
-    context: str
-    gradient: str
-    parallel: Parallel
-
-
-def op_of(call: ast.Call | None, kind: str) -> str:
-    """Return the op that a callback becomes in a graph (script_ops.py of TensorFlow 2.21, `_internal_py_func`)."""
-    if kind == "py_function":
-        return "EagerPyFunc"
-    return "PyFuncStateless" if call is not None and _is_stateless(call) else "PyFunc"
-
-
-def find_risks(source: ProgramSource, node: ast.expr, traits: Traits) -> Iterator[Risk]:
-    """Yield the risks that this callback has and not every one.
-
-    Args:
-        source: the file.
-        node: the call, decorator or name that makes the callback.
-        traits: what is known of it.
-    """
-    call = node if isinstance(node, ast.Call) else None
-    if traits.context == "Keras metric":
-        pass  # nothing flows back through a metric
-    elif traits.context == "tf.data":
-        if traits.parallel == "yes":
-            yield PARALLEL
-        elif traits.parallel == "perhaps":
-            yield PERHAPS_PARALLEL
-    elif traits.gradient == "none":
-        yield NO_GRADIENT
-    elif traits.gradient == "tape":
-        yield ONE_GRADIENT
-        if traits.context == "loop":
-            yield FAILS_IN_LOOP
-    if call is not None and _is_stateless(call):
-        yield STATELESS
-    if not _is_shaped(source, node):
-        yield NO_SHAPE
-    if any(_is_compiled(scope) for scope in source.scopes(node)):
-        yield COMPILED
-    if call is not None and traits.kind != "py_function" and _writes_to_input(source, call):
-        yield WRITES
-    drawn = _draws(source, node)
-    if drawn:
-        yield random_numbers(drawn)
-
-
-def _is_stateless(call: ast.Call) -> bool:
-    if getattr(call.func, "attr", getattr(call.func, "id", "")) in {"py_func_stateless", "PyFuncStateless"}:
-        return True
-    values = [keyword.value for keyword in call.keywords if keyword.arg == "stateful"] + call.args[3:4]
-    return any(isinstance(value, ast.Constant) and value.value is False for value in values)
-
-
-def _is_shaped(source: ProgramSource, node: ast.expr) -> bool:
-    """Is a shape set anywhere in the function around it, or on the way out of the expression?"""
-    around = next((scope for scope in source.scopes(node) if not isinstance(scope, ast.Lambda)), source.tree)
-    inside = own_nodes(around) if isinstance(around, ast.Module) else ast.walk(around)
-    calls = (inner for inner in inside if isinstance(inner, ast.Call))
-    return any(getattr(call.func, "attr", getattr(call.func, "id", "")) in SHAPING for call in calls)
-
-
-def _is_compiled(scope: ast.AST) -> bool:
-    calls = (one for one in getattr(scope, "decorator_list", ()) if isinstance(one, ast.Call))
-    return any(
-        keyword.arg in {"jit_compile", "experimental_compile"}
-        and isinstance(keyword.value, ast.Constant)
-        and keyword.value.value is True
-        for call in calls
-        for keyword in call.keywords
-    )
-
-
-def _writes_to_input(source: ProgramSource, call: ast.Call) -> bool:
-    """Does the body, where it stands in the same file, assign to a part of one of its parameters?"""
-    name = call.args[0].id if call.args and isinstance(call.args[0], ast.Name) else ""
-    for node in ast.walk(source.tree):
-        if isinstance(node, FUNCTIONS) and getattr(node, "name", None) == name and name:
-            parameters = {argument.arg for argument in node.args.args}
-            stored = {inner.id for inner in ast.walk(node) if _is_stored(inner) and isinstance(inner, ast.Name)}
-            return any(_target(inner) in parameters - stored for inner in ast.walk(node))
-    return False
-
-
-RANDOM = ("numpy.random.", "random.", "tensorflow.random.")
-"""Begin the paths of what draws; `default_rng` and its like begin a generator of their own."""
-
-SEEDING = ("seed", "get_state", "set_state", "getstate", "setstate")
-
-
-def _draws(source: ProgramSource, node: ast.expr) -> str:
-    """Return what a body calls to draw random numbers, itself or in functions of the file; empty for none.
-
-    A generator that comes from elsewhere is not seen.
-    """
-    functions = {one.name: one for one in ast.walk(source.tree) if isinstance(one, ast.FunctionDef)}
-    waiting, seen = list(_bodies(source, node, functions)), set[ast.AST]()
-    while waiting:
-        body = waiting.pop(0)
-        seen.add(body)
-        for inner in ast.walk(body):
-            if isinstance(inner, ast.Call):
-                path = source.path(inner.func)
-                if path.startswith(RANDOM) and path.rpartition(".")[2] not in SEEDING:
-                    return ast.unparse(inner.func)
-            if isinstance(inner, ast.Name) and functions.get(inner.id, body) not in (*seen, *waiting):
-                waiting.append(functions[inner.id])
-    return ""
-
-
-def _bodies(source: ProgramSource, node: ast.expr, functions: dict[str, ast.FunctionDef]) -> Iterator[ast.AST]:
-    above = source.parents.get(node)
-    if isinstance(above, ast.FunctionDef) and node in above.decorator_list:
-        yield above
-    elif isinstance(node, ast.Call):
-        for given in (*node.args[:1], *(one.value for one in node.keywords if one.arg == "func")):
-            if isinstance(given, ast.Lambda):
-                yield given
-            elif isinstance(given, ast.Name | ast.Attribute):
-                name = given.id if isinstance(given, ast.Name) else given.attr
-                if name in functions:
-                    yield functions[name]
-
-
-def _is_stored(node: ast.AST) -> bool:
-    return isinstance(getattr(node, "ctx", None), ast.Store)
-
-
-def _target(node: ast.AST) -> str:
-    """Return the name that a subscript which is assigned to begins with."""
-    if isinstance(node, ast.Subscript) and _is_stored(node) and isinstance(node.value, ast.Name):
-        return node.value.id
-    return ""
-
+from pyopbench.find.risks import Results, Risk, Traits, find_risks, op_of
+from pyopbench.find.source import UNKNOWN, ProgramSource
 
 CALLBACKS = {
     "py_function": "py_function",
@@ -316,6 +93,7 @@ def find_sites(
     file: str,
     elsewhere: Callable[[str], str] = str,
     used_elsewhere: Mapping[str, Set[str]] | None = None,
+    bases_elsewhere: Callable[[str], Set[str] | None] = lambda path: None,
 ) -> list[CallSite]:
     """Return the call sites of a source, in the order of their lines.
 
@@ -324,13 +102,15 @@ def find_sites(
         file: how to name it.
         elsewhere: what the dotted path of something in another module stands for there, or the path itself.
         used_elsewhere: context -> names of functions of this file that others use there.
+        bases_elsewhere: of the path of a class of another file, what it derives from; as in `look_around`.
 
     Raises:
         SyntaxError, ValueError, RecursionError, MemoryError: it is not Python, as `ast.parse` says it.
     """
     source = ProgramSource.of(parse(code), elsewhere)
-    around = context.look_around(source, used_elsewhere)
-    sites = [_describe(source, around, found, file) for found in find_callbacks(source)]
+    around = context.look_around(source, used_elsewhere, bases_elsewhere)
+    callbacks, results = find_callbacks(source), Results(source)
+    sites = [_describe(results, around, found, file) for found in callbacks]
     return sorted(sites, key=lambda site: (site.line, site.column))
 
 
@@ -405,7 +185,8 @@ def _is_tensorflow(path: str) -> bool:
     return path.split(".", maxsplit=1)[0] in {"tensorflow", "tensorflow_core"}
 
 
-def _describe(source: ProgramSource, around: context.Surroundings, found: CallbackNode, file: str) -> CallSite:
+def _describe(results: Results, around: context.Surroundings, found: CallbackNode, file: str) -> CallSite:
+    source = results.source
     context = around.context(found.node)
     gradient = around.gradient(found.node, op_of(found.call, found.kind), found.kind)
     traits = Traits(found.kind, context, gradient, around.is_parallel(found.node))
@@ -420,7 +201,7 @@ def _describe(source: ProgramSource, around: context.Surroundings, found: Callba
         context=context,
         gradient=gradient,
         body=_body(source, found),
-        risks=tuple(find_risks(source, found.node, traits)),
+        risks=tuple(find_risks(results, found.node, traits)),
     )
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from pyopbench.find.source import FUNCTIONS, ProgramSource, Scope
+from pyopbench.find.source import FUNCTIONS, UNKNOWN, ProgramSource, Scope
 
 DATASET_METHODS = {
     *("map", "flat_map", "interleave", "filter", "apply", "scan", "reduce", "take_while", "map_with_legacy_function"),
@@ -132,15 +132,23 @@ class Surroundings:
         return "tape" if kind == "py_function" else "none"
 
 
-def look_around(source: ProgramSource, used_elsewhere: Mapping[str, Set[str]] | None = None) -> Surroundings:
+def look_around(
+    source: ProgramSource,
+    used_elsewhere: Mapping[str, Set[str]] | None = None,
+    bases_elsewhere: Callable[[str], Set[str] | None] = lambda path: None,
+) -> Surroundings:
     """Return what a file as a whole says of the callbacks in it.
 
     Args:
         source: the file.
         used_elsewhere: context -> names of functions of this file that others use there.
+        bases_elsewhere: of the path of a class, the last names of all classes outside the program that it derives from;
+            None if the class is not in another file of the program.
     """
     classes = [node for node in ast.walk(source.tree) if isinstance(node, ast.ClassDef)]
-    layers, losses, metrics = (_derived(classes, ends) for ends in (LAYER_BASES, ("Loss",), METRIC_BASES))
+    layers, losses, metrics = (
+        _derived(source, classes, ends, bases_elsewhere) for ends in (LAYER_BASES, ("Loss",), METRIC_BASES)
+    )
     uses, values = _uses(source.tree), Values(source)
     direct: defaultdict[str, set[str]] = defaultdict(set)
     for context, names in (used_elsewhere or {}).items():
@@ -154,6 +162,9 @@ def look_around(source: ProgramSource, used_elsewhere: Mapping[str, Set[str]] | 
                 named[context].append(part)
                 for value in values.of(part) if is_function else ():
                     named[context].append(value)
+                    for method in _methods(values, value):
+                        named[context].append(method)
+                        direct[context].add(method.attr)
                     # A call is evaluated where it is written, but for one that only binds arguments.
                     if isinstance(value, ast.Lambda | ast.Name | ast.Attribute) or values.is_partial(value):
                         inside[context].add(value)
@@ -189,11 +200,12 @@ class Values:
         self.source = source
         self._bound: defaultdict[tuple[Scope | None, str], list[ast.AST]] = defaultdict(list)
         self._calls: defaultdict[str, list[ast.Call]] = defaultdict(list)
+        self._classes = {node.name for node in ast.walk(source.tree) if isinstance(node, ast.ClassDef)}
         for node in ast.walk(source.tree):
             for target, value in _bindings_of(node):
                 self._bind(target, value)
             if isinstance(node, ast.Call):
-                self._calls[_last_name(node.func)].append(node)
+                self._calls[last_name(node.func)].append(node)
 
     def of(self, node: ast.AST) -> list[ast.AST]:
         """Return an expression and all that it may be or hold."""
@@ -221,6 +233,13 @@ class Values:
     def is_partial(self, node: ast.AST) -> bool:
         """Is it a call that only binds arguments?"""
         return isinstance(node, ast.Call) and self.source.path(node.func) == "functools.partial"
+
+    def is_class(self, name: ast.Name | ast.Attribute) -> bool:
+        """Is it a class, by its definition in the file or, if it is imported, by the case of its name?"""
+        path = self.source.path(name)
+        if path.startswith(UNKNOWN):
+            return last_name(name) in self._classes
+        return last_name(name)[:1].isupper()
 
     def is_parallel(self, number: ast.AST | None) -> Parallel:
         """Return whether a `num_parallel_calls` means more than one call at a time: AUTOTUNE is -1, None is 1."""
@@ -308,12 +327,12 @@ def _bindings_of(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
 
 
 def _is_of_self(node: ast.AST) -> bool:
-    return isinstance(node, ast.Attribute) and _last_name(node.value) in {"self", "cls"}
+    return isinstance(node, ast.Attribute) and last_name(node.value) in {"self", "cls"}
 
 
 def _is_parallel(number: ast.AST) -> Parallel:
     if isinstance(number, ast.Attribute) or (isinstance(number, ast.Name) and number.id == "AUTOTUNE"):
-        return "yes" if _last_name(number) == "AUTOTUNE" else "perhaps"
+        return "yes" if last_name(number) == "AUTOTUNE" else "perhaps"
     if isinstance(number, ast.UnaryOp) and isinstance(number.operand, ast.Constant):  # -1, which AUTOTUNE is
         return "yes"
     if not isinstance(number, ast.Constant):
@@ -345,6 +364,15 @@ def _parts(values: Values, call: ast.Call) -> Iterator[tuple[str, ast.AST, bool]
         yield from ((LAYER, one, True) for one in arguments)
 
 
+def _methods(values: Values, value: ast.AST) -> Iterator[ast.Attribute]:
+    """Yield a method of an object, such as `loader.load`, as that of its class, `Loader.load`."""
+    if isinstance(value, ast.Attribute) and not _is_of_self(value):
+        for owner in (value.value, *values.of(value.value)):
+            function = owner.func if isinstance(owner, ast.Call) else owner
+            if isinstance(function, ast.Name | ast.Attribute) and values.is_class(function):
+                yield ast.Attribute(function, value.attr, ast.Load())
+
+
 def _is_function(call: ast.Call, argument: ast.AST, positions: tuple[int, ...]) -> bool:
     """Is an argument what is called, so that the functions it is bound to are run there?"""
     if isinstance(argument, ast.keyword):
@@ -372,16 +400,47 @@ def _parallel_context(values: Values, call: ast.Call, method: str) -> list[str]:
     return [PARALLEL_CONTEXTS[answer]] if answer != "no" else []
 
 
-def _derived(classes: Iterable[ast.ClassDef], ends: tuple[str, ...]) -> set[str]:
-    """Return the names of the classes that have a base so called, or one that has, in this file."""
-    bases = {node.name: {_last_name(base) for base in node.bases} for node in classes}
-    found = {name for name, of in bases.items() if any(base.endswith(ends) for base in of)}
+def _derived(
+    source: ProgramSource,
+    classes: Iterable[ast.ClassDef],
+    ends: tuple[str, ...],
+    bases_elsewhere: Callable[[str], Set[str] | None],
+) -> set[str]:
+    """Return the names of the classes that derive from a library's class whose name ends so, perhaps through others.
+
+    A class of the program itself may be called `Model` and have nothing to do with Keras: its own bases count.
+    """
+    bases = bases_of(source, classes)
+    found: set[str] = set()
+    for name, of in bases.items():
+        outside = [names if (names := bases_elsewhere(path)) is not None else {_end(path)} for path in of - set(bases)]
+        if any(base.endswith(ends) for names in outside for base in names):
+            found.add(name)
     while more := {name for name, of in bases.items() if of & found} - found:
         found |= more
     return found
 
 
-def _last_name(node: ast.AST) -> str:
+def bases_of(source: ProgramSource, classes: Iterable[ast.ClassDef]) -> dict[str, set[str]]:
+    """Return the bases of classes by name: of one in the same file its bare name, of another one its path."""
+    every = [*classes]
+    names = {node.name for node in every}
+    bases: dict[str, set[str]] = {}
+    for node in every:
+        # A class that has the name of its base, as in `class Model(keras.Model)`, is not its own base.
+        of = bases.setdefault(node.name, set())
+        for base in node.bases:
+            is_here = isinstance(base, ast.Name) and base.id in names and source.path(base).startswith(UNKNOWN)
+            of.add(last_name(base) if is_here else source.path(base).lstrip(UNKNOWN) or last_name(base))
+    return bases
+
+
+def _end(path: str) -> str:
+    return path.rpartition(".")[2]
+
+
+def last_name(node: ast.AST) -> str:
+    """Return the last name of a dotted path such as `a.b.c`; empty for any other expression."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
@@ -389,7 +448,7 @@ def _names(node: ast.AST) -> set[str]:
     """Return the names of what is used in a node: plain ones, and attributes of `self` and `cls`."""
     found = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
     attributes = (inner for inner in ast.walk(node) if isinstance(inner, ast.Attribute))
-    return found | {inner.attr for inner in attributes if _last_name(inner.value) in {"self", "cls"}}
+    return found | {inner.attr for inner in attributes if last_name(inner.value) in {"self", "cls"}}
 
 
 def _uses(tree: ast.Module) -> dict[str, set[str]]:
@@ -414,11 +473,11 @@ def _custom(source: ProgramSource) -> set[str]:
     found: set[str] = set()
     for node in ast.walk(source.tree):
         if isinstance(node, ast.FunctionDef) and any(
-            _last_name(one) == "custom_gradient" for one in node.decorator_list
+            last_name(one) == "custom_gradient" for one in node.decorator_list
         ):
             found.add(node.name)
-        elif isinstance(node, ast.Call) and _last_name(node.func) == "custom_gradient" and node.args:
-            found.add(_last_name(node.args[0]))
+        elif isinstance(node, ast.Call) and last_name(node.func) == "custom_gradient" and node.args:
+            found.add(last_name(node.args[0]))
     return found - {""}
 
 
@@ -435,7 +494,7 @@ def _overridden_ops(node: ast.With | ast.AsyncWith) -> set[str]:
     """Return the ops that a `with ...gradient_override_map({...})` names; every callback where they are no literals."""
     for item in node.items:
         call = item.context_expr
-        if isinstance(call, ast.Call) and _last_name(call.func) == "gradient_override_map" and call.args:
+        if isinstance(call, ast.Call) and last_name(call.func) == "gradient_override_map" and call.args:
             keys = call.args[0].keys if isinstance(call.args[0], ast.Dict) else [None]
             if all(isinstance(key, ast.Constant) for key in keys):
                 return {str(key.value) for key in keys if isinstance(key, ast.Constant)}
@@ -446,11 +505,11 @@ def _overridden_ops(node: ast.With | ast.AsyncWith) -> set[str]:
 def _is_defun(decorator: ast.expr) -> bool:
     return (
         isinstance(decorator, ast.Call)
-        and _last_name(decorator.func) == "Defun"
+        and last_name(decorator.func) == "Defun"
         and any(keyword.arg == "python_grad_func" for keyword in decorator.keywords)
     )
 
 
 def _has_named(function: ast.AST, name: str) -> bool:
     decorators = getattr(function, "decorator_list", ())
-    return any(_last_name(one.func if isinstance(one, ast.Call) else one) == name for one in decorators)
+    return any(last_name(one.func if isinstance(one, ast.Call) else one) == name for one in decorators)

@@ -14,11 +14,11 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, field, replace
 
 from pyopbench.find.call_sites import CALLBACKS, WORD, CallSite, find_callbacks, find_sites, makes_callbacks, parse
-from pyopbench.find.context import CONTEXTS, PARALLEL_CONTEXTS, look_around, reached
+from pyopbench.find.context import CONTEXTS, PARALLEL_CONTEXTS, bases_of, look_around, reached
 from pyopbench.find.notebook import Notebook
 from pyopbench.find.source import ProgramSource, bound_by_import
 
@@ -100,6 +100,7 @@ class Program:
     files: list[SourceFile] = field(default_factory=list)
     _at: dict[Module, SourceFile] = field(default_factory=dict)
     _summaries: dict[str, Summary] = field(default_factory=dict)
+    _classes: dict[str, tuple[ProgramSource, dict[str, set[str]]]] = field(default_factory=dict)
     _definitions: dict[tuple[str, str], tuple[SourceFile | None, str]] = field(default_factory=dict)
 
     def add(self, name: str, module: Module, code: bytes, read: Callable[[], bytes], notebook: Notebook | None) -> None:
@@ -124,7 +125,7 @@ class Program:
             code = file.read()
             if not file.makes_callbacks and not self._may_import_one(file):
                 continue
-            here = find_sites(code, file.name, self._elsewhere(file), used[file.name])
+            here = find_sites(code, file.name, self._elsewhere(file), used[file.name], self._bases_elsewhere(file))
             sites += here if file.notebook is None else [_in_cell(site, file.notebook) for site in here]
         return sites
 
@@ -148,7 +149,7 @@ class Program:
                 if not file.makes_callbacks and not imported_names & words:
                     continue
                 source = ProgramSource.of(parse(code))
-                self._summaries[name] = summarise(source)
+                self._summaries[name] = summarise(source, self._bases_elsewhere(file))
                 if file.makes_callbacks:
                     imported_names |= _names_around_callbacks(source)
             found = self._summaries[name].names_that_lead_to(imported_names)
@@ -214,8 +215,46 @@ class Program:
     def _summarise_modules_on(self, file: SourceFile, path: str) -> None:
         for module in self._modules_on(file, path):
             if module.name not in self._summaries:
-                self._summaries[module.name] = summarise(ProgramSource.of(parse(module.read())))
+                source = ProgramSource.of(parse(module.read()))
+                self._summaries[module.name] = summarise(source, self._bases_elsewhere(module))
                 self._definitions.pop((file.name, path), None)
+
+    def _bases_elsewhere(self, file: SourceFile) -> Callable[[str], set[str] | None]:
+        return lambda path: self._outside_bases(file, path, 0)
+
+    def _outside_bases(self, file: SourceFile, path: str, depth: int) -> set[str] | None:
+        """Return the names of what a class in another file derives from outside the program; None if it is in none."""
+        parts = _parts(path)
+        for length in range(len(parts) - 1, 0, -1):
+            module = self._module(file, parts[:length])
+            if module is None:
+                continue
+            source, classes = self._classes_of(module)
+            if parts[length] in classes:
+                return self._outside_bases_of(module, parts[length], depth)
+            for one in source.paths_of_module(parts[length]) if depth < DEEPEST_EXPORT else ():
+                found = self._outside_bases(module, one, depth + 1)
+                if found is not None or _is_outside(one):
+                    return {one.rpartition(".")[2]} if found is None else found
+            return None
+        return None
+
+    def _outside_bases_of(self, module: SourceFile, name: str, depth: int) -> set[str]:
+        classes, found = self._classes_of(module)[1], set[str]()
+        for base in classes[name] if depth < DEEPEST_EXPORT else ():
+            if base in classes:
+                found |= self._outside_bases_of(module, base, depth + 1)
+            else:
+                outside = self._outside_bases(module, base, depth + 1)
+                found |= {base.rpartition(".")[2]} if outside is None else outside
+        return found
+
+    def _classes_of(self, module: SourceFile) -> tuple[ProgramSource, dict[str, set[str]]]:
+        if module.name not in self._classes:
+            source = ProgramSource.of(parse(module.read()))
+            classes = [node for node in ast.walk(source.tree) if isinstance(node, ast.ClassDef)]
+            self._classes[module.name] = source, bases_of(source, classes)
+        return self._classes[module.name]
 
     def _may_import_one(self, file: SourceFile) -> bool:
         """Is a name that a file imports a callback in the module that it comes from?"""
@@ -250,9 +289,9 @@ def _names_around_callbacks(source: ProgramSource) -> set[str]:
     return {scope.name for scope in scopes if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef)}
 
 
-def summarise(source: ProgramSource) -> Summary:
-    """Return what other files may need to know about a parsed file."""
-    around = look_around(source)
+def summarise(source: ProgramSource, bases_elsewhere: Callable[[str], Set[str] | None] = lambda path: None) -> Summary:
+    """Return what other files may need to know about a parsed file; the second argument is that of `look_around`."""
+    around = look_around(source, bases_elsewhere=bases_elsewhere)
     uses = around.uses
     imported = _imported_names(source.tree)
     paths: dict[str, set[str]] = {name: set() for name in uses}

@@ -20,8 +20,9 @@ from urllib.parse import unquote
 from msgspec import Struct, field
 
 import pyopbench
-from pyopbench.find.call_sites import COMMON_RISKS, CallSite
+from pyopbench.find.call_sites import CallSite
 from pyopbench.find.graphs import GraphSite
+from pyopbench.find.risks import COMMON_RISKS
 from pyopbench.find.scan import Scan
 from pyopbench.model.errors import BadInput
 from pyopbench.store.open_file import FOREIGN, read_bytes

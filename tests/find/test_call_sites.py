@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pyopbench.find.call_sites import PARALLEL, PERHAPS_PARALLEL, CallSite, Risk, find_sites
+from pyopbench.find.call_sites import CallSite, find_sites
+from pyopbench.find.risks import PARALLEL, PERHAPS_PARALLEL, Risk
 
 HEAD = "import functools\nfrom functools import partial\nimport numpy as np\nimport tensorflow as tf\n"
 
@@ -108,6 +109,14 @@ def risks_of(code: str) -> list[str]:
         ("y = tf.compat.v1.py_func(f, [x], 1, False)", "stateless"),
         ("y = tf.numpy_function(f, [x], 1, stateful=False)", "stateless"),
         ("def g(x):\n    return tf.numpy_function(f, [x], 1)", "no_shape"),
+        ("def g(x):\n    z = tf.reshape(x, [3])\n    return tf.numpy_function(f, [z], 1)", "no_shape"),
+        ("def g(x):\n    y = tf.numpy_function(lambda a: a.reshape(3), [x], 1)\n    return y", "no_shape"),
+        ("def g(x):\n    y = tf.numpy_function(f, [x], 1)\n    x.set_shape([3])\n    return y", "no_shape"),
+        ("def g(x):\n    x.set_shape([3])\n    x = tf.numpy_function(f, [x], 1)\n    return x", "no_shape"),
+        ("def g(x):\n    y = tf.numpy_function(f, [x], 1)\n    return tf.reshape(x, tf.shape(y))", "no_shape"),
+        ("def g(x):\n    return tf.reshape(tf.numpy_function(f, [x], 1), tf.shape(x))", "no_shape"),
+        ("def h(x):\n    x.set_shape([3])\nds.map(h).map(lambda x: tf.numpy_function(f, [x], 1))", "no_shape"),
+        ("@tf.py_function(Tout=1)\ndef g(x):\n    return tf.reshape(x, [3])", "no_shape"),
         ("@tf.function(jit_compile=True)\ndef g(x):\n    return tf.numpy_function(f, [x], 1)", "jit_compile"),
         ("def f(x):\n    x[0] = 1\n    return x\ny = tf.numpy_function(f, [x], 1)", "writes_to_input"),
         ("import numpy as np\ny = tf.numpy_function(lambda x: x + np.random.rand(), [x], 1)", "draws"),
@@ -168,6 +177,26 @@ def test_calls_wait_for_the_gil_only_where_they_are_made_in_parallel(code: str, 
     [
         ("def g(x):\n    y = tf.numpy_function(f, [x], 1)\n    y.set_shape([3])\n    return y", "no_shape"),
         ("def g(x):\n    return tf.ensure_shape(tf.numpy_function(f, [x], 1), [3])", "no_shape"),
+        ("def g(x):\n    return tf.reshape(tensor=tf.cast(tf.numpy_function(f, [x], 1), 2), shape=[3])", "no_shape"),
+        ("def g(x):\n    a, b = tf.numpy_function(f, [x], 1)\n    b.set_shape([3])\n    return a, b", "no_shape"),
+        ("def g(x):\n    for y in zip(tf.numpy_function(f, [x], 1), s):\n        y.set_shape([3])", "no_shape"),
+        ("def g(x):\n    d['y'] = tf.numpy_function(f, [x], 1)\n    d['y'].set_shape([3])", "no_shape"),
+        ("def g(x):\n    self.y = tf.numpy_function(f, [x], 1)\ndef h(x):\n    self.y.set_shape([3])", "no_shape"),
+        ("def g(x):\n    out.append(tf.numpy_function(f, [x], 1))\n    out[0].set_shape([3])", "no_shape"),
+        ("def g(x):\n    return tf.numpy_function(f, [x], 1)\ny = g(1)\ny.set_shape([3])", "no_shape"),
+        ("def h(x):\n    x.set_shape([3])\n    return x\ny = h(tf.numpy_function(f, [z], 1))", "no_shape"),
+        ("def h(a, x):\n    x.set_shape([3])\ny = h(1, x=tf.numpy_function(f, [z], 1))", "no_shape"),
+        ("def h(x):\n    x.set_shape([3])\nds.map(lambda x: tf.numpy_function(f, [x], 1)).map(h)", "no_shape"),
+        (
+            "def g(x):\n    return tf.numpy_function(f, [x], 1)\nd = d.map(g)\nd.map(lambda x: x.set_shape(3))",
+            "no_shape",
+        ),
+        ("@tf.py_function(Tout=1)\ndef g(x):\n    return x\ny = tf.ensure_shape(g(1), [3])", "no_shape"),
+        ("y = tf.py_function(f, [x], [])", "no_shape"),
+        ("y = tf.py_function(f, [x], Tout=())", "first_order_only"),
+        ("y = tf.numpy_function(f, [x], Tout=[])", "no_gradient"),
+        ("tf.map_fn(lambda x: tf.py_function(f, [x], []), xs)", "gradient_in_loop"),
+        ("import functools\np = functools.partial(tf.py_function, f, [1], [])", "no_shape"),
         ("ds.map(lambda x: tf.numpy_function(f, [x], 1))", "no_gradient"),
         ("y = tf.numpy_function(f, [x], 1, stateful=True)", "stateless"),
         ("def auc(x):\n    return tf.numpy_function(f, [x], 1)\nm.compile(metrics=[auc])", "no_gradient"),

@@ -29,7 +29,28 @@ def look(code: str) -> tuple[str, str]:
             "class P:\n    def load(self, x):\n        return SITE\n    def go(self, d):\n        d.map(self.load)",
             "tf.data",
         ),
+        ("class P:\n    def load(self, x):\n        return SITE\np = P()\nds.map(p.load)", "tf.data"),
+        ("class P:\n    def load(self, x):\n        return SITE\nds.map(P().load)", "tf.data"),
+        ("class P:\n    @classmethod\n    def load(cls, x):\n        return SITE\nds.map(P.load)", "tf.data"),
+        (
+            """
+            class P:
+                def load(self, x):
+                    return SITE
+            class Q:
+                def __init__(self):
+                    self.p = P()
+                def go(self, d):
+                    d.map(self.p.load)
+            """,
+            "tf.data",
+        ),
+        ("class P:\n    def load(self, x):\n        return SITE\nds.map(tf.load)", "plain"),
         ("class L(tf.keras.layers.Layer):\n    def call(self, x):\n        return SITE", "Keras layer"),
+        ("class Model:\n    pass\nclass L(Model):\n    def call(self, x):\n        return SITE", "plain"),
+        ("class Model(object):\n    pass\nclass L(Model):\n    def call(self, x):\n        return SITE", "plain"),
+        ("class Model(keras.Model): ...\nclass L(Model):\n    def call(self, x):\n        return SITE", "Keras layer"),
+        ("from keras import Model\nclass Model(Model):\n    def call(self, x):\n        return SITE", "Keras layer"),
         ("class B(Layer): ...\nclass L(B):\n    def call(self, x):\n        return SITE", "Keras layer"),
         ("def op(x):\n    return SITE\nclass L(Layer):\n    def call(self, x):\n        return op(x)", "Keras layer"),
         ("layers.Lambda(lambda x: SITE)", "Keras layer"),

@@ -10,6 +10,7 @@ from pyopbench.find.scan import scan
 
 LOAD = "import tensorflow as tf\ndef load(x):\n    return tf.numpy_function(f, [x], 1)\n"
 FROM_PACKAGE = "from .data import load\n"
+METHOD = "import tensorflow as tf\nclass Loader:\n    def load(self, x):\n        return tf.numpy_function(f, [x], 1)\n"
 BETWEEN = "import data\ndef between(x):\n    return data.load(x)\n"
 NO_CALLBACK = "def load(x):\n    return x\n"
 
@@ -37,6 +38,9 @@ def scanned(folder: Path, files: dict[str, str]) -> list[tuple[str, str, bool]]:
             "Keras metric",
         ),
         ({"data.py": LOAD, "a.py": "import data\nmodel.compile(loss={'a': data.load})\n"}, "loss"),
+        ({"data.py": METHOD, "a.py": "from data import Loader\nloader = Loader()\nds.map(loader.load)\n"}, "tf.data"),
+        ({"data.py": METHOD, "a.py": "import data\nds.map(data.Loader(3).load)\n"}, "tf.data"),
+        ({"data.py": METHOD, "a.py": "from data import Loader\nds.map(other.load)\n"}, "plain"),
         ({"data.py": LOAD, "a.py": "import data\ndata.load(1)\n"}, "plain"),
         ({"data.py": LOAD, "a.py": "import other\nds.map(other.load)\n"}, "plain"),
         ({"data.py": LOAD, "x/data.py": NO_CALLBACK, "x/a.py": "import data\nds.map(data.load)\n"}, "plain"),
@@ -44,6 +48,29 @@ def scanned(folder: Path, files: dict[str, str]) -> list[tuple[str, str, bool]]:
 )
 def test_a_function_is_in_what_another_file_uses_it_for(tmp_path: Path, files: dict[str, str], context: str) -> None:
     assert scanned(tmp_path, files) == [("data.py", context, True)]
+
+
+LAYER = (
+    "import tensorflow as tf\nclass Own(Model):\n    def call(self, x):\n        return tf.numpy_function(f, [x], 1)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("base", "context"),
+    [
+        ("class Model:\n    pass\n", "plain"),
+        ("from torch.nn import Module\nclass Model(Module):\n    pass\n", "plain"),
+        ("import keras\nclass Model(keras.Model):\n    pass\n", "Keras layer"),
+        ("import keras\nclass First(keras.Model):\n    pass\nclass Model(First):\n    pass\n", "Keras layer"),
+        ("from keras import Model\n", "Keras layer"),
+        ("from first import Model\n", "plain"),
+        ("from first import Second as Model\n", "Keras layer"),
+    ],
+)
+def test_a_class_of_another_file_is_what_its_own_bases_are(tmp_path: Path, base: str, context: str) -> None:
+    first = "from keras import layers\nclass Model:\n    pass\nclass Second(layers.Layer):\n    pass\n"
+    files = {"first.py": first, "base.py": base, "own.py": f"from base import Model\n{LAYER}"}
+    assert scanned(tmp_path, files) == [("own.py", context, True)]
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,6 @@ from pyopbench.find.injected.slices import Slices
 from pyopbench.find.injected.tallies import (
     GENERATED,
     MARK,
-    OUTSIDE,
     Event,
     Site,
     Tally,
@@ -293,8 +292,7 @@ class Recorder:
             ("py_func_common", "py_func"),  # what py_func and numpy_function call; the latter is marked by then
         ):
             setattr(script_ops, name, self._wrap_public(getattr(script_ops, name), kind))
-        script_ops._internal_py_func = self._wrap_gradient(script_ops._internal_py_func)
-        script_ops.EagerFunc = make_timed(script_ops.EagerFunc, self.clock, self.events.append)
+        script_ops.EagerFunc = make_timed(script_ops.EagerFunc, self.clock, self._count_gradient)
 
     def refuse(self, trouble: str) -> None:
         """Leave word that this process cannot be recorded, and why."""
@@ -349,18 +347,18 @@ class Recorder:
             for _ in range(len(self.events)):
                 event = take()
                 add(event)
-                if event[1] is not OUTSIDE:
-                    if event[3] < first:
-                        first = event[3]
-                    if event[4] > last:
-                        last = event[4]
+                if event[3] < first:
+                    first = event[3]
+                if event[4] > last:
+                    last = event[4]
             if last >= first:
                 self.called = [first, last]
+            for site in self.sites.values():
+                site.forward.add_outside()
+                site.gradient.add_outside()
 
     def _wrap_public(self, original: Callable[..., Any], kind: str) -> Callable[..., Any]:
-        clock = self.clock
-
-        known, note, frame_of = self.known, self.events.append, sys._getframe
+        clock, known, frame_of = self.clock, self.known, sys._getframe
 
         @functools.wraps(original)
         def wrapper(*arguments: Any, **named: Any) -> Any:
@@ -396,7 +394,7 @@ class Recorder:
             try:
                 return original(*arguments, **named)
             finally:
-                note((site.forward, OUTSIDE, None, start, clock(), False))
+                site.forward.outside.append(clock() - start)
 
         return wrapper
 
@@ -420,18 +418,10 @@ class Recorder:
             setattr(function, HELD, (site, counted))
         return counted
 
-    def _wrap_gradient(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Count the gradient of py_function, which is a callback that TensorFlow makes itself."""
-
-        @functools.wraps(original)
-        def wrapper(*arguments: Any, **named: Any) -> Any:
-            if named.get("is_grad_func"):
-                site = self._find_site_of_gradient(named["func"])
-                if site is not None:
-                    named["func"] = self.count(named["func"], site.gradient, None, "py_function")
-            return original(*arguments, **named)
-
-        return wrapper
+    def _count_gradient(self, function: Any) -> Any:
+        """Return the gradient of py_function, which is a callback that TensorFlow makes itself, counted."""
+        site = self._find_site_of_gradient(getattr(function, "__wrapped__", function))
+        return function if site is None else self.count(function, site.gradient, None, "py_function")
 
     def _find_site_of_gradient(self, function: Any) -> Site | None:
         try:

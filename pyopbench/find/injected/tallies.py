@@ -5,6 +5,7 @@ Standard library only, because it is loaded into whatever program is recorded.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -25,23 +26,32 @@ class Tally:
         calls, raised: how many, and how many of them ended by an exception.
         seconds: inside the body.
         outside_calls, outside_seconds: how many calls were also timed from outside of the body, and for how long.
+        outside: the seconds of those that have not been added up yet; a call adds its own without a lock.
         by_kernel: are they timed where TensorFlow's kernel calls Python, rather than where the program does?
     """
 
-    __slots__ = ("by_kernel", "calls", "outside_calls", "outside_seconds", "raised", "seconds")
+    __slots__ = ("by_kernel", "calls", "outside", "outside_calls", "outside_seconds", "raised", "seconds")
 
     def __init__(self, *, by_kernel: bool) -> None:
         self.by_kernel = by_kernel
+        self.outside: deque[float] = deque()
         self.reset()
 
     def reset(self) -> None:
         """Begin from zero, as a forked process has to."""
         self.calls = self.raised = self.outside_calls = 0
         self.seconds = self.outside_seconds = 0.0
+        self.outside.clear()
+
+    def add_outside(self) -> None:
+        """Add up the calls that were timed from outside of the body."""
+        for _ in range(len(self.outside)):
+            self.outside_seconds += self.outside.popleft()
+            self.outside_calls += 1
 
     def as_dict(self) -> dict[str, float]:
         """Return the counts as plain data."""
-        return {name: getattr(self, name) for name in self.__slots__ if name != "by_kernel"}
+        return {name: getattr(self, name) for name in self.__slots__ if name not in {"by_kernel", "outside"}}
 
 
 class Site:
@@ -96,21 +106,14 @@ class Site:
 MARK = "pyopbench_tally"
 """Attribute of a counted function: the tally that it adds to."""
 
-OUTSIDE: Any = object()
-"""Stands in the place of an event's site where what was timed is the call from outside of the body."""
-
-Event: TypeAlias = "tuple[Tally, Any, Any, float, float, bool]"
-"""A call: what it adds to; its site (None without shapes, `OUTSIDE`); its inputs; its start, its end; did it raise?"""
+Event: TypeAlias = "tuple[Tally, Site | None, Any, float, float, bool]"
+"""A call: what it adds to; its site (None without shapes); its inputs; its start, its end; did it raise?"""
 
 
 def add(event: Event) -> None:
     """Add a call to its tally and to the shapes of its site."""
     tally, site, key, start, end, raised = event
     seconds = end - start
-    if site is OUTSIDE:
-        tally.outside_calls += 1
-        tally.outside_seconds += seconds
-        return
     tally.calls += 1
     tally.seconds += seconds
     if raised:
@@ -123,27 +126,36 @@ def add(event: Event) -> None:
         row[1] += seconds
 
 
-def make_timed(eager_func: Any, clock: Callable[[], float], note: Callable[[Event], None]) -> Any:
+def make_timed(eager_func: Any, clock: Callable[[], float], count_gradient: Callable[[Any], Any]) -> Any:
     """Return a class like TensorFlow's `EagerFunc`, which its kernel calls, that is timed too.
 
     That is the body with what TensorFlow does in Python around it: tape, conversions, copies to a device.
+
+    Args:
+        eager_func: the class.
+        clock: seconds.
+        count_gradient: returns the counted form of a gradient, which TensorFlow makes a callback of itself.
     """
     call, prepare = eager_func.__call__, eager_func.__init__
 
     class Timed(eager_func):  # type: ignore[misc]
         def __init__(self, func: Any, *arguments: Any, **named: Any) -> None:
+            if True in arguments[1:2] or named.get("is_grad_func"):
+                func = count_gradient(func)
             prepare(self, func, *arguments, **named)
             tally = getattr(func, MARK, None)
-            self.tally = tally if tally is not None and tally.by_kernel else None
+            if tally is not None and tally.by_kernel:
+                # Another class, so that a call in eager code, which is timed elsewhere, is not one frame longer.
+                self.__class__ = InGraph
+                self.note = tally.outside.append
 
+    class InGraph(Timed):
         def __call__(self, *arguments: Any) -> Any:
-            if self.tally is None:
-                return call(self, *arguments)
             start = clock()
             try:
                 return call(self, *arguments)
             finally:
-                note((self.tally, OUTSIDE, None, start, clock(), False))
+                self.note(clock() - start)
 
     return Timed
 

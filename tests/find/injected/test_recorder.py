@@ -5,6 +5,7 @@ A real program is in tests/find/test_record.py.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import json
@@ -19,7 +20,7 @@ import pytest
 
 from pyopbench.find.injected import recorder as recorder_module
 from pyopbench.find.injected.recorder import InputWaits, Recorder, is_in_input
-from pyopbench.find.injected.tallies import MOST_SHAPES, Site
+from pyopbench.find.injected.tallies import MOST_SHAPES, Site, make_timed
 
 
 class Clock:
@@ -157,7 +158,7 @@ def test_a_forked_process_begins_from_zero(recorder: Recorder, public: Callable[
     assert [site.forward.calls for site in recorder.sites.values()] == [0]
 
 
-def test_the_gradient_of_py_function_belongs_to_its_site(recorder: Recorder) -> None:
+def test_the_gradient_of_py_function_belongs_to_its_site(recorder: Recorder, clock: Clock) -> None:
     site = Site(("a.py", 1, "f", "py_function", "graph"), "g")
     recorder.sites[site.key] = site
     counted = recorder.count(lambda x: x, site.forward, site, "py_function")
@@ -167,10 +168,22 @@ def test_the_gradient_of_py_function_belongs_to_its_site(recorder: Recorder) -> 
     def gradient(*dy: Any) -> Any:
         return token, dy
 
-    made = recorder._wrap_gradient(lambda func, is_grad_func: func)(func=gradient, is_grad_func=True)
+    timed = make_timed(EagerFunc, clock, recorder._count_gradient)
+    made = timed(functools.partial(functools.wraps(gradient), gradient)(), [], True)
     assert made(1.0) == (token, (1.0,))
+    assert timed(gradient, [], False)(1.0) == (token, (1.0,))
     recorder.add_up()
-    assert (site.gradient.calls, site.forward.calls) == (1, 0)
+    assert (site.gradient.calls, site.gradient.outside_calls, site.forward.calls) == (1, 1, 0)
+
+
+class EagerFunc:
+    """A stand-in for TensorFlow's class of this name."""
+
+    def __init__(self, func: Any, Tout: Any, is_grad_func: bool) -> None:  # noqa: N803 - as TensorFlow does
+        self._func = func
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._func(*arguments)
 
 
 def test_importing_the_injected_module_does_nothing_by_itself() -> None:
