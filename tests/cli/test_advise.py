@@ -41,7 +41,17 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         rows = [Row(callback, Shown(0.3, 0.5, ""), answer)]
         realised = Realised("step", 0.02, 0.01, 0.5, 0.45, 0.55, 3, math.nan)
         patch = folder / "change.patch"
-        return Advice(program, folder, Usage(9.0, 1, []), Step(0.02, 9, 0.0), rows, realised, {}, 0.0, patch, ("f",))
+        return Advice(
+            program,
+            folder,
+            Usage(9.0, 1, []),
+            Step(0.02, 9, 0.0),
+            rows,
+            realised,
+            loss_difference=0.0,
+            patch=patch,
+            tried=("f",),
+        )
 
     monkeypatch.setattr(module, "make_advice", advise)
     monkeypatch.chdir(tmp_path)
