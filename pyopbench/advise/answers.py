@@ -169,7 +169,7 @@ def variant_text(variant: str) -> str:
     if key.form == "processes":
         return "call it in a process pool"
     if key.form == "map":
-        return f"num_parallel_calls={parallel_text(key.parallel)}"
+        return f"map in parallel ({parallel_text(key.parallel)})"
     if key.form == "switch" and key.variant not in PORTS:
         return f"call it by {key.variant}"
     return f"port to {key.variant}"
@@ -207,8 +207,10 @@ def decide(
     if judgement.pipeline is not None:
         found = judgement.pipeline
         candidates, why = _arrangements(callback, found), found.why_text()
+        if found.action == "undecided":  # what else to measure would be about another command
+            why = "measured alone, no change is clearly faster"
         today = found.by_key[_current_key(callback)].seconds if candidates else None
-        reason = " ".join([why, *_failures_in(found)])
+        reason = ". ".join([why.rstrip("."), *_failures_in(callback, found)])
     else:
         use = "training" if callback.gradient_calls else "inference"
         made = [one for one in judgement.decisions if one.use == use] or list(judgement.decisions)
@@ -380,13 +382,15 @@ def _is_placeable(callback: Callback, key: str) -> bool:
     return read.form in ("map", "processes")
 
 
-def _failures_in(found: PipelineJudgement) -> list[str]:
+def _failures_in(callback: Callback, found: PipelineJudgement) -> list[str]:
     """Return why ports and the process pool were not measured."""
     said = []
     for one in found.rows.failures:
         arrangement = found.rows.plan.by_key.get(Case.from_id(one.case).arrangement)
-        if arrangement is not None and (arrangement.variant in PORTS or arrangement.form == "processes"):
-            said.append(f"{arrangement.key}: {_last(one.reason)}")
+        if arrangement is None:
+            continue
+        if arrangement.variant in ports_of(callback) or arrangement.form == "processes":
+            said.append(f"{variant_text(arrangement.key)}: {_last(one.reason)}")
     return list(dict.fromkeys(said))
 
 

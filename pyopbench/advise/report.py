@@ -36,8 +36,8 @@ def rows(advice: Advice) -> list[tuple[str, ...]]:
         found.append(_cells(advice, row))
         for one in advice.withdrawn:
             if one.name == row.callback.name:
-                tried = f"{variant_text(one.variant)}: withdrawn"
-                found.append(("", "", "", tried, share_text(one.promised), realised_text(one.realised)))
+                shares = share_text(one.promised), realised_text(one.realised)
+                found.append(("withdrawn:", "", "", variant_text(one.variant), *shares))
     if advice.patch is not None and len(advice.tried) > 1:
         found.append(("all changes", "", "", "", share_text(advice.promised), realised_text(advice.realised)))
     return found
