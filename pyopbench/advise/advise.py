@@ -20,15 +20,16 @@ from typing import Any, Literal
 import msgspec
 
 from pyopbench.advise import turns
-from pyopbench.advise.answers import Answer, Share, decide, leave, output_dtypes
+from pyopbench.advise.answers import OUTPUTS, Answer, decide, decide_again, leave, output_dtypes, variant_text
 from pyopbench.advise.callbacks import Callback, Shown, Step, assess, callbacks_of, read_kept
-from pyopbench.advise.patch import CannotPlace, Placement, patch_text, replaced
+from pyopbench.advise.patch import CannotPlace, Parallel, Placement, patch_text, replaced
 from pyopbench.advise.program import STATE, Asked, Program, Run, run_program
-from pyopbench.advise.turns import Difference, Realised
+from pyopbench.advise.turns import Difference, Realised, Share
 from pyopbench.engine.measure import Listener
 from pyopbench.find.record import read_parts
 from pyopbench.find.usage import Usage, merge
 from pyopbench.model import formatting
+from pyopbench.model.arrangement import AUTOTUNE, read_key
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.write_file import write_atomically
@@ -91,6 +92,25 @@ class Row:
     answer: Answer
 
 
+@dataclass(frozen=True)
+class Withdrawn:
+    """A change that was tried and is not made.
+
+    Attributes:
+        name: of the callback.
+        variant: the change.
+        why: it is not made.
+        promised: share of a step that it was predicted to save.
+        realised: what it saved where it was the only change; None where that was not timed.
+    """
+
+    name: str
+    variant: str
+    why: str
+    promised: Share | None = None
+    realised: Realised | None = None
+
+
 @dataclass
 class Advice:
     """What to do about the callbacks of a program.
@@ -101,11 +121,12 @@ class Advice:
         usage: of the recording.
         step: of the recording.
         rows: one for each callback, the costliest first.
-        realised: what all applied ports save together; None if none was applied.
-        withdrawn: names of the callbacks whose ports were withdrawn, and why.
+        realised: what all applied changes save together; None if none was applied.
+        gains: what each of several applied changes saves, by the names of the callbacks; empty if not measured.
+        withdrawn: changes that were tried and are not made, in that order.
         loss_difference: the largest relative difference of losses; nan where there are none.
         patch: the file that `git apply` takes; None without a change.
-        tried: names of the callbacks whose ports `realised` is of.
+        tried: names of the callbacks that `realised` is of.
         ended: `steps` or `seconds` where the recording was ended before the program was done.
     """
 
@@ -115,7 +136,8 @@ class Advice:
     step: Step
     rows: list[Row]
     realised: Realised | None = None
-    withdrawn: dict[str, str] = field(default_factory=dict)
+    gains: dict[str, Share] = field(default_factory=dict)
+    withdrawn: list[Withdrawn] = field(default_factory=list)
     loss_difference: float = math.nan
     patch: Path | None = None
     tried: tuple[str, ...] = ()
@@ -123,7 +145,7 @@ class Advice:
 
     @property
     def promised(self) -> Share | None:
-        """The share of a step that all applied ports are predicted to save together."""
+        """The share of a step that all applied changes are predicted to save together."""
         shares = [row.answer.promised for row in self.rows if row.callback.name in self.tried and row.answer.promised]
         if not shares:
             return None
@@ -137,6 +159,7 @@ class Tools:
 
     run: Callable[[Program, Path, Path, Asked], Run] = run_program
     decide: Callable[[Callback, Step, Path, float, float], Answer] = decide
+    decide_again: Callable[[Callback, Path, Answer, float], Answer] = decide_again
     clock: Callable[[], float] = time.monotonic
 
 
@@ -190,6 +213,12 @@ class StoredCallback(msgspec.Struct):
     function: str
     kind: str
     action: str
+    port: str | None = None
+
+    @property
+    def is_replaced(self) -> bool:
+        """Was the callback replaced by the call of a port?"""
+        return self.action != "leave" and self.port is not None
 
 
 class StoredReport(msgspec.Struct):
@@ -218,15 +247,17 @@ def check(  # noqa: PLR0913 - as `advise`, with what is compared
         BadInput: `stored` is no such report.
         NothingMeasured: the program fails.
     """
-    found = _read_report(stored)
-    known = {(one.file, one.function, one.kind): one for one in msgspec.convert(found, StoredReport).callbacks}
+    found = msgspec.convert(_read_report(stored), StoredReport)
+    known = {(one.file, one.function, one.kind): one for one in found.callbacks}
+    ports = {one.port for one in found.callbacks if one.port}  # some call the body, or a compiled one
     made = _Advising(program, folder, options, listener, tools or Tools())
     made.begin()
     changes = []
     for row in made.name(made.record()).rows:
         callback = row.callback
         before = known.get((callback.file, callback.body, callback.kind))
-        if row.shown.most >= options.minimum_effect and (before is None or before.action == "port"):
+        is_news = before is None or before.is_replaced
+        if row.shown.most >= options.minimum_effect and is_news and callback.file not in ports:
             kind: Literal["new", "back"] = "new" if before is None else "back"
             changes.append(Change(callback.title, row.shown.most, kind))
     return changes
@@ -240,6 +271,9 @@ class _Advising:
         self.folder = Path(os.path.abspath(folder))  # a program names its files by absolute paths
         self.begun = tools.clock()
         self.recorded_steps: int | None = None
+        self.earlier: list[Run] = []
+        """Runs before the change that alternated with those of changes that were withdrawn."""
+        self.run_seconds = 0.0
         self.spent_before = 0.0
         self.has_made_folder = False
 
@@ -368,9 +402,9 @@ class _Advising:
         usage, run, copy = recorded
         if run.ended == "seconds" and run.elements >= turns.LEAST_ELEMENTS:
             self.recorded_steps = int(run.elements)
-        files = {site.file for site in usage.sites}
-        original = {file: path for file in files if (path := self.program.original(file, copy))}
         kept = read_kept(self.folder / RECORDING_FOLDER / "parts")
+        files = {site.file for site in usage.sites} | {one.call.stage.file for one in kept if one.call.stage}
+        original = {file: path for file in files if (path := self.program.original(file, copy))}
         steps = run.elements if run.elements >= turns.LEAST_ELEMENTS else 1.0
         waited = usage.input_share.waited if usage.input_share is not None else 0.0
         step = Step(turns.seconds_of(run, run.elements), steps, waited)
@@ -414,36 +448,63 @@ class _Advising:
             self.listener.say(f"{row.callback.title}: {answer.text}")
             advice.rows[number] = replace(row, answer=answer)
 
-    # Stage 4: apply the ports to a copy, and run the original and the changed program alternately.
+    # Stage 4: apply the changes to a copy, and run the original and the changed program alternately.
 
     def apply(self, advice: Advice) -> None:
-        """Try the ports in the program, withdraw those that change it or do not make it faster, and write the patch."""
+        """Try the changes in the program, withdraw those that do not work out, and write the patch."""
         result = self.folder / "applied.json"
-        ports = [number for number, row in enumerate(advice.rows) if row.answer.action == "port"]
-        if not ports:
+        changed = [number for number, row in enumerate(advice.rows) if row.answer.is_change]
+        if not changed:
             return
         if result.exists():
             self._read_applied(advice, _read(result))
             return
-        ports = self._placeable(advice, ports)
-        before: list[Run] = []
-        while ports:
-            change = self._change(advice, ports)
-            before, after = self._take_turns(before, change, ports)
-            found = turns.differences(before, after)
-            if found:
-                ports = self._without_differing(advice, ports, before, found)
-                continue
-            self._judge(advice, ports, before, after, change)
-            break
+        self._try_changes(advice, self._placeable(advice, changed))
         self._write(result, self._as_stored(advice))
 
-    def _placeable(self, advice: Advice, ports: Sequence[int]) -> list[int]:
-        why = {number: self._why_not_placed(advice, number) for number in ports}
-        for number, reason in why.items():
-            if reason:
+    def _try_changes(self, advice: Advice, numbers: list[int]) -> None:
+        before: list[Run] = []
+        while numbers:
+            change = self._change(advice, numbers)
+            before, after = self._take_turns(before, change)
+            found = turns.differences([*self.earlier, *before], after)
+            if found:  # nothing was timed, so the runs before the change can be used again
+                numbers = self._without_differing(advice, numbers, before, found)
+                continue
+            realised = turns.realised(before, after)
+            self._note_tried(advice, numbers, realised, turns.largest_difference(before, after))
+            if realised.is_faster:
+                self._accept(advice, numbers, before, after)
+                return
+            write_atomically(self.folder / WITHDRAWN, self._patch(change))
+            is_slower = realised.is_slower
+            why = "the program is slower with it" if is_slower else "the runs do not show that the program is faster"
+            least = min(numbers, key=lambda number: _promise(advice.rows[number].answer))
+            why += "" if len(numbers) == 1 else " with all changes, of which this one promises the least"
+            self._withdraw(advice, least, why, realised if len(numbers) == 1 else None)
+            self.earlier += before
+            before = []
+            numbers = self._placeable(advice, [one for one in numbers if advice.rows[one].answer.is_change])
+            if self.left_seconds() < self._turns_seconds:
+                for number in numbers:
+                    self._withdraw(advice, number, "no time was left to try it without the others")
+                return
+
+    def _note_tried(self, advice: Advice, numbers: Sequence[int], realised: Realised, loss: float) -> None:
+        advice.realised, advice.loss_difference = realised, loss
+        advice.tried = tuple(advice.rows[number].callback.name for number in numbers)
+
+    def _placeable(self, advice: Advice, numbers: Sequence[int]) -> list[int]:
+        """Return those whose changes can be made; the others get their next best answer."""
+        left = []
+        for number in numbers:
+            while advice.rows[number].answer.is_change:
+                reason = self._why_not_placed(advice, number)
+                if not reason:
+                    left.append(number)
+                    break
                 self._withdraw(advice, number, reason)
-        return [number for number, reason in why.items() if not reason]
+        return left
 
     def _why_not_placed(self, advice: Advice, number: int) -> str:
         try:
@@ -452,39 +513,68 @@ class _Advising:
             return error.message
         return ""
 
-    def _withdraw(self, advice: Advice, number: int, why: str) -> None:
+    def _withdraw(self, advice: Advice, number: int, why: str, realised: Realised | None = None) -> None:
+        """Withdraw the change of a callback, and give it the next best answer if there is one and time is left."""
         row = advice.rows[number]
-        advice.withdrawn[row.callback.name] = why
-        advice.rows[number] = replace(row, answer=replace(row.answer, action="leave", why=f"port withdrawn: {why}"))
-        self.listener.warn(f"{row.callback.title}: port withdrawn: {why}")
+        callback, answer = row.callback, row.answer
+        advice.withdrawn.append(Withdrawn(callback.name, answer.variant, why, answer.promised, realised))
+        self.listener.warn(f"{callback.title}: {answer.text}: withdrawn: {why}")
+        left = Answer("leave", f"{answer.text}: withdrawn: {why}", answer.candidates, seconds=answer.seconds)
+        if answer.rest and self.left_seconds() < self._turns_seconds:
+            others = formatting.listing([variant_text(one.variant) for one in answer.rest])
+            left = replace(left, why=f"{left.why}. No time was left to try {others}")
+        elif answer.rest:
+            left = self._decided_again(advice, number, left)
+        advice.rows[number] = replace(row, answer=left)
 
-    def _change(self, advice: Advice, ports: Sequence[int]) -> dict[str, bytes]:
-        """Return the files that ports change or add, by path from the root."""
+    def _decided_again(self, advice: Advice, number: int, left: Answer) -> Answer:
+        callback, answer = advice.rows[number].callback, advice.rows[number].answer
+        place = self.folder / "callbacks" / callback.name
+        stored = place / f"answer-after-{answer.folder}.json"
+        if stored.exists():
+            again = Answer.from_plain(_read(stored))
+        else:
+            with self.listener.busy(f"{callback.title}: writing the next best change"):
+                again = self.tools.decide_again(callback, place, answer, self.options.minimum_effect)
+            self._write(stored, again.as_plain())
+        if not again.is_change:
+            return replace(left, why=f"{left.why}. {again.why[:1].upper()}{again.why[1:]}")
+        self.listener.say(f"{callback.title}: {again.text}")
+        return again
+
+    @property
+    def _turns_seconds(self) -> float:
+        """About how long the fewest runs before and after a change take."""
+        return 2 * LEAST_TURNS * self.run_seconds
+
+    def _change(self, advice: Advice, numbers: Sequence[int]) -> dict[str, bytes]:
+        """Return the files that some changes change or add, by path from the root."""
         files: dict[str, bytes] = {}
-        by_file: dict[str, list[Placement]] = {}
-        for number in ports:
+        by_file: dict[str, tuple[list[Placement], list[Parallel]]] = {}
+        for number in numbers:
             row = advice.rows[number]
             callback, answer = row.callback, row.answer
             assert callback.kept is not None
             folder = Path(callback.file).parent
-            port, test = folder / answer.port, folder / answer.test
-            for path, name in ((port, answer.port), (test, answer.test)):
+            for name in filter(None, (answer.port, answer.test)):
+                path = folder / name
                 if os.path.lexists(self.program.root / path):
                     raise CannotPlace(f"the file {path.as_posix()} already exists")
-                files[path.as_posix()] = read_bytes(self._port_folder(callback) / name, SOURCE)
-            by_file.setdefault(callback.file, []).append(_placement(callback, answer))
-        for file, placements in by_file.items():
-            files[file] = replaced(read_bytes(self.program.root / file, SOURCE), placements)
+                written = self.folder / "callbacks" / callback.name / answer.folder / name
+                files[path.as_posix()] = read_bytes(written, SOURCE)
+            if answer.port:
+                by_file.setdefault(callback.file, ([], []))[0].append(_placement(callback, answer))
+            parallel = _parallel(callback, answer)
+            if parallel is not None:
+                by_file.setdefault(parallel.stage.file, ([], []))[1].append(parallel)
+        for file, (placements, maps) in by_file.items():
+            files[file] = replaced(read_bytes(self.program.root / file, SOURCE), placements, maps)
         return files
 
-    def _port_folder(self, callback: Callback) -> Path:
-        return self.folder / "callbacks" / callback.name / "port"
-
-    def _take_turns(
-        self, before: list[Run], change: Mapping[str, bytes], ports: Sequence[int]
-    ) -> tuple[list[Run], list[Run]]:
+    def _take_turns(self, before: list[Run], change: Mapping[str, bytes]) -> tuple[list[Run], list[Run]]:
         """Run the original and the changed program alternately, until one is clearly faster or no time is left."""
         after: list[Run] = []
+        mark, first = _mark(change), len(self.earlier)
         begun = self.tools.clock()
         while len(after) < MOST_TURNS:
             if len(after) >= LEAST_TURNS:
@@ -493,27 +583,28 @@ class _Advising:
                     break
             number = len(after)
             # The side that goes first changes, so that neither has a colder machine.
-            sides = ("before", "after") if number % 2 == 0 else ("after", "before")
-            for side in sides:
-                if side == "before" and len(before) > number:
-                    continue
-                mark = "-".join(map(str, ports)) if side == "after" else ""
-                name = f"{side}-{number + 1}{mark and f'-{mark}'}"
-                run = self._turn(name, change if side == "after" else {})
-                (before if side == "before" else after).append(run)
-            if after and before and turns.differences(before, after) and len(before) >= 2:
+            for side in ("before", "after") if number % 2 == 0 else ("after", "before"):
+                if side == "after":
+                    after.append(
+                        self._turn(f"after-{number + 1}-{mark}", f"after the change, run {number + 1}", change)
+                    )
+                elif len(before) <= number:
+                    place = first + number + 1
+                    before.append(self._turn(f"before-{place}", f"before the change, run {place}", {}))
+            if turns.differences([*self.earlier, *before], after) and len(before) >= 2:
                 break
         return before, after
 
-    def _turn(self, name: str, change: Mapping[str, bytes]) -> Run:
+    def _turn(self, name: str, said: str, change: Mapping[str, bytes]) -> Run:
         stored = self.folder / "turns" / f"{name}.json"
         if stored.exists():
-            return msgspec.convert(_read(stored), Run, str_keys=True)
+            run = msgspec.convert(_read(stored), Run, str_keys=True)
+            self.run_seconds = max(self.run_seconds, run.seconds)
+            return run
+        begun = self.tools.clock()
         copy, parts = self._copies / COPY, self.folder / "turns" / name
         shutil.rmtree(copy, ignore_errors=True)
         shutil.rmtree(parts, ignore_errors=True)
-        side, number, *_ = name.split("-")
-        said = f"callback {int(number) + 1} ported alone" if side == "alone" else f"{side} the change, run {number}"
         with self.listener.busy(f"running the program {said}"):
             self.program.copy_to(copy)
             for path, content in change.items():
@@ -528,57 +619,73 @@ class _Advising:
         shutil.rmtree(copy, ignore_errors=True)
         shutil.rmtree(parts, ignore_errors=True)
         self._write(stored, asdict(run))
+        self.run_seconds = max(self.run_seconds, run.seconds, self.tools.clock() - begun)
         self.listener.say(f"{said}: {formatting.seconds(run.seconds)}, exit code {run.code}")
         return run
 
     def _without_differing(
-        self, advice: Advice, ports: Sequence[int], before: list[Run], found: Sequence[Difference]
+        self, advice: Advice, numbers: Sequence[int], before: list[Run], found: Sequence[Difference]
     ) -> list[int]:
-        """Withdraw the ports that change what the program computes, and return the others."""
-        if len(ports) == 1:
-            self._withdraw(advice, ports[0], found[0].text())
-            return []
-        left = []
-        for number in ports:
-            alone = self._turn(f"alone-{number}", self._change(advice, [number]))
-            differing = turns.differences(before, [alone])
-            if differing:
-                self._withdraw(advice, number, differing[0].text())
-            else:
-                left.append(number)
-        if len(left) == len(ports):  # none alone does, all together do
-            for number in ports:
-                self._withdraw(advice, number, f"together with the other ports: {found[0].text()}")
-            return []
-        return left
+        """Withdraw the changes that change what the program computes, and return the others and what follows them."""
+        differing = {numbers[0]: found[0]} if len(numbers) == 1 else {}
+        for number in numbers if len(numbers) > 1 else ():
+            change = self._change(advice, [number])
+            alone = self._turn(f"alone-{_mark(change)}", f"callback {number + 1} changed alone", change)
+            mine = turns.differences([*self.earlier, *before], [alone])
+            differing |= {number: mine[0]} if mine else {}
+        for number in numbers:
+            if number in differing:
+                self._withdraw(advice, number, differing[number].text())
+            elif not differing:  # none alone does, all together do
+                self._withdraw(advice, number, f"together with the other changes: {found[0].text()}")
+        return self._placeable(advice, [one for one in numbers if advice.rows[one].answer.is_change])
 
-    def _judge(
-        self, advice: Advice, ports: Sequence[int], before: list[Run], after: list[Run], change: Mapping[str, bytes]
-    ) -> None:
-        advice.realised = turns.realised(before, after)
-        advice.loss_difference = turns.largest_difference(before, after)
-        advice.tried = tuple(advice.rows[number].callback.name for number in ports)
+    def _accept(self, advice: Advice, numbers: list[int], before: list[Run], after: list[Run]) -> None:
+        """Measure what each of several changes saves, drop those that cost time, and write the patch."""
+        while len(numbers) > 1 and self._has_time_for_each(numbers):
+            complete, without = self._take_turns_without(advice, numbers)
+            gains = {number: turns.gained(before, without[number], complete) for number in numbers}
+            worst = min(numbers, key=lambda number: gains[number].value)
+            advice.gains = {advice.rows[number].callback.name: gain for number, gain in gains.items()}
+            if not gains[worst].high < 0:
+                break
+            advice.gains = {}
+            row, why = advice.rows[worst], "the program is faster without this change"
+            advice.withdrawn.append(Withdrawn(row.callback.name, row.answer.variant, why, row.answer.promised))
+            advice.rows[worst] = replace(row, answer=Answer("leave", why, row.answer.candidates))
+            numbers = [number for number in numbers if number != worst]
+            after = without[worst]
+            self._note_tried(advice, numbers, turns.realised(before, after), turns.largest_difference(before, after))
+        advice.patch = self.folder / PATCH
+        write_atomically(advice.patch, self._patch(self._change(advice, numbers)))
+
+    def _has_time_for_each(self, numbers: Sequence[int]) -> bool:
+        return (len(numbers) + 1) * LEAST_TURNS * self.run_seconds <= self.left_seconds()
+
+    def _take_turns_without(self, advice: Advice, numbers: Sequence[int]) -> tuple[list[Run], dict[int, list[Run]]]:
+        """Run the program with all changes and without each of them, alternately."""
+        complete: list[Run] = []
+        without: dict[int, list[Run]] = {number: [] for number in numbers}
+        order: list[int | None] = [None, *numbers]
+        for turn in range(LEAST_TURNS):
+            for number in order[turn % len(order) :] + order[: turn % len(order)]:
+                change = self._change(advice, [one for one in numbers if one != number])
+                said = "with all changes" if number is None else f"without the change of callback {number + 1}"
+                run = self._turn(f"each-{turn + 1}-{_mark(change)}", f"{said}, run {turn + 1}", change)
+                (complete if number is None else without[number]).append(run)
+        return complete, without
+
+    def _patch(self, change: Mapping[str, bytes]) -> bytes:
         root = self.program.root
         old = {name: read_bytes(root / name, SOURCE) for name in change if os.path.lexists(root / name)}
-        patch = patch_text(old, change).encode("utf-8", "surrogateescape")
-        if advice.realised.is_faster:
-            advice.patch = self.folder / PATCH
-            write_atomically(advice.patch, patch)
-            return
-        why = (
-            "the program is slower with it"
-            if advice.realised.is_slower
-            else "the runs do not show that the program is faster with it"
-        )
-        write_atomically(self.folder / WITHDRAWN, patch)
-        for number in ports:
-            self._withdraw(advice, number, why)
+        return patch_text(old, change).encode("utf-8", "surrogateescape")
 
     def _as_stored(self, advice: Advice) -> dict[str, Any]:
         return {
             "version": VERSION,
             "answers": {row.callback.name: row.answer.as_plain() for row in advice.rows},
-            "withdrawn": advice.withdrawn,
+            "gains": {name: asdict(gain) for name, gain in advice.gains.items()},
+            "withdrawn": [asdict(one) for one in advice.withdrawn],
             "realised": None if advice.realised is None else asdict(advice.realised),
             "loss_difference": advice.loss_difference,
             "patch": advice.patch is not None,
@@ -588,7 +695,8 @@ class _Advising:
     def _read_applied(self, advice: Advice, stored: Mapping[str, Any]) -> None:
         answers = {name: Answer.from_plain(one) for name, one in stored["answers"].items()}
         advice.rows = [replace(row, answer=answers.get(row.callback.name, row.answer)) for row in advice.rows]
-        advice.withdrawn = dict(stored["withdrawn"])
+        advice.gains = msgspec.convert(stored["gains"], dict[str, Share])
+        advice.withdrawn = msgspec.convert(stored["withdrawn"], list[Withdrawn])
         if stored["realised"] is not None:
             advice.realised = msgspec.convert(stored["realised"], Realised)
         difference = stored["loss_difference"]
@@ -652,4 +760,32 @@ def _placement(callback: Callback, answer: Answer) -> Placement:
         dtypes=tuple(kept.call.dtypes),
         port_dtypes=tuple(output_dtypes(callback)),
         stops_gradient=graph_without_gradient and answer.variant != "njit",
+        takes_list=answer.function == OUTPUTS,
     )
+
+
+def _parallel(callback: Callback, answer: Answer) -> Parallel | None:
+    """Return how a change affects `num_parallel_calls`; None where it stays."""
+    key, stage = read_key(answer.variant), callback.stage
+    if key is None or stage is None:
+        return None
+    if key.form == "processes":
+        assert callback.kept is not None
+        if Path(stage.file).parent != Path(callback.file).parent:
+            raise CannotPlace("the call of `Dataset.map` is in another folder than the callback")
+        return Parallel(stage, 0, answer.port.removesuffix(".py"), callback.kept.call.package)
+    # Ports and other callbacks are measured with AUTOTUNE in a pipeline.
+    calls = key.parallel if key.form == "map" else AUTOTUNE
+    return None if calls == stage.parallel else Parallel(stage, calls)
+
+
+def _promise(answer: Answer) -> float:
+    return answer.promised.value if answer.promised is not None else 0.0
+
+
+def _mark(change: Mapping[str, bytes]) -> str:
+    """Return what names a change among those that are tried."""
+    digest = hashlib.sha256()
+    for path, content in sorted(change.items()):
+        digest.update(path.encode() + b"\0" + content + b"\0")
+    return digest.hexdigest()[:12]

@@ -4,30 +4,46 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
-from pyopbench.advise.callbacks import MIX_FILE, Callback, Shown, Step, load, recorded_inputs, write_op_file
+from pyopbench.advise.callbacks import MIX_FILE, Callback, Shown, Step, load, mix_of, recorded_inputs, write_op_file
+from pyopbench.advise.turns import Share
 from pyopbench.api import frames, measure
+from pyopbench.api.listeners import alone_on_this_machine, listener_here
+from pyopbench.engine import measure as run_measure
+from pyopbench.engine import pipeline as pipelines
 from pyopbench.engine.port import run_test, write_port
 from pyopbench.find.draft import BASELINES
 from pyopbench.judge.decision import Decision
-from pyopbench.judge.judge import Judgement
-from pyopbench.model.case import MINIMUM_EFFECT
+from pyopbench.judge.judge import Judgement, Judging, judge
+from pyopbench.model.arrangement import CURRENT, parallel_text, read_key
+from pyopbench.model.case import MINIMUM_EFFECT, Case
 from pyopbench.model.cores import usable_cores
+from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import PyopbenchError
 from pyopbench.model.label import Label
 from pyopbench.model.own_target import read_target
 from pyopbench.model.write_file import write_atomically
+
+if TYPE_CHECKING:
+    from pyopbench.judge.pipeline import PipelineJudgement
 
 PORTS = ("traced", "njit", "autograph")
 """What can replace a callback: TensorFlow ops; a callback whose body Numba compiles; or, for a py_function that already
 computes with TensorFlow, its unchanged body, converted by AutoGraph."""
 
 IN_GRAPH = "in_graph"
+MOST_ARRANGEMENTS = 3
+"""How many arrangements of a callback may be tried in the program, one after another."""
+
+OUTPUTS = "outputs_of"
+"""The function in the file of an arrangement that takes the place of a callback."""
+
 AUTOGRAPH_PORT = '''"""`{name}` of {place}, called in the graph instead of by tf.py_function."""
 
 {head}
@@ -64,26 +80,32 @@ if __name__ == "__main__":
     print("passed: test_values")
 '''
 
-Action: TypeAlias = Literal["leave", "port"]
-
-
-@dataclass(frozen=True)
-class Share:
-    """A share of the time of a step, with an interval."""
-
-    value: float
-    low: float
-    high: float
+Action: TypeAlias = Literal["leave", "port", "arrange"]
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A port of a callback, and the share of the callback's own time that it saves, with an interval."""
+    """What may replace a callback, and the share of the callback's own time that it saves, with an interval.
+
+    Attributes:
+        variant: a port such as `traced`, or in an input pipeline the key of an arrangement, such as `processes`.
+        saved, low, high: the share.
+        promised: the share of a step of the program; None before that is known.
+    """
 
     variant: str
     saved: float
     low: float
     high: float
+    promised: Share | None = None
+
+    @property
+    def action(self) -> Action:
+        """What to do: a port replaces the body; an arrangement calls the same body otherwise."""
+        key = read_key(self.variant)
+        if key is None or key.form == "port" or key.variant in PORTS:
+            return "port"
+        return "arrange"
 
 
 @dataclass(frozen=True)
@@ -91,14 +113,15 @@ class Answer:
     """What to do with a callback.
 
     Attributes:
-        action: `leave` it or `port` it.
+        action: `leave` it, `port` it, or `arrange` it otherwise in its input pipeline.
         why: the reason to leave it, or what the measurement says.
-        candidates: ports that may save time, the surest first.
-        variant: the port that was chosen.
-        port, test: file names of the port and its test.
+        candidates: what may save time, the surest first.
+        variant: the candidate that was chosen.
+        port, test: file names of the port and its test; empty for a change of `num_parallel_calls` alone.
         function: the name of the port in its file.
         promised: share of a step of the program that is saved.
         seconds: of a call today, as measured outside of the program.
+        folder: of the files, in that of the callback.
     """
 
     action: Action
@@ -110,11 +133,23 @@ class Answer:
     function: str = ""
     promised: Share | None = None
     seconds: float | None = None
+    folder: str = "port"
+
+    @property
+    def is_change(self) -> bool:
+        """Is anything to be changed?"""
+        return self.action != "leave"
 
     @property
     def text(self) -> str:
         """The answer in a few words."""
-        return "leave it" if self.action == "leave" else f"port to {self.variant}"
+        return "leave it" if self.action == "leave" else variant_text(self.variant)
+
+    @property
+    def rest(self) -> tuple[Candidate, ...]:
+        """The candidates after the one that was chosen."""
+        names = [one.variant for one in self.candidates]
+        return self.candidates[names.index(self.variant) + 1 :] if self.variant in names else ()
 
     def as_plain(self) -> dict[str, Any]:
         """Return the answer as plain data."""
@@ -126,6 +161,20 @@ class Answer:
         return msgspec.convert(plain, cls)
 
 
+def variant_text(variant: str) -> str:
+    """Return a change in a few words."""
+    key = read_key(variant)
+    if key is None:
+        return f"port to {variant}"
+    if key.form == "processes":
+        return "call it in a process pool"
+    if key.form == "map":
+        return f"map in parallel ({parallel_text(key.parallel)})"
+    if key.form == "switch" and key.variant not in PORTS:
+        return f"call it by {key.variant}"
+    return f"port to {key.variant}"
+
+
 def leave(shown: Shown) -> Answer:
     """Return the answer for a callback that is not measured."""
     return Answer("leave", shown.why_not)
@@ -134,7 +183,7 @@ def leave(shown: Shown) -> Answer:
 def decide(
     callback: Callback, step: Step, folder: Path, budget_seconds: float, minimum_effect: float = MINIMUM_EFFECT
 ) -> Answer:
-    """Measure a callback against its ports, and write the one that is best.
+    """Measure a callback against what can replace it, and write the one that is best.
 
     Args:
         callback: which.
@@ -151,36 +200,65 @@ def decide(
     if not op_file.exists():
         op_file = write_op_file(callback, folder)
     try:
-        judgement = _measured(callback, op_file, folder, budget_seconds)
+        measure_it = _measured_in_pipeline if callback.in_input else _measured
+        judgement = measure_it(callback, op_file, folder, budget_seconds)
     except PyopbenchError as error:
         return Answer("leave", f"it could not be measured: {error.message}: {_last(error.received)}")
-    use = "training" if callback.gradient_calls else "inference"
-    made = [one for one in judgement.decisions if one.use == use] or list(judgement.decisions)
-    if not made:
-        return Answer("leave", "nothing about it could be measured")
-    decision = made[0]
-    candidates = _candidates(decision)
+    if judgement.pipeline is not None:
+        found = judgement.pipeline
+        candidates, why = _arrangements(callback, found), found.why_text()
+        if found.action == "undecided":  # what else to measure would be about another command
+            why = "measured alone, no change is clearly faster"
+        today = found.by_key[_current_key(callback)].seconds if candidates else None
+        reason = ". ".join([why.rstrip("."), *_failures_in(callback, found)])
+    else:
+        use = "training" if callback.gradient_calls else "inference"
+        made = [one for one in judgement.decisions if one.use == use] or list(judgement.decisions)
+        if not made:
+            return Answer("leave", "nothing about it could be measured")
+        candidates, why, today = _candidates(made[0]), made[0].reason.text(), _today(made[0])
+        reason = _why_kept(judgement, made[0])
     if not candidates:
-        return Answer("leave", _why_kept(judgement, decision), seconds=_today(decision))
+        return Answer("leave", reason, seconds=today)
+    promising = tuple(replace(one, promised=_promised(callback, step, one, today)) for one in candidates)
+    return _first_written(callback, folder, Answer("leave", why, promising, seconds=today), promising, minimum_effect)
+
+
+def decide_again(callback: Callback, folder: Path, answer: Answer, minimum_effect: float = MINIMUM_EFFECT) -> Answer:
+    """Return the next best answer after one that was withdrawn; to leave the callback alone if there is none.
+
+    Args:
+        callback: which.
+        folder: as for `decide`.
+        answer: the one that was withdrawn.
+        minimum_effect: a share of a step that is worth a change.
+    """
+    return _first_written(callback, folder, answer, answer.rest, minimum_effect)
+
+
+def _first_written(
+    callback: Callback, folder: Path, answer: Answer, candidates: Sequence[Candidate], minimum_effect: float
+) -> Answer:
+    """Return an answer with the first of some candidates that is worth it and can be written."""
     refused = ""
-    for candidate in candidates:
-        promised = _promised(callback, step, candidate, _today(decision))
+    left = replace(answer, action="leave", variant="", port="", test="", function="", promised=None)
+    for number, candidate in enumerate(candidates):
+        promised = candidate.promised
+        assert promised is not None
         if promised.high < minimum_effect:
-            return Answer("leave", "the best port would save too little of a step", candidates, promised=promised)
-        written = _write(callback, op_file, folder, candidate.variant)
+            if number:
+                continue
+            return replace(left, why="the best change would save too little of a step", promised=promised)
+        place = f"port-{len(answer.candidates) - len(candidates) + number + 1}"
+        written = _write(callback, folder / f"{callback.name}.py", folder / place, candidate.variant)
         if isinstance(written, str):
             refused = written
             continue
-        return Answer(
-            "port",
-            decision.reason.text(),
-            candidates,
-            candidate.variant,
-            *written,
-            promised=promised,
-            seconds=_today(decision),
-        )
-    return Answer("leave", f"its port cannot be written: {refused}", candidates, seconds=_today(decision))
+        chosen = replace(answer, action=candidate.action, variant=candidate.variant, promised=promised, folder=place)
+        port, test, function = written
+        return replace(chosen, port=port, test=test, function=function)
+    why = f"it cannot be written: {refused}" if refused else "nothing else would save enough of a step"
+    return replace(left, why=why)
 
 
 def _last(received: object) -> str:
@@ -196,7 +274,7 @@ def _measured(callback: Callback, op_file: Path, folder: Path, budget_seconds: f
     result = measure.run(
         str(op_file),
         quick=True,
-        variants=(_current(callback), *ports_of(callback)),
+        variants=(BASELINES[callback.kind], *ports_of(callback)),
         directions=() if callback.gradient_calls else ("forward",),
         modes=("node",) if callback.mode == "graph" else ("eager",),
         mix=mix,
@@ -208,13 +286,37 @@ def _measured(callback: Callback, op_file: Path, folder: Path, budget_seconds: f
     return result.judgement  # type: ignore[union-attr]
 
 
+def _measured_in_pipeline(callback: Callback, op_file: Path, folder: Path, budget_seconds: float) -> Judgement:
+    """Measure a callback where it is called: in `Dataset.map`, against ports and other arrangements.
+
+    Batches are left out: a map that does more than call the callback cannot be moved behind `batch`.
+    """
+    run = folder / "run"
+    if (run / "run.json").exists():
+        return measure.resume(run, str(op_file)).judgement  # type: ignore[union-attr]
+    (name,), own = read_ops([str(op_file)], ())
+    mix, now = mix_of(callback), 1 if callback.stage is None else callback.stage.parallel
+    request = pipelines.PipelineRequest(
+        name,
+        size=max(mix, key=lambda one: mix[one]) if mix else None,
+        parallel=tuple(dict.fromkeys((*pipelines.usual_parallel(), now))),
+        batch=(),
+        baseline=BASELINES[callback.kind],
+        budget_seconds=budget_seconds,
+        own=own,
+    )
+    listener = listener_here(progress=True)
+    with alone_on_this_machine():
+        begun = pipelines.begin(run, request, ("pyopbench", "advise", name), listener)
+        judging = Judging(request.baseline, request.minimum_effect)
+        run_measure.measure(begun, judging, listener)
+        pipelines.require_current(begun)
+    return judge([begun], judging)
+
+
 def ports_of(callback: Callback) -> tuple[str, ...]:
     """Return what a callback is compared with: only the body of a py_function can consist of TensorFlow ops."""
     return PORTS if callback.kind == "py_function" else PORTS[:2]
-
-
-def _current(callback: Callback) -> str:
-    return BASELINES[callback.kind]
 
 
 def _candidates(decision: Decision) -> tuple[Candidate, ...]:
@@ -236,6 +338,60 @@ def _candidates(decision: Decision) -> tuple[Candidate, ...]:
         return ()
     ports = [one for one in found.values() if one.variant in PORTS and one.saved > MINIMUM_EFFECT]
     return tuple(sorted(ports, key=lambda one: -one.saved))
+
+
+def _arrangements(callback: Callback, found: PipelineJudgement) -> tuple[Candidate, ...]:
+    """Return the arrangements that may save time, the one that was decided on first.
+
+    What they save is converted from shares of a sequential map to those of the map that the program has.
+    """
+    current, chosen = _current_key(callback), found.choice.label
+    if current not in found.by_key or chosen == current or (found.choice.action == "keep" and current == CURRENT):
+        return ()
+    # What was far behind the best was measured in one launch, which gives no interval.
+    saved = {key: (1 - one.seconds / found.current.seconds, -1.0, 1.0) for key, one in found.by_key.items()}
+    for gain in found.choice.gains:
+        saved[gain.label] = gain.saved, _finite(gain.saved_low), _finite(gain.saved_high, 1.0)
+    now, now_low, now_high = (0.0, 0.0, 0.0) if current == CURRENT else saved[current]
+    candidates = []
+    for key, (share, low, high) in saved.items():
+        least, most = max(_of_now(low, now_high), -1.0), min(_of_now(high, now_low), 1.0)
+        one = Candidate(key, _of_now(share, now), least, most)
+        if key != current and one.saved > MINIMUM_EFFECT and _is_placeable(callback, key):
+            candidates.append(one)
+    return tuple(sorted(candidates, key=lambda one: (one.variant != chosen, -one.saved))[:MOST_ARRANGEMENTS])
+
+
+def _of_now(saved: float, saved_now: float) -> float:
+    return 1 - (1 - saved) / max(1 - saved_now, 1e-9)
+
+
+def _current_key(callback: Callback) -> str:
+    calls = 1 if callback.stage is None else callback.stage.parallel
+    return CURRENT if calls == 1 else f"{CURRENT} parallel={parallel_text(calls)}"
+
+
+def _is_placeable(callback: Callback, key: str) -> bool:
+    """Can a patch make this arrangement? All but a change of the callback alone need the call of `Dataset.map`."""
+    read = read_key(key)
+    if read is None or read.batch or (callback.stage is None or not callback.stage.file):
+        return False
+    if read.form in ("port", "switch"):  # in a graph, py_func is the same op as numpy_function
+        bridges = ("numpy_function",) if callback.kind == "py_function" else ()
+        return read.variant in (*ports_of(callback), *bridges)
+    return read.form in ("map", "processes")
+
+
+def _failures_in(callback: Callback, found: PipelineJudgement) -> list[str]:
+    """Return why ports and the process pool were not measured."""
+    said = []
+    for one in found.rows.failures:
+        arrangement = found.rows.plan.by_key.get(Case.from_id(one.case).arrangement)
+        if arrangement is None:
+            continue
+        if arrangement.variant in ports_of(callback) or arrangement.form == "processes":
+            said.append(f"{variant_text(arrangement.key)}: {_last(one.reason)}")
+    return list(dict.fromkeys(said))
 
 
 def _finite(value: float | None, otherwise: float = -1.0) -> float:
@@ -263,7 +419,7 @@ def _promised(callback: Callback, step: Step, candidate: Candidate, today: float
     pipeline runs while the program does, so a program that hardly waits for its input may gain nothing. It never gains
     more than the callback takes.
     """
-    least = min(1.0, callback.seconds / step.steps / step.seconds)
+    least = min(1.0, callback.seconds / callback.parallel / step.steps / step.seconds)
     most = min(1.0, max(callback.most_seconds / step.steps / step.seconds, least))
     usual = most if today is None else today * callback.calls / step.steps / step.seconds
     usual = min(max(usual, least), most)
@@ -275,22 +431,23 @@ def _promised(callback: Callback, step: Step, candidate: Candidate, today: float
     return Share(min(max(value, low), high), low, high)
 
 
-def _write(callback: Callback, op_file: Path, folder: Path, variant: str) -> tuple[str, str, str] | str:
-    """Write a port, and return the names of its files and of its function, or why it cannot be written."""
-    name = f"{callback.name}_port"
-    place = folder / "port"
+def _write(callback: Callback, op_file: Path, place: Path, variant: str) -> tuple[str, str, str] | str:
+    """Write a change into a folder, and return the names of its files and function, or why it cannot be written."""
+    name, key = f"{callback.name}_port", read_key(variant)
+    if key is not None and key.form == "map":
+        return "", "", ""  # the callback stays
     place.mkdir(exist_ok=True)
     for left in (place / f"{name}.py", place / f"test_{name}.py"):
         if os.path.lexists(left):
             left.unlink()
-    if variant == "autograph":
+    if variant in ("autograph", "port autograph"):
         return _write_body(callback, op_file, place, name)
     target = read_target(str(op_file), (), ())
     try:
         files = write_port(target, variant, place / f"{name}.py")
     except PyopbenchError as error:
         return f"{error.message}: {_last(error.received)}"
-    return files.port.name, files.test.name, files.function
+    return files.port.name, files.test.name, files.function if key is None else OUTPUTS
 
 
 def _write_body(callback: Callback, op_file: Path, place: Path, module: str) -> tuple[str, str, str] | str:

@@ -13,11 +13,13 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from pyopbench.find.draft import BASELINES, taken_names
 from pyopbench.find.usage import DISPATCH_SECONDS, MOST_SIZES, SiteUsage, Usage, propose_sizes
+from pyopbench.model.arrangement import AUTOTUNE
 from pyopbench.model.case import MINIMUM_EFFECT
+from pyopbench.model.cores import usable_cores
 from pyopbench.model.literals import NotWritable, source_parts
 from pyopbench.model.write_file import write_atomically
 from pyopbench.store.mix_file import write_mix
@@ -51,6 +53,22 @@ class KeptSource(Struct):
     fix: str = ""
 
 
+class Stage(Struct, frozen=True):
+    """The call of `Dataset.map` in whose function a callback is made.
+
+    Attributes:
+        file, line: of the call.
+        parallel: its `num_parallel_calls`: 1 for none, `AUTOTUNE`, or a number.
+        function, function_line: the name of the mapped function, and where its definition begins.
+    """
+
+    file: str
+    line: int
+    parallel: int
+    function: str
+    function_line: int
+
+
 class KeptCall(Struct):
     """How the program calls a callback."""
 
@@ -58,6 +76,7 @@ class KeptCall(Struct):
     is_list: bool = False
     dtypes: list[str] = []
     package: str = ""
+    stage: Stage | None = None
 
 
 class KeptSite(Struct):
@@ -90,6 +109,7 @@ class Callback:
         flight_seconds: from where its inputs are ready to where its outputs are; None where that was not measured.
         kept: what was kept of it; None where nothing was.
         sizes: calls by the elements of the largest input.
+        stage: of the input pipeline, with `file` as above; None where that is not known.
     """
 
     name: str
@@ -105,6 +125,7 @@ class Callback:
     flight_seconds: float | None = None
     kept: KeptSite | None = None
     sizes: Mapping[int, int] = field(default_factory=dict)
+    stage: Stage | None = None
 
     @property
     def place(self) -> str:
@@ -115,6 +136,13 @@ class Callback:
     def title(self) -> str:
         """Its place, and the name of the body without the functions around it."""
         return f"{self.place} {self.body.rpartition('<locals>.')[2]}"
+
+    @property
+    def parallel(self) -> int:
+        """How many calls run at the same time: that of the map, for AUTOTUNE as many as there are cores."""
+        if self.stage is None:
+            return 1
+        return len(usable_cores()) if self.stage.parallel == AUTOTUNE else max(self.stage.parallel, 1)
 
     @property
     def where(self) -> str:
@@ -172,6 +200,9 @@ def callbacks_of(usage: Usage, kept: Sequence[KeptSite], original: Mapping[str, 
             for size, number in site.calls_by_size.items():
                 calls[size] = calls.get(size, 0) + number
         flights = [one.flight_seconds for one in sites]
+        stage = None if largest is None else largest.call.stage
+        if stage is not None:
+            stage = structs.replace(stage, file=original.get(stage.file, ""))
         found.append(
             Callback(
                 name=_name_of(largest.source.name if largest is not None else sites[0].body, line, names),
@@ -187,6 +218,7 @@ def callbacks_of(usage: Usage, kept: Sequence[KeptSite], original: Mapping[str, 
                 flight_seconds=None if None in flights else sum(filter(None, flights)),
                 kept=largest,
                 sizes=dict(sorted(calls.items())),
+                stage=stage,
             )
         )
     return sorted(found, key=lambda one: (-one.most_seconds, one.file, one.line))
@@ -263,7 +295,6 @@ def write_op_file(callback: Callback, folder: Path) -> Path:
     """Write the op file of a callback, with its kept inputs, and the mix of its sizes; return its path."""
     kept = callback.kept
     assert kept is not None
-    examples = _chosen(kept)
     text = kept.source.text
     head, sep = "", ""
     future = "from __future__ import annotations\n"
@@ -300,14 +331,21 @@ def write_op_file(callback: Callback, folder: Path) -> Path:
     )
     path = folder / f"{callback.name}.py"
     write_atomically(path, content.encode())
-    sizes = {_size(example) for example in examples}
-    near: dict[int, float] = {}
+    near = mix_of(callback)
+    if near:
+        write_mix(folder / MIX_FILE, near)
+    return path
+
+
+def mix_of(callback: Callback) -> dict[int, int]:
+    """Return how often the program calls each size that is in the op file; empty where sizes are not known."""
+    assert callback.kept is not None
+    sizes = {_size(example) for example in _chosen(callback.kept)}
+    near: dict[int, int] = {}
     for size, number in callback.sizes.items():
         nearest = min(sizes, key=lambda one: abs(np.log(one) - np.log(size))) if sizes else 0
         near[nearest] = near.get(nearest, 0) + number
-    if near and all(near):
-        write_mix(folder / MIX_FILE, {size: int(weight) for size, weight in sorted(near.items())})
-    return path
+    return dict(sorted(near.items())) if near and all(near) else {}
 
 
 def recorded_inputs(callback: Callback, folder: Path) -> str:

@@ -10,8 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from pyopbench.advise.callbacks import Stage
 from pyopbench.find.call_sites import CallbackNode, body_of, find_callbacks, parse
 from pyopbench.find.source import FUNCTIONS, ProgramSource
+from pyopbench.model.arrangement import AUTOTUNE
 from pyopbench.model.errors import PyopbenchError
 from pyopbench.model.own_target import decode_source
 from pyopbench.model.source_text import Replacement, Source
@@ -39,6 +41,7 @@ class Placement:
         dtypes: that the program expects of the outputs.
         port_dtypes: that the port returns.
         stops_gradient: does the callback have no gradient here, so that the port must not have one either?
+        takes_list: does the function take a list of inputs and return a list of outputs, as that of an arrangement?
     """
 
     line: int
@@ -52,14 +55,32 @@ class Placement:
     dtypes: Sequence[str]
     port_dtypes: Sequence[str]
     stops_gradient: bool
+    takes_list: bool = False
 
 
-def replaced(code: bytes, placements: Sequence[Placement]) -> bytes:
+@dataclass(frozen=True)
+class Parallel:
+    """A change of `num_parallel_calls`.
+
+    Attributes:
+        stage: the call of `Dataset.map`.
+        calls: how many at the same time, or `AUTOTUNE`; 0 for as many as the pool of a module has processes.
+        module, package: as in `Placement`.
+    """
+
+    stage: Stage
+    calls: int
+    module: str = ""
+    package: str = ""
+
+
+def replaced(code: bytes, placements: Sequence[Placement], maps: Sequence[Parallel] = ()) -> bytes:
     """Return a source with ports in place of its callbacks.
 
     Args:
         code: of the user's file.
         placements: each of another line.
+        maps: calls of `Dataset.map` that make parallel calls from now on.
 
     Raises:
         CannotPlace: a callback is not found, or is of a form that cannot be replaced.
@@ -77,9 +98,25 @@ def replaced(code: bytes, placements: Sequence[Placement]) -> bytes:
         found = _found(source, one)
         edits.append(_edit(source, file, found, one))
         imports[f"from . import {one.module}" if one.package else f"import {one.module}"] = None
-        if not _tensorflow(source, found) and "tf." in edits[-1][2]:
+        if not _tensorflow(source, found.call, found.node) and "tf." in edits[-1][2]:
             imports["import tensorflow as tf"] = None
-    edits.append(_import_edit(file, list(imports)))
+    changes: dict[ast.Call, Parallel] = {}
+    for change in maps:
+        node = _found_map(tree, change.stage)
+        is_other = node in changes and changes[node] != change  # another callback of the same map
+        changes[node] = Parallel(change.stage, AUTOTUNE) if is_other else change
+    for node, change in changes.items():
+        tf = _tensorflow(source, None, node)
+        calls = str(change.calls)
+        if not change.calls:
+            imports[f"from . import {change.module}" if change.package else f"import {change.module}"] = None
+            calls = f"{change.module}.usual_pool().processes"
+        elif change.calls == AUTOTUNE:
+            calls = f"{tf or 'tf'}.data.AUTOTUNE"
+            imports |= {} if tf else {"import tensorflow as tf": None}
+        edits.append(_parallel_edit(file, node, calls))
+    if imports:
+        edits.append(_import_edit(file, list(imports)))
     return _as_before(code, file.replaced(0, len(file.data), edits))
 
 
@@ -103,6 +140,48 @@ def _found(source: ProgramSource, placement: Placement) -> CallbackNode:
     if len(here) > 1:
         raise CannotPlace("there are several callbacks on its line")
     return here[0]
+
+
+def _found_map(tree: ast.Module, stage: Stage) -> ast.Call:
+    """Return the call of `Dataset.map` of a stage."""
+    here = [
+        one
+        for one in ast.walk(tree)
+        if isinstance(one, ast.Call)
+        and isinstance(one.func, ast.Attribute)
+        and one.func.attr == "map"
+        and one.lineno <= stage.line <= (one.end_lineno or 0)
+    ]
+    if len(here) > 1:  # in a chain: the one with that function
+        here = [one for one in here if _maps(one, stage)]
+    if not here:
+        raise CannotPlace("the line of its `Dataset.map` does not contain that call")
+    if len(here) > 1:
+        raise CannotPlace("there are several calls of `Dataset.map` on its line")
+    return here[0]
+
+
+def _maps(call: ast.Call, stage: Stage) -> bool:
+    named = {one.arg: one.value for one in call.keywords}
+    function = named.get("map_func") or next(iter(call.args), None)
+    if isinstance(function, ast.Lambda):
+        return stage.function == "<lambda>" and function.lineno == stage.function_line
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", None)
+    return bool(name == stage.function)
+
+
+def _parallel_edit(file: Source, call: ast.Call, calls: str) -> Replacement:
+    """Return the edit that sets `num_parallel_calls` of a map."""
+    if any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords):
+        raise CannotPlace("its `Dataset.map` is called with unpacked arguments")
+    given = [one.value for one in call.keywords if one.arg == "num_parallel_calls"] + call.args[1:2]
+    if given:
+        return *file.span(given[0]), calls
+    _, end = max(file.span(one) for one in [*call.args, *(one.value for one in call.keywords)])
+    # Behind a parenthesis that closes the last argument, such as that of a generator or of a tuple in the call.
+    tail = file.data[end : file.span(call)[1] - 1]
+    end += tail.rfind(b")") + 1 if b"#" not in tail else 0
+    return end, end, f", num_parallel_calls={calls}"
 
 
 def _edit(source: ProgramSource, file: Source, found: CallbackNode, placement: Placement) -> Replacement:
@@ -162,7 +241,7 @@ def _call(  # noqa: PLR0913 - each is known where it is called
     elements: Sequence[str] | None,
 ) -> str:
     """Return the call of the port, with conversions to the inputs and outputs of the callback."""
-    tf = _tensorflow(source, found) or "tf"
+    tf = _tensorflow(source, found.call, found.node) or "tf"
     if elements is None:
         plain = all(placement.are_tensors)
         inputs = f"*{given}" if plain else f"*[{tf}.convert_to_tensor(one) for one in {given}]"
@@ -172,7 +251,9 @@ def _call(  # noqa: PLR0913 - each is known where it is called
             one if is_tensor else f"{tf}.convert_to_tensor({one})"
             for one, is_tensor in zip(elements, known, strict=True)
         )
-    call = f"{port}({inputs})"
+    call = f"{port}([{inputs}])" if placement.takes_list else f"{port}({inputs})"
+    if placement.takes_list and len(placement.dtypes) == 1:
+        call = f"{call}[0]"
     casts = any(one != other for one, other in zip(placement.dtypes, placement.port_dtypes, strict=False))
     floats = any(one.startswith(("float", "bfloat", "complex")) for one in placement.dtypes)
     if len(placement.dtypes) == 1:
@@ -186,18 +267,18 @@ def _call(  # noqa: PLR0913 - each is known where it is called
         call = f"[{tf}.cast(one, dtype) for one, dtype in zip({call}, [{types}])]"
     if placement.stops_gradient and floats:
         return f"[{tf}.stop_gradient(one) for one in {call}]"
-    return call if casts else f"list({call})"
+    return call if casts or placement.takes_list else f"list({call})"
 
 
-def _tensorflow(source: ProgramSource, found: CallbackNode) -> str:
+def _tensorflow(source: ProgramSource, call: ast.Call | None, node: ast.AST) -> str:
     """Return the name of TensorFlow at the call of the callback; empty if only the function was imported."""
-    node = found.call.func if found.call is not None else found.node
+    node = call.func if call is not None else node
     while isinstance(node, ast.Attribute):
         node = node.value
     is_module = isinstance(node, ast.Name) and source.path(node) in ("tensorflow", "tensorflow.compat.v1")
     if is_module and isinstance(node, ast.Name):
         return node.id
-    names = [name for name in ("tf", "tensorflow") if source.path(ast.Name(name, ast.Load())) == "tensorflow"]
+    names = [name for name in ("tf", "tensorflow") if "tensorflow" in source.paths_of_module(name)]
     return names[0] if names else ""
 
 

@@ -12,7 +12,8 @@ from typing import Any
 from markupsafe import Markup
 
 from pyopbench.advise.advise import Advice, Row
-from pyopbench.advise.answers import Share
+from pyopbench.advise.answers import variant_text
+from pyopbench.advise.turns import Realised, Share
 from pyopbench.model import formatting
 from pyopbench.model.printable import printable
 from pyopbench.model.write_file import write_atomically
@@ -29,22 +30,31 @@ NONE, MINUS = "–", "−"
 
 
 def rows(advice: Advice) -> list[tuple[str, ...]]:
-    """Return a row for each callback, and one for all ports where there are several."""
-    found = [_cells(advice, row) for row in advice.rows]
-    if len(advice.tried) > 1:
-        found.append(("all ports", "", "", "", share_text(advice.promised), realised_text(advice)))
+    """Return a row for each callback and each change that was withdrawn, and one for all changes where several stay."""
+    found = []
+    for row in advice.rows:
+        found.append(_cells(advice, row))
+        for one in advice.withdrawn:
+            if one.name == row.callback.name:
+                shares = share_text(one.promised), realised_text(one.realised)
+                found.append(("withdrawn:", "", "", variant_text(one.variant), *shares))
+    if advice.patch is not None and len(advice.tried) > 1:
+        found.append(("all changes", "", "", "", share_text(advice.promised), realised_text(advice.realised)))
     return found
 
 
 def _cells(advice: Advice, row: Row) -> tuple[str, ...]:
-    promised = share_text(row.answer.promised) if row.answer.promised is not None else NONE
-    shown = realised_text(advice) if advice.tried == (row.callback.name,) else NONE
+    name, shown = row.callback.name, NONE
+    if row.answer.is_change and advice.tried == (name,):
+        shown = realised_text(advice.realised)
+    elif row.answer.is_change:
+        shown = share_text(advice.gains.get(name))
     return (
         row.callback.title,
         row.callback.where,
         formatting.percent(row.shown.most),
         row.answer.text,
-        promised,
+        share_text(row.answer.promised) if row.answer.is_change else NONE,
         shown,
     )
 
@@ -60,9 +70,8 @@ def share_text(share: Share | None) -> str:
     return f"{formatting.points(share.value)} ({span})"
 
 
-def realised_text(advice: Advice) -> str:
+def realised_text(found: Realised | None) -> str:
     """Return what was saved in the program, with its interval."""
-    found = advice.realised
     if found is None or math.isnan(found.saved):
         return NONE
     if not math.isfinite(found.low):
@@ -80,19 +89,21 @@ def headline(advice: Advice) -> str:
         return "Leave the callbacks as they are."
     found = advice.realised
     before, after = formatting.seconds(found.before_seconds), formatting.seconds(found.after_seconds)
-    ports = formatting.count(sum(row.answer.action == "port" for row in advice.rows), "callback")
+    changed = formatting.count(sum(row.answer.is_change for row in advice.rows), "callback")
     start = f" It takes {formatting.seconds(found.start_seconds)} longer to start." if found.start_seconds > 1 else ""
     return (
-        f"Port {ports}: a {found.unit} takes {after} instead of {before}, {realised_text(advice)} less, in "
+        f"Change {changed}: a {found.unit} takes {after} instead of {before}, {realised_text(found)} less, in "
         f"{found.runs} runs each.{start}"
     )
 
 
 def reasons(advice: Advice) -> list[str]:
-    """Return why each callback is left alone or ported, and how far the losses of the program differ."""
+    """Return why each callback is left alone or changed, and how far the losses of the program differ."""
     found = [f"{row.callback.title}: {row.answer.text}. {row.answer.why}" for row in advice.rows]
-    if any(row.answer.action == "port" and row.answer.variant == "njit" for row in advice.rows):
+    if any(row.answer.is_change and row.answer.variant.endswith("njit") for row in advice.rows):
         found.append("a port to njit needs Numba wherever the program runs")
+    if advice.patch is not None and len(advice.tried) > 1 and not advice.gains:
+        found.append("no time was left to measure what each change saves: give more --budget")
     if not math.isnan(advice.loss_difference):
         found.append(f"largest relative difference between losses before and after: {advice.loss_difference:.2g}")
     return found
@@ -112,7 +123,8 @@ def explanation() -> str:
         "At most: the share of a step that would be saved if the callback took no time. In a graph this is the time "
         "from when its inputs are ready to when its outputs are; in an input pipeline, an allowance for the threads "
         "around it is added. Promised: predicted by measuring the op alone on recorded inputs. Realised: measured in "
-        "the program, which ran with and without the ports alternately. In brackets: 95% intervals."
+        "the program, which ran with and without the change alternately; where several changes stay, for each of them "
+        "with all of them and without it. In brackets: 95% intervals."
     )
 
 
@@ -157,7 +169,6 @@ def write(advice: Advice) -> Path:
 
 def as_data(advice: Advice) -> dict[str, Any]:
     """Return the advice as plain data."""
-    found = advice.realised
     return {
         "version": 1,
         "command": list(advice.program.command),
@@ -173,23 +184,43 @@ def as_data(advice: Advice) -> dict[str, Any]:
                 "most": row.shown.most,
                 "action": row.answer.action,
                 "variant": row.answer.variant or None,
+                "port": _port_of(row),
                 "why": row.answer.why,
                 "promised": _interval(row.answer.promised),
-                "withdrawn": advice.withdrawn.get(row.callback.name),
+                "gain": _interval(advice.gains.get(row.callback.name)),
+                "withdrawn": [
+                    {
+                        "variant": one.variant,
+                        "why": one.why,
+                        "promised": _interval(one.promised),
+                        "realised": _realised(one.realised),
+                    }
+                    for one in advice.withdrawn
+                    if one.name == row.callback.name
+                ],
             }
             for row in advice.rows
         ],
         "promised": _interval(advice.promised),
-        "realised": None if found is None else {"unit": found.unit, "runs": found.runs, **_realised(advice)},
+        "realised": _realised(advice.realised),
         "loss_difference": advice.loss_difference,
         "patch": None if advice.patch is None else str(advice.patch),
     }
 
 
-def _realised(advice: Advice) -> dict[str, Any]:
-    found = advice.realised
-    assert found is not None
+def _port_of(row: Row) -> str | None:
+    """Return the path of the port's file from the root; None where the callback stays."""
+    if not row.answer.is_change or not row.answer.port:
+        return None
+    return (Path(row.callback.file).parent / row.answer.port).as_posix()
+
+
+def _realised(found: Realised | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
     return {
+        "unit": found.unit,
+        "runs": found.runs,
         "start_seconds": found.start_seconds,
         "before_seconds": found.before_seconds,
         "after_seconds": found.after_seconds,

@@ -38,6 +38,15 @@ DURATION = re.compile(r"(?<![\w.])\d+(?:\.\d+)?\s*(?:ms|us|µs|s|sec|seconds?|h|
 
 
 @dataclass(frozen=True)
+class Share:
+    """A share of the time of a step, with an interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class Realised:
     """How a change affects the time that a program takes.
 
@@ -91,6 +100,25 @@ def realised(before: Sequence[Run], after: Sequence[Run], confidence: float = CO
     difference, low, high = _welch(logs[0], logs[1], confidence)
     saved, least, most_saved = (1 - math.exp(one) for one in (difference, high, low))
     return Realised(unit, means[0], means[1], saved, least, most_saved, runs, start)
+
+
+def gained(before: Sequence[Run], without: Sequence[Run], complete: Sequence[Run]) -> Share:
+    """Return the share of a step that one of several changes saves.
+
+    Args:
+        before: runs of the original program.
+        without: runs with all changes but this one.
+        complete: runs with all changes, alternating with `without`.
+
+    Returns:
+        What the step takes less with the change than without it, as a share of the original step.
+    """
+    most = min((run.elements for run in (*before, *without, *complete)), default=0)
+    scale = float(
+        np.mean([seconds_of(run, most) for run in without]) / np.mean([seconds_of(run, most) for run in before])
+    )
+    found = realised(without, complete)
+    return Share(scale * found.saved, scale * found.low, scale * found.high)
 
 
 def is_clear(before: Sequence[Run], after: Sequence[Run]) -> bool:

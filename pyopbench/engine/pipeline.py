@@ -48,7 +48,7 @@ class PipelineRequest:
         size: of an element, in the op's unit; None for the middle one of a quick run.
         dtype: None for the first dtype of the op.
         parallel: values of `num_parallel_calls`; 1 is always among them.
-        batch: elements that one callback gets.
+        batch: elements that one callback gets; empty to leave out all arrangements of batches.
         deterministic: do elements keep their order?
         baseline: variant that is the current callback.
         launches: worker processes at the most; None for as many as there is time for, up to `MOST_LAUNCHES`.
@@ -108,7 +108,7 @@ class PipelineRequest:
         require_known("callback", [self.baseline], callbacks)
         require_known("dtype", [self.dtype] if self.dtype else [], DTYPES)
         wrong = [one for one in self.batch if one < 1] + [one for one in self.parallel if one < 1 and one != AUTOTUNE]
-        if wrong or not self.batch or (self.size is not None and self.size < 1):
+        if wrong or (self.size is not None and self.size < 1):
             raise BadInput(
                 "not valid for a pipeline",
                 received=f"parallel={self.parallel}, batch={self.batch}, size={self.size}",

@@ -7,8 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
-from pyopbench.advise.patch import CannotPlace, Placement, patch_text, replaced
+from pyopbench.advise.callbacks import Stage
+from pyopbench.advise.patch import CannotPlace, Parallel, Placement, patch_text, replaced
 
 ONE = Placement(
     line=5,
@@ -94,6 +96,74 @@ def test_a_file_keeps_its_encoding_and_its_line_ends(encoding: str, ends: str) -
 def test_the_call_is_replaced_and_everything_around_it_stays(call: str, placement: Placement, expected: str) -> None:
     after = replaced(source(call).encode(), [placement]).decode()
     assert after == source(expected, "import f_port")
+
+
+STAGE = Stage("train.py", 5, 1, "f", 0)
+
+
+@pytest.mark.parametrize(
+    ("call", "change", "expected"),
+    [
+        ("ds = ds.map(f)", Parallel(STAGE, -1), "ds = ds.map(f, num_parallel_calls=tf.data.AUTOTUNE)"),
+        ("ds = ds.map(map_func=(f))  # c", Parallel(STAGE, 4), "ds = ds.map(map_func=(f), num_parallel_calls=4)  # c"),
+        ("ds = ds.map(f, 2)", Parallel(STAGE, -1), "ds = ds.map(f, tf.data.AUTOTUNE)"),
+        (
+            "ds = ds.map(f, deterministic=True, num_parallel_calls=2).batch(3)",
+            Parallel(STAGE, -1),
+            "ds = ds.map(f, deterministic=True, num_parallel_calls=tf.data.AUTOTUNE).batch(3)",
+        ),
+        (
+            "ds = ds.map(g).map(self.f,).map(lambda x: x)",
+            Parallel(STAGE, -1),
+            "ds = ds.map(g).map(self.f, num_parallel_calls=tf.data.AUTOTUNE,).map(lambda x: x)",
+        ),
+        (
+            "ds = ds.map(lambda x: h(x)).map(f)",
+            Parallel(structs.replace(STAGE, function="<lambda>", function_line=5), -1),
+            "ds = ds.map(lambda x: h(x), num_parallel_calls=tf.data.AUTOTUNE).map(f)",
+        ),
+        (
+            "ds = ds.map(\n    f  # (first)\n).map(g)",
+            Parallel(STAGE, -1),
+            "ds = ds.map(\n    f, num_parallel_calls=tf.data.AUTOTUNE  # (first)\n).map(g)",
+        ),
+    ],
+)
+def test_a_map_gets_parallel_calls_and_nothing_else_changes(call: str, change: Parallel, expected: str) -> None:
+    assert replaced(source(call).encode(), [], [change]).decode() == source(expected)
+
+
+def test_a_pool_says_how_many_calls_and_is_called_with_a_list() -> None:
+    call = "ds = ds.map(lambda a, b: tf.numpy_function(f, [a, b], tf.float32))"
+    pooled = replace(ONE, function="outputs_of", takes_list=True)
+    stage = structs.replace(STAGE, function="<lambda>", function_line=5)
+    for package, statement in (("", "import f_port"), ("pkg", "from . import f_port")):
+        change = Parallel(stage, 0, "f_port", package)
+        after = replaced(source(call).encode(), [replace(pooled, package=package)], [change]).decode()
+        assert after == source(
+            "ds = ds.map(lambda a, b: f_port.outputs_of([a, b])[0], num_parallel_calls=f_port.usual_pool().processes)",
+            statement,
+        )
+
+
+def test_lists_of_outputs_stay_lists() -> None:
+    several = replace(ONE, is_list=True, dtypes=("float32", "int64"), port_dtypes=("float32", "int64"), takes_list=True)
+    after = replaced(source("y, z = tf.numpy_function(f, inputs, [tf.float32, tf.int64])").encode(), [several]).decode()
+    assert after == source("y, z = f_port.f([*inputs])", "import f_port")
+
+
+def test_two_callbacks_of_a_map_that_want_other_numbers_of_calls_leave_it_to_tensorflow() -> None:
+    maps = [Parallel(STAGE, 0, "f_port"), Parallel(STAGE, 4)]
+    after = replaced(source("ds = ds.map(f)").encode(), [], maps).decode()
+    assert after == source("ds = ds.map(f, num_parallel_calls=tf.data.AUTOTUNE)")
+
+
+@pytest.mark.parametrize(
+    "call", ["ds = ds.filter(f)", "ds = a.map(f).concatenate(b.map(f))", "ds = ds.map(f, *more)", "ds = ds.map(**all)"]
+)
+def test_a_map_that_cannot_be_told_or_changed_is_refused(call: str) -> None:
+    with pytest.raises(CannotPlace):
+        replaced(source(call).encode(), [], [Parallel(STAGE, -1)])
 
 
 def test_a_call_over_several_lines_becomes_one() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from pyopbench.advise.advise import BUDGET_SECONDS, Advice, Change, Options, Row
+from pyopbench.advise.advise import BUDGET_SECONDS, Advice, Change, Options, Row, Withdrawn
 from pyopbench.advise.answers import Answer, Share
 from pyopbench.advise.callbacks import Callback, Shown, Step
 from pyopbench.advise.program import Program
@@ -36,12 +36,26 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         found.append((program.command, folder, options))
         folder.mkdir()
         (folder / "change.patch").write_text(PATCH)
-        callback = Callback("f", "train.py", 3, "numpy_function", "graph", "f", False, 9, 0, 1.0)
+        body = "BatchedInput.encode"
+        callback = Callback("f", "train.py", 31, "numpy_function", "graph", body, True, 9, 0, 1.0)
         answer = Answer("port", "it saves time", (), "traced", promised=Share(0.3, 0.2, 0.4))
         rows = [Row(callback, Shown(0.3, 0.5, ""), answer)]
         realised = Realised("step", 0.02, 0.01, 0.5, 0.45, 0.55, 3, math.nan)
         patch = folder / "change.patch"
-        return Advice(program, folder, Usage(9.0, 1, []), Step(0.02, 9, 0.0), rows, realised, {}, 0.0, patch, ("f",))
+        slower = Realised("step", 0.02, 0.02, 0.16, -2.21, 0.68, 3)
+        tried = Withdrawn("f", "map parallel=AUTOTUNE", "it is slower", Share(0.016, 0.0, 0.9), slower)
+        return Advice(
+            program,
+            folder,
+            Usage(9.0, 1, []),
+            Step(0.02, 9, 0.0),
+            rows,
+            realised,
+            withdrawn=[tried],
+            loss_difference=0.0,
+            patch=patch,
+            tried=("f",),
+        )
 
     monkeypatch.setattr(module, "make_advice", advise)
     monkeypatch.chdir(tmp_path)
@@ -62,10 +76,11 @@ def test_options_before_the_program_are_the_advices_and_those_behind_it_the_prog
 def test_the_table_fits_a_terminal_of_80_columns_and_the_reports_are_written(asked: list[Any], tmp_path: Path) -> None:
     done = run("--out", "a")
     assert asked[0][2] == Options(budget_seconds=BUDGET_SECONDS)
-    table = done.stdout[: done.stdout.index("train.py:3 f:")].splitlines()
+    table = done.stdout[: done.stdout.index("train.py:31 BatchedInput.encode:")].splitlines()
     assert max(map(len, table)) <= 80
     cells = " ".join(table).split()
-    assert cells[cells.index("f") :][:7] == ["f", "graph", "50%", "port", "to", "traced", "30%"]
+    assert cells[cells.index("train.py:31") :][:4] == ["train.py:31", "input", "50%", "port"]
+    assert {"BatchedInput.encode", "traced", "withdrawn:", "parallel", "(AUTOTUNE)"} <= set(cells), "no word is cut"
     assert {path.name for path in (tmp_path / "a").iterdir()} == {
         *("report.html", "report.md", "report.json", "change.patch")
     }

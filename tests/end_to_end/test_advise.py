@@ -7,8 +7,9 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -23,6 +24,8 @@ from pyopbench.advise.callbacks import Callback, Step, write_op_file
 from pyopbench.advise.program import Program
 from pyopbench.advise.turns import Realised
 from pyopbench.engine.measure import Listener
+from pyopbench.engine.port import Tools as PortTools
+from pyopbench.engine.worker_process import Worker
 from pyopbench.model.case import MINIMUM_EFFECT
 from repositories import repository
 
@@ -101,7 +104,8 @@ def step(x):
 def main():
     global count
     rng = np.random.default_rng(0)
-    data = tf.data.Dataset.from_tensor_slices(rng.normal(size=(40, 4)).astype(np.float32)).map(prepare).batch(4)
+    data = tf.data.Dataset.from_tensor_slices(rng.normal(size=(40, 4)).astype(np.float32))
+    data = data.map(prepare).batch(4)
     for number, x in enumerate(data):
         count = number
         print(number, *[f"{float(one):.4f}" for one in step(x)])
@@ -142,14 +146,26 @@ def noisy(x):
 '''
 
 
+PORTS_TESTS = """
+import importlib, pathlib
+
+for path in sorted(pathlib.Path().glob("test_*.py")):
+    for name, test in vars(importlib.import_module(path.stem)).copy().items():
+        if name.startswith("test_"):
+            test()
+    print(path.name)
+"""
+
+
 def write_port(callback: Callback, step: Step, folder: Path, budget: float, minimum_effect: float) -> Answer:
     """Write the port of a callback without measuring what it saves."""
     folder.mkdir(parents=True)
-    variant = "autograph" if callback.body == "softened" else "traced"
-    written = answers._write(callback, write_op_file(callback, folder), folder, variant)
+    variant = "autograph" if callback.body == "softened" else "processes" if callback.in_input else "traced"
+    written = answers._write(callback, write_op_file(callback, folder), folder / "port", variant)
     if isinstance(written, str):
         return Answer("leave", written)
-    return Answer("port", "", (), variant, *written, promised=Share(0.1, 0.0, 0.2))
+    action: Literal["port", "arrange"] = "arrange" if callback.in_input else "port"
+    return Answer(action, "", (), variant, *written, promised=Share(0.1, 0.0, 0.2))
 
 
 def files_in(folder: Path) -> dict[str, bytes]:
@@ -172,9 +188,15 @@ def advice(tmp_path_factory: pytest.TempPathFactory) -> Advice:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module.turns, "realised", realised)
+        patch.setattr(module, "LEAST_TURNS", 1)
+        patch.setattr(module._Advising, "_has_time_for_each", lambda *_: False)
         patch.setenv("PYTHONPATH", str(ROOT))
         options = Options(minimum_effect=0.0)
-        made = module.advise(program, root / "out", options, Listener(), Tools(decide=write_port))
+        with Worker(120.0) as worker:  # one for all ports; their own tests are run together, see below
+            tools = PortTools(worker.ask, lambda *_: {"passed": []})
+            patch.setattr(answers, "run_test", tools.test)
+            patch.setattr(answers, "write_port", partial(answers.write_port, tools=tools))
+            made = module.advise(program, root / "out", options, Listener(), Tools(decide=write_port))
     assert files_in(root / "program") == before, "nothing of the user's is touched"
     return made
 
@@ -182,8 +204,9 @@ def advice(tmp_path_factory: pytest.TempPathFactory) -> Advice:
 def test_callbacks_of_every_form_are_ported_and_those_that_cannot_be_are_left(advice: Advice) -> None:
     found = {row.callback.body.rpartition(".")[2]: (row.answer.action, row.answer.why) for row in advice.rows}
     assert {name for name, (action, _) in found.items() if action == "port"} == {
-        *("<lambda>", "moments", "scale", "clip", "bounded", "shifted", "softened")
+        *("moments", "scale", "clip", "bounded", "shifted", "softened")
     }, found
+    assert {name for name, (action, _) in found.items() if action == "arrange"} == {"<lambda>"}
     assert {name for name, (action, _) in found.items() if action == "leave"} == {"counted", "draw"}
 
 
@@ -210,12 +233,24 @@ def test_the_patch_applies_and_the_program_computes_the_same(advice: Advice, tmp
         "    u = tf.cast(bounded_port.bounded(z), tf.float64)",
         "    w = tf.numpy_function(counted, [z], tf.float32)",
         "    s = softened_port.softened_in_graph(z)",
+        "    x = body_43_port.outputs_of([x])[0]  # a lambda",
+        "    data = data.map(prepare, num_parallel_calls=body_43_port.usual_pool().processes).batch(4)",
     ):
         assert text.splitlines().count(line) == 1, text
+    done = subprocess.run(
+        [sys.executable, "-c", PORTS_TESTS],
+        cwd=tmp_path / "program" / "pkg",
+        env={**ENVIRONMENT, "PYTHONPATH": "."},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == sorted(row.answer.test for row in advice.rows if row.answer.is_change)
 
 
 def test_the_losses_of_before_and_after_are_compared(advice: Advice) -> None:
-    assert advice.withdrawn == {}
+    assert advice.withdrawn == []
 
 
 def test_the_page_runs_from_start_to_end(tmp_path: Path) -> None:

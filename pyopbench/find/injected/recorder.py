@@ -47,6 +47,9 @@ from pyopbench.find.injected.watch import LISTS, SAMPLE_SECONDS, VARIABLES, Watc
 ITERATOR_OPS = "tensorflow.python.data.ops.iterator_ops"
 """Where TensorFlow 2 defines the iterator of eager code and of `tf.function`, `OwnedIterator`."""
 
+DATASET_OPS = os.path.join("data", "ops", "dataset_ops.py")
+"""Where TensorFlow 2 defines `Dataset.map`."""
+
 METHODS = ("_next_internal", "get_next_as_optional")
 """By which an element is taken: `next`, `get_next` and Keras call the first, a `for` loop in a graph the second."""
 
@@ -378,7 +381,10 @@ class Recorder:
                 held = getattr(function, HELD, None)
                 counted = held[1] if held is not None and held[0] is site else self._counted(function, site, kind)
                 if self.keeper is not None:
-                    self.keeper.called_with(site, function, self._describe_call(arguments, named, frame))
+                    call = self._describe_call(arguments, named, frame)
+                    if site.in_input:
+                        call["stage"] = self._stage(frame)
+                    self.keeper.called_with(site, function, call)
             except Exception as error:  # noqa: BLE001 - the program goes on, whatever recording stumbles over
                 self.trouble = repr(error)
                 return original(*arguments, **named)
@@ -402,6 +408,29 @@ class Recorder:
         given = dict(zip(("func", "inp", "Tout"), arguments, strict=False)) | dict(named)
         package = str(self._caller(frame).f_globals.get("__package__") or "")
         return describe_call(given.get("inp"), given.get("Tout"), package, self.script_ops.dtypes.as_dtype)
+
+    def _stage(self, frame: FrameType | None) -> dict[str, Any] | None:
+        """Return the call of `Dataset.map` for whose function a callback is made; None if it is made otherwise.
+
+        TensorFlow traces the function while `map` is called, so the program's line is above it on the stack.
+        """
+        while frame is not None:
+            given = frame.f_locals if frame.f_code.co_filename.endswith(DATASET_OPS) else {}
+            if frame.f_code.co_name == "map" and "map_func" in given:
+                caller = self._caller(frame)
+                if GENERATED in caller.f_code.co_filename:
+                    return None
+                calls, function = given.get("num_parallel_calls"), given["map_func"]
+                code = getattr(function, "__code__", None)
+                return {
+                    "file": caller.f_code.co_filename,
+                    "line": caller.f_lineno,
+                    "parallel": 1 if calls is None else int(calls),
+                    "function": getattr(function, "__name__", ""),
+                    "function_line": getattr(code, "co_firstlineno", 0),
+                }
+            frame = frame.f_back
+        return None
 
     def _elements(self) -> float:
         return self.waits.as_dict()["elements"]

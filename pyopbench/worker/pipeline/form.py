@@ -38,7 +38,7 @@ class PipelineSettings:
 
     Attributes:
         parallel: values of `num_parallel_calls`; `AUTOTUNE` is one.
-        batch: elements of a batch that goes into one callback.
+        batch: elements of a batch that goes into one callback; none where batches are not wanted.
         deterministic: do elements keep their order?
         processes: worker processes of a pool.
         private_threads: of a thread pool that is each pipeline's own; 0 for the one that all of TensorFlow shares.
@@ -158,8 +158,13 @@ def why_no_batch(elements: Elements, batch: int) -> str | None:
 
 
 def usual_batch(settings: PipelineSettings) -> int:
-    """Return the one size of a batch for what gains by the first few dozen elements, and by more no longer."""
-    return USUAL_BATCH if USUAL_BATCH in settings.batch else settings.batch[-1]
+    """Return the one size of a batch for what gains by the first few dozen elements, and by more no longer.
+
+    0 where batches are not wanted.
+    """
+    if USUAL_BATCH in settings.batch:
+        return USUAL_BATCH
+    return settings.batch[-1] if settings.batch else 0
 
 
 def size_effort(batch: int) -> float:

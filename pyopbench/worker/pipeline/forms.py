@@ -77,7 +77,7 @@ def arrange_port(context: PipelineContext) -> Arrangements:
 def arrange_port_batch(context: PipelineContext) -> Arrangements:
     """Yield ports over a batch: as they are where they take the batch axis, else vectorised."""
     batch = usual_batch(context.settings)
-    for name, effort, reason in variants_for(context.elements, "port"):
+    for name, effort, reason in variants_for(context.elements, "port") if batch else ():
         code = f"ds.batch({batch}).map({name}_of_batch, num_parallel_calls=tf.data.AUTOTUNE)"
         effort_of_batch, tried = effort + BATCH_PORT_EFFORT, is_attempt(context.elements, name)
         arrangement = Arrangement("port_batch", "port", code, AUTOTUNE, batch, name, effort_of_batch, is_attempt=tried)
@@ -106,8 +106,8 @@ def arrange_batch_loop(context: PipelineContext) -> Arrangements:
 def arrange_batch_njit(context: PipelineContext) -> Arrangements:
     """Yield one callback in which Numba has compiled the body and the loop over the batch."""
     variant = load_variant("njit")
-    if variant.is_usual_for(context.elements.op):
-        batch = usual_batch(context.settings)
+    batch = usual_batch(context.settings)
+    if batch and variant.is_usual_for(context.elements.op):
         code = f"ds.batch({batch}).map(njit_loop_over_batch)"
         arrangement = Arrangement("batch_njit", "batch", code, batch=batch, extra_effort=float(variant.effort))
         yield arrangement, _batch_builder(context, arrangement)
@@ -127,6 +127,8 @@ def arrange_processes(context: PipelineContext) -> Arrangements:
     one = Arrangement("processes", "processes", "ds = arrange(ds)", calls)
     yield one, partial(from_file, one)
     batch = usual_batch(context.settings)
+    if not batch:
+        return
     several = Arrangement("processes", "processes", f"ds = arrange(ds.batch({batch}))", calls, batch, extra_effort=0.5)
     yield several, why_no_batch(context.elements, batch) or partial(from_file, several)
 

@@ -87,7 +87,7 @@ def process_rate(context: PipelineContext, processes: int, seconds: float) -> fl
         RuntimeError: the body raised in a process, or one has ended.
     """
     elements = context.elements
-    if not elements.stacks:
+    if not elements.stacks or not context.settings.batch:
         key, rows = "processes", 1
         columns: list[Any] = list(elements.inputs[0])
     else:
