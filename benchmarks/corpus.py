@@ -42,7 +42,10 @@ VERSION = 2
 """Of the file: 1 had the versions of packages beside the bodies, and did not say what it was made with."""
 
 FORM_SECONDS = 150.0
-"""How long one form of a body may take, with the compiler that it needs; so may the start of a process."""
+"""How long one form of a body may take, with the compiler that it needs."""
+
+START_SECONDS = 300.0
+"""How long a process may take until its first line: on a busy machine, importing TensorFlow alone can take a minute."""
 
 POLL_SECONDS = 0.1
 
@@ -173,8 +176,9 @@ def _lines(script: Sequence[str], options: Sequence[str], form_seconds: float) -
                     yield json.loads(line)
                 if has_ended:
                     break
-                if time.monotonic() - since > form_seconds:
-                    yield {"ended": f"took longer than {form_seconds:g} s"}
+                limit = form_seconds if seen else max(form_seconds, START_SECONDS)
+                if time.monotonic() - since > limit:
+                    yield {"ended": f"took longer than {limit:g} s"}
                     return
                 time.sleep(POLL_SECONDS)
             if process.returncode:

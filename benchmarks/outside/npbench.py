@@ -42,6 +42,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import stored_document
+from bodies.tables import files_text
 from corpus import PACKAGES, examine
 from markdown_table import cell, table
 from pyopbench.model.modules import load_file
@@ -376,6 +377,8 @@ def tables(document: Mapping[str, Any]) -> str:
         table(("of the benchmarks", "number"), [(what, str(number)) for what, number in document["counts"].items()]),
         table(("benchmark", *ALL, "first obstacle"), rows),
     ]
+    of_forms = [{"body": one["benchmark"], "forms": one["forms"]} for one in document["benchmarks"]]
+    parts += [text] if (text := files_text(of_forms)) else []
     if document["settings"]["timed"]:
         parts.append(_times_table(document["benchmarks"]))
     return "\n".join(parts)

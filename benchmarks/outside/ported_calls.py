@@ -45,10 +45,20 @@ IN_PLACE = ("fill", "partition", "put", "sort")
 """Methods that change their array, of which a body returns a changed copy."""
 
 
+Run: TypeAlias = Callable[[str, Sequence[Any]], list[Any]]
+"""Runs the text of a body on arrays, and returns the arrays that come of it."""
+
+
 @dataclass
 class Calls:
-    """What became of calls, each with its body and the reason."""
+    """What became of calls, each with its body and the reason.
 
+    Attributes:
+        run: what bodies are run by.
+        found: what became of each, its line and the reason.
+    """
+
+    run: Run
     found: list[tuple[str, str, str]] = field(default_factory=list)
 
     @property
@@ -61,9 +71,12 @@ _NOTED: list[Calls] = []
 
 
 @contextmanager
-def noted() -> Iterator[Calls]:
-    """Note what becomes of the calls in a block; outside of one, arrays are NumPy's."""
-    calls = Calls()
+def noted(run: Run | None = None) -> Iterator[Calls]:
+    """Note what becomes of the calls in a block, run as ports if nothing else is named.
+
+    Outside of a block, arrays are NumPy's.
+    """
+    calls = Calls(run or by_port)
     _NOTED.append(calls)
     try:
         yield calls
@@ -200,8 +213,7 @@ def _note(function: Callable[..., Any], write: Write, arguments: Sequence[Any], 
     try:
         text, arrays = body_of(write, arguments, options)
         if expected is not None:
-            found = [np.asarray(one) for one in tf.nest.flatten(_port(text)(*map(tf.constant, arrays)))]
-            became, reason = _compared(found, expected)
+            became, reason = _compared(_NOTED[-1].run(text, arrays), expected)
     except NotWritable as error:
         reason = str(error)
     except BadInput as error:
@@ -239,6 +251,34 @@ def _compared(found: Sequence[Any], expected: Sequence[Any]) -> tuple[str, str]:
     return "right", ""
 
 
+def by_port(text: str, arrays: Sequence[Any]) -> list[Any]:
+    """Run a body as the port that `traced` writes of it."""
+    return [np.asarray(one) for one in tf.nest.flatten(_port(text)(*map(tf.constant, arrays)))]
+
+
+def by_torch(text: str, arrays: Sequence[Any]) -> list[Any]:
+    """Run a body with torch._numpy in place of NumPy: a peer, which has to be installed.
+
+    Raises:
+        BadInput: it does not have a function or an option.
+    """
+    from torch import _numpy as namespace
+
+    scope: dict[str, Any] = {}
+    exec(text, scope)
+    scope["np"] = namespace
+    try:
+        returned = scope["body"](*map(namespace.asarray, arrays))
+    except (AttributeError, NotImplementedError) as error:
+        raise BadInput(f"{type(error).__name__}: {error}") from error
+    several = returned if isinstance(returned, (list, tuple)) else [returned]
+    return [one.tensor.numpy() if isinstance(one, namespace.ndarray) else np.asarray(one) for one in several]
+
+
+RUNS: dict[str, Run] = {"torch": by_torch}
+"""What else the bodies can be run by."""
+
+
 @functools.lru_cache(maxsize=MOST_PORTS)
 def _port(text: str) -> Callable[..., Any]:
     return traced(import_text("one_line", text).body)
@@ -272,6 +312,8 @@ def _text(value: Any, arrays: list[Any]) -> str:
         array = np.asarray(value)
         if not _is_of_tensors(array.dtype):
             raise NotWritable(f"an array of dtype {array.dtype}, which tensors do not have")
+        if array.dtype.kind == "b" and array.view(np.uint8).max(initial=0) > 1:
+            raise NotWritable("a view whose truth values are neither 0 nor 1, which TensorFlow does not expect")
         arrays.append(array)
         return _letter(len(arrays) - 1)
     if type(value) in (list, tuple):
@@ -279,7 +321,11 @@ def _text(value: Any, arrays: list[Any]) -> str:
         return f"[{', '.join(items)}]" if type(value) is list else f"({', '.join(items)}{',' * (len(items) == 1)})"
     if type(value) is _Key:
         several = value.value if type(value.value) is tuple else (value.value,)
-        return ", ".join(_range(one, arrays) if type(one) is slice else _text(one, arrays) for one in several) or "()"
+        texts = [_range(one, arrays) if type(one) is slice else _text(one, arrays) for one in several]
+        is_nested = len(several) == 1 and type(several[0]) is tuple  # x[(0, 1),] is not x[0, 1]
+        return ", ".join(texts) + "," * is_nested or "()"
+    if value is ...:
+        return "..."
     return "".join(source_parts(value, _name_of))
 
 

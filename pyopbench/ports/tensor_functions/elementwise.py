@@ -371,3 +371,27 @@ spelled("scipy.special.i1e", "tf.math.bessel_i1e", x="float")
 spelled("scipy.special.gammainc", "tf.math.igamma", a="common float", x="common float")
 spelled("scipy.special.gammaincc", "tf.math.igammac", a="common float", x="common float")
 spelled("scipy.special.betainc", "tf.math.betainc", a="promoted float", b="promoted float", x="promoted float")
+
+
+@of_numpy("np.isposinf", x="own")
+def np_isposinf(x: Any, out: Any = None) -> Any:
+    """Return which elements are infinite and positive."""
+    return np_is_inf(x) & (x > 0) if x.dtype.is_floating else tf.zeros_like(x, tf.bool)
+
+
+@of_numpy("np.isneginf", x="own")
+def np_isneginf(x: Any, out: Any = None) -> Any:
+    """Return which elements are infinite and negative."""
+    return np_is_inf(x) & (x < 0) if x.dtype.is_floating else tf.zeros_like(x, tf.bool)
+
+
+@of_numpy("np.iscomplex", x="own")
+def np_iscomplex(x: Any) -> Any:
+    """Return which elements have an imaginary part."""
+    return tf.not_equal(tf.math.imag(x), 0) if x.dtype.is_complex else tf.zeros_like(x, tf.bool)
+
+
+@of_numpy("np.isreal", x="own")
+def np_isreal(x: Any) -> Any:
+    """Return which elements have no imaginary part."""
+    return tf.equal(tf.math.imag(x), 0) if x.dtype.is_complex else tf.ones_like(x, tf.bool)
