@@ -35,7 +35,7 @@ import gate_tables  # noqa: E402 - likewise
 import first_try_tables  # noqa: E402 - likewise
 from bodies import tables  # noqa: E402 - likewise
 from markdown_table import table  # noqa: E402 - likewise
-from outside import callbacks, histories, numba_bodies, tallies  # noqa: E402 - likewise
+from outside import callbacks, histories, numba_bodies, numpy_tests, numpys_own_tests, tallies  # noqa: E402 - likewise
 from stored_document import environment_text  # noqa: E402 - likewise
 
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
@@ -157,8 +157,8 @@ def alarms(path: Path = ALARMS) -> str:
 
 
 def stored(part: Callable[[Mapping[str, Any]], str], path: Path) -> str:
-    """Return a part of what a script stored, as Markdown."""
-    return part(_content(path))
+    """Return a part of what a script stored, as Markdown; if nothing is stored, say so."""
+    return part(_content(path)) if path.exists() else "No result is stored with this version.\n"
 
 
 def _alarm(noise: str, method: str, counted: Counter[str]) -> tuple[str, ...]:
@@ -219,6 +219,15 @@ QUOTES: dict[str, Callable[[], str]] = {
     "results/outside/numba_bodies.json: silently wrong": partial(stored, tallies.silent_table, numba_bodies.STORED),
     "results/outside/numba_bodies.json: wrong at once": partial(stored, numba_bodies.at_once, numba_bodies.STORED),
     "results/outside/numba_bodies.json: what stopped them": partial(stored, numba_bodies.reasons, numba_bodies.STORED),
+    "results/outside/numpy_tests.json: how it was made": partial(stored, tallies.made, numpy_tests.STORED),
+    "results/outside/numpy_tests.json: how many": partial(stored, numpy_tests.totals, numpy_tests.STORED),
+    "results/outside/numpy_tests.json: wrong": partial(stored, numpy_tests.wrong, numpy_tests.STORED),
+    "results/outside/numpy_tests.json: what stopped them": partial(stored, numpy_tests.reasons, numpy_tests.STORED),
+    **{
+        f"results/outside/{path.name}: {name}": partial(stored, part, path)
+        for path in (numpys_own_tests.STORED, *numpys_own_tests.STORED_BY_PEER.values())
+        for name, part in numpys_own_tests.PARTS.items()
+    },
     "results/outside/histories.json: how it was made": partial(stored, tallies.made, histories.STORED),
     "results/outside/histories.json: how good": partial(stored, histories.results_table, histories.STORED),
     "results/outside/histories.json: left out": partial(stored, histories.skipped_text, histories.STORED),

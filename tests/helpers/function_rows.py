@@ -78,9 +78,10 @@ v m i b c: np.cumsum(x); np.cumsum(x, axis=0); np.cumprod(x); x.cumsum(axis=-1)
 v m: np.cumsum(x, axis=None); np.cumprod(x, None)
 v m n k: np.maximum.accumulate(x); np.minimum.accumulate(x, axis=-1); np.nancumsum(x)
 n k i: np.nansum(x, axis=0, initial=2); np.nansum(x, where=x > 0); np.nanprod(x, axis=-1, initial=2, where=x < 1); np.nancumprod(x); np.nancumprod(x, axis=0)
+n k: np.nanmean(x, axis=0, where=x < 2); np.sinc(x.astype(np.float16))
 n m i z: np.isposinf(x); np.isneginf(x); np.isreal(x); np.iscomplex(x)
 v m i: np.resize(x, (3, 5)); np.resize(x, 4); np.trim_zeros(np.ravel(x)[:4] * [0, 1, 0, 0]); np.trim_zeros(np.ravel(x)[:2] * 0); np.trim_zeros(np.ravel(x)[:4] * [0, 1, 1, 0], "f"); np.isin(x, [1, 2], kind=None)
-m i: np.tril_indices_from(x)[0]; np.triu_indices_from(x, 1)[1]; x[np.triu_indices_from(x)]
+m i: np.tril_indices_from(x)[0]; np.triu_indices_from(x, 1)[1]; x[np.tril_indices_from(x)]
 v m n k i: np.nansum(x); np.nansum(x, axis=0, keepdims=True); np.nanprod(x); np.nanmean(x); np.nanmean(x, axis=0)
 n k i: np.nanmean(x, dtype=np.float32); np.nansum(x, axis=0, dtype=np.float32); np.nanvar(x, dtype=np.float64); np.nanstd(x, dtype=np.float32); np.nanprod(x, dtype=np.float64)
 v m k i: np.nanvar(x); np.nanstd(x, axis=0, ddof=1); np.nanmax(x); np.nanmin(x, axis=0); np.nanargmax(x); np.nanargmin(x)

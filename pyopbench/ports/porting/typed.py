@@ -154,12 +154,12 @@ class TypedCode(Code):
         if isinstance(node, ast.List | ast.Tuple) and not any(isinstance(item, ast.Starred) for item in node.elts):
             items = [self.tensor(item, dtype) for item in node.elts]
             return f"tf.stack([{', '.join(items)}])"
-        items = self.write(node)
+        text = self.write(node)
         if not one.dtype:
             # Not tf.cast, which rounds a number of Python's to float32 before anything else.
-            items = f"[{self.use('np_number')}(item, tf.{dtype}) for item in {items}]"
+            text = f"[{self.use('np_number')}(item, tf.{dtype}) for item in {text}]"
         own = one.dtype or dtype
-        found = f"{self.use('np_of_items')}({items}, tf.{own})"
+        found = f"{self.use('np_of_items')}({text}, tf.{own})"
         return found if own == dtype else f"tf.cast({found}, tf.{dtype})"
 
     def is_grown(self, node: ast.AST) -> bool:

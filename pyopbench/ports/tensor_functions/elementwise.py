@@ -265,7 +265,8 @@ def np_array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 @of_numpy("np.sinc", x="float")
 def np_sinc(x: Any) -> Any:
     """Return sin(pi x) / (pi x), 1 at 0."""
-    y = tf.constant(np.pi, x.dtype) * tf.where(tf.equal(x, 0), tf.constant(1e-20, x.dtype), x)
+    tiny = tf.constant(1e-20 if x.dtype != tf.float16 else np.finfo(np.float16).eps, x.dtype)
+    y = tf.constant(np.pi, x.dtype) * tf.where(tf.equal(x, 0), tiny, x)
     return tf.sin(y) / y
 
 

@@ -46,6 +46,8 @@ def np_average(a: Any, axis: Any = None, weights: Any = None, returned: bool = F
 @of_numpy("np.var", a="float")
 def np_var(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
     """Return variances, from the differences to the mean."""
+    if dtype is not None and np.dtype(dtype).kind == "c" and not a.dtype.is_complex:
+        raise NotImplementedError("of real numbers is supported only with a real dtype=")
     axes = np_axes(axis, a.shape.rank)
     a = a if dtype is None else tf.cast(a, np.dtype(dtype))
     count = tf.cast(np_count(a, axes), a.dtype)
@@ -219,13 +221,15 @@ def np_nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = 
     return np_argmin(np_without_nan(a, np.inf), axis, keepdims=keepdims)
 
 
-@of_numpy("np.nanmean", a="float")
-def np_nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+@of_numpy("np.nanmean", a="float", where="bool")
+def np_nanmean(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
+) -> Any:
     """Return means of what is not NaN."""
     axes = np_axes(axis, a.shape.rank)
     a = a if dtype is None else tf.cast(a, np.dtype(dtype))
-    count = tf.reduce_sum(tf.cast(~np_is_nan(a), a.dtype), axes, keepdims)
-    return tf.reduce_sum(np_without_nan(a, 0), axes, keepdims) / count
+    count = tf.reduce_sum(tf.cast(np_kept(~np_is_nan(a), where, False), a.dtype), axes, keepdims)
+    return tf.reduce_sum(np_kept(np_without_nan(a, 0), where, 0), axes, keepdims) / count
 
 
 @of_numpy("np.nanvar", a="float")
@@ -233,6 +237,8 @@ def np_nanvar(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: bool = False
 ) -> Any:
     """Return variances of what is not NaN."""
+    if a.dtype.is_complex or (dtype is not None and np.dtype(dtype).kind == "c"):
+        raise NotImplementedError("is not supported for complex numbers")
     a = a if dtype is None else tf.cast(a, np.dtype(dtype))
     axes, nan = np_axes(axis, a.shape.rank), np_is_nan(a)
     away = tf.where(nan, tf.zeros((), a.dtype), a - np_nanmean(a, axis, keepdims=True))

@@ -95,6 +95,21 @@ def test_a_port_is_right_for_other_inputs_than_its_example_too(body: Callable[[A
         assert difference(port(x), body(x.copy())) == ""
 
 
+def extremes(x: Any) -> Any:
+    several = []
+    for one in x:
+        if not one < -5:
+            several.append(one)  # noqa: PERF401 - the list that is written
+    return max(x[0], x[1]), min(x[0], x[1]), max(0.0, x[0]), min(x[1], 1.0), max(x), min(x), max(several), min(several)
+
+
+def test_the_larger_of_two_numbers_is_pythons_where_one_is_nan() -> None:
+    port = tf.function(traced(extremes, examples=(np.ones(3),)))
+    for x in ([1.0, 3, 2], [np.nan, 1, 2], [1, np.nan, 2], [3, 2, np.nan]):
+        array = np.array(x)
+        assert difference(port(array), extremes(array)) == ""
+
+
 TUPLES = [
     "x[np.nonzero(x > 3)]",
     "x[(x > 3).nonzero()]",
