@@ -42,7 +42,10 @@ VERSION = 2
 """Of the file: 1 had the versions of packages beside the bodies, and did not say what it was made with."""
 
 FORM_SECONDS = 150.0
-"""How long one form of a body may take, with the compiler that it needs; so may the start of a process."""
+"""How long one form of a body may take, with the compiler that it needs."""
+
+START_SECONDS = 300.0
+"""How long a process may take until it begins a form: on a busy machine, importing TensorFlow can take minutes."""
 
 POLL_SECONDS = 0.1
 
@@ -163,18 +166,20 @@ def _lines(script: Sequence[str], options: Sequence[str], form_seconds: float) -
         command = [sys.executable, *script, "--lines", str(written), *options]
         found_in = os.pathsep.join([str(EXAMINE.parents[1]), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
         process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, "PYTHONPATH": found_in})
-        seen, since = 0, time.monotonic()
+        seen, since, has_begun = 0, time.monotonic(), False
         try:
             while True:
                 has_ended = process.poll() is not None
                 lines = written.read_text(encoding="utf-8").splitlines(keepends=True) if written.exists() else []
                 for line in (one for one in lines[seen:] if one.endswith("\n")):
-                    seen, since = seen + 1, time.monotonic()
-                    yield json.loads(line)
+                    seen, since, found = seen + 1, time.monotonic(), json.loads(line)
+                    has_begun = has_begun or "begun" in found
+                    yield found
                 if has_ended:
                     break
-                if time.monotonic() - since > form_seconds:
-                    yield {"ended": f"took longer than {form_seconds:g} s"}
+                limit = form_seconds if has_begun else max(form_seconds, START_SECONDS)
+                if time.monotonic() - since > limit:
+                    yield {"ended": f"took longer than {limit:g} s"}
                     return
                 time.sleep(POLL_SECONDS)
             if process.returncode:

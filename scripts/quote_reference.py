@@ -35,7 +35,7 @@ import gate_tables  # noqa: E402 - likewise
 import first_try_tables  # noqa: E402 - likewise
 from bodies import tables  # noqa: E402 - likewise
 from markdown_table import table  # noqa: E402 - likewise
-from outside import callbacks, histories, npbench, numba_bodies, tallies  # noqa: E402 - likewise
+from outside import callbacks, histories, npbench, numba_bodies, numpy_tests, numpys_own_tests, tallies  # noqa: E402 - likewise
 from stored_document import environment_text  # noqa: E402 - likewise
 
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
@@ -223,6 +223,15 @@ QUOTES: dict[str, Callable[[], str]] = {
     "results/outside/npbench.json: how many": partial(stored, npbench.totals, npbench.STORED),
     "results/outside/npbench.json: what stopped them": partial(stored, npbench.obstacles, npbench.STORED),
     "results/outside/npbench.json: how fast": partial(stored, npbench.times, npbench.STORED),
+    "results/outside/numpy_tests.json: how it was made": partial(stored, tallies.made, numpy_tests.STORED),
+    "results/outside/numpy_tests.json: how many": partial(stored, numpy_tests.totals, numpy_tests.STORED),
+    "results/outside/numpy_tests.json: wrong": partial(stored, numpy_tests.wrong, numpy_tests.STORED),
+    "results/outside/numpy_tests.json: what stopped them": partial(stored, numpy_tests.reasons, numpy_tests.STORED),
+    **{
+        f"results/outside/{path.name}: {name}": partial(stored, part, path)
+        for path in (numpys_own_tests.STORED, *numpys_own_tests.STORED_BY_PEER.values())
+        for name, part in numpys_own_tests.PARTS.items()
+    },
     "results/outside/histories.json: how it was made": partial(stored, tallies.made, histories.STORED),
     "results/outside/histories.json: how good": partial(stored, histories.results_table, histories.STORED),
     "results/outside/histories.json: left out": partial(stored, histories.skipped_text, histories.STORED),

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -23,10 +25,12 @@ from bodies.causes import cause_of
 from bodies.find import SEEDS
 from bodies.in_batches import in_batches
 from bodies.line_file import line_file
+from bodies.written_files import became_of_file
 from pyopbench.model.case import NO_GRADIENT, Case
 from pyopbench.model.errors import WrongResult
 from pyopbench.model.op import Op
-from pyopbench.model.own_target import OwnOps, read_target
+from pyopbench.model.own_target import OwnOps, Target, read_target
+from pyopbench.model.portable import PORTABLE
 from pyopbench.model.variant import Variant
 from pyopbench.ops.load import load_variants, make_inputs
 from pyopbench.ops.own.explain import change_for, explain, place_of
@@ -65,7 +69,12 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def examined(
-    path: str, *, without: Sequence[str] = (), timed: bool = False, batch: int = 0
+    path: str,
+    *,
+    without: Sequence[str] = (),
+    timed: bool = False,
+    batch: int = 0,
+    files: Collection[str] = PORTABLE,
 ) -> Iterator[dict[str, Any]]:
     """Yield the facts of a body, and for each form of it its name and then what became of it.
 
@@ -74,6 +83,7 @@ def examined(
         without: names of forms that are not tried.
         timed: say how fast right forms are, too.
         batch: examples of a batch that batched forms are tried with; 0 for none.
+        files: names of forms that are also written as a file, if they are right.
     """
     target = read_target(path, [], [])
     register_own_ops(OwnOps((target,)))
@@ -93,9 +103,20 @@ def examined(
     for variant in forms_of(op):
         if variant.name not in without:
             yield {"begun": variant.name, "kind": variant.kind}
-            yield {"form": variant.name, "kind": variant.kind, **_become(op, variant, trials, timed=timed)}
+            became = _become(op, variant, trials, timed=timed)
+            became |= file_in(op, target, variant.name, became) if variant.name in files else {}
+            yield {"form": variant.name, "kind": variant.kind, **became}
     if batch:
-        yield from in_batches(op, batch, without, timed=timed)
+        for line in in_batches(op, batch, without, timed=timed):
+            yield line | (file_in(op, target, line["form"], line) if "form" in line else {})
+
+
+def file_in(op: Op, target: Target, name: str, became: Mapping[str, Any]) -> dict[str, Any]:
+    """Return under `file` what becomes of the file of a port that is right; nothing where it is not."""
+    if became["became"] != "right":
+        return {}
+    with tempfile.TemporaryDirectory() as folder:
+        return {"file": became_of_file(op, target, name, Path(folder))}
 
 
 def edges_of(name: str) -> dict[str, tuple[Any, ...]]:

@@ -30,7 +30,7 @@ def totals(document: Mapping[str, Any]) -> str:
     forms = dict.fromkeys(form["form"] for body in bodies for form in body["forms"])
     head = ("form", "right", *(("faster at some size",) if timed else ()), "not right, by family")
     by_form = table(head, [_of_form(name, bodies, timed=timed) for name in forms])
-    return f"{table(('of the bodies', 'number', 'share'), shares)}\n{by_form}"
+    return f"{table(('of the bodies', 'number', 'share'), shares)}\n{by_form}{files_text(bodies)}"
 
 
 def families(document: Mapping[str, Any]) -> str:
@@ -62,6 +62,29 @@ def counts(bodies: Sequence[Mapping[str, Any]], *, timed: bool, batched: bool) -
             any(_is_right(form) and _is_faster(form) for form in body["forms"]) for body in bodies
         )
     return found
+
+
+def files(bodies: Iterable[Mapping[str, Any]]) -> tuple[int, list[str]]:
+    """Return of how many right ports the file was looked at, and those whose file is not right, with the reason."""
+    looked_at = [
+        (f"`{form['form']}` of `{body['body']}`", form["file"])
+        for body in bodies
+        for form in body["forms"]
+        if "file" in form
+    ]
+    return len(looked_at), [f"{name}: {one['reason']}" for name, one in looked_at if one["became"] != "right"]
+
+
+def files_text(bodies: Iterable[Mapping[str, Any]]) -> str:
+    """Return the same as Markdown; empty where no file was looked at."""
+    looked_at, others = files(bodies)
+    if not looked_at:
+        return ""
+    said = (
+        f"\nOf {looked_at} right ports, {looked_at - len(others)} were written to a file with the bytes that were "
+        "measured, and the file's own test passed where pyopbench cannot be imported.\n"
+    )
+    return said + "".join(f"\n- {cell(one)}" for one in others) + ("\n" if others else "")
 
 
 def _of_form(name: str, bodies: Iterable[Mapping[str, Any]], *, timed: bool) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from bodies.tables import files_text
 from markdown_table import cell, table
 from outside import tallies
 
@@ -48,7 +49,7 @@ def main(arguments: Sequence[str]) -> int:
         print(f"no op file NN_name.py of that name in {options.folder}", file=sys.stderr)
         return 2
     begun = {**tallies.begin(VERSION, {}), "sources": _sources(options.folder)}
-    document = tallies.run(paths, HERE / "examine_callback.py", options, begun, counts)
+    document = tallies.run(paths, [HERE / "examine_callback.py"], options, begun, counts)
     print(f"{totals(document)}\n{tallies.silent_table(document)}\n{callbacks(document)}")
     return tallies.exit_code(document)
 
@@ -139,7 +140,8 @@ def totals(document: Mapping[str, Any]) -> str:
         for name, became in counted["forms"].items()
     ]
     head = ("of the callbacks", "number, share, 95% interval")
-    return f"{table(head, rows)}\n{table(('form', *tallies.OUTCOMES), forms)}"
+    of_forms = table(("form", *tallies.OUTCOMES), forms)
+    return f"{table(head, rows)}\n{of_forms}{files_text(document['examined'])}"
 
 
 def callbacks(document: Mapping[str, Any]) -> str:

@@ -23,6 +23,7 @@ import numpy as np
 from bodies import examine
 from bodies.line_file import line_file
 from outside.judging import judge_file, load
+from pyopbench.model.portable import PORTABLE
 
 FILES = ("traced", "njit")
 
@@ -47,7 +48,7 @@ def examined(path: Path, without: Sequence[str]) -> Iterator[dict[str, Any]]:
             "failed": f"no op: {' '.join(str(error).split())}".replace(f"{path.parent}/", "")[:300],
         }
         return
-    for line in examine.examined(str(path), without=without):
+    for line in examine.examined(str(path), without=without, files=set(PORTABLE) - set(FILES)):
         # Of code of others nothing is kept but what became of it: no sentence of its author's, and no line.
         kept = {key: value for key, value in line.items() if key not in ("summary", "change")}
         yield {**kept, "is_on_tensors": op.is_on_tensors} if "body" in kept else kept

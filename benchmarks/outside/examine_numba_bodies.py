@@ -31,9 +31,11 @@ import tensorflow as tf
 from bodies.examine import Trial
 from bodies.find import SEEDS
 from bodies.line_file import line_file
+from bodies.written_files import became_of_file
 from outside.judging import judge, load, trial_of, trials_of
 from pyopbench.model.errors import BadInput
 from pyopbench.model.op import Op
+from pyopbench.model.own_target import read_target
 from pyopbench.ops.load import make_inputs
 from pyopbench.ops.port_file import port_call
 
@@ -170,6 +172,9 @@ def _became(function: Callable[..., Any], arguments: int, folder: Path) -> dict[
     trials = [*trials_of(op, range(SEEDS), op.sizes), *edge_trials(op)]
     (dtype,) = op.dtypes
     file = judge(op, lambda: tf.function(port_call(op, "traced", dtype)), trials)
+    if file["became"] == "right":
+        with tempfile.TemporaryDirectory() as scratch:
+            file = became_of_file(op, read_target(str(path), [], []), "traced", Path(scratch))
     return {"became": file["became"], "trials": len(trials), "file": file, **facts}
 
 

@@ -5,6 +5,8 @@ The process that `benchmarks/outside/numpys_own_tests.py` starts for each module
 
     python benchmarks/outside/examine_numpys_own_tests.py lib.test_shape_base.py --lines FILE
 
+With `--peer torch`, calls are run by torch._numpy instead of as ports.
+
 A copy of the module is run by pytest. In it, `np.array`, `np.arange` and the like return arrays whose operations are
 written, imported, run and compared with NumPy's (`ported_calls.py`). The tests go on with NumPy's results. What becomes
 of a test is what becomes of the worst of its calls.
@@ -30,7 +32,7 @@ import numpy as np
 import pytest
 
 from bodies.line_file import line_file
-from outside.ported_calls import LONGEST_REASON, OUTCOMES, noted, plain, ported
+from outside.ported_calls import LONGEST_REASON, OUTCOMES, RUNS, Run, noted, plain, ported
 
 MAKERS = ("arange", "array", "asarray", "eye", "full", "linspace", "ones", "zeros")
 """Functions whose arrays are replaced, with at least one axis and of a dtype that tensors have."""
@@ -50,8 +52,11 @@ class Namespace(types.ModuleType):
 class Watch:
     """The plugin of pytest that replaces arrays, and notes what becomes of each test."""
 
-    def __init__(self, write: Callable[[dict[str, Any]], None], without: frozenset[str]) -> None:
-        """Write a line when a test function begins, and one when it is done."""
+    def __init__(
+        self, write: Callable[[dict[str, Any]], None], without: frozenset[str], run: Run | None = None
+    ) -> None:
+        """Write a line when a test function begins, and one when it is done; calls are run as ports if not by `run`."""
+        self.run = run
         self.write = write
         self.without = without
         self.form = ""
@@ -77,7 +82,7 @@ class Watch:
             self.finish()
             self.form = form_of(item)
             self.write({"begun": self.form, "kind": "test"})
-        with noted() as calls:
+        with noted(self.run) as calls:
             yield
         became, line, reason = calls.worst
         self.counted[became] += 1
@@ -101,7 +106,7 @@ def main(arguments: list[str]) -> int:
         write({"body": options.path.stem})
         *folders, name = options.path.stem.split(".")
         copied = shutil.copy(Path(np.__file__).parent.joinpath(*folders, "tests", f"{name}.py"), folder)
-        watch = Watch(write, frozenset(options.without))
+        watch = Watch(write, frozenset(options.without), RUNS.get(options.peer))
         quiet = ["-q", "--tb=no", "-W", "ignore", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:randomly"]
         pytest.main([*quiet, "--rootdir", folder, "-c", os.devnull, str(copied)], plugins=[watch])
         watch.finish()

@@ -13,7 +13,6 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +23,15 @@ import numpy as np
 import tensorflow as tf
 
 from bodies import examine
+from bodies.written_files import became_of_file, path_of
 from outside.npbench import ALL, FORMS, WRITTEN
 from outside.peer_times import seconds_of
-from pyopbench.engine.port import TOOLS, write_port
 from pyopbench.model.case import NO_GRADIENT, Case
-from pyopbench.model.errors import PyopbenchError, WrongResult
 from pyopbench.model.own_target import OwnOps, read_target
 from pyopbench.ops.load import load_variants, make_inputs
 from pyopbench.ops.own.load import load_own, register_own_ops
 from pyopbench.ports.arrays import as_given
 from pyopbench.worker.prepare.segments import constants, wrap
-from pyopbench.worker.requests import write_port as answer
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -64,7 +61,7 @@ def main(arguments: Sequence[str]) -> int:
 def examined(path: Path, without: Sequence[str], test_seconds: float) -> Iterator[dict[str, Any]]:
     """Yield the facts of a program, and for each form and file of it its name and then what became of it."""
     others = [name for name in load_variants() if name not in FORMS]
-    yield from examine.examined(str(path), without=[*without, *others])
+    yield from examine.examined(str(path), without=[*without, *others], files=set(FORMS) - set(WRITTEN))
     for variant in WRITTEN:
         name = f"{variant} written"
         if name not in without:
@@ -74,18 +71,12 @@ def examined(path: Path, without: Sequence[str], test_seconds: float) -> Iterato
 
 def _written(path: Path, variant: str, test_seconds: float) -> dict[str, str]:
     target = read_target(str(path), (), ())
-    out = path.with_name(f"{path.stem}_{variant}.py")
+    op = load_own(target)
+    out = path_of(op, variant, path.parent)
     for old in (out, out.with_name(f"test_{out.name}")):
         old.unlink(missing_ok=True)
-    try:
-        write_port(target, variant, out, test_seconds, replace(TOOLS, ask=lambda request: answer(request, print)))
-    except WrongResult as error:
-        return {"became": "failed", "reason": f"{error.message}: {error.received}"[:300]}
-    except PyopbenchError as error:
-        return {"became": "refused", "reason": f"{error.message}, {error.received}"[:300]}
-    except Exception as error:  # noqa: BLE001 - a defect of what writes is one of the things that are counted
-        return {"became": "failed", "reason": f"{type(error).__name__}: {error}"[:300]}
-    return {"became": "passed", "reason": ""}
+    found = became_of_file(op, target, variant, path.parent, test_seconds)
+    return {"became": "passed", "reason": ""} if found["became"] == "right" else found
 
 
 def times(path: Path, names: Sequence[str]) -> dict[str, float]:

@@ -7,7 +7,6 @@ silently wrong: that is what these commands look for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,8 @@ import numpy as np
 import tensorflow as tf
 
 from bodies.examine import Trial
-from pyopbench.engine.port import TOOLS, write_port
-from pyopbench.model.errors import PyopbenchError, WrongResult
+from bodies.written_files import LONGEST_REASON, became_of_file, path_of
+from pyopbench.model.errors import WrongResult
 from pyopbench.model.modules import load_file
 from pyopbench.model.op import Body, Op
 from pyopbench.model.own_target import read_target
@@ -29,16 +28,12 @@ from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.rebinding import arrange
 from pyopbench.worker.prepare.checks import check_unchanged, check_values, make_reference
 from pyopbench.worker.prepare.segments import constants
-from pyopbench.worker.requests import write_port as answer
 
 FIRST_FURTHER_SEED = 100
 """Seeds below are those of the inputs that forms and the tests of files have seen."""
 
 FURTHER_DRAWS = 5
 """Inputs of each of the two smallest sizes that a file is held against after its own test has passed."""
-
-TEST_SECONDS = 120.0
-LONGEST_REASON = 300
 
 
 def load(path: Path) -> Op:
@@ -120,23 +115,17 @@ def judge_file(path: Path, variant: str, folder: Path) -> dict[str, Any]:
         folder: where the file is put; it exists.
 
     Returns:
-        As `judge`. It is `refused` where nothing is written, `failed` where its own test fails, and silently wrong
-        where that passes and the file differs on further draws.
+        As `became_of_file`, and silently wrong where the test of the file passes and it differs on further draws.
     """
     target = read_target(str(path), [], [])
     op = load_own(target)
-    out = folder / f"{op.name}_{variant}.py"
-    try:
-        write_port(target, variant, out, TEST_SECONDS, replace(TOOLS, ask=lambda request: answer(request, _ignore)))
-    except WrongResult as error:
-        said = " ".join(f"{error.message}: {error.received}".split())[:LONGEST_REASON]
-        return {"became": "failed", "at": "its own test", "reason": said}
-    except PyopbenchError as error:
-        return {"became": "refused", "at": _place(error.received), "reason": error.message[:LONGEST_REASON]}
+    written = became_of_file(op, target, variant, folder)
+    if written["became"] != "right":
+        return dict(written)
     function = PORTS.file_of(op, variant, op.dtypes[0]).function
     sizes = () if op.own is not None and op.own.fixed_sizes else op.sizes[:2]
     seeds = range(FIRST_FURTHER_SEED, FIRST_FURTHER_SEED + FURTHER_DRAWS)
-    became = judge(op, lambda: _of_file(op, out, function), trials_of(op, seeds, sizes))
+    became = judge(op, lambda: _of_file(op, path_of(op, variant, folder), function), trials_of(op, seeds, sizes))
     return became | ({"is_silent": True} if became["became"] == "wrong" else {})
 
 
@@ -149,12 +138,3 @@ def reason_of(error: BaseException, op: Op) -> str:
     """Return why a port could not be built or run, on one line."""
     said = error.why if isinstance(error, CannotPort) else explain(error, op)
     return " ".join(said.split())[:LONGEST_REASON]
-
-
-def _place(received: object) -> str:
-    """Return file and line without the folder."""
-    return Path(str(received)).name
-
-
-def _ignore(event: object) -> None:
-    """Take news of a request that nobody waits for."""

@@ -47,6 +47,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import stored_document
+from bodies.tables import files_text
 from corpus import PACKAGES, examine
 from markdown_table import cell, table
 from outside import tallies
@@ -414,7 +415,8 @@ def totals(document: Mapping[str, Any]) -> str:
     """Return of how many benchmarks each form is right, and each file written, as Markdown."""
     found = document["benchmarks"]
     rows = [(what, tallies.share(sum(_became_well(one, what) for one in found), len(found))) for what in ALL]
-    return table(("port", "right, or written and its test passed"), rows)
+    of_forms = [{"body": one["benchmark"], "forms": one["forms"]} for one in found]
+    return table(("port", "right, or written and its test passed"), rows) + files_text(of_forms)
 
 
 def _became_well(one: Mapping[str, Any], what: str) -> bool:

@@ -9,8 +9,10 @@ the candidates (a matrix, a vector, whole numbers, booleans, the numbers 1 and 0
 that the body takes; once for the arguments that it needs, and once for all that it has. Numbers are constants of the
 call, arrays are inputs. A body that returns nothing is taken for one that returns the arrays that it was given.
 
-The file that is written to `traced` is held against NumPy on three draws of two sizes, and on edge cases that the body
-takes: NaN, infinities, ties, one row and no row. Exit codes: 0 done, 1 a module could not be examined, 2 bad usage.
+The port to `traced` is held against NumPy on three draws of two sizes, and on edge cases that the body takes: NaN,
+infinities, ties, one row and no row. What is right there is written to a file, as `pyopbench port` does: it needs the
+same bytes, and its own test has to pass where pyopbench cannot be imported. Exit codes: 0 done, 1 a module could not be
+examined, 2 bad usage.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ OPEN = {
 }
 """What NumPy leaves open, by how the names of bodies begin: inputs by rule do not heed it, so a difference is none."""
 
-OUTCOMES = (*tallies.OUTCOMES[:-2], "left open", "wrong")
+OUTCOMES = ("right", "refused", "failed", "lost", "left open", "other bytes", "wrong")
 WAYS = {"file": "written to `traced`"}
 
 
@@ -59,7 +61,7 @@ def main(arguments: Sequence[str]) -> int:
     options = tallies.read_options(tallies.parser_of(__doc__), arguments, FORM_SECONDS, STORED, MODULES)
     paths = [Path(f"{name}.py") for name in options.names or MODULES]
     begun = tallies.begin(VERSION, {"modules": [path.stem for path in paths]})
-    document = tallies.run(paths, HERE / "examine_numba_bodies.py", options, begun, counts)
+    document = tallies.run(paths, [HERE / "examine_numba_bodies.py"], options, begun, counts)
     print(f"{totals(document)}\n{tallies.silent_table(document)}\n{at_once(document)}\n{reasons(document)}")
     return tallies.exit_code(document)
 
@@ -106,6 +108,7 @@ def totals(document: Mapping[str, Any]) -> str:
         counted = counts([one])
         tried = counted["tried"]
         right = [tallies.share(counted["became"][way].get("right", 0), tried) for way in WAYS]
+        right = [f"not examined: {cell(one['failed'])}"] if "failed" in one else right
         rows.append((f"`{one['body']}`", str(counted["bodies"]), str(tried), *right))
     counted = document["counts"]
     right = [tallies.share(counted["became"][way].get("right", 0), counted["tried"]) for way in WAYS]

@@ -2,16 +2,20 @@
 
     python benchmarks/outside/numpys_own_tests.py                         # all: results/outside/numpys_own_tests.json
     python benchmarks/outside/numpys_own_tests.py lib.test_shape_base     # a module; the tables to stdout alone
+    python benchmarks/outside/numpys_own_tests.py --peer torch            # by torch._numpy, which has to be installed
 
-A test that makes no array by a function that is replaced is not tried. Exit codes: 0 done, 1 a module could not be
-examined, 2 bad usage.
+A test that makes no array by a function that is replaced is not tried. With a peer, the same calls are run by it
+instead of as ports, and counted by the same rules: results/outside/numpys_own_tests_torch.json. torch has to be
+installed without triton, because its copy of LLVM and TensorFlow's cannot be loaded together. Exit codes: 0 done, 1 a
+module could not be examined, 2 bad usage.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +26,7 @@ from outside import tallies
 
 HERE = Path(__file__).resolve().parent
 STORED = tallies.RESULTS / "numpys_own_tests.json"
+STORED_BY_PEER = {"torch": tallies.RESULTS / "numpys_own_tests_torch.json"}
 VERSION = 1
 TEST_SECONDS = 120.0
 MODULES = (
@@ -42,16 +47,24 @@ MODULES = (
     "_core.test_einsum",
     "_core.test_function_base",
 )
-OUTCOMES = ("right", "refused", "failed", "lost", "no error", "wrong")
+OUTCOMES = ("right", "refused", "failed", "lost", "wrong")
 LOUD = ("refused", "failed", "lost")
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run what was asked for; returns the exit code."""
-    options = tallies.read_options(tallies.parser_of(__doc__), arguments, TEST_SECONDS, STORED, MODULES)
+    parser = tallies.parser_of(__doc__)
+    parser.add_argument("--peer", choices=tuple(STORED_BY_PEER), help="run the calls by this library, not as ports")
+    options = tallies.read_options(parser, arguments, TEST_SECONDS, STORED, MODULES)
+    if options.peer and importlib.util.find_spec(options.peer) is None:
+        parser.error(f"{options.peer} is not installed in the environment of {sys.executable}")
+    if options.peer and options.json == STORED:
+        options.json = STORED_BY_PEER[options.peer]
     paths = [Path(f"{name}.py") for name in options.names or MODULES]
-    begun = tallies.begin(VERSION, {"modules": [path.stem for path in paths]}, ("pytest",))
-    document = tallies.run(paths, HERE / "examine_numpys_own_tests.py", options, begun, counts)
+    packages = ("pytest", *([options.peer] if options.peer else []))
+    begun = tallies.begin(VERSION, {"modules": [path.stem for path in paths], "peer": options.peer}, packages)
+    script = [HERE / "examine_numpys_own_tests.py", *(["--peer", options.peer] if options.peer else [])]
+    document = tallies.run(paths, script, options, begun, counts)
     print(f"{totals(document)}\n{wrong(document)}\n{reasons(document)}")
     return tallies.exit_code(document)
 
@@ -66,20 +79,22 @@ def counts(examined: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def totals(document: Mapping[str, Any]) -> str:
-    """Return what became of the tests of each module, as Markdown."""
+    """Return what became of the tests of each module, as Markdown; a module that was not examined says why."""
     rows = []
     for one in (*document["examined"], {"body": "all", "forms": []}):
         counted = (document["counts"] if one["body"] == "all" else counts([one]))["tests"]
-        tried = sum(counted.get(outcome, 0) for outcome in OUTCOMES)
-        right = tallies.share(counted.get("right", 0), tried)
+        right = f"not examined: {cell(one['failed'])}" if "failed" in one else _right(counted)
         rows.append((cell(one["body"]), right, *(str(counted.get(outcome, "")) for outcome in OUTCOMES[1:])))
     return table(("module", *OUTCOMES), rows)
 
 
+def _right(counted: Mapping[str, int]) -> str:
+    return tallies.share(counted.get("right", 0), sum(counted.get(outcome, 0) for outcome in OUTCOMES))
+
+
 def wrong(document: Mapping[str, Any]) -> str:
-    """Return a row for each test that found another value, or no error, as Markdown."""
-    found = [one for one in _shown(document) if one[2] in ("wrong", "no error")]
-    rows = [tuple(map(cell, one)) for one in sorted(found, key=lambda one: OUTCOMES.index(one[2]), reverse=True)]
+    """Return a row for each test with a call whose result is not NumPy's, as Markdown."""
+    rows = [tuple(map(cell, one)) for one in _shown(document) if one[2] == "wrong"]
     return table(("module", "test", "became", "what it says"), rows) if rows else "No test was wrong.\n"
 
 
@@ -97,6 +112,15 @@ def _shown(document: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
         for form in body["forms"]
         for one in form.get("shown", [])
     ]
+
+
+PARTS: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "how it was made": tallies.made,
+    "how many": totals,
+    "wrong": wrong,
+    "what stopped them": reasons,
+}
+"""What docs/outside.md quotes of a stored document."""
 
 
 if __name__ == "__main__":

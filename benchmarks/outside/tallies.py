@@ -20,8 +20,9 @@ from markdown_table import cell, table
 RESULTS = Path(__file__).resolve().parents[2] / "results" / "outside"
 """What is kept, and quoted in docs/outside.md."""
 
-OUTCOMES = ("right", "refused", "failed", "lost", "not tried", "wrong")
-"""What can become of a port: `refused` where it is built, `failed` where it runs, `lost` with the process."""
+OUTCOMES = ("right", "refused", "failed", "lost", "not tried", "other bytes", "wrong")
+"""What can become of a port: `refused` where it is built, `failed` where it runs, `lost` with the process, and
+`other bytes` where the file that is written is not the one that was measured."""
 
 
 def read_options(
@@ -63,7 +64,7 @@ def parser_of(description: str | None) -> argparse.ArgumentParser:
 
 def run(
     paths: Sequence[Path],
-    script: Path,
+    script: Sequence[str | Path],
     options: argparse.Namespace,
     document: dict[str, Any],
     counts: Callable[[Sequence[Mapping[str, Any]]], Mapping[str, Any]],
@@ -72,7 +73,7 @@ def run(
 
     Args:
         paths: what the script is called with, one at a time.
-        script: writes lines as `benchmarks/bodies/examine.py` does.
+        script: with options of its own; it writes lines as `benchmarks/bodies/examine.py` does.
         options: as `read_options` returns them.
         document: without results, as `stored_document.begin` returns it.
         counts: of what was examined so far.
@@ -85,7 +86,7 @@ def run(
         begun = stored_document.read_to_go_on(options.json, document)
     done = {one["body"]: one for one in begun["examined"]}
     left = [path for path in paths if path.stem not in done]
-    look = partial(examine, form_seconds=options.seconds, script=[str(script)])
+    look = partial(examine, form_seconds=options.seconds, script=[*map(str, script)])
     with ThreadPoolExecutor(options.processes) as pool:
         for path, found in zip(left, pool.map(look, left), strict=True):
             done[path.stem] = {**found, "body": path.stem}

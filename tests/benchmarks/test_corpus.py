@@ -220,6 +220,16 @@ def test_a_form_that_crashes_or_hangs_costs_that_form_alone(
     assert "failed" not in found
 
 
+def test_a_process_has_longer_to_start_than_for_a_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writes = WRITES.replace("HOW", "pass").replace("say(body=", "time.sleep(1.5)\nsay(body=")
+    monkeypatch.setattr(corpus, "EXAMINE", script(tmp_path, writes))
+    found = corpus.examine(tmp_path / "losses" / "made.py", form_seconds=1.0)
+    assert [one["became"] for one in found["forms"]] == ["right"] * 3
+    monkeypatch.setattr(corpus, "START_SECONDS", 0.0)
+    found = corpus.examine(tmp_path / "losses" / "made.py", form_seconds=1.0)
+    assert (found["forms"], found["failed"]) == ([], "took longer than 1 s")
+
+
 def test_a_body_that_cannot_be_examined_at_all_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(corpus, "EXAMINE", script(tmp_path, "sys.exit('no such thing')"))
     found = corpus.examine(tmp_path / "losses" / "made.py")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
+import sys
+import tempfile
+import types
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from bodies import tables, written_files
 from outside import (
     callbacks,
     examine_numba_bodies,
@@ -26,7 +30,10 @@ from outside import (
     ported_calls,
     tallies,
 )
+from pyopbench.model.errors import BadInput
 from pyopbench.model.op import Op
+from pyopbench.model.own_target import read_target
+from pyopbench.ops.port_file import PortFile
 
 OP_FILE = """
 import numpy as np
@@ -104,16 +111,65 @@ def test_a_file_whose_test_passes_and_whose_values_differ_later_is_silently_wron
     def passes(target: Any, variant: str, out: Path, *_: Any) -> None:
         out.write_text(text.format(factor=factor))
 
-    class File:
-        function = "ported"
+    def file_of(op: Op, variant: str, dtype: str) -> PortFile:
+        return PortFile(op.name, variant, dtype, text.format(factor=factor), "ported")
 
-    monkeypatch.setattr(judging, "write_port", passes)
-    monkeypatch.setattr("pyopbench.ops.port_file.PORTS.file_of", lambda *_: File)
+    monkeypatch.setattr(written_files, "write_port", passes)
+    monkeypatch.setattr("pyopbench.ops.port_file.PORTS.file_of", file_of)
     factor = 2.0
     assert judging.judge_file(path, "traced", tmp_path) == {"became": "right"}
     factor = 2.5
     became = judging.judge_file(path, "njit", tmp_path)
     assert (became["became"], became["is_silent"]) == ("wrong", True)
+
+
+class TestFiles:
+    """The file of a port has the bytes that were measured, and its own test passes without pyopbench."""
+
+    def became(
+        self, op: Op, path: Path, change: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+    ) -> dict[str, str]:
+        """Return what becomes of a file whose text is changed while it is written."""
+        tools = written_files._tools()
+
+        def ask(request: dict[str, Any]) -> dict[str, Any]:
+            found = tools.ask(request)
+            return found | {"port": change(found["port"])}
+
+        monkeypatch.setattr(written_files, "_tools", lambda: replace(tools, ask=ask))
+        with tempfile.TemporaryDirectory() as folder:
+            return written_files.became_of_file(op, read_target(str(path), [], []), "traced", Path(folder))
+
+    @pytest.mark.parametrize(
+        ("change", "became"),
+        [
+            (lambda text: text, "right"),
+            (lambda text: f"{text}# planted\n", "other bytes"),
+            (lambda text: text.replace("2.0", "2.5"), "failed"),
+            (lambda text: f"import pyopbench.ports\n{text}", "failed"),
+            (lambda text: f"{text}\nimport os\nos._exit(7)\n", "failed"),
+        ],
+    )
+    def test_a_planted_difference_is_found(
+        self, change: Callable[[str], str], became: str, op: Op, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        assert self.became(op, tmp_path / "doubled_outside.py", change, monkeypatch)["became"] == became
+
+    def test_a_test_that_does_not_end_is_ended(self, tmp_path: Path) -> None:
+        (tmp_path / "test_endless.py").write_text("import time\n\n\ndef test_it():\n    time.sleep(600)\n")
+        (tmp_path / "test_short.py").write_text("def test_it():\n    pass\n")
+        tests = written_files.OwnTests()
+        assert tests.run(tmp_path, "test_endless", 2.0)["failed"] == "test_endless"
+        assert tests.run(tmp_path, "test_short", 60.0) == {"passed": ["test_it"]}
+        tests.close()
+
+    def test_files_are_counted_and_those_that_are_not_right_are_listed(self) -> None:
+        right, other = {"became": "right"}, {"became": "other bytes", "at": "a.py", "reason": "one line"}
+        bodies = [
+            {"body": "a", "forms": [form("traced", "port", "right", file=right), form("tnp", "port", "failed")]},
+            {"body": "b", "forms": [form("traced", "port", "right", file=other)]},
+        ]
+        assert tables.files(bodies) == (2, ["`traced` of `b`: one line"])
 
 
 def test_shares_have_wilsons_interval() -> None:
@@ -305,6 +361,57 @@ class TestPlanted:
     def test_of_numbers(self):
         assert_equal(1 + 1, 2)
 """
+
+
+def test_calls_can_be_run_by_something_else_than_ports() -> None:
+    def twice(text: str, arrays: Sequence[Any]) -> list[Any]:
+        assert "np.flip(x0)" in text
+        return [arrays[0] * 2]
+
+    with ported_calls.noted(twice) as calls:
+        np.flip(ported_calls.ported(np.array([1, 2, 3])))
+    assert calls.worst[0] == "wrong"
+
+
+class OtherArray:
+    """An array of another library, which holds its values in `tensor`."""
+
+    def __init__(self, values: Any) -> None:
+        self.tensor = tf.constant(values)
+
+
+def test_a_peer_runs_a_body_by_its_own_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    def flip(array: OtherArray) -> list[Any]:
+        return [OtherArray(array.tensor[::-1]), 5]
+
+    other = types.SimpleNamespace(asarray=OtherArray, ndarray=OtherArray, flip=flip)
+    monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(_numpy=other))
+    flipped, number = ported_calls.by_torch(BODY.format("np.flip(x0)"), [np.array([3.0, 1.0])])
+    assert (flipped.tolist(), int(number)) == ([1.0, 3.0], 5)
+    with pytest.raises(BadInput):
+        ported_calls.by_torch(BODY.format("np.sort(x0)"), [np.array([3.0, 1.0])])
+
+
+BODY = "import numpy as np\n\n\ndef body(x0):\n    return {}\n"
+
+
+def test_keys_are_written_as_python_reads_them() -> None:
+    x = ported_calls.ported(np.arange(12.0).reshape(4, 3))
+    with ported_calls.noted() as calls:
+        x[(0, -1),]
+        x[..., [-1]]
+        x[1, ::2]
+    assert [(became, line) for became, line, _ in calls.found] == [
+        ("right", "x0[(0, -1),]"),
+        ("right", "x0[..., [-1]]"),
+        ("right", "x0[1, ::2]"),
+    ]
+
+
+def test_truth_values_that_are_neither_0_nor_1_are_not_tried() -> None:
+    with ported_calls.noted() as calls:
+        np.unique(ported_calls.ported(np.array([0, 1, 2], np.uint8).view(bool)))
+    assert calls.worst[0] == "not tried"
 
 
 def test_each_call_of_numpys_tests_is_a_port(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,6 +77,11 @@ v n i b e: np.all(x); np.any(x); x.any(axis=0); np.all(x, axis=-1, keepdims=True
 v m i b c: np.cumsum(x); np.cumsum(x, axis=0); np.cumprod(x); x.cumsum(axis=-1)
 v m: np.cumsum(x, axis=None); np.cumprod(x, None)
 v m n k: np.maximum.accumulate(x); np.minimum.accumulate(x, axis=-1); np.nancumsum(x)
+n k i: np.nansum(x, axis=0, initial=2); np.nansum(x, where=x > 0); np.nanprod(x, axis=-1, initial=2, where=x < 1); np.nancumprod(x); np.nancumprod(x, axis=0)
+n k: np.nanmean(x, axis=0, where=x < 2); np.sinc(x.astype(np.float16))
+n m i z: np.isposinf(x); np.isneginf(x); np.isreal(x); np.iscomplex(x)
+v m i: np.resize(x, (3, 5)); np.resize(x, 4); np.trim_zeros(np.ravel(x)[:4] * [0, 1, 0, 0]); np.trim_zeros(np.ravel(x)[:2] * 0); np.trim_zeros(np.ravel(x)[:4] * [0, 1, 1, 0], "f"); np.isin(x, [1, 2], kind=None)
+m i: np.tril_indices_from(x)[0]; np.triu_indices_from(x, 1)[1]; x[np.tril_indices_from(x)]
 v m n k i: np.nansum(x); np.nansum(x, axis=0, keepdims=True); np.nanprod(x); np.nanmean(x); np.nanmean(x, axis=0)
 n k i: np.nanmean(x, dtype=np.float32); np.nansum(x, axis=0, dtype=np.float32); np.nanvar(x, dtype=np.float64); np.nanstd(x, dtype=np.float32); np.nanprod(x, dtype=np.float64)
 v m k i: np.nanvar(x); np.nanstd(x, axis=0, ddof=1); np.nanmax(x); np.nanmin(x, axis=0); np.nanargmax(x); np.nanargmin(x)
@@ -134,7 +139,7 @@ m i: np.concatenate([x, x * 2]); np.concatenate([x, x], axis=1); np.concatenate(
 v m i c: np.vstack([x, x]); np.row_stack([x, x]); np.hstack([x, x]); np.dstack([x, x]); np.column_stack([x, x]); np.append(x, x); np.append(x, 1); np.append(x, x, axis=0)
 m i: np.block([[x, x], [x * 2, x]]); np.block([x, x]); np.concatenate([x, np.ones((1, 4))])
 v i l: np.insert(x, 1, 9); np.insert(x, [0, 2], [5, 6]); np.insert(x, 0, x[:2]); np.delete(x, 1); np.delete(x, [0, -1])
-m i: np.insert(x, 1, 9, axis=0); np.insert(x, 1, x[:, 0], axis=1); np.delete(x, 0, axis=1); np.delete(x, [0, 2], axis=0); np.insert(x, -1, 0, axis=-1)
+m i: np.insert(x, 1, 9, axis=0); np.insert(x, 1, x[:, 0], axis=1); np.insert(x, 1, x[:, :1], axis=1); np.insert(x, [1], x[:, :2], axis=1); np.delete(x, 0, axis=1); np.delete(x, [0, 2], axis=0); np.insert(x, -1, 0, axis=-1)
 v: np.split(x, [2, 4])[1]; np.array_split(x, 3)[0]; np.hsplit(x, [3])[1]; sum(np.split(x[:6], 3))
 m c i: np.split(x, 2, axis=-1)[1]; np.array_split(x, 3, axis=-1)[2]; np.vsplit(x, [1])[0]; np.hsplit(x, [1])[1]
 c: np.dsplit(x, 2)[1]; np.unstack(x, axis=1)[2]; np.diagonal(x); np.diagonal(x, 1, -1, 0); np.trace(x); np.trace(x, 1, 1, 2)
@@ -144,7 +149,7 @@ u,v: np.broadcast_arrays(x[:, None], y)[0]; np.meshgrid(x, y)[0]; np.meshgrid(x,
 h,j: np.ix_(y, y)[0]; np.ix_(y > 0, [0, 1])[0]; np.diag_indices_from(x[:3, :3])[0] + y
 m v i: np.zeros_like(x) + x; np.ones_like(x) * x; np.full_like(x, 2) * x; np.full_like(x, 1.5, dtype=float) + x; np.empty_like(x).shape[-1] * x; np.zeros(x.shape) + x
 v m: np.full(3, x.max()); np.zeros(3) + x.sum(); np.ones((2, 1)) * x.min(); np.arange(4) * x.max(); np.full((2, 2), x.sum(), dtype=np.float32)
-m c: np.apply_along_axis(lambda row: row.sum() * 2, 1, x); np.apply_along_axis(lambda row: row[::-1] + row.max(), 0, x); np.apply_along_axis(np.median, -1, x)
+m c: np.apply_along_axis(lambda row: row.sum() * 2, 1, x); np.apply_along_axis(lambda row: row[::-1] + row.max(), 0, x); np.apply_along_axis(np.median, -1, x); np.apply_along_axis(len, 0, x)
 u,p: np.add.outer(x, y); np.subtract.outer(x, y); np.multiply.outer(x, y); np.divide.outer(x, y); np.floor_divide.outer(x, y); np.remainder.outer(x, y); np.fmod.outer(x, y); np.power.outer(x * x, y); np.float_power.outer(x * x, y); np.maximum.outer(x, y); np.minimum.outer(x, y); np.arctan2.outer(x, y); np.equal.outer(x, y); np.not_equal.outer(x, y); np.less.outer(x, y); np.less_equal.outer(x, y); np.greater.outer(x, y); np.greater_equal.outer(x, y); np.logical_and.outer(x, y); np.logical_or.outer(x, y); np.logical_xor.outer(x, y); np.hypot.outer(x, y); np.fmax.outer(x, y); np.fmin.outer(x, y); np.logaddexp.outer(x, y); np.logaddexp2.outer(x, y); np.copysign.outer(x, y); np.heaviside.outer(x, y); np.nextafter.outer(x, y)
 j,w: np.bitwise_xor.outer(x, y); np.left_shift.outer(x, y); np.right_shift.outer(x, y); np.add.outer(x, y); np.divmod.outer(x, y + 1)[0]
 v m i: np.add.reduce(x); np.multiply.reduce(x); np.maximum.reduce(x, axis=-1); np.minimum.reduce([x, x * 2, 1 - x]); np.logical_and.reduce([x > 0, x < 3]); np.logical_or.reduce([x > 2, x < -1]); np.maximum.reduce([x, -x])

@@ -20,6 +20,11 @@ MATCHING = ("scipy.optimize.linear_sum_assignment",)
 DISTINCT = frozenset({"np.argsort", "np.arange", "np.where", "np.nonzero", "np.flatnonzero", "np.lexsort"})
 """Functions that name no place twice, in a row of places or in all rows together."""
 
+TOGETHER = frozenset(
+    {"np.nonzero", "np.where", *(f"np.{one}_indices{end}" for one in ("tril", "triu", "diag") for end in ("", "_from"))}
+)
+"""Functions whose indices together name no element twice."""
+
 SCATTERS = {"np.add": "add", "np.subtract": "sub", "np.maximum": "max", "np.minimum": "min"}
 """Functions whose `.at` is an op that scatters, by its name in TensorFlow."""
 
@@ -66,14 +71,19 @@ def _may_repeat(code: TypedCode, entries: list[list[IndexEntry]], rank: int, nod
 
     Refuse several arrays of places: their order is that in which they lie in memory.
     """
-    several = [entry for one in entries for entry in one if entry.kind == "places"] if rank else []
-    if not any(code.is_tensor(entry.node) and not is_distinct(code, entry.node) for entry in several):
+    several = [entry for one in entries for entry in one if entry.kind in ("places", "points")] if rank else []
+    if not any(code.holds_tensors(entry.node) and not _is_once(code, entry) for entry in several):
         return False
-    if len(several) == len(entries) == 1 and several[0].rank == 1:
+    if len(several) == len(entries) == 1 and several[0].kind == "places" and several[0].rank == 1:
         return True
     raise code.refusal(
         node, f"`{ast.unparse(node).splitlines()[0]}` may write twice to an element, and TensorFlow keeps any"
     )
+
+
+def _is_once(code: TypedCode, entry: IndexEntry) -> bool:
+    """Is it seen from the source that indices name no element twice?"""
+    return (is_distinct if entry.kind == "places" else _are_distinct)(code, entry.node)
 
 
 def root_of(code: TypedCode, target: ast.expr) -> tuple[ast.Name, list[ast.expr]]:
@@ -136,7 +146,7 @@ def _refuse_view(code: TypedCode, node: ast.Assign) -> None:
         return
     if not isinstance(value.value, ast.Name) or not code.is_tensor(value) or not code.rank(value):
         return
-    if any(entry.kind in ("places", "mask") for entry in entries_of(code, value.slice)):
+    if any(entry.kind in ("places", "mask", "points") for entry in entries_of(code, value.slice)):
         return
     view, array = node.targets[0].id, value.value.id
     assert code.unit is not None
@@ -385,7 +395,19 @@ def is_distinct(code: TypedCode, node: ast.expr, asked: frozenset[str] = frozens
 def _picks_once(code: TypedCode, node: ast.Subscript, asked: frozenset[str]) -> bool:
     """Does a key pick each element once at most?"""
     entries = entries_of(code, node.slice)
-    return all(entry.kind != "places" or is_distinct(code, entry.node, asked) for entry in entries)
+    return all(entry.kind not in ("places", "points") or is_distinct(code, entry.node, asked) for entry in entries)
+
+
+def _are_distinct(code: TypedCode, node: ast.expr) -> bool:
+    """Is it seen from the source that a tuple of indices names no element twice?"""
+    if isinstance(node, ast.Name):
+        values = assigned(code, node.id)
+        return bool(values) and all(isinstance(one, ast.Call) and _are_distinct(code, one) for one in values)
+    if not isinstance(node, ast.Call):
+        return False
+    is_method = isinstance(node.func, ast.Attribute) and code.is_tensor(node.func.value)
+    name = f"np.{node.func.attr}" if is_method else name_of(code.value_of(node.func))  # type: ignore[attr-defined]
+    return name in TOGETHER and not (name == "np.where" and len(node.args) > 1)
 
 
 def _is_in_a_row(code: TypedCode, call: ast.Call) -> bool:

@@ -129,11 +129,14 @@ def length(given: Given) -> str:
 
 @written("max min", "x y")
 def extreme(given: Given) -> str:
-    """Return the larger or smaller of two numbers."""
-    code = given.code
+    """Return the larger or smaller of two numbers, or of a vector; if one is NaN, it depends on their order."""
+    code, has_nan = given.code, given.dtype.startswith("float")
     if given.get("y") is None:
-        function = f"tf.reduce_{given.name}"
+        function = code.use(f"python_{given.name}_of") if has_nan else f"tf.reduce_{given.name}"
         return f"{function}({code.tensor(given['x'])})"
+    if has_nan:
+        texts = [code.tensor(given[name], given.dtype) for name in ("x", "y")]
+        return f"{code.use(f'python_{given.name}')}({', '.join(texts)})"
     function = {"max": "tf.maximum", "min": "tf.minimum"}[given.name]
     return f"{function}({code.tensor(given['x'], given.dtype)}, {code.operand(given['y'], given.dtype)})"
 

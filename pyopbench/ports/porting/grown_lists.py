@@ -210,7 +210,7 @@ def write_call_of_list(code: TypedCode, node: ast.Call) -> str | None:
     name = name_of(code.value_of(node.func))
     is_reduced = name in REDUCED and len(node.args) == 1 and not node.keywords
     if is_reduced and isinstance(node.args[0], ast.ListComp) and code.observed.decides(code.source, node.args[0]):
-        return f"{REDUCED[name]}({code.write(node.args[0])})"
+        return f"{_reducing(code, name, node)}({code.write(node.args[0])})"
     if not node.args or not is_grown(code, node.args[0]):
         return None
     first = node.args[0]
@@ -220,7 +220,7 @@ def write_call_of_list(code: TypedCode, node: ast.Call) -> str | None:
     if name in STACKING and (name != "np.stack" or len(node.args) + len(node.keywords) == 1):
         return stacked(code, first, code.dtype(node))
     if is_reduced:
-        return f"{REDUCED[name]}({first.id}.stack())"
+        return f"{_reducing(code, name, node)}({first.id}.stack())"
     if name == "np.concatenate" and len(node.args) + len(node.keywords) == 1:
         return f"{first.id}.concat()"
     if name == "np.vstack" and len(_element(code, first.id)[1]) == 1:
@@ -228,6 +228,12 @@ def write_call_of_list(code: TypedCode, node: ast.Call) -> str | None:
     if name == "list":
         return code.write(first)
     return None
+
+
+def _reducing(code: TypedCode, name: str, node: ast.Call) -> str:
+    """Return the function that reduces a list as one of Python's does, also where it has NaN."""
+    is_extreme = name in ("max", "min") and code.dtype(node).startswith("float")
+    return code.use(f"python_{name}_of") if is_extreme else REDUCED[name]
 
 
 def write_item_of_list(code: TypedCode, node: ast.Subscript) -> str | None:

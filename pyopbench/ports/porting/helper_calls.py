@@ -102,6 +102,9 @@ def _kinds(code: TypedCode, entry: TensorFunction, given: dict[str, Any]) -> dic
         if rule != NUMBER:
             several = list(value) if isinstance(value, tuple) else _items(value, rule)
             examples[key] = [code._example(one) for one in several]
+            if rule.removeprefix(SEVERAL) == "float64" and np.iscomplexobj(examples[key][0]):
+                why = f"`{key}` of `{entry.function.__name__.replace('_', '.', 1)}` is supported only for real numbers"
+                raise code.refusal(several[0], why)
     return dtypes_by_rule(entry.rules, examples)
 
 

@@ -11,7 +11,7 @@ from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR
 from pyopbench.ports.porting.typed import TypedCode
 
-Kind = Literal["number", "slice", "all", "new", "rest", "places", "mask"]
+Kind = Literal["number", "slice", "all", "new", "rest", "places", "mask", "points"]
 
 NEVER_NEGATIVE = frozenset(
     {
@@ -60,6 +60,8 @@ class Picked:
 
 def entries_of(code: TypedCode, key: ast.expr) -> list[IndexEntry]:
     """Return the expressions in brackets, each with what it is."""
+    if not isinstance(key, ast.Tuple) and any(one.is_point for one in code.seen(key)):
+        return [IndexEntry("points", key)]  # as `np.nonzero` returns them
     nodes = key.elts if isinstance(key, ast.Tuple) else [key]
     return [_entry(code, node) for node in nodes]
 
@@ -89,8 +91,10 @@ def write_subscript(code: TypedCode, node: ast.Subscript) -> str | None:
         return found
     if is_table(code, node.value) and code.is_tensor(node.slice):
         return look_up(code, node, node.value, node.slice)
-    by_tensor = is_by_tensor(code, node.slice) and (_is_array(code, node.value) or isinstance(node.slice, ast.Tuple))
-    if not code.is_tensor(node.value) and not by_tensor:
+    by_tensor = code.holds_tensors(node.slice) or is_by_tensor(code, node.slice)
+    if not code.is_tensor(node.value) and not (
+        by_tensor and (_is_array(code, node.value) or isinstance(node.slice, ast.Tuple))
+    ):
         return None
     entries = entries_of(code, node.slice)
     whole = code.base(node.value)
@@ -139,6 +143,8 @@ def _is_array(code: TypedCode, node: ast.expr) -> bool:
 
 def pick(code: TypedCode, node: ast.expr, whole: Picked, entries: Sequence[IndexEntry]) -> str:
     """Return the text of what a key picks of an array."""
+    if [entry.kind for entry in entries] == ["points"]:
+        return f"{code.use('np_at_points')}({whole.text}, {code.write(entries[0].node)})"
     special = [place for place, entry in enumerate(entries) if entry.kind in ("places", "mask")]
     if not special:
         return _mapped(code, whole, entries) or f"{whole.text}[{', '.join(_basic(code, entries))}]"
@@ -225,9 +231,9 @@ def _places(code: TypedCode, node: ast.expr, whole: str, axis: str) -> str:
     """Return indices that count from the front, as TensorFlow wants them."""
     seen = code.seen(node)
     if not any(one.kind == TENSOR for one in seen):
-        if any(one.is_negative for one in seen):
-            raise code.refusal(node, f"`{ast.unparse(node)}` counts from the end", "count from the front")
-        return code.write(node)
+        if not any(one.is_negative for one in seen):
+            return code.write(node)
+        return f"{code.use('np_from_front')}({code.tensor(node, 'int64')}, tf.shape({whole}, tf.int64)[{axis}])"
     if any(one.kind == SEQUENCE for one in seen):
         return code.tensor(node)
     text = code.write(node) if code.dtype(node) in ("int32", "int64") else code.tensor(node, "int64")
@@ -301,9 +307,7 @@ def _pick_points(code: TypedCode, node: ast.expr, whole: Picked, entries: Sequen
 
 def _point(code: TypedCode, entry: IndexEntry, whole: str, axis: int) -> str:
     seen = code.seen(entry.node)
-    if not any(one.kind == TENSOR for one in seen):
-        if any(one.is_negative for one in seen):
-            raise code.refusal(entry.node, f"`{ast.unparse(entry.node)}` counts from the end", "count from the front")
+    if not any(one.kind == TENSOR or one.is_negative for one in seen):
         return f"tf.cast({code.write(entry.node)}, tf.int64)"
     text = code.tensor(entry.node, "int64")
     if is_never_negative(code, entry.node):

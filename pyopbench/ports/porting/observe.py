@@ -78,6 +78,7 @@ class Seen:
         is_negative: is an element of an array or number below 0?
         grows: do values decide how many items a sequence has?
         common: of a sequence, the dtype of an array of its items; empty if it is not known.
+        is_point: is it a tuple of integers or arrays of integers, which as a key are one index for each axis?
     """
 
     kind: str
@@ -89,6 +90,7 @@ class Seen:
     is_negative: bool = False
     grows: bool = False
     common: str = ""
+    is_point: bool = False
 
 
 Place = tuple[str, int]
@@ -713,7 +715,12 @@ def _sequence(value: Any) -> Seen:
         is_negative=any(one.is_negative for one in items),
         grows=value in GROWN if isinstance(value, list) else False,
         common=common,
+        is_point=isinstance(value, tuple) and bool(items) and all(map(_is_index, items)),
     )
+
+
+def _is_index(one: Seen) -> bool:
+    return one.kind in (TENSOR, ARRAY, NUMBER_KIND) and (one.weak is int if not one.dtype else "int" in one.dtype)
 
 
 def _dtype_of_number(kind: type | None) -> str:

@@ -162,12 +162,13 @@ class TypedCode(Code):
         if isinstance(node, ast.List | ast.Tuple) and not any(isinstance(item, ast.Starred) for item in node.elts):
             items = [self.tensor(item, dtype) for item in node.elts]
             return f"tf.stack([{', '.join(items)}])"
-        if one.dtype == dtype:
-            return f"tf.stack({self.write(node)})"
-        if one.dtype:
-            return f"tf.cast(tf.stack({self.write(node)}), tf.{dtype})"
-        # Not tf.cast, which rounds a number of Python's to float32 before anything else.
-        return f"tf.stack([{self.use('np_number')}(item, tf.{dtype}) for item in {self.write(node)}])"
+        text = self.write(node)
+        if not one.dtype:
+            # Not tf.cast, which rounds a number of Python's to float32 before anything else.
+            text = f"[{self.use('np_number')}(item, tf.{dtype}) for item in {text}]"
+        own = one.dtype or dtype
+        found = f"{self.use('np_of_items')}({text}, tf.{own})"
+        return found if own == dtype else f"tf.cast({found}, tf.{dtype})"
 
     def is_grown(self, node: ast.AST) -> bool:
         """Is it a list that is no list in the port?"""

@@ -202,6 +202,40 @@ def np_from_front(places: Any, size: Any) -> Any:
     return tf.where(places < 0, places + tf.cast(size, places.dtype), places)
 
 
+def python_max(x: Any, y: Any) -> Any:
+    """Return what Python's `max` does: the first number unless the second is larger, whichever of them is NaN."""
+    return tf.where(y > x, y, x)
+
+
+def python_min(x: Any, y: Any) -> Any:
+    """Return what Python's `min` does: the first number unless the second is smaller, whichever of them is NaN."""
+    return tf.where(y < x, y, x)
+
+
+def python_max_of(items: Any) -> Any:
+    """Return what Python's `max` does of a vector: NaN if that is the first element, else the largest number."""
+    found = tf.reduce_max(tf.where(tf.math.is_nan(items), tf.constant(-np.inf, items.dtype), items))
+    return tf.where(tf.math.is_nan(items[0]), items[0], found)
+
+
+def python_min_of(items: Any) -> Any:
+    """Return what Python's `min` does of a vector: NaN if that is the first element, else the smallest number."""
+    found = tf.reduce_min(tf.where(tf.math.is_nan(items), tf.constant(np.inf, items.dtype), items))
+    return tf.where(tf.math.is_nan(items[0]), items[0], found)
+
+
+def np_at_points(tensor: Any, places: Any) -> Any:
+    """Return the elements at a tuple of indices, one for each of the first axes."""
+    sizes = tf.shape(tensor, tf.int64)
+    counted = [np_from_front(tf.cast(one, tf.int64), sizes[axis]) for axis, one in enumerate(places)]
+    return tf.gather_nd(tensor, np_points(*counted))
+
+
+def np_of_items(items: Any, dtype: Any) -> Any:
+    """Return a list as an array, which has one axis and this dtype where the list is empty."""
+    return tf.stack(items) if len(items) else tf.zeros([0], dtype)
+
+
 def np_points(*places: Any) -> Any:
     """Return indices along each axis, broadcast against each other, as the points that `tf.gather_nd` takes."""
     shape = tf.shape(places[0])

@@ -265,7 +265,8 @@ def np_array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 @of_numpy("np.sinc", x="float")
 def np_sinc(x: Any) -> Any:
     """Return sin(pi x) / (pi x), 1 at 0."""
-    y = tf.constant(np.pi, x.dtype) * tf.where(tf.equal(x, 0), tf.constant(1e-20, x.dtype), x)
+    tiny = tf.constant(1e-20 if x.dtype != tf.float16 else np.finfo(np.float16).eps, x.dtype)
+    y = tf.constant(np.pi, x.dtype) * tf.where(tf.equal(x, 0), tiny, x)
     return tf.sin(y) / y
 
 
@@ -371,3 +372,27 @@ spelled("scipy.special.i1e", "tf.math.bessel_i1e", x="float")
 spelled("scipy.special.gammainc", "tf.math.igamma", a="common float", x="common float")
 spelled("scipy.special.gammaincc", "tf.math.igammac", a="common float", x="common float")
 spelled("scipy.special.betainc", "tf.math.betainc", a="promoted float", b="promoted float", x="promoted float")
+
+
+@of_numpy("np.isposinf", x="own")
+def np_isposinf(x: Any, out: Any = None) -> Any:
+    """Return which elements are infinite and positive."""
+    return np_is_inf(x) & (x > 0) if x.dtype.is_floating else tf.zeros_like(x, tf.bool)
+
+
+@of_numpy("np.isneginf", x="own")
+def np_isneginf(x: Any, out: Any = None) -> Any:
+    """Return which elements are infinite and negative."""
+    return np_is_inf(x) & (x < 0) if x.dtype.is_floating else tf.zeros_like(x, tf.bool)
+
+
+@of_numpy("np.iscomplex", x="own")
+def np_iscomplex(x: Any) -> Any:
+    """Return which elements have an imaginary part."""
+    return tf.not_equal(tf.math.imag(x), 0) if x.dtype.is_complex else tf.zeros_like(x, tf.bool)
+
+
+@of_numpy("np.isreal", x="own")
+def np_isreal(x: Any) -> Any:
+    """Return which elements have no imaginary part."""
+    return tf.equal(tf.math.imag(x), 0) if x.dtype.is_complex else tf.ones_like(x, tf.bool)

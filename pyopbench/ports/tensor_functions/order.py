@@ -150,7 +150,9 @@ def np_unique(
 
 
 @of_numpy("np.isin np.in1d", element="common", test_elements="common")
-def np_isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False) -> Any:
+def np_isin(
+    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
+) -> Any:
     """Return whether each element is among others."""
     found = tf.reduce_any(tf.equal(element[..., None], tf.reshape(test_elements, [-1])), -1)
     return ~found if invert else found

@@ -172,13 +172,13 @@ def np_insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     places = [one + size if one < 0 else one for one in places]
     if any(not 0 <= one <= size for one in places):
         raise IndexError(f"index {obj} is out of bounds for axis {place} with size {size}")
-    if is_one and values.shape.rank and values.shape.rank == arr.shape.rank:
+    if len(places) == 1:  # as many places as there are values
+        values = tf.reshape(values, [1] * (arr.shape.rank - values.shape.rank) + np_sizes(values))
+        values = np_moved(values, 0, place) if is_one else values
         count = values.shape[place]
         if count is None:
             raise NotImplementedError("needs a number of values that is known before the graph runs")
         places = places * count
-    elif is_one and arr.shape.rank > 1 and values.shape.rank:
-        values = tf.expand_dims(values, place)
     order = sorted(range(len(places)), key=lambda one: places[one])
     sizes = np_sizes(arr)
     sizes[place] = len(places)
@@ -190,6 +190,42 @@ def np_insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
             wanted, done = [*wanted, size + order[done]], done + 1
         wanted = [*wanted, at] if at < size else wanted
     return tf.gather(whole, wanted, axis=place)
+
+
+@of_numpy("np.resize", a="own")
+def np_resize(a: Any, new_shape: Any) -> Any:
+    """Return the elements of an array, again and again, in another shape."""
+    sizes = list(new_shape) if isinstance(new_shape, (list, tuple)) else [new_shape]
+    flat = tf.reshape(a, [-1])
+    if 0 in a.shape:
+        return tf.zeros(sizes, a.dtype)
+    count = tf.reduce_prod(tf.cast(tf.stack(sizes), tf.int64))
+    return tf.reshape(tf.gather(flat, tf.range(count) % tf.size(flat, tf.int64)), sizes)
+
+
+@of_numpy("np.trim_zeros", filt="own")
+def np_trim_zeros(filt: Any, trim: str = "fb") -> Any:
+    """Return a vector without the zeros at its ends."""
+    if filt.shape.rank != 1:
+        raise NotImplementedError("is supported only for vectors")
+    places = tf.range(tf.size(filt, tf.int64))
+    there = tf.boolean_mask(places, tf.not_equal(filt, tf.zeros((), filt.dtype)))
+    is_there = tf.size(there) > 0
+    first = tf.reduce_min(there) if "f" in trim.lower() else tf.zeros((), tf.int64)
+    last = tf.reduce_max(there) if "b" in trim.lower() else tf.size(filt, tf.int64) - 1
+    return tf.boolean_mask(filt, is_there & (places >= first) & (places <= last))
+
+
+@of_numpy("np.tril_indices_from", arr="own", needs_shapes=True)
+def np_tril_indices_from(arr: Any, k: int = 0) -> Any:
+    """Return where the lower triangle of a matrix is."""
+    return tuple(tf.constant(one) for one in np.tril_indices(arr.shape[-2], k, arr.shape[-1]))
+
+
+@of_numpy("np.triu_indices_from", arr="own", needs_shapes=True)
+def np_triu_indices_from(arr: Any, k: int = 0) -> Any:
+    """Return where the upper triangle of a matrix is."""
+    return tuple(tf.constant(one) for one in np.triu_indices(arr.shape[-2], k, arr.shape[-1]))
 
 
 @of_numpy("np.delete", arr="own", obj="number")
@@ -522,9 +558,15 @@ def np_apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any) -> Any:
     (place,) = np_axes(axis, arr.shape.rank)
     moved = np_moved(arr, place, -1)
     rows = tf.reshape(moved, [-1, np_sizes(moved)[-1]])
-    first = tf.convert_to_tensor(func1d(rows[0], *args))
+
+    def of_row(row: Any) -> Any:
+        found = func1d(row, *args)
+        is_number = isinstance(found, (bool, int, float, complex))  # of which NumPy makes 64 bits
+        return tf.convert_to_tensor(np.asarray(found) if is_number else found)
+
+    first = of_row(rows[0])
     each = tf.TensorSpec(first.shape, first.dtype)
-    found = tf.map_fn(lambda row: func1d(row, *args), rows, fn_output_signature=each)
+    found = tf.map_fn(of_row, rows, fn_output_signature=each)
     found = tf.reshape(found, [*np_sizes(moved)[:-1], *np_sizes(first)])
     added = list(range(arr.shape.rank - 1, arr.shape.rank - 1 + first.shape.rank))
     return np_moved(found, added, list(range(place, place + first.shape.rank)))

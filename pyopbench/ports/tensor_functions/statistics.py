@@ -46,6 +46,8 @@ def np_average(a: Any, axis: Any = None, weights: Any = None, returned: bool = F
 @of_numpy("np.var", a="float")
 def np_var(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
     """Return variances, from the differences to the mean."""
+    if dtype is not None and np.dtype(dtype).kind == "c" and not a.dtype.is_complex:
+        raise NotImplementedError("of real numbers is supported only with a real dtype=")
     axes = np_axes(axis, a.shape.rank)
     a = a if dtype is None else tf.cast(a, np.dtype(dtype))
     count = tf.cast(np_count(a, axes), a.dtype)
@@ -107,23 +109,45 @@ def np_without_nan(a: Any, value: float) -> Any:
     return tf.where(np_is_nan(a), tf.constant(value, a.dtype), a) if a.dtype.is_floating else a
 
 
-@of_numpy("np.nansum", a="own")
-def np_nansum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+@of_numpy("np.nansum", a="own", where="bool")
+def np_nansum(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None,
+    where: Any = True,
+) -> Any:  # fmt: skip
     """Return sums of what is not NaN."""
-    return tf.reduce_sum(np_as_summed(np_without_nan(a, 0), dtype), np_axes(axis, a.shape.rank), keepdims)
+    kept = np_as_summed(np_kept(np_without_nan(a, 0), where, 0), dtype)
+    found = tf.reduce_sum(kept, np_axes(axis, a.shape.rank), keepdims)
+    return found if initial is None else found + np_number(initial, kept.dtype)
 
 
-@of_numpy("np.nanprod", a="own")
-def np_nanprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+@of_numpy("np.nanprod", a="own", where="bool")
+def np_nanprod(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None,
+    where: Any = True,
+) -> Any:  # fmt: skip
     """Return products of what is not NaN."""
-    return tf.reduce_prod(np_as_summed(np_without_nan(a, 1), dtype), np_axes(axis, a.shape.rank), keepdims)
+    kept = np_as_summed(np_kept(np_without_nan(a, 1), where, 1), dtype)
+    found = tf.reduce_prod(kept, np_axes(axis, a.shape.rank), keepdims)
+    return found if initial is None else found * np_number(initial, kept.dtype)
+
+
+def np_kept(a: Any, where: Any, value: float) -> Any:
+    """Return an array with a value in place of what is left out."""
+    return a if where is True else tf.where(where, a, tf.constant(value, a.dtype))
 
 
 @of_numpy("np.nancumsum", a="own")
-def np_nancumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
+def np_nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """Return running sums of what is not NaN."""
     tensor = np_as_summed(np_without_nan(a, 0), dtype)
     return tf.cumsum(tf.reshape(tensor, [-1])) if axis is None else tf.cumsum(tensor, axis)
+
+
+@of_numpy("np.nancumprod", a="own")
+def np_nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    """Return running products of what is not NaN."""
+    tensor = np_as_summed(np_without_nan(a, 1), dtype)
+    return tf.math.cumprod(tf.reshape(tensor, [-1])) if axis is None else tf.math.cumprod(tensor, axis)
 
 
 def np_as_summed(a: Any, dtype: Any) -> Any:
@@ -197,13 +221,15 @@ def np_nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = 
     return np_argmin(np_without_nan(a, np.inf), axis, keepdims=keepdims)
 
 
-@of_numpy("np.nanmean", a="float")
-def np_nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+@of_numpy("np.nanmean", a="float", where="bool")
+def np_nanmean(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
+) -> Any:
     """Return means of what is not NaN."""
     axes = np_axes(axis, a.shape.rank)
     a = a if dtype is None else tf.cast(a, np.dtype(dtype))
-    count = tf.reduce_sum(tf.cast(~np_is_nan(a), a.dtype), axes, keepdims)
-    return tf.reduce_sum(np_without_nan(a, 0), axes, keepdims) / count
+    count = tf.reduce_sum(tf.cast(np_kept(~np_is_nan(a), where, False), a.dtype), axes, keepdims)
+    return tf.reduce_sum(np_kept(np_without_nan(a, 0), where, 0), axes, keepdims) / count
 
 
 @of_numpy("np.nanvar", a="float")
@@ -211,6 +237,8 @@ def np_nanvar(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: bool = False
 ) -> Any:
     """Return variances of what is not NaN."""
+    if a.dtype.is_complex or (dtype is not None and np.dtype(dtype).kind == "c"):
+        raise NotImplementedError("is not supported for complex numbers")
     a = a if dtype is None else tf.cast(a, np.dtype(dtype))
     axes, nan = np_axes(axis, a.shape.rank), np_is_nan(a)
     away = tf.where(nan, tf.zeros((), a.dtype), a - np_nanmean(a, axis, keepdims=True))

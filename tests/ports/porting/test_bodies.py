@@ -15,6 +15,7 @@ import bodies_that_catch
 import bodies_that_share
 from pyopbench.model.errors import BadInput
 from pyopbench.ports import traced
+from pyopbench.ports.porting.module_text import import_text
 from pyopbench.ports.porting.refusal import CannotPort
 from written_ports import difference, line_of, write_source
 
@@ -92,6 +93,83 @@ def test_a_port_is_right_for_other_inputs_than_its_example_too(body: Callable[[A
     port = tf.function(traced(body, examples=(FLOATS[0],)))
     for x in [one for one in FLOATS if body is not decimals or not np.isnan(one).any()]:
         assert difference(port(x), body(x.copy())) == ""
+
+
+def extremes(x: Any) -> Any:
+    several = []
+    for one in x:
+        if not one < -5:
+            several.append(one)  # noqa: PERF401 - the list that is written
+    return max(x[0], x[1]), min(x[0], x[1]), max(0.0, x[0]), min(x[1], 1.0), max(x), min(x), max(several), min(several)
+
+
+def test_the_larger_of_two_numbers_is_pythons_where_one_is_nan() -> None:
+    port = tf.function(traced(extremes, examples=(np.ones(3),)))
+    for x in ([1.0, 3, 2], [np.nan, 1, 2], [1, np.nan, 2], [3, 2, np.nan]):
+        array = np.array(x)
+        assert difference(port(array), extremes(array)) == ""
+
+
+TUPLES = [
+    "x[np.nonzero(x > 3)]",
+    "x[(x > 3).nonzero()]",
+    "x[np.unravel_index(np.argmax(x), x.shape)] * x",
+    "x[place]",
+    "x[tuple(np.argwhere(x > 3)[0])] * x",
+    "x[np.triu_indices_from(x)]",
+    "x[np.ix_([0, -1], [1, 2])]",
+    "x[[0, -1]]",
+    "x[[0, -1], [1, -2]]",
+    "x[:, [-1, 0]]",
+    "TABLE[np.unravel_index(np.argmax(x), (3, 3))] + x",
+]
+WRITES = [
+    "x[np.nonzero(x > 3)] = 1",
+    "x[np.where(x > 3)] += 1",
+    "x[np.nonzero(x > 3)] = x[x > 3] * 2",
+    "x[np.diag_indices_from(x)] = 1",
+    "x[np.unravel_index(np.argmax(x), x.shape)] = -1",
+    "x[place] = -1",
+    "x[[0, -1]] = 5",
+]
+OF_TUPLES = """import numpy as np
+
+TABLE = np.arange(30.0).reshape(5, 6)
+
+
+def body(x):
+    place = (np.argmax(x[0]), -1)
+    x = x.copy()
+    {line}
+"""
+
+
+@pytest.mark.parametrize("line", [*(f"return {one}" for one in TUPLES), *(f"{one}\n    return x" for one in WRITES)])
+def test_a_tuple_of_indices_has_one_for_each_axis_and_indices_count_from_the_end(line: str) -> None:
+    body = import_text("of_tuples", OF_TUPLES.format(line=line)).body
+    port = traced(body, examples=(np.arange(9.0).reshape(3, 3),))
+    for x in (np.arange(9.0).reshape(3, 3), np.arange(9.0)[::-1].reshape(3, 3).copy()):
+        assert difference(port(x), body(x.copy())) == ""
+
+
+def test_places_that_a_tuple_may_name_twice_are_refused(tmp_path: Path) -> None:
+    source = OF_TUPLES.format(
+        line="places = np.argsort(x[0]) // 2, np.argsort(x[1])\n    x[places] = x[0]\n    return x"
+    )
+    with pytest.raises(CannotPort) as refused:
+        write_source(tmp_path, source.partition("\n\n")[2], "np.ones((3, 3))")
+    assert line_of(refused.value) == "x[places] = x[0]"
+
+
+def test_a_list_without_items_has_the_dtype_of_the_array_that_is_made_of_it() -> None:
+    def body(x: Any) -> Any:
+        found = []
+        for row in x:
+            found.append(np.argmax(row))  # noqa: PERF401 - the list that is written
+        return np.array(found, dtype=np.int64)
+
+    port = traced(body, examples=(np.ones((2, 3)),))
+    assert difference(port(np.ones((0, 3))), np.zeros(0, np.int64)) == ""
 
 
 @pytest.mark.parametrize("expression", ["found is True", "type(x) is np.ndarray", "isinstance(x, np.ndarray)"])
