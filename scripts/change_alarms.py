@@ -56,17 +56,17 @@ ASV_THRESHOLD = 0.05
 
 def interleaved(values: Floats) -> list[int]:
     """Find changes as in a run of all commits in turns, whose errors are known."""
-    return _listed(values, np.full(values.size, ERROR), "independent")
+    return _listed(values, np.full(values.size, ERROR), "independent", 0.0)
 
 
 def apart(values: Floats) -> list[int]:
     """Find changes as in runs by themselves, whose errors are not."""
     between = between_runs(values, np.zeros(values.size), ERROR)
-    return _listed(values, np.full(values.size, between), "autocorrelated")
+    return _listed(values, np.full(values.size, between), "autocorrelated", between)
 
 
-def _listed(values: Floats, errors: Floats, noise: Any) -> list[int]:
-    found = segment(values, errors, noise).changes
+def _listed(values: Floats, errors: Floats, noise: Any, between: float) -> list[int]:
+    found = segment(values, errors, noise, between=between).changes
     return [one.place for one in found if abs(one.step) >= math.log1p(MINIMUM_EFFECT)]
 
 

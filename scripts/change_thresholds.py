@@ -22,7 +22,7 @@ from pyopbench.stats.change_points import (
     clipped,
     excess,
     largest_statistics,
-    scale,
+    local_scale,
 )
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -65,8 +65,7 @@ def largest(values: Floats, noise: Noise) -> Floats:
     """Return the largest statistic of each series, with errors as a history has them."""
     ones = np.ones(values.shape)
     estimated = noise == "autocorrelated" and values.shape[-1] >= MANY_POINTS
-    factor = scale(values, ones, noise) if estimated else excess(values, ones, noise)
-    errors = ones * factor[:, None]
+    errors = local_scale(values, ones) if estimated else ones * excess(values, ones, noise)[:, None]
     return largest_statistics(clipped(values, errors), errors)
 
 

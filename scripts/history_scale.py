@@ -46,7 +46,9 @@ def made_history(commits: int, series: int) -> History:
     moments = tuple(_moment(number) for number in range(commits))
     made = [_series(rng, number, commits) for number in range(series)]
     options = Options(axis="commit")
-    traced = tuple(Traced(one, segment(one.values, one.errors, one.noise, options.alarm_rate)) for one in made)
+    traced = tuple(
+        Traced(one, segment(one.values, one.errors, one.noise, options.alarm_rate, one.between)) for one in made
+    )
     changes = tuple(sorted(changes_in("commit", moments, traced, ()), key=importance))
     return History("commit", moments, options, traced, changes, (), (), ("asv",))
 

@@ -35,7 +35,16 @@ import gate_tables  # noqa: E402 - likewise
 import first_try_tables  # noqa: E402 - likewise
 from bodies import tables  # noqa: E402 - likewise
 from markdown_table import table  # noqa: E402 - likewise
-from outside import callbacks, histories, npbench, numba_bodies, numpy_tests, numpys_own_tests, tallies  # noqa: E402 - likewise
+from outside import (  # noqa: E402 - likewise
+    asv_histories,
+    callbacks,
+    histories,
+    npbench,
+    numba_bodies,
+    numpy_tests,
+    numpys_own_tests,
+    tallies,
+)
 from stored_document import environment_text  # noqa: E402 - likewise
 
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
@@ -232,6 +241,8 @@ QUOTES: dict[str, Callable[[], str]] = {
         for path in (numpys_own_tests.STORED, *numpys_own_tests.STORED_BY_PEER.values())
         for name, part in numpys_own_tests.PARTS.items()
     },
+    "results/outside/asv_histories.json: how it was made": partial(stored, tallies.made, asv_histories.STORED),
+    "results/outside/asv_histories.json: changes": partial(stored, asv_histories.results_table, asv_histories.STORED),
     "results/outside/histories.json: how it was made": partial(stored, tallies.made, histories.STORED),
     "results/outside/histories.json: how good": partial(stored, histories.results_table, histories.STORED),
     "results/outside/histories.json: left out": partial(stored, histories.skipped_text, histories.STORED),

@@ -45,7 +45,7 @@ import stored_document
 from markdown_table import table
 from outside import tallies
 from pyopbench.model.case import MINIMUM_EFFECT
-from pyopbench.stats.change_points import between_runs, segment
+from pyopbench.stats.change_points import SMALLEST_ERROR, between_runs, segment
 from pyopbench.stats.unpaired import RUN_SPREAD
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -247,8 +247,8 @@ def history(minimum_effect: float = MINIMUM_EFFECT, alarm_rate: float = 0.01) ->
         logs = np.log(values) if (values > 0).all() else values
         least = math.log1p(minimum_effect) if (values > 0).all() else 0.0
         between = between_runs(logs, np.zeros(logs.size), RUN_SPREAD)
-        errors = np.full(logs.size, max(between, 1e-4))
-        changes = segment(logs, errors, "autocorrelated", alarm_rate).changes
+        errors = np.full(logs.size, max(between, SMALLEST_ERROR))
+        changes = segment(logs, errors, "autocorrelated", alarm_rate, between).changes
         return [one.place for one in changes if abs(one.step) >= least]
 
     return found
@@ -407,6 +407,20 @@ def summary(series: Sequence[Labelled], run: Mapping[str, Mapping[str, Detector]
     return found
 
 
+def agreement(series: Sequence[Labelled]) -> dict[str, float]:
+    """Return by source the mean F1 of each annotator against the others, where there are several."""
+    found: dict[str, float] = {}
+    for source in dict.fromkeys(one.source for one in series):
+        several = [one.labels for one in series if one.source == source and len(one.labels) > 1]
+        scores = [
+            np.mean([score(labels[one], {who: labels[who] for who in labels if who != one}).f1 for one in labels])
+            for labels in several
+        ]
+        if scores:
+            found[source] = float(np.mean(scores))
+    return found
+
+
 def in_order(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return rows by source, and of each source those of `history` first."""
     sources = list(SOURCES)
@@ -430,6 +444,11 @@ def results_table(document: Mapping[str, Any]) -> str:
                     f"{usual['missed']:,} of {usual['labelled']:,}",
                     f"{best['f1']:.3f} ({best['setting']})",
                 )
+            )
+        if source in document["agreement"]:
+            usual = of_source[0]
+            rows.append(
+                (f"{source} ({usual['series']})", "a person", f"{document['agreement'][source]:.3f}", "", "", "")
             )
     head = (
         "source (series)",
@@ -470,7 +489,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         stored = stored_document.read_to_go_on(options.json, document)
         kept = [one for one in stored["summary"] if one["detector"] not in options.again]
         run = {name: run[name] for name in options.again}
-    document |= {"left_out": left_out, "summary": in_order([*summary(series, run), *kept])}
+    document |= {
+        "left_out": left_out,
+        "agreement": agreement(series),
+        "summary": in_order([*summary(series, run), *kept]),
+    }
     options.json.parent.mkdir(parents=True, exist_ok=True)
     stored_document.write(options.json, document)
     sys.stdout.write(results_table(document) + "\n" + skipped_text(document))

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from outside import gate, histories
+from outside import asv_histories, gate, histories
 from outside.histories import score
 
 
@@ -82,3 +82,27 @@ def test_rates_tell_found_slowdowns_from_false_ones():
     ]
     same, ten = gate.rates(rows)
     assert [same[0], same[4], ten[0], ten[3]] == ["same", "1 of 6", "ten", "1 of 1"]
+
+
+def test_a_person_is_scored_against_the_others():
+    values = np.zeros(100)
+    two = histories.Labelled("TCPD", "two", values, {"a": (10,), "b": ()})
+    one = histories.Labelled("otava", "one", values, {"": (10,)})
+    # a: precision 1/2, recall 1; b: precision 1, recall 1/2.
+    assert histories.agreement([two, one]) == {"TCPD": pytest.approx(2 / 3)}
+
+
+def test_changes_are_of_the_machine_or_shared_by_a_neighbour_or_alone():
+    def place(series, group, first, is_slower=True):
+        return asv_histories.Place(series, group, first, first + 1, is_slower)
+
+    shared = [place(0, "A", 10), place(1, "A", 11), place(2, "B", 11, is_slower=False)]
+    whole = [place(number, f"C{number}", 50) for number in range(10, 18)]
+    by_chance = [place(3, "D", 20), place(4, "D", 70)]
+    found = asv_histories.sorts_of([*shared, *whole, *by_chance], [(0, 100)] * 16, 100)
+    assert found == {"machine": 8, "confirmed": 2, "alone": 3, "by_chance": 2}
+
+
+def test_a_benchmark_of_asv_is_in_the_group_of_its_class():
+    assert asv_histories.group_of("module.Class.time_it('a.b', 1)") == "module.Class"
+    assert asv_histories.group_of("module.time_it") == "module"

@@ -50,9 +50,15 @@ def alarms(drawn, noise, rate, series):
     rng = np.random.default_rng(7)
     found = 0
     for values in ERROR * drawn(rng, (series, POINTS)):
-        known = ERROR if noise == "independent" else between_runs(values, np.zeros(POINTS), ERROR)
-        found += bool(segment(values, np.full(POINTS, known), noise, rate).changes)
+        found += bool(changes_of(values, noise, rate))
     return found
+
+
+def changes_of(values, noise="autocorrelated", rate=0.01):
+    """Return the changes in a series whose errors are known, or of runs of their own without any."""
+    between = 0.0 if noise == "independent" else between_runs(values, np.zeros(values.size), ERROR)
+    errors = np.full(values.size, between or ERROR)
+    return segment(values, errors, noise, rate, between).changes
 
 
 def most_often(rate, series):
@@ -348,6 +354,7 @@ def test_a_series_that_drifts_or_jumps_all_the_time_has_few_alarms(drawn, most):
 def test_without_comparing_changes_with_the_rest_of_the_series_a_drift_has_them_nearly_always(monkeypatch):
     """So that the test above could fail."""
     monkeypatch.setattr(change_points, "OUTSTANDING", 0.0)
+    monkeypatch.setattr(change_points, "_steeper", lambda values, errors, places: places)
     assert alarms(walking, "autocorrelated", 0.01, 60) >= 0.8 * 60
 
 
@@ -357,9 +364,7 @@ def test_a_step_stands_out_of_a_series_with_bursts_and_outliers():
     for _ in range(30):
         values = 0.01 * rng.standard_normal(POINTS) + 0.1 * (np.arange(POINTS) >= 60)
         values[rng.integers(0, POINTS, 5)] += 0.5
-        between = between_runs(values, np.zeros(POINTS), ERROR)
-        changes = segment(values, np.full(POINTS, between), "autocorrelated").changes
-        found += [abs(one.place - 60) <= 2 for one in changes] == [True]
+        found += [abs(one.place - 60) <= 2 for one in changes_of(values)] == [True]
     assert found >= 28
 
 
@@ -369,3 +374,70 @@ def test_the_difference_of_lasting_noise_is_as_large_as_its_covariances_say(widt
     signs = np.repeat([-1.0, 1.0], width) / width
     expected = math.sqrt(signs @ covariances @ signs)
     assert change_points._lasting_difference(width) == pytest.approx(expected)
+
+
+def louder(rng, shape):
+    """A machine whose runs differ five times as much in the last third."""
+    return rng.standard_normal(shape) * np.where(np.arange(shape[1]) < 2 * shape[1] // 3, 1.0, 5.0)
+
+
+def rising(rng, shape):
+    """A level that drifts evenly by fifteen standard deviations."""
+    return rng.standard_normal(shape) + np.linspace(0, 15, shape[1])
+
+
+def test_a_series_that_becomes_louder_or_drifts_evenly_has_no_alarm():
+    for drawn in (louder, rising):
+        assert alarms(drawn, "autocorrelated", 0.01, 60) <= 1
+
+
+@pytest.mark.parametrize(
+    ("drawn", "name", "without"),
+    [
+        (louder, "VARYING", math.inf),
+        (rising, "_steeper", lambda values, errors, places: places),
+    ],
+)
+def test_without_the_rule_for_it_such_a_series_has_alarms(monkeypatch, drawn, name, without):
+    """So that the test above could fail."""
+    monkeypatch.setattr(change_points, name, without)
+    monkeypatch.setattr(change_points, "OUTSTANDING", 0.0)
+    assert alarms(drawn, "autocorrelated", 0.01, 60) >= 6
+
+
+def test_a_step_in_a_quiet_stretch_is_found_beside_a_loud_one(monkeypatch):
+    found = []
+    for varying in (change_points.VARYING, math.inf):
+        monkeypatch.setattr(change_points, "VARYING", varying)
+        rng = np.random.default_rng(12)
+        series = ERROR * louder(rng, (40, 3 * POINTS)) + 1.5 * STEP * (np.arange(3 * POINTS) >= POINTS)
+        found.append(sum(any(abs(one.place - POINTS) <= 3 for one in changes_of(values)) for values in series))
+    assert found[0] >= 35
+    assert found[0] >= found[1]
+
+
+@pytest.mark.parametrize(("between", "places"), [(0.2, [15]), (0.8, [14])])
+def test_a_run_between_two_levels_belongs_to_the_nearer_one(between, places):
+    values = np.repeat([0.0, between, 1.0], [14, 1, 15])
+    assert [one.place for one in changes_of(values)] == places
+    assert [one.place for one in segment(values, np.full(30, 0.01), "independent").changes] == [14, 15]
+
+
+def test_what_is_found_is_not_taken_for_noise():
+    """Half of the differences over three points cross a step here, so that at first only the larger one is seen."""
+    rng = np.random.default_rng(4)
+    values = ERROR * rng.standard_normal(40)
+    scales = [
+        np.median(change_points.local_scale(values + jumps, np.full(40, ERROR), places))
+        for jumps, places in ((0.0, ()), (np.repeat([0, 9.0, 0.0, 9.0, 0.0], 8), (8, 16, 24, 32)))
+    ]
+    assert scales[1] == pytest.approx(scales[0], rel=0.35)
+    many = np.repeat([0, 9.0, 0.0, 9.0, 0.0], 8)
+    assert np.median(change_points.local_scale(values + many, np.full(40, ERROR))) > 10 * scales[0]
+
+
+def test_launches_that_explain_more_than_runs_differ_by_are_believed():
+    values = 0.001 * RNG.standard_normal(40)
+    errors = np.full(40, 0.05)
+    assert segment(values, errors, "autocorrelated").excess == 1.0
+    assert segment(values, errors, "autocorrelated", between=0.05).excess < 0.1

@@ -354,7 +354,9 @@ def history_of(
     options = replace(options, axis=axis)
     moments, series = series_of(sources, axis, options.run_spread)
     ordered = sorted(series, key=lambda one: (one.name, one.anchor))
-    traced = tuple(Traced(one, segment(one.values, one.errors, one.noise, options.alarm_rate)) for one in ordered)
+    traced = tuple(
+        Traced(one, segment(one.values, one.errors, one.noise, options.alarm_rate, one.between)) for one in ordered
+    )
     runs = [run for source in sources for run in source]
     every = list(changes_in(axis, moments, traced, runs))
     listed = [one for one in every if abs(math.log(one.ratio)) >= math.log1p(options.minimum_effect)]

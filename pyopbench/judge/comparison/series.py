@@ -26,7 +26,7 @@ from pyopbench.judge.verdicts import not_above_zero
 from pyopbench.model.case import Case
 from pyopbench.model.printable import printable
 from pyopbench.stats import costs, estimate
-from pyopbench.stats.change_points import Noise, between_runs
+from pyopbench.stats.change_points import SMALLEST_ERROR, Noise, between_runs
 from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.launch_model import MachinesEstimate, over_each_machine, over_machines
 from pyopbench.store.measured_run import Run
@@ -55,8 +55,6 @@ APART: Mapping[Axis, tuple[str, ...]] = {
     "date": ("machine", "cpu", "tensorflow", "environment"),
 }
 """What points of one series have in common, by axis: parts of the environment."""
-SMALLEST_ERROR = 1e-4
-"""A hundredth of a percent: no clock tells less of a call, and points are weighted by one over its square."""
 
 
 @dataclass(frozen=True)
