@@ -35,7 +35,7 @@ import gate_tables  # noqa: E402 - likewise
 import first_try_tables  # noqa: E402 - likewise
 from bodies import tables  # noqa: E402 - likewise
 from markdown_table import table  # noqa: E402 - likewise
-from outside import callbacks, histories, numba_bodies, tallies  # noqa: E402 - likewise
+from outside import callbacks, histories, numba_bodies, pipelines, tallies  # noqa: E402 - likewise
 from stored_document import environment_text  # noqa: E402 - likewise
 
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
@@ -156,9 +156,12 @@ def alarms(path: Path = ALARMS) -> str:
     return table(columns, [_alarm(*names, counted) for names, counted in found.items()])
 
 
+NOT_STORED = "Not stored yet.\n"
+
+
 def stored(part: Callable[[Mapping[str, Any]], str], path: Path) -> str:
     """Return a part of what a script stored, as Markdown."""
-    return part(_content(path))
+    return part(_content(path)) if path.exists() else NOT_STORED
 
 
 def _alarm(noise: str, method: str, counted: Counter[str]) -> tuple[str, ...]:
@@ -222,6 +225,7 @@ QUOTES: dict[str, Callable[[], str]] = {
     "results/outside/histories.json: how it was made": partial(stored, tallies.made, histories.STORED),
     "results/outside/histories.json: how good": partial(stored, histories.results_table, histories.STORED),
     "results/outside/histories.json: left out": partial(stored, histories.skipped_text, histories.STORED),
+    "results/outside/pipelines.json": partial(stored, pipelines.report, pipelines.STORED),
     **{
         f"results/outside/census.json: {name}": partial(stored, part, callback_census.STORED)
         for name, part in census_tables.PARTS.items()
