@@ -135,7 +135,7 @@ def test_a_warm_up_whose_length_is_known_draws_whole_periods_of_it(context: Pipe
 @pytest.mark.skipif(not hasattr(tf.data.experimental, "get_model_proto"), reason="TensorFlow does not report it")
 def test_what_autotune_has_chosen_is_what_tensorflow_reports(context: PipelineContext) -> None:
     def build(context: PipelineContext) -> tf.data.Dataset:
-        return context.elements.source().map(lambda *one: one, num_parallel_calls=tf.data.AUTOTUNE)
+        return context.elements.source().map(lambda x, number: (x + 1, number), num_parallel_calls=tf.data.AUTOTUNE)
 
     pipeline = RunningPipeline(Arrangement("map", "parallel", "", AUTOTUNE), build, context)
     pipeline._timed(32)
