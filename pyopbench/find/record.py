@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import shutil
@@ -305,6 +306,28 @@ def inputs_of(recording: Path, body: str) -> tuple[list[str], str]:
         )
     usual, site = max(known, key=lambda one: one[0].calls)
     return [_expression(one["shape"], one["dtype"]) for one in usual.inputs or ()], site["kind"]
+
+
+def function_of(file: Path, body: str) -> str:
+    """Return `FILE.py:FUNCTION` of a body that a file calls: defined in it or imported from a file beside it.
+
+    Empty if it is neither, such as a lambda.
+    """
+    if not body.isidentifier():
+        return ""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return ""
+    if any(isinstance(one, ast.FunctionDef) and one.name == body for one in tree.body):
+        return f"{file}:{body}"
+    for one in tree.body:
+        if isinstance(one, ast.ImportFrom) and one.module and not one.level:
+            names = {(name.asname or name.name): name.name for name in one.names}
+            home = file.parent.joinpath(*one.module.split(".")).with_suffix(".py")
+            if body in names and home.is_file():
+                return f"{home}:{names[body]}"
+    return ""
 
 
 def _expression(shape: Sequence[int], dtype: str) -> str:
