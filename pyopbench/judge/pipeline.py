@@ -188,22 +188,22 @@ def unsteady_text(throughputs: Sequence[Throughput]) -> str:
 
 
 def autotune_text(throughputs: Sequence[Throughput]) -> str:
-    """Return how many parallel calls AUTOTUNE made of the stage that is measured; empty if it was not asked to."""
-    asked = [one for one in throughputs if one.arrangement.parallel == AUTOTUNE and one.arrangement.form == "map"]
-    if not asked:
-        return ""
-    if not any(one.autotuned for one in asked):
-        return "This version of TensorFlow does not report what AUTOTUNE chose."
+    """Return how many parallel calls AUTOTUNE chose, and its budget; empty if no map was asked to use it."""
+    asked = [one for one in throughputs if one.arrangement.form == "map" and one.arrangement.parallel == AUTOTUNE]
+    known = [one for one in throughputs if one.arrangement.form == "map" and one.autotuned]
+    if not known:
+        return "This version of TensorFlow does not report what AUTOTUNE chose." if asked else ""
     texts = []
-    for one in asked:
-        for stage in dict.fromkeys(name for each in one.autotuned for name in each.parallel):
-            numbers = sorted({each.parallel[stage] for each in one.autotuned if stage in each.parallel})
-            texts.append(f"{stage.split()[0]}: {formatting.listing(list(map(str, numbers)))}")
-    budgets = sorted({each.cpu_budget for one in asked for each in one.autotuned})
+    for one in known:
+        stages = dict.fromkeys(name for each in one.autotuned for name in each.parallel)
+        chosen = {name: sorted({each.parallel.get(name, 0) for each in one.autotuned}) for name in stages}
+        numbers = (f"{name} {formatting.listing(list(map(str, found)))}" for name, found in chosen.items())
+        texts.append(f"{one.arrangement.key}: {', '.join(numbers)}")
+    budgets = sorted({each.cpu_budget for one in known for each in one.autotuned})
     return (
-        f"Parallel calls that AUTOTUNE chose by the end of a launch: {'; '.join(texts)}. TensorFlow allows all stages "
-        f"together {formatting.listing(list(map(str, budgets)))} at the same time (its CPU budget); "
-        "options.autotune.cpu_budget changes that."
+        f"Parallel calls that AUTOTUNE had chosen by the end of a launch, for each stage that it tunes: "
+        f"{'; '.join(texts)}. TensorFlow's CPU budget is {formatting.listing(list(map(str, budgets)))} for all of them "
+        "together; options.autotune.cpu_budget changes it."
     )
 
 

@@ -195,7 +195,7 @@ class Autotuned(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What `tf.data.AUTOTUNE` had chosen in a pipeline when a launch had sampled it.
 
     Attributes:
-        parallel: number of parallel calls of each stage that it tunes, by the name of the stage.
+        parallel: number of parallel calls of each stage that it tunes, by its name; the last stage first.
         cpu_budget: how many calls all stages together may make at the same time, by TensorFlow's own account.
         ram_budget_bytes: memory that their buffers may take.
     """

@@ -71,14 +71,14 @@ def test_the_same_measurement_gives_the_same_bytes_and_every_output_the_same_sen
 
 
 def test_what_autotune_chose_is_shown_for_the_arrangements_that_ask_it() -> None:
-    chosen = Autotuned(parallel={"MapAndBatch 3": 2}, cpu_budget=4, ram_budget_bytes=1 << 20)
+    chosen = Autotuned(parallel={"MapAndBatch": 2}, cpu_budget=4, ram_budget_bytes=1 << 20)
     stored = replace(rows(ALIKE), autotuned={id_of(PARALLEL): (chosen, chosen)})
     found = judge(stored, 0.03, TrainingStep(32))
     assert wording.autotune_text(found.throughputs)
     assert wording.autotune_text([one for one in found.throughputs if one.arrangement != PARALLEL]) == ""
     shown = {one["key"]: one["autotuned"] for one in as_data(found)["arrangements"]}
     assert shown.pop(PARALLEL.key) == 2 * [
-        {"parallel": {"MapAndBatch 3": 2}, "cpu_budget": 4, "ram_budget_bytes": 1 << 20}
+        {"parallel": {"MapAndBatch": 2}, "cpu_budget": 4, "ram_budget_bytes": 1 << 20}
     ]
     assert not any(shown.values())
 

@@ -345,22 +345,16 @@ class RunningPipeline:
             model = get_model(self._iterator)
         except tf.errors.NotFoundError:  # a program may turn it off
             return None
-        tuned = {
-            f"{node.name} {node.id}": int(one.state_value)
-            for node in model.nodes.values()
-            for one in node.parameters
-            if one.name == "parallelism" and one.tunable
-        }
+        tuned: dict[str, int] = {}
+        for node in sorted(model.nodes.values(), key=lambda one: int(one.id)):  # from the end to the source
+            for one in node.parameters:
+                if one.name == "parallelism" and one.tunable:
+                    same = sum(name.split()[0] == node.name for name in tuned)
+                    tuned[f"{node.name} {same + 1}" if same else node.name] = int(one.state_value)
+        if not tuned:
+            return None
         budgets = model.optimization_params
-        return (
-            {
-                "parallel": tuned,
-                "cpu_budget": budgets.cpu_budget,
-                "ram_budget_bytes": budgets.ram_budget,
-            }
-            if tuned
-            else None
-        )
+        return {"parallel": tuned, "cpu_budget": budgets.cpu_budget, "ram_budget_bytes": budgets.ram_budget}
 
     def rest(self) -> None:
         """Wait until what runs ahead has come to its end, so that the next pipeline is measured alone.
