@@ -43,6 +43,7 @@ from outside import (  # noqa: E402 - likewise
     numba_bodies,
     numpy_tests,
     numpys_own_tests,
+    pipelines,
     tallies,
 )
 from stored_document import environment_text  # noqa: E402 - likewise
@@ -165,9 +166,13 @@ def alarms(path: Path = ALARMS) -> str:
     return table(columns, [_alarm(*names, counted) for names, counted in found.items()])
 
 
+NOT_STORED = "Not stored yet.\n"
+
+
 def stored(part: Callable[[Mapping[str, Any]], str], path: Path) -> str:
     """Return a part of what a script stored, as Markdown."""
     return part(_content(path)) if path.exists() else f"No `{path.name}` is stored with this version.\n"
+    return part(_content(path)) if path.exists() else NOT_STORED
 
 
 def _alarm(noise: str, method: str, counted: Counter[str]) -> tuple[str, ...]:
@@ -246,6 +251,7 @@ QUOTES: dict[str, Callable[[], str]] = {
     "results/outside/histories.json: how it was made": partial(stored, tallies.made, histories.STORED),
     "results/outside/histories.json: how good": partial(stored, histories.results_table, histories.STORED),
     "results/outside/histories.json: left out": partial(stored, histories.skipped_text, histories.STORED),
+    "results/outside/pipelines.json": partial(stored, pipelines.report, pipelines.STORED),
     **{
         f"results/outside/census.json: {name}": partial(stored, part, callback_census.STORED)
         for name, part in census_tables.PARTS.items()

@@ -22,7 +22,7 @@ from pyopbench.model.arrangement import CURRENT, read_key
 from pyopbench.model.modules import load_file
 from pyopbench.model.own_target import read_program, read_target
 from pyopbench.ops.own.load import load_own
-from pyopbench.worker.pipeline.program import InBatches, InMap, Program
+from pyopbench.worker.pipeline.program import InBatches, InMap, Program, call_as_in_a_map
 
 WARM_SHARE = 0.3
 """Of the time, which is not counted: starting and filling buffers."""
@@ -52,7 +52,7 @@ def change_of(key: str, file: Path | None) -> InMap | InBatches:
         return InBatches(module.arrange, found.batch)
     if found.form == "processes":
         return InMap(partial(module.outputs_of, pool=module.usual_pool()), module.usual_pool().processes)
-    return InMap(module.outputs_of, -1)
+    return InMap(partial(call_as_in_a_map, module.outputs_of), -1)
 
 
 def steps_a_second(dataset: Any, seconds: float) -> float:

@@ -1,8 +1,9 @@
 """Compare the rates that `pyopbench pipeline --program` predicts with those of programs before and after the change.
 
-    python benchmarks/outside/pipelines.py FOLDER                 # every program of a folder; about 5 minutes for each
-    python benchmarks/outside/pipelines.py FOLDER NAME            # one of them
-    python benchmarks/outside/pipelines.py FOLDER --budget 120s --seconds 10 --json results.json
+    python benchmarks/outside/pipelines.py FOLDER            # every program, one after another; 3 to 4 minutes for each
+    python benchmarks/outside/pipelines.py FOLDER NAME       # one of them; stored only with --json
+    python benchmarks/outside/pipelines.py FOLDER --resume   # those that are not stored yet
+    python benchmarks/outside/pipelines.py FOLDER --budget 20s --seconds 2 --json try.json   # to try it out
 
 A program is a folder with `program.json`: `op` (as on the command line), `inputs` (an expression for each argument of a
 function), `program` (`train.py:make_dataset`), and where needed `seed_with` and `baseline`. It is measured, the
@@ -14,64 +15,101 @@ codes: 0 all are met, 1 not all are met, 2 bad usage.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+import stored_document
 from markdown_table import table
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import tallies
+
 RUNNER = Path(__file__).with_name("examine_pipeline.py")
+STORED = tallies.RESULTS / "pipelines.json"
+VERSION = 1
 ROUNDS = 3
 NEAR = 0.15
 IN_INTERVAL, IN_MIDDLE = 0.9, 0.8
 """Required shares of the programs whose realised rates are in the interval, and near its middle."""
-COLUMNS = (
-    "program",
-    "answer",
-    "promised now",
-    "made now",
-    "promised after",
-    "made after",
-    "times",
-    "in interval",
-    "near",
-)
+COLUMNS = ("program", "answer", "steps/s promised now", "measured", "promised after", "measured", "gain", "in interval")
+KEPT = ("action", "arrangement", "gain", "program", "step", "left_out")
+"""What is stored of a decision."""
 
 
 def main(arguments: Sequence[str]) -> int:
     """Measure the programs that were asked for; returns the exit code."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = tallies.parser_of(__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("names", nargs="*", help="programs; all of the folder if none is named")
-    parser.add_argument("--budget", default="75s", help="of each measurement")
-    parser.add_argument("--seconds", type=float, default=8.0, help="for which a program draws from its dataset")
-    parser.add_argument("--json", type=Path, help="where the results are stored as well")
+    parser.add_argument("--budget", default="75s", help="of each measurement (75s)")
+    parser.add_argument("--seconds", type=float, default=8.0, help="for which a program draws from its dataset (8)")
+    parser.add_argument("--json", type=Path, help=f"where the results are stored ({STORED} for all programs)")
+    parser.add_argument("--resume", action="store_true", help="keep what that file holds already")
     given = parser.parse_args(arguments)
     folders = sorted(path.parent for path in given.folder.glob("*/program.json"))
     folders = [one for one in folders if not given.names or one.name in given.names]
     if not folders:
         parser.error(f"no program.json in {given.folder}/*/")
-    found = []
+    stored = given.json or (None if given.names else STORED)
+    settings = {"budget": given.budget, "seconds": given.seconds, "rounds": ROUNDS}
+    document = stored_document.begin(VERSION, ("tensorflow-cpu", "keras", "numpy", "scipy", "numba"), settings)
+    document["examined"] = {}
+    if given.resume and stored is not None:
+        document = stored_document.read_to_go_on(stored, document)
     for folder in folders:
+        if folder.name in document["examined"]:
+            continue
         print(f"{folder.name} ...", file=sys.stderr, flush=True)
-        found.append(examine(folder, given.budget, given.seconds))
-        if given.json:
-            given.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
-    print(table(COLUMNS, [_row(one) for one in found]))
-    return 0 if _holds(found) else 1
+        document["examined"][folder.name] = examine(folder, given.budget, given.seconds)
+        if stored is not None:
+            stored.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    print(programs(document))
+    print(totals(document))
+    return 0 if _holds(list(document["examined"].values())) else 1
+
+
+def report(document: Mapping[str, Any]) -> str:
+    """Return how it was made, a row for each program, and how many promises were kept, as Markdown."""
+    return "\n".join(part(document) for part in (tallies.made, programs, totals))
+
+
+def programs(document: Mapping[str, Any]) -> str:
+    """Return a row for each program, as Markdown."""
+    return table(COLUMNS, [_row(name, one) for name, one in document["examined"].items()])
+
+
+def totals(document: Mapping[str, Any]) -> str:
+    """Return how many promises were kept, as Markdown."""
+    found = list(document["examined"].values())
+    promises = [one for each in found for one in _promises(each)]
+    inside, near = (sum(check(*one) for one in promises) for check in (_is_inside, _is_near))
+    slower, failed = sum(map(_is_slower, found)), sum("error" in one for one in found)
+    return (
+        f"Of {len(promises)} promises for {len(found)} programs, {inside} intervals contain the measured rate, and "
+        f"{near} middles are within {NEAR:.0%} of it. {slower} changes made a program slower; {failed} programs "
+        "could not be measured.\n"
+    )
 
 
 def examine(folder: Path, budget: str, seconds: float) -> dict[str, Any]:
     """Return what is promised for a program, and what it makes: steps a second."""
+    began = time.monotonic()
+    found = _examined(folder, budget, seconds)
+    return {**found, "seconds": round(time.monotonic() - began, 1)}
+
+
+def _examined(folder: Path, budget: str, seconds: float) -> dict[str, Any]:
     facts = json.loads((folder / "program.json").read_text(encoding="utf-8"))
     named = [facts["op"], *(word for one in facts.get("inputs", ()) for word in ("--input", one))]
     named += ["--seed-with", facts["seed_with"]] if facts.get("seed_with") else []
@@ -81,9 +119,9 @@ def examine(folder: Path, budget: str, seconds: float) -> dict[str, Any]:
         command += ["--baseline", facts["baseline"]] if facts.get("baseline") else []
         done = _pyopbench(command, folder)
         if done.returncode:
-            return {"name": folder.name, "error": done.stderr.strip()[-2000:]}
+            return {"error": done.stderr.strip()[-2000:]}
         decision = json.loads(done.stdout)
-        result = {"name": folder.name, "decision": decision, "now": [], "after": []}
+        result: dict[str, Any] = {**{key: decision[key] for key in KEPT}, "now": [], "after": []}
         key, changed = decision["arrangement"], decision["action"] not in ("keep", "undecided")
         arranged = Path(scratch) / "arranged.py"
         if changed:
@@ -123,7 +161,7 @@ def _made(found: Mapping[str, Any], when: str) -> float | None:
 
 def _promises(found: Mapping[str, Any]) -> list[tuple[list[float | None], float]]:
     """Return each promise, as a rate and the ends of its interval, with the rate that was made."""
-    step = found.get("decision", {}).get("step", {})
+    step = found.get("step", {})
     pairs = (("now", step.get("steps_per_second")), ("after", step.get("steps_per_second_after")))
     made = [(promised, _made(found, when)) for when, promised in pairs]
     return [(promised, rate) for promised, rate in made if promised and rate is not None]
@@ -151,21 +189,20 @@ def _holds(found: Sequence[Mapping[str, Any]]) -> bool:
     return inside >= IN_INTERVAL and statistics.mean(_is_near(*one) for one in promises) >= IN_MIDDLE
 
 
-def _row(found: Mapping[str, Any]) -> tuple[str, ...]:
+def _row(name: str, found: Mapping[str, Any]) -> tuple[str, ...]:
     if "error" in found:
-        return (found["name"], found["error"].splitlines()[-1] if found["error"] else "failed", *[""] * 7)
-    step, now, after = found["decision"]["step"], _made(found, "now"), _made(found, "after")
-    promises = _promises(found)
+        last = found["error"].splitlines()[-1] if found["error"] else "failed"
+        return (name, last, *[""] * (len(COLUMNS) - 2))
+    step, now, after = found["step"], _made(found, "now"), _made(found, "after")
     return (
-        found["name"],
-        str(found["decision"]["arrangement"] or found["decision"]["action"]),
+        name,
+        str(found["arrangement"] or found["action"]),
         _interval(step["steps_per_second"]),
         _each(found["now"]),
         _interval(step["steps_per_second_after"]) if found["after"] else "",
         _each(found["after"]),
         f"{after / now:.2f}" if now and after else "",
-        "".join("yes " if _is_inside(*one) else "no " for one in promises),
-        "".join("yes " if _is_near(*one) else "no " for one in promises),
+        ", ".join("yes" if _is_inside(*one) else "no" for one in _promises(found)),
     )
 
 

@@ -18,6 +18,7 @@ from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.find import draft, usage
 from pyopbench.find.call_sites import CallSite
 from pyopbench.find.draft import BASELINES, run_words
+from pyopbench.find.record import function_of
 from pyopbench.find.record import record as run_and_record
 from pyopbench.find.risks import COMMON_RISKS
 from pyopbench.find.sarif import document, new_results, read_baseline
@@ -265,3 +266,8 @@ def _print_next(number: int, used: usage.Usage, mix: Path, file: Path) -> None:
     err.print(f"  {escape(scan)}", soft_wrap=True)
     run = shlex.join(run_words("my_op.py", BASELINES.get(site.kind), mix, used.step_of(site)))
     err.print(f"  {escape(run)}", soft_wrap=True)
+    body = function_of(Path(site.file), site.body) if site.in_input else ""
+    if body:
+        words = ["pyopbench", "pipeline", os.path.relpath(body), "--recording", str(file)]
+        say("or measure it where it is called, with --program FILE:FUNCTION in your own dataset:", err)
+        err.print(f"  {escape(shlex.join(words))}", soft_wrap=True)

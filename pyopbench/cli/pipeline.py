@@ -15,6 +15,8 @@ from pyopbench.cli.output import err
 from pyopbench.cli.report import write_report
 from pyopbench.cli.run import measure_and_report
 from pyopbench.engine import stored_run
+from pyopbench.find.draft import BASELINES
+from pyopbench.find.record import inputs_of
 from pyopbench.model.case import BASELINE
 from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import BadInput
@@ -30,6 +32,7 @@ def pipeline(
     *,
     op: str,
     inputs: Sequence[str],
+    recording: Path | None,
     seed_with: str,
     program: str,
     parallel: tuple[int, ...],
@@ -62,6 +65,9 @@ def pipeline(
         return write_report(sources, out_path or results, options, as_json=as_json)
     if out_path is not None:
         require_own(out_path)
+    if recording is not None:
+        inputs, recorded = _read_recording(recording, op, inputs)
+        baseline = baseline or recorded
     (name,), own = read_ops([op], inputs, seed_with)
     own = pipelines.with_program(name, own, program)
     request = pipelines.PipelineRequest(
@@ -80,6 +86,24 @@ def pipeline(
     )
     begun = pipelines.begin(out_path, request, ("pyopbench", *sys.argv[1:]), ConsoleListener(err))
     return measure_and_report(begun, replace(options, baseline=request.baseline), probe=False, as_json=as_json)
+
+
+def _read_recording(recording: Path, op: str, inputs: Sequence[str]) -> tuple[Sequence[str], str]:
+    """Return the inputs that a recording has of a function, and the variant that is its callback.
+
+    Raises:
+        BadInput: it has none, the op is no function of a file, or there are inputs already.
+    """
+    place, colon, function = op.rpartition(":")
+    if inputs or not colon:
+        raise BadInput(
+            "--recording gives the inputs of a function",
+            received=f"{op} with {len(inputs)} inputs",
+            legal="FILE.py:FUNCTION, without --input",
+            hint=f"pyopbench pipeline {place or op}:FUNCTION --recording {recording}",
+        )
+    found, kind = inputs_of(recording, function)
+    return found, BASELINES[kind]
 
 
 def _require_pipeline(source: Source) -> None:

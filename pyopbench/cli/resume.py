@@ -15,6 +15,7 @@ from pyopbench.cli.installing import announce, disk_size
 from pyopbench.cli.output import err, say
 from pyopbench.cli.run import measure_and_report
 from pyopbench.engine import environments, git, sides, stored_run
+from pyopbench.engine.pipeline import with_program
 from pyopbench.engine.sides import usual_effect
 from pyopbench.model import formatting
 from pyopbench.model.discover import read_ops
@@ -31,6 +32,7 @@ def resume(
     ops: Sequence[str],
     inputs: Sequence[str],
     seed_with: str,
+    program: str,
     mix: Path | None,
     minimum_effect: float | None,
     calls_per_step: float | None,
@@ -42,7 +44,8 @@ def resume(
 ) -> int:
     """Continue an interrupted run as it was planned, write the decision report, and return the exit code."""
     _require_own(folder, ops)
-    _, own = read_ops(ops, inputs, seed_with)
+    names, own = read_ops(ops, inputs, seed_with)
+    own = with_program(names[0] if names else "", own, program)
     require_own(folder)
     run = replace(run_sides.open_run(folder), own=own)
     for side in run.measured:

@@ -219,7 +219,7 @@ class WarmLaunch:
             group,
             rounds=rounds,
             first_round=self.rounds.get(group, 0),
-            block_seconds=settings.block_seconds,
+            block_seconds=self.work.block_seconds(group),
             group_seconds=settings.group_seconds,
             **{"pass": sweep},
         )

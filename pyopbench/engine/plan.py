@@ -305,7 +305,10 @@ def content_of(request: Request, plan: Mapping[str, Any]) -> RunContent:
         catalogue=convert(plan["catalogue"], Catalogue, "the worker's plan"),
         cases=plan["cases"],
         skips=convert(plan["skips"], list[Failure], "the worker's plan"),
-        own={name: OwnOp(words=one.words, fingerprint=measured[name].fingerprint) for name, one in request.own.items()},
+        own={
+            name: OwnOp(words=one.words, fingerprint=measured[name].fingerprint, program=one.program)
+            for name, one in request.own.items()
+        },
     )
 
 

@@ -14,7 +14,7 @@ from msgspec import structs, to_builtins
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.worker_process import CaseLost
 from pyopbench.judge.latencies import may_have_bound
-from pyopbench.model.arrangement import CURRENT
+from pyopbench.model.arrangement import CURRENT, read_body_key
 from pyopbench.model.case import (
     BRIDGE_BASELINE_OPS,
     BRIDGE_BASELINE_SUFFIX,
@@ -152,6 +152,19 @@ class RemainingWork:
             return False
         op = Case.from_id(self.planned[group][0]).op
         return self.checking.setdefault(op, launch) == launch
+
+    def block_seconds(self, group: str) -> float:
+        """Return about how long a block of a group lasts.
+
+        In a pipeline the first blocks only show what is far from the best. Later there are fewer arrangements, and
+        longer blocks make better promises.
+        """
+        usual = self.settings.block_seconds
+        keys = [Case.from_id(case).arrangement for case in self.cases(group)]
+        many = sum(read_body_key(key) is None for key in keys)
+        if not self.is_in_pipeline or not self.launches or not many:
+            return usual
+        return min(max(PIPELINE_ROUND_SECONDS / many, usual), LONGEST_BLOCK_SECONDS)
 
     def append(self, line: AnyLine) -> None:
         """Store a line; what failed according to it is not measured any more, nor what has to fail with it.
@@ -321,6 +334,8 @@ PLANNED = (
     *("elements", "step_seconds", "minimum_effect"),
 )
 """What of the plan of a pipeline a worker is told."""
+PIPELINE_ROUND_SECONDS, LONGEST_BLOCK_SECONDS = 1.5, 0.5
+"""Of a round of all arrangements that are measured further, and of a block of one."""
 MOST_LOSSES = 2
 """Workers that a variant of an op may cost before it is left alone: one may be by bad luck, or for want of memory."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 
@@ -35,12 +35,6 @@ def require_resumable(side: OpenSide, own: OwnOps) -> None:
     """
     run = require_unmerged(side.content, side.folder)
     run_folder.require_unchanged(side.warnings)
-    if run.pipeline is not None and run.pipeline.program is not None:
-        raise BadInput(
-            "a run with --program cannot be resumed",
-            received=f"{side.folder}, measured in {run.pipeline.program.name}",
-            hint="start a new run with --program and another --out",
-        )
     require_same_own(side.folder, run.own, own)
     cases = [Case.from_id(key) for key in run.cases]
     known = find("variants")
@@ -66,21 +60,29 @@ def require_resumable(side: OpenSide, own: OwnOps) -> None:
 
 def require_same_own(folder: Path, then: Mapping[str, OwnOp], now: Mapping[str, Target]) -> None:
     """Check that the own ops of a run are there and unchanged; the arguments are those of then and of now."""
-    then_words = [word for one in then.values() for word in one.words]
+    then_words = _words_of(then.values())
     for name, one in then.items():
-        if name not in now or now[name].fingerprint != one.fingerprint:
+        is_named = name in now and bool(now[name].program) == bool(one.program)
+        if not is_named or now[name].fingerprint != one.fingerprint:
+            what = "op" if not one.program else "op and a program"
             raise BadInput(
-                "your op has changed since the run was started" if name in now else "the run has an op of yours",
-                received=f"{name}, from {one.words[0]}",
-                legal="your ops named again, unchanged, because pyopbench runs no code named by a folder",
-                hint=_resume_command(folder, then_words) if name not in now else "start a new run",
+                f"your {what} changed after the run was started" if is_named else f"the run has an {what} of yours",
+                received=f"{name}, from {one.words[0]}" + (f", in {one.program}" if one.program else ""),
+                legal="the same ones named again, unchanged, because pyopbench runs no code named by a folder",
+                hint="start a new run" if is_named else _resume_command(folder, then_words),
             )
 
 
 def resume_command(run: OpenRun) -> str:
     """Return the command that resumes a run, with its own ops as they are named here, or else as it was planned."""
-    planned = [word for side in run.measured[:1] for one in side.content.own.values() for word in one.words]
-    return _resume_command(run.folder, run.own.words or planned)
+    planned = [one for side in run.measured[:1] for one in side.content.own.values()]
+    return _resume_command(run.folder, _words_of([*run.own.values()] or planned))
+
+
+def _words_of(own: Iterable[OwnOp | Target]) -> list[str]:
+    """Return the words of a command line that name own ops, and the program in which they are measured."""
+    named = [word for one in own for word in one.words]
+    return named + [word for one in own if one.program for word in ("--program", one.program)]
 
 
 def _resume_command(folder: Path, own_words: Sequence[str]) -> str:

@@ -49,8 +49,9 @@ class Warming:
         self._began, self._left = budget.spent, budget.left
         first = max(work.next_launch for work in works)
         self._heard = threading.Event()
-        # A pipeline has the machine to itself while it becomes steady, and its buffers fill while others are measured.
-        most = 1 if any(work.is_in_pipeline for work in works) else MOST_WORKERS
+        # A pipeline has the machine to itself while it is found out when it becomes steady. Workers that know it start,
+        # check and warm up at the same time; they sample in turns, each while the others are at rest.
+        most = 1 if any(work.is_in_pipeline and not work.launches for work in works) else MOST_WORKERS
         rows = min(most, max(work.most_needed for work in works))
         self._rows = [
             [self._planned(work, first, row) for work in works if work.most_needed > row] for row in range(rows)
@@ -116,8 +117,11 @@ class Warming:
         expected = max([*known, *((one or 0) for one in growing)]) if known else self._assumed_bytes()
         if not memory.has_room(len(self._rows[0]), expected, growing):
             return "memory"
+        # What the earlier ones took, if none of these is warm yet.
         taken = [launch.seconds for launch in self.launches if launch.seconds]
-        if begun >= LEAST_LAUNCHES and taken:
+        taken = taken or [seconds for work in self._works if (seconds := work.preparing_seconds())]
+        earlier = min(work.launches for work in self._works)
+        if begun + earlier >= LEAST_LAUNCHES and taken:
             needed = math.ceil(len(self._rows[0]) / len(usable_cores())) * max(taken)
             if self._budget.spent - self._began + needed > (1 - LEAST_SAMPLING) * self._left:
                 return "budget"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import shutil
@@ -280,6 +281,63 @@ def look_up(recording: Path, file: Path, first: int, last: int | None) -> Record
     usual = max(here, key=lambda site: site["forward"]["calls"])
     mix = mix_file(recording, 1 + sites.index(usual))
     return Recorded(examples, mix if mix.exists() else None, _step_of(found, usual))
+
+
+def inputs_of(recording: Path, body: str) -> tuple[list[str], str]:
+    """Return the inputs of a callback as `--input` takes them, with the shapes of most calls, and its kind.
+
+    Args:
+        recording: the file of a recording.
+        body: the name of the function that the callback calls.
+
+    Raises:
+        BadInput: the recording cannot be read, or has no inputs of known shape of such a callback.
+    """
+    sites: list[dict[str, Any]] = _read(recording)["sites"]
+    here = [one for one in sites if one["body"].rpartition(".")[2] == body]
+    shapes = [(Shape(one["inputs"], one["calls"], one["seconds"]), site) for site in here for one in site["shapes"]]
+    known = [(shape, site) for shape, site in shapes if shape.size is not None]
+    if not known:
+        raise BadInput(
+            "the recording has no inputs of this function",
+            received=f"{body} in {recording}",
+            legal=", ".join(dict.fromkeys(one["body"] for one in sites)) or "a recording of a run that called it",
+            hint="name the function that the callback calls, or give its inputs with --input",
+        )
+    usual, site = max(known, key=lambda one: one[0].calls)
+    return [_expression(one["shape"], one["dtype"]) for one in usual.inputs or ()], site["kind"]
+
+
+def function_of(file: Path, body: str) -> str:
+    """Return `FILE.py:FUNCTION` of a body that a file calls: defined in it or imported from a file beside it.
+
+    Empty if it is neither, such as a lambda.
+    """
+    if not body.isidentifier():
+        return ""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return ""
+    if any(isinstance(one, ast.FunctionDef) and one.name == body for one in tree.body):
+        return f"{file}:{body}"
+    for one in tree.body:
+        if isinstance(one, ast.ImportFrom) and one.module and not one.level:
+            names = {(name.asname or name.name): name.name for name in one.names}
+            home = file.parent.joinpath(*one.module.split(".")).with_suffix(".py")
+            if body in names and home.is_file():
+                return f"{home}:{names[body]}"
+    return ""
+
+
+def _expression(shape: Sequence[int], dtype: str) -> str:
+    """Return an expression for an array: floats in [0, 1), whole numbers of 0 and 1, which are places of any array."""
+    axes = tuple(shape)
+    if dtype == "string":
+        return f"np.full({axes}, b'text', object)"
+    if dtype == "bool" or "int" in dtype:
+        return f"rng.integers(0, {256 if dtype == 'uint8' else 2}, {axes}).astype(np.dtype('{dtype}'))"
+    return f"np.asarray(rng.random({axes})).astype(np.dtype('{dtype}'))"
 
 
 def _step_of(found: dict[str, Any], site: dict[str, Any]) -> Step | None:

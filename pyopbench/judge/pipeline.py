@@ -25,15 +25,16 @@ from pyopbench.judge.findings import NO_LOSS_DIGITS
 from pyopbench.judge.program import even_mix
 from pyopbench.judge.verdicts import shares_of
 from pyopbench.model import formatting
-from pyopbench.model.arrangement import CURRENT, Action, Arrangement, read_body_key, read_key
+from pyopbench.model.arrangement import AUTOTUNE, CURRENT, Action, Arrangement, read_body_key, read_key
 from pyopbench.model.case import PIPELINE, Case
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.model.portable import PORTABLE, port_words
 from pyopbench.stats import costs
 from pyopbench.stats.estimate import UNIT, Estimate, exp, moderated
-from pyopbench.stats.launch_model import fit
+from pyopbench.stats.launch_model import RUN_EFFECT, fit
 
 if TYPE_CHECKING:
+    from pyopbench.store.line_types import Autotuned
     from pyopbench.store.measured_run import PipelineRows
     from pyopbench.store.run_json import PipelinePlan, ProgramFacts
 
@@ -186,6 +187,26 @@ def unsteady_text(throughputs: Sequence[Throughput]) -> str:
     )
 
 
+def autotune_text(throughputs: Sequence[Throughput]) -> str:
+    """Return how many parallel calls AUTOTUNE chose, and its budget; empty if no map was asked to use it."""
+    asked = [one for one in throughputs if one.arrangement.form == "map" and one.arrangement.parallel == AUTOTUNE]
+    known = [one for one in throughputs if one.arrangement.form == "map" and one.autotuned]
+    if not known:
+        return "This version of TensorFlow does not report what AUTOTUNE chose." if asked else ""
+    texts = []
+    for one in known:
+        stages = dict.fromkeys(name for each in one.autotuned for name in each.parallel)
+        chosen = {name: sorted({each.parallel.get(name, 0) for each in one.autotuned}) for name in stages}
+        numbers = (f"{name} {formatting.listing(list(map(str, found)))}" for name, found in chosen.items())
+        texts.append(f"{one.arrangement.key}: {', '.join(numbers)}")
+    budgets = sorted({each.cpu_budget for one in known for each in one.autotuned})
+    return (
+        f"Parallel calls that AUTOTUNE had chosen by the end of a launch, for each stage that it tunes: "
+        f"{'; '.join(texts)}. TensorFlow's CPU budget is {formatting.listing(list(map(str, budgets)))} for all of them "
+        "together; options.autotune.cpu_budget changes it."
+    )
+
+
 @dataclass(frozen=True)
 class LockShare:
     """How much of the body holds the lock.
@@ -286,8 +307,10 @@ class Throughput:
         arrangement: which.
         seconds: for an element.
         low, high: of these, the interval of 95% over launches; nan for one launch.
+        next_low, next_high: the same for a single run of a program, at another time.
         launches: in which it was measured.
         pool_start_seconds: what starting its processes took, the median; None where it has none.
+        autotuned: what AUTOTUNE had chosen at the end of each launch; empty if it tunes nothing, or does not say it.
         is_steady: had it become steady in every launch, before it was measured?
     """
 
@@ -295,9 +318,12 @@ class Throughput:
     seconds: float
     low: float
     high: float
+    next_low: float
+    next_high: float
     launches: int
     pool_start_seconds: float | None
     is_steady: bool
+    autotuned: tuple[Autotuned, ...] = ()
 
     @property
     def rate(self) -> float:
@@ -388,21 +414,10 @@ class PipelineJudgement:
         if self.step.seconds is None and self.program is None:
             return None
         step = self.step.seconds or 0.0
-        taken, quickest, slowest = self._next_input_seconds(of)
+        elements = self.step.elements
+        taken, quickest, slowest = (one * elements for one in (of.seconds, of.next_low, of.next_high))
         slowest += self._waits_for_loop(of.arrangement)
         return 1 / max(taken, step), 1 / max(slowest, step), 1 / max(quickest, step)
-
-    def _next_input_seconds(self, of: Throughput) -> tuple[float, float, float]:
-        """Return the seconds that the input of one step takes, with an interval for the next run: one more launch.
-
-        The interval of the mean over `n` launches is narrower by a factor of `sqrt(n + 1)`. The prediction is for a
-        single run of the user's program, which differs from the mean as one launch does.
-        Source: G. J. Hahn, "Factors for calculating two-sided prediction intervals for samples from a normal
-        distribution", Journal of the American Statistical Association 64 (1969) 878-888.
-        """
-        taken, low, high = self.input_seconds(of)
-        widened = math.sqrt(of.launches + 1)
-        return taken, taken * (low / taken) ** widened, taken * (high / taken) ** widened
 
     @property
     def program(self) -> ProgramFacts | None:
@@ -614,9 +629,11 @@ def _throughputs(
     keys = [str(key) for key in medians["case"].unique()]
     values = [medians[medians["case"] == key]["value"].to_numpy() for key in keys]
     warm_ups = {Case.from_id(key).arrangement: found for key, found in rows.warm_ups.items()}
+    chosen = {Case.from_id(key).arrangement: found for key, found in rows.autotuned.items()}
     found = []
     for key, estimate in zip(keys, moderated([Estimate.of(one) for one in values]), strict=True):
-        low, high = (end if math.isnan(end) else exp(end) for end in estimate.interval())
+        ends = (*estimate.interval(), *estimate.next_interval(RUN_EFFECT))
+        low, high, next_low, next_high = (end if math.isnan(end) else exp(end) for end in ends)
         seen = warm_ups.get(key, ())
         started = [one.pool_seconds for one in seen if one.pool_seconds is not None]
         found.append(
@@ -625,9 +642,12 @@ def _throughputs(
                 exp(estimate.mean),
                 low,
                 high,
+                next_low,
+                next_high,
                 estimate.n,
                 float(np.median(started)) if started else None,
                 is_steady=all(one.is_steady for one in seen),
+                autotuned=chosen.get(key, ()),
             )
         )
     return tuple(sorted(found, key=lambda one: (one.seconds, one.arrangement.key)))

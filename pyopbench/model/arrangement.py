@@ -48,8 +48,13 @@ def read_body_key(key: str) -> tuple[str, int] | None:
 KEY = re.compile(
     r"(\w+)(?: (?!batch=|parallel=)(\w+))?(?: batch=([1-9][0-9]{0,6}))?(?: parallel=([1-9][0-9]{0,4}|AUTOTUNE))?"
 )
-WRITTEN_FORMS = ("map", "switch", "port", "port_batch", "batch_body", "batch_loop", "batch_njit", "processes")
+WRITTEN_FORMS = (
+    *("map", "switch", "port", "port_batch", "batch_body", "batch_loop", "batch_njit"),
+    *("processes", "pydataset"),
+)
 """Forms whose arrangements are written as files, of the bodies for which that is possible."""
+POOLED_FORMS = ("processes", "pydataset")
+"""Forms whose files have a pool of processes."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,7 @@ def read_key(key: str) -> ArrangementKey | None:
     if found is None or found[1] not in WRITTEN_FORMS:
         return None
     needs_variant, needs_batch = found[1] in ("switch", "port", "port_batch"), found[1].endswith(("_batch", "_njit"))
-    needs_batch = needs_batch or found[1] in ("batch_body", "batch_loop")
+    needs_batch = needs_batch or found[1] in ("batch_body", "batch_loop", "pydataset")
     if needs_variant != bool(found[2]) or (needs_batch and not found[3]):
         return None
     parallel = AUTOTUNE if found[4] == "AUTOTUNE" else int(found[4] or 1)
@@ -112,7 +117,7 @@ class Arrangement:
         """What names it everywhere, such as `map parallel=AUTOTUNE` or `port_batch native batch=32`."""
         parts = [self.form, self.variant]
         parts += [f"batch={self.batch}"] if self.batch else []
-        is_own = bool(self.variant) or self.form == "processes"  # as many calls as it needs, on any machine
+        is_own = bool(self.variant) or self.form in POOLED_FORMS  # as many calls as it needs, on any machine
         parts += [f"parallel={parallel_text(self.parallel)}"] if self.parallel != 1 and not is_own else []
         return " ".join(filter(None, parts))
 

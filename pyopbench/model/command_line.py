@@ -582,11 +582,20 @@ RUN = (
     AS_JSON,
     QUIET,
 )
+PROGRAM = Option(
+    "program",
+    "Measure in your program's dataset. FUNCTION returns it, and exactly one map in it calls the op.",
+    "FILE:FUNCTION",
+    WHAT,
+    default="",
+    python="the function that makes the dataset in which the op is measured, as `FILE.py:FUNCTION`.",
+)
 RESUME = (
     FOLDER,
     Option("ops", "Your own ops of that run, named as before.", "OP_FILE", is_argument=True, is_repeated=True),
     INPUTS,
     SEED_WITH,
+    PROGRAM,
     MIX,
     MINIMUM_EFFECT_OR_USUAL,
     *STEP,
@@ -673,15 +682,15 @@ VERIFY = (
 PIPELINE = (
     ONE_OP,
     INPUTS,
-    SEED_WITH,
     Option(
-        "program",
-        "Measure in your program's dataset. FUNCTION returns it, and exactly one map in it calls the op.",
-        "FILE:FUNCTION",
+        "recording",
+        "Take the inputs, and the kind of the callback, from a recording of pyopbench record.",
+        "FILE",
         WHAT,
-        default="",
-        python="the function that makes the dataset in which the op is measured, as `FILE.py:FUNCTION`.",
+        read=Path,
     ),
+    SEED_WITH,
+    PROGRAM,
     Option(
         "size",
         "Size of one element. Default: a middle size of the op.",

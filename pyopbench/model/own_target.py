@@ -77,9 +77,11 @@ class Target:
         """A hash of what is measured, as far as it is in files: another one is another op, wherever these lie."""
         source = Path(self.place).read_bytes() if self.is_file else b""
         inputs = map(_content_of_input, self.inputs)
-        return hashlib.sha256(
-            b"\0".join([source, self.function.encode(), *inputs, self.seed_with.encode()])
-        ).hexdigest()
+        parts = [source, self.function.encode(), *inputs, self.seed_with.encode()]
+        if self.program:
+            path, _, function = self.program.rpartition(":")
+            parts += [Path(path).read_bytes(), function.encode()]
+        return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
     @property
     def text(self) -> str:

@@ -55,6 +55,7 @@ def report_of(judgement: PipelineJudgement) -> PipelineReport:
         judgement.as_good_text(),
         judgement.step_text(),
         wording.lock_text(judgement.lock, judgement.threads_bound),
+        wording.autotune_text(judgement.throughputs),
         wording.unsteady_text(judgement.throughputs),
         chosen.pool_text() if chosen is not None and chosen.pool_start_seconds is not None else "",
     ]
@@ -152,6 +153,7 @@ def _as_data(one: Throughput) -> dict[str, Any]:
         "launches": one.launches,
         "is_steady": one.is_steady,
         "pool_start_seconds": one.pool_start_seconds,
+        "autotuned": [to_builtins(chosen) for chosen in one.autotuned],
     }
 
 

@@ -326,6 +326,27 @@ class Estimate:
         half = float(special.stdtrit(self.degrees, (1 + level) / 2)) * self.standard_error
         return self.mean - half, self.mean + half
 
+    def next_interval(self, between_runs: float, level: float = LEVEL) -> tuple[float, float]:
+        """Return the ends of the prediction interval for a single launch at another time; nan without a spread.
+
+        One launch differs from the mean by the spread between launches, and the mean is not known exactly. The state of
+        the machine, which all launches of a run share, differs from run to run as well. Both are added in quadrature:
+        simulated, that covers at least 95%, with Satterthwaite's degrees of freedom 89% for two launches.
+
+        Source: G. J. Hahn, "Factors for calculating two-sided prediction intervals for samples from a normal
+        distribution", Journal of the American Statistical Association 64 (1969) 878-888.
+
+        Args:
+            between_runs: standard deviation from run to run, on the scale of the mean.
+            level: of the interval.
+        """
+        if not self.known:
+            return math.nan, math.nan
+        within = self.moderated * math.sqrt(1 + 1 / self.n)
+        quantiles = special.stdtrit(self.spread_degrees, (1 + level) / 2), special.ndtri((1 + level) / 2)
+        half = math.hypot(quantiles[0] * within, quantiles[1] * math.hypot(between_runs, math.sqrt(self.shared)))
+        return self.mean - half, self.mean + half
+
     def is_too_noisy(self, today: float = 0.0) -> bool:
         """Is this, as the cost of something, so noisy that it should not be shown as a number?
 

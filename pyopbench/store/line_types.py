@@ -191,6 +191,20 @@ class CallerWaits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     p99: Positive | None
 
 
+class Autotuned(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What `tf.data.AUTOTUNE` had chosen in a pipeline when a launch had sampled it.
+
+    Attributes:
+        parallel: number of parallel calls of each stage that it tunes, by its name; the last stage first.
+        cpu_budget: how many calls all stages together may make at the same time, by TensorFlow's own account.
+        ram_budget_bytes: memory that their buffers may take.
+    """
+
+    parallel: dict[str, NotNegative]
+    cpu_budget: NotNegative
+    ram_budget_bytes: NotNegative
+
+
 class GroupLine(Line, frozen=True, kw_only=True, tag="group"):
     """Cases that were measured interleaved, in the same process.
 
@@ -200,6 +214,7 @@ class GroupLine(Line, frozen=True, kw_only=True, tag="group"):
         samples: case -> its rows.
         failures: of its cases.
         waits: case -> how long callers waited; of cases that several threads call.
+        autotuned: case in a pipeline -> what `tf.data.AUTOTUNE` had chosen, if TensorFlow reports it.
         timer_seconds, timer_error_seconds: what reading the clock twice costs, and what is left after taking it off.
         noise: what else went on; None where nothing was timed.
     """
@@ -209,6 +224,7 @@ class GroupLine(Line, frozen=True, kw_only=True, tag="group"):
     samples: dict[str, list[Sample]]
     failures: list[Failure]
     waits: dict[str, CallerWaits] = {}
+    autotuned: dict[str, Autotuned] = {}
     timer_seconds: float
     timer_error_seconds: float
     noise: Noise | None = None
@@ -223,6 +239,8 @@ class GroupLine(Line, frozen=True, kw_only=True, tag="group"):
             _check_samples(case, samples, place)
         for key in self.waits.keys() - self.samples.keys():
             raise corrupt(place, f"there are waits of {key}, and no samples")
+        for key in self.autotuned.keys() - self.samples.keys():
+            raise corrupt(place, f"there is a choice of AUTOTUNE for {key}, and no samples")
 
 
 class LostLine(Line, frozen=True, kw_only=True, tag="lost"):

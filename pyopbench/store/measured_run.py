@@ -13,7 +13,16 @@ from pyopbench.model.arrangement import CURRENT
 from pyopbench.model.case import Case, Failure
 from pyopbench.store.certificate import Certificate
 from pyopbench.store.limitations import Limitation
-from pyopbench.store.line_types import EndedLine, LaunchLine, LimitsLine, LookLine, PortLine, WarmUp, WorkersLine
+from pyopbench.store.line_types import (
+    Autotuned,
+    EndedLine,
+    LaunchLine,
+    LimitsLine,
+    LookLine,
+    PortLine,
+    WarmUp,
+    WorkersLine,
+)
 from pyopbench.store.run_json import Catalogue, PipelinePlan, Settings
 from pyopbench.store.warnings import RunWarning
 
@@ -68,6 +77,7 @@ class PipelineRows:
         warm_ups: id of a case -> how it became steady, in each launch.
         size_unit: of an element.
         words: what names the op on a command line; none for a built-in one.
+        autotuned: id of a case -> what AUTOTUNE had chosen at the end of each launch, if TensorFlow reports it.
         launch_seconds: what a launch takes: preparing its pipelines, and its blocks; 0 where that is not known.
     """
 
@@ -79,6 +89,7 @@ class PipelineRows:
     size_unit: str
     launch_seconds: float = 0.0
     words: tuple[str, ...] = ()
+    autotuned: Mapping[str, tuple[Autotuned, ...]] = field(default_factory=dict)
 
     @property
     def current(self) -> Case:

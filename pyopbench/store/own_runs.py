@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,6 +25,7 @@ from pyopbench.store import (
 from pyopbench.store.line_types import (
     FAILING,
     AnyLine,
+    Autotuned,
     EndedLine,
     GroupLine,
     LaunchLine,
@@ -50,6 +51,7 @@ POOLED_ENVIRONMENT = (
 
 
 L = TypeVar("L", bound=Line)
+OfCase = TypeVar("OfCase")
 
 
 def pool(runs: Sequence[Run]) -> Run:
@@ -107,7 +109,7 @@ def run_of(side: OpenSide) -> Run:
         ("probes", folder / probes.FILE, probes.read),
     ):
         whole = _with_beside(whole, name, path, read)
-    whole = _without_pipeline(whole, content.pipeline, prepared)
+    whole = _without_pipeline(whole, content.pipeline, prepared, groups)
     return _apart(whole, pd.DataFrame(list(_crossings(content, prepared)), columns=list(CROSSING_COLUMNS)))
 
 
@@ -151,7 +153,9 @@ def _with_beside(run: Run, name: str, path: Path, read: Callable[[Path], dict[st
     return replace(run, warnings=(*run.warnings, *changed), **found)
 
 
-def _without_pipeline(run: Run, plan: PipelinePlan | None, prepared: Sequence[PreparedLine]) -> Run:
+def _without_pipeline(
+    run: Run, plan: PipelinePlan | None, prepared: Sequence[PreparedLine], groups: Sequence[GroupLine]
+) -> Run:
     """Return the run with its cases in a pipeline put into `pipeline`: what is decided about is arrangements."""
     if plan is None:
         return run
@@ -161,6 +165,10 @@ def _without_pipeline(run: Run, plan: PipelinePlan | None, prepared: Sequence[Pr
     for line in prepared:
         for key, found in line.warm_ups.items():
             warm_ups.setdefault(key, []).append(found)
+    autotuned: dict[str, dict[int, Autotuned]] = {}
+    for group in groups:
+        for key, chosen in group.autotuned.items():
+            autotuned.setdefault(key, {})[group.launch] = chosen  # the last one of a launch
     of_pipeline = [one for one in run.failures if Case.from_id(one.case).arrangement]
     rows = PipelineRows(
         plan,
@@ -171,6 +179,7 @@ def _without_pipeline(run: Run, plan: PipelinePlan | None, prepared: Sequence[Pr
         run.catalogue.op(next(case.op for case in cases.values() if case.arrangement)).size_unit,
         _launch_seconds(run.frame[inside], prepared),
         tuple(next(iter(run.own.values()), ())),
+        {key: tuple(found.values()) for key, found in autotuned.items()},
     )
     return replace(
         run,
@@ -310,11 +319,15 @@ def _pool_pipelines(runs: Sequence[Run], offsets: Sequence[int]) -> PipelineRows
         cases=tuple(dict.fromkeys(case for one, _ in found for case in one.cases)),
         failures=tuple(dict.fromkeys(late for one, offset in found for late in _later(one.failures, offset))),
         frame=pd.concat([one.frame.assign(launch=one.frame["launch"] + offset) for one, offset in found]),
-        warm_ups={
-            key: tuple(warm_up for one, _ in found for warm_up in one.warm_ups.get(key, ()))
-            for key in dict.fromkeys(key for one, _ in found for key in one.warm_ups)
-        },
+        warm_ups=_joined([one.warm_ups for one, _ in found]),
+        autotuned=_joined([one.autotuned for one, _ in found]),
     )
+
+
+def _joined(several: Sequence[Mapping[str, tuple[OfCase, ...]]]) -> dict[str, tuple[OfCase, ...]]:
+    """Return what several runs have for each case, one after another."""
+    keys = dict.fromkeys(key for one in several for key in one)
+    return {key: tuple(value for one in several for value in one.get(key, ())) for key in keys}
 
 
 def _shifted(costs: Costs, offset: int) -> Costs:

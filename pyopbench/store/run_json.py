@@ -189,10 +189,17 @@ def join_catalogues(catalogues: Sequence[Catalogue]) -> Catalogue:
 
 
 class OwnOp(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where an op of the user's own comes from: the words that name it on a command line, and a hash of its files."""
+    """Where an op of the user's own comes from; it is only shown, and never executed from here.
+
+    Attributes:
+        words: that name it on a command line.
+        fingerprint: a hash of its files.
+        program: the function that makes the dataset in which it is measured, as `FILE:FUNCTION`; empty for none.
+    """
 
     words: list[str]
     fingerprint: str
+    program: str = ""
 
 
 class RunRevision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

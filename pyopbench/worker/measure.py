@@ -331,6 +331,7 @@ class WarmGroups:
                 if case.runner in blocks
             },
             **_waits_of(group, [case for case in cases if case.runner in blocks]),
+            **_autotuned_of(group, [case for case in cases if case.runner in blocks]),
             "failures": [dataclasses.asdict(failure) for failure in failures],
             "timer_seconds": timer.seconds,
             "timer_error_seconds": timer.error_seconds,
@@ -369,6 +370,14 @@ def _warm_ups(prepared: Iterable[Sequence[Prepared]]) -> dict[str, Any]:
             for key, source in pipelines.items()
         }
     }
+
+
+def _autotuned_of(group: PreparedGroup, cases: Iterable[Case]) -> dict[str, Any]:
+    """Return what `tf.data.AUTOTUNE` has chosen, by the ids of the cases in pipelines for which TensorFlow says it."""
+    sources = {case.id: group.runners[case.runner][0].source for case in cases}
+    found = {key: source.autotuned() for key, source in sources.items() if isinstance(source, ElementsOfPipeline)}
+    known = {key: one for key, one in found.items() if one is not None}
+    return {"autotuned": known} if known else {}
 
 
 def _waits_of(group: PreparedGroup, cases: Iterable[Case]) -> dict[str, Any]:

@@ -15,7 +15,14 @@ import stored
 from pipelines import ALL, BATCH, CURRENT, PARALLEL, POOL, PORT, case_of, id_of
 from places import FAKE_WORKER_COMMAND
 from pyopbench.engine import measure, pipeline, worker_process
-from pyopbench.engine.pipeline import FEWEST_ROUNDS, MOST_LAUNCHES, PipelineRequest, begin, require_current
+from pyopbench.engine.pipeline import (
+    BLOCK_SECONDS,
+    FEWEST_ROUNDS,
+    MOST_LAUNCHES,
+    PipelineRequest,
+    begin,
+    require_current,
+)
 from pyopbench.judge.judge import Judging, judge
 from pyopbench.model.arrangement import CURRENT as CURRENT_KEY
 from pyopbench.model.arrangement import body_key
@@ -84,10 +91,19 @@ def test_every_arrangement_is_measured_in_every_launch_and_the_calls_of_the_body
     assert judge([run], JUDGING).pipeline is not None
 
 
-def test_one_worker_measures_at_a_time_since_a_pipeline_has_the_machine_to_itself(measured: Measure) -> None:
-    run = measured()
+def test_the_first_worker_is_alone_to_see_when_a_pipeline_is_steady_and_the_others_start_together(
+    measured: Measure,
+) -> None:
+    run = measured(request=replace(REQUEST, launches=4))
     workers = [line.launches for line in run.measured[0].lines if hasattr(line, "launches")]
-    assert workers == [[0], [1], [2]]
+    assert workers == [[0], [1, 2, 3]]
+
+
+def test_blocks_are_longer_when_few_arrangements_are_left(measured: Measure, tmp_path: Path) -> None:
+    measured()
+    first, *others = (one["block_seconds"] for one in asked(tmp_path, "sample"))
+    assert first == BLOCK_SECONDS
+    assert others == pytest.approx([1.5 / len(ALL)] * len(others))
 
 
 @pytest.mark.parametrize("how", ["raising", "late_raising", "hanging", "late_crashing"])

@@ -325,6 +325,29 @@ def test_a_run_with_an_own_op_is_continued_by_naming_it_again(tmp_path: Path) ->
     assert refused.value.received == f"body, from {file}:body"
 
 
+def test_a_run_in_a_program_is_continued_by_naming_that_again_unchanged(tmp_path: Path) -> None:
+    file, train = tmp_path / "mine.py", tmp_path / "train.py"
+    file.write_text("def body(x):\n    return x\n", encoding="utf-8")
+    train.write_text("def make():\n    pass\n", encoding="utf-8")
+    alone = Target("body", str(file), "body", ("np.ones(3)",))
+    own = replace(alone, program=f"{train}:make")
+    told = {"body": {"words": own.words, "fingerprint": own.fingerprint, "program": own.program}}
+    folder = tmp_path / "run"
+    stored.write(folder, {**stored.run([stored.case("native", op="body")]), "own": told}, [])
+    side = run_folder.open_side(folder)
+    command = f"pyopbench resume {folder} {file}:body --input 'np.ones(3)' --program {train}:make"
+    with pytest.raises(BadInput) as refused:
+        stored_run.require_resumable(side, OwnOps((alone,)))
+    assert refused.value.hint == command
+    stored_run.require_resumable(side, OwnOps((own,)))
+    for run in (OpenRun(folder, (side,)), OpenRun(folder, (side,), own=OwnOps((own,)))):
+        assert stored_run.resume_command(run) == command
+    train.write_text("def make():\n    return 1\n", encoding="utf-8")
+    with pytest.raises(BadInput) as changed:
+        stored_run.require_resumable(side, OwnOps((own,)))
+    assert changed.value.hint != command
+
+
 def test_a_run_of_another_commit_is_not_resumed(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     environment = {**stored.ENVIRONMENT, "commit": "0" * 40}

@@ -18,6 +18,7 @@ import stored
 from pyopbench import OwnOp
 from pyopbench.find.call_sites import find_callbacks
 from pyopbench.find.draft import Snippet, draft, next_steps, take_body
+from pyopbench.find.record import function_of, inputs_of
 from pyopbench.find.source import ProgramSource
 from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import BadInput
@@ -122,6 +123,34 @@ def test_a_recording_gives_shapes_and_dtypes_and_the_file_runs_as_it_is(source: 
     inputs = op.make_inputs(12, "", np.random.default_rng(0))
     assert [(one.shape, one.dtype.name) for one in inputs] == [((4, 3), "float32"), ((3,), "int32")]
     assert op.numpy(*inputs).shape == (4, 3)
+
+
+def test_the_inputs_of_a_function_are_expressions_with_the_shapes_of_most_calls(source: Path) -> None:
+    rare = ([[[2, 6], "float32"]], 1)
+    often = ([[[4, 3], "float16"], [[], "float32"], [[3], "int32"], [[2], "uint8"], [[1], "bool"]], 7)
+    inputs, kind = inputs_of(recorded(source, 17, rare, often, ([[None, "float32"]], 9)), "g")
+    assert kind == "py_function"
+    names = {"np": np, "rng": np.random.default_rng(0)}
+    found = [eval(one, names) for one in inputs]
+    assert [(one.shape, one.dtype.name) for one in found] == [(tuple(shape), dtype) for shape, dtype in often[0]]
+
+
+def test_a_function_without_recorded_inputs_is_refused(source: Path) -> None:
+    with pytest.raises(BadInput) as refused:
+        inputs_of(recorded(source, 17, ([[None, "float32"]], 9)), "g")
+    assert refused.value.legal == "g"
+    with pytest.raises(BadInput):
+        inputs_of(recorded(source, 17, ([[[2], "float32"]], 9)), "other")
+
+
+def test_the_function_of_a_body_is_found_in_its_file_and_beside_it(tmp_path: Path) -> None:
+    train, bodies = tmp_path / "train.py", tmp_path / "bodies.py"
+    bodies.write_text("def f(x):\n    return x\n", encoding="utf-8")
+    train.write_text("from bodies import f as g\nfrom gone import h\n\n\ndef own(x):\n    return x\n", encoding="utf-8")
+    assert function_of(train, "own") == f"{train}:own"
+    assert function_of(train, "g") == f"{bodies}:f"
+    assert [function_of(train, one) for one in ("h", "f", "make.<locals>.f", "<lambda>")] == [""] * 4
+    assert function_of(tmp_path / "none.py", "own") == ""
 
 
 def test_a_recording_of_other_lines_and_what_is_none_are_refused(source: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from pipelines import ALL, BATCH, CALLS, CURRENT, LAUNCHES, PARALLEL, POOL, PORT, failure, id_of, plan, rows
@@ -25,6 +26,7 @@ from pyopbench.judge.pipeline import (
 )
 from pyopbench.model.arrangement import AUTOTUNE, Arrangement
 from pyopbench.model.errors import NothingMeasured
+from pyopbench.stats.launch_model import RUN_EFFECT
 
 EFFECT = 0.03
 NO_STEP = TrainingStep(32)
@@ -97,8 +99,8 @@ def test_steps_may_be_fewer_by_what_the_training_loop_holds_the_lock_for_but_for
     port, batch = (found.steps_per_second(found.by_key[one.key]) for one in (PORT, BATCH))
     assert port is not None
     assert batch is not None
-    assert 1 / port[1] == pytest.approx(32 * 8e-5, rel=0.01)
-    assert 1 / batch[1] == pytest.approx(32 * 8e-5 + LOOP_SECONDS, rel=0.01)
+    assert 1 / port[1] == pytest.approx(32 * found.by_key[PORT.key].next_high)
+    assert 1 / batch[1] == pytest.approx(32 * found.by_key[BATCH.key].next_high + LOOP_SECONDS)
     assert batch[2] == pytest.approx(port[2], rel=0.01)
 
 
@@ -107,7 +109,7 @@ def test_a_body_that_lets_go_of_the_lock_is_not_in_the_way_of_the_training_loop(
     found = judged({}, TrainingStep(32, 1e-3), noise=1e-4, calls=free)
     now = found.steps_per_second(found.current)
     assert now is not None
-    assert 1 / now[1] == pytest.approx(32 * 1e-4, rel=0.01)
+    assert 1 / now[1] == pytest.approx(32 * found.current.next_high)
 
 
 def test_an_input_about_as_long_as_the_step_is_neither_hidden_nor_not() -> None:
@@ -282,14 +284,19 @@ def test_what_a_launch_takes_is_preparing_it_and_its_blocks() -> None:
     assert found.launch_seconds == pytest.approx(5.0 + blocks)
 
 
-def test_a_promise_is_of_one_more_launch_and_not_of_the_mean() -> None:
-    found = judge(rows({**ALIKE, PORT.key: 1e-5}, noise=0.1), 0.03, TrainingStep(32, 1e-9))
-    port = found.by_key[PORT.key]
-    rate, low, high = found.steps_per_second(port) or (0.0, 0.0, 0.0)
-    mean = math.log(port.high / port.seconds)
-    assert rate == pytest.approx(1 / (32 * port.seconds))
-    assert math.log(rate / low) == pytest.approx(mean * math.sqrt(port.launches + 1))
-    assert math.log(high / rate) == pytest.approx(mean * math.sqrt(port.launches + 1))
+def test_a_promise_covers_a_single_run_at_another_time() -> None:
+    """Runs that differ from launches as launches do from one another, and from run to run."""
+    inside = wider = 0
+    rng = np.random.default_rng(5)
+    for seed in range(60):
+        found = judged({}, TrainingStep(32, 1e-9), seed=seed, noise=0.02).by_key[PORT.key]
+        run = rows(ALIKE, seed=1000 + seed, noise=0.02).frame
+        blocks = run[(run["case"] == id_of(PORT)) & (run["launch"] == 0)]
+        made = float((blocks["seconds"] / blocks["calls"]).median()) * math.exp(rng.normal(0, RUN_EFFECT))
+        inside += found.next_low <= made <= found.next_high
+        wider += found.next_low < found.low and found.high < found.next_high
+    assert inside >= 53  # 57 are expected
+    assert wider == 60
 
 
 def test_the_command_of_the_answer_writes_what_was_measured() -> None:

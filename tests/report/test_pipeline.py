@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from html import escape
 from typing import Any
 
 import pytest
 
 import stored
-from pipelines import ALL, BATCH, CALLS, CURRENT, PARALLEL, POOL, PORT, content, failure, rows
+from pipelines import ALL, BATCH, CALLS, CURRENT, PARALLEL, POOL, PORT, content, failure, id_of, rows
 from pyopbench.judge import pipeline as wording
 from pyopbench.judge.pipeline import PipelineJudgement, TrainingStep, judge, lock_share, rates_of
 from pyopbench.report import write_pipeline
 from pyopbench.report.charts.latency import DATA
 from pyopbench.report.charts.pipeline import LAW, scaling_chart, throughput_chart
 from pyopbench.report.pipeline import as_data, report_of
+from pyopbench.store.line_types import Autotuned
 
 ALIKE = {one.key: 1e-4 for one in ALL}
 
@@ -66,6 +68,19 @@ def test_the_same_measurement_gives_the_same_bytes_and_every_output_the_same_sen
     assert decision.pop("crc32")
     assert decision == as_data(found)
     assert "<script" not in contents[write_pipeline.HTML]
+
+
+def test_what_autotune_chose_is_shown_for_the_arrangements_that_ask_it() -> None:
+    chosen = Autotuned(parallel={"MapAndBatch": 2}, cpu_budget=4, ram_budget_bytes=1 << 20)
+    stored = replace(rows(ALIKE), autotuned={id_of(PARALLEL): (chosen, chosen)})
+    found = judge(stored, 0.03, TrainingStep(32))
+    assert wording.autotune_text(found.throughputs)
+    assert wording.autotune_text([one for one in found.throughputs if one.arrangement != PARALLEL]) == ""
+    shown = {one["key"]: one["autotuned"] for one in as_data(found)["arrangements"]}
+    assert shown.pop(PARALLEL.key) == 2 * [
+        {"parallel": {"MapAndBatch": 2}, "cpu_budget": 4, "ram_budget_bytes": 1 << 20}
+    ]
+    assert not any(shown.values())
 
 
 def test_names_of_users_are_escaped() -> None:

@@ -73,6 +73,20 @@ def test_the_interval_of_a_paired_ratio_covers_at_its_level(noise: Noise, launch
     assert covered(list(found.values()), math.log(1.2)) == pytest.approx(0.95, abs=COVERAGE_ERROR)
 
 
+@pytest.mark.parametrize("between_runs", [0.0, 0.02, 0.05])
+@pytest.mark.parametrize("launches", [2, 3, 5, 8])
+def test_the_interval_of_one_more_launch_covers_it_at_its_level(launches: int, between_runs: float) -> None:
+    rng, trials, inside, by_mean = np.random.default_rng(launches), 500, 0, 0
+    for _ in range(trials):
+        found = Estimate.of(rng.normal(0, 0.03, launches))
+        made = rng.normal(0, between_runs) + rng.normal(0, 0.03)
+        low, high = found.next_interval(between_runs)
+        inside += low <= made <= high
+        by_mean += found.interval()[0] <= made <= found.interval()[1]
+    assert inside / trials >= 0.93
+    assert by_mean < inside  # the interval of the mean would be too narrow
+
+
 def test_an_interval_over_pooled_samples_would_not_cover() -> None:
     """The reason for rule 2, and proof that the tests of coverage can fail."""
     bench = many_groups(1.0, launches=4, rounds=8, within=0.01, between=0.01)

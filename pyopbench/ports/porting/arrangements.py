@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pyopbench.model.arrangement import AUTOTUNE, ArrangementKey, read_key
+from pyopbench.model.arrangement import AUTOTUNE, POOLED_FORMS, ArrangementKey, read_key
 from pyopbench.model.extracted_module import place_of_user
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target
@@ -111,6 +111,38 @@ def arrange(dataset, take=None, put=None{pool_argument}, deterministic=None):
 
     return dataset.map(of_element{calls})
 '''
+BATCHES = '''
+def batches(read, elements, batch={batch}, put=None, pool=None, **keywords):
+    """Return batches for `fit` of Keras, each made in a process of the pool, and several at the same time.
+
+    Args:
+        read: returns the components of an element, called with its number; the first are the inputs of the body.
+        elements: how many there are.
+        batch: how many a batch has.
+        put: returns a batch for Keras, called with the list of outputs and the other components of the batch; None for
+            the outputs followed by these, such as `(x, y)` or `(x, y, weight)`.
+        pool: a `Pool` that you close; None for one that ends with the program.
+        keywords: of `keras.utils.PyDataset`, such as `max_queue_size`.
+    """
+    import keras  # not at the top: the processes of the pool run this file and do not need it
+
+    pool = pool or usual_pool()
+
+    class Batches(keras.utils.PyDataset):
+        def __len__(self):
+            return -(-elements // batch)
+
+        def __getitem__(self, number):
+            rows = [read(one) for one in range(number * batch, min((number + 1) * batch, elements))]
+            columns = [np.stack(column) for column in zip(*rows)]
+            outputs, others = pool.call(*columns[:{count}]), columns[{count}:]
+            if put is not None:
+                return put(outputs, *others)
+            return (outputs[0] if len(outputs) == 1 else tuple(outputs), *others)
+
+    # Threads of Keras, each of which waits for a process of the pool.
+    return Batches(workers=pool.processes, **keywords)
+'''
 POOL_DOC = """
         pool: a `Pool` that you close; None for one that ends with the program."""
 POOL_FIRST = """    import tensorflow  # not at the top: the processes of the pool run this file and do not need it
@@ -188,7 +220,7 @@ def _same_shapes(op: Op) -> dict[int, int]:
 def _around_body(arranged: _Arranged, callback: str) -> PortModule:
     """Return an arrangement that calls the body itself: in a callback, in a loop over a batch, or in processes."""
     key, facts, units = arranged.key, arranged.facts, arranged.units
-    is_pool, on_tensors = key.form == "processes", arranged.op.py_function is not None
+    is_pool, on_tensors = key.form in POOLED_FORMS, arranged.op.py_function is not None
     if not is_pool and callback not in CALLBACKS:
         raise CannotPort(f"`{callback}` cannot be written", fix=f"use one of {', '.join(CALLBACKS)}")
     given = arranged.given("arrays")
@@ -211,9 +243,12 @@ def _around_body(arranged: _Arranged, callback: str) -> PortModule:
         copied = Units.of_all(read_source(pool.__file__))
         writer = Code(copied)
         statements += [writer.write_unit(unit) for unit in copied.in_order()]
-        statements += [USUAL_POOL, _arrange(arranged, call, summary), SERVE]
+        statements += [USUAL_POOL, _arrange(arranged, call, summary)]
+        if key.form == "pydataset":
+            statements.append(BATCHES.format(batch=key.batch, count=len(facts.inputs)))
+        statements.append(SERVE)
         also += ["import functools", *(one.statement for one in copied.imports.values() if one.module != "__future__")]
-        _require_free(units, {*copied.by_name, *copied.imports, "functools", "usual_pool"}, also)
+        _require_free(units, {*copied.by_name, *copied.imports, "functools", "usual_pool", "batches"}, also)
     else:
         statements.append(_arrange(arranged, call, summary))
     _require_free(units, {"call_body", "as_arrays", "outputs_of", FUNCTION})
@@ -259,7 +294,7 @@ def _with_tensorflow(text: str, tree: ast.Module) -> str:
 
 def _arrange(arranged: _Arranged, call: str, summary: str, count: int = 0) -> str:
     key, facts = arranged.key, arranged.facts
-    is_pool, count = key.form == "processes", count or len(facts.inputs)
+    is_pool, count = key.form in POOLED_FORMS, count or len(facts.inputs)
     dtypes = f"[{', '.join(f'tf.{dtype}' if dtype != STRING else 'tf.string' for dtype, _ in facts.outputs)}]"
     prefix = "tensorflow" if is_pool else "tf"
     if "outputs = " not in call:
@@ -308,12 +343,15 @@ def _how(key: ArrangementKey) -> str:
         "batch_njit": "in `Dataset.map` after `batch`",
         "batch_loop": "called in a loop over a batch, in one callback",
         "processes": "in a process pool" + (", a batch for each call" if key.batch else ""),
+        "pydataset": "in a process pool, a batch for each call, also as a `keras.utils.PyDataset`",
     }[key.form]
 
 
 def _says(summary: str, key: ArrangementKey) -> str:
     batch = f".batch({key.batch})" if key.batch else ""
     behind = ".unbatch()" if key.batch else ""
+    if key.form == "pydataset":
+        return f"{summary}.\n\n    model.fit(batches(read, elements))\n"
     more = f"\nIf the rest of the pipeline takes batches, leave out `{behind}`.\n" if key.batch else ""
     return f"""{summary}.
 
@@ -362,4 +400,5 @@ def write_arrangement_test(op: Op, target: Target, name: str, module: str, made:
         is_of_one = key.batch and key.form not in OF_PORTS
         facts = of_batch(made.facts, FUNCTION) if is_of_one else replace(made.facts, function=FUNCTION)
         # An arrangement is compared in its values alone.
-        return format_text(check_file(module, facts, replace(old, gradient=""), inputs, is_arranged=True))
+        checks = ["arrange", *(["batches"] if key.form == "pydataset" else [])]
+        return format_text(check_file(module, facts, replace(old, gradient=""), inputs, arranged=checks))

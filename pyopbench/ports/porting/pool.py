@@ -10,9 +10,7 @@ import atexit
 import ctypes
 import mmap
 import os
-import queue
 import random
-import signal
 import socket
 import subprocess
 import sys
@@ -20,6 +18,8 @@ import tempfile
 import threading
 import traceback
 from multiprocessing.connection import Connection
+from queue import SimpleQueue
+from signal import SIGKILL  # `signal` alone would be SciPy's in many files
 from typing import Any
 
 import numpy as np
@@ -146,7 +146,7 @@ class Pool:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         self.processes = processes or max(cores, 2)
         self._workers: list[Worker] = []
-        self._idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
+        self._idle: SimpleQueue[Worker] = SimpleQueue()
         self._is_started, self._is_closed = threading.Event(), threading.Event()
         # Linux ends the processes when the thread that started them ends: this one lives as long as the pool.
         threading.Thread(target=self._keep, args=(threads, seed), daemon=True).start()
@@ -208,7 +208,7 @@ def serve(body: Any, *arguments: str) -> None:
     """
     connection, memory, threads, number, seed = arguments
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: end with the program, even inside the body
+        ctypes.CDLL(None).prctl(1, SIGKILL)  # PR_SET_PDEATHSIG: end with the program, even inside the body
     if "cv2" in sys.modules:
         sys.modules["cv2"].setNumThreads(int(threads))
     if seed:
@@ -224,7 +224,7 @@ def serve(body: Any, *arguments: str) -> None:
             except Exception:  # noqa: BLE001 - a body may raise anything
                 error, outputs = traceback.format_exc(), []
             if os.getpid() != process:  # the body has forked, and this is the child, which shares the memory
-                os.kill(os.getpid(), signal.SIGKILL)
+                os.kill(os.getpid(), SIGKILL)
             pipe.send((error, shared.put(outputs)))
     except (EOFError, OSError):  # the program has ended, or its pool
         pass

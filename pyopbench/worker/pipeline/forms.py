@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.util import find_spec
 from itertools import chain
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+import numpy as np
 import tensorflow as tf
 
 from pyopbench.model.arrangement import AUTOTUNE, Arrangement, parallel_text
+from pyopbench.model.errors import Unsupported
 from pyopbench.ops.load import load_variant
 from pyopbench.worker.pipeline.elements import signature_of
 from pyopbench.worker.pipeline.form import (
@@ -27,6 +29,7 @@ from pyopbench.worker.pipeline.form import (
     usual_batch,
     variants_for,
     why_no_batch,
+    written_module,
 )
 
 Arrangements: TypeAlias = Iterator[tuple[Arrangement, Build | str]]
@@ -145,6 +148,55 @@ def arrange_grain(context: PipelineContext) -> Arrangements:
     yield arrangement, why_no_grain() or partial(_build_grain, arrangement)
 
 
+def arrange_pydataset(context: PipelineContext) -> Arrangements:
+    """Yield a `keras.utils.PyDataset` whose workers hand batches to a pool of processes, outside of tf.data."""
+    batch, calls = context.elements.delivered, context.settings.processes
+    ahead = (KERAS_QUEUE + 1) * batch
+    code = f"model.fit(batches(read, elements, batch={batch}))"
+    arrangement = Arrangement("pydataset", "outside", code, calls, batch, ahead=ahead)
+    why = None if find_spec("keras") else "Keras is not installed here"
+    yield arrangement, why or why_no_batch(context.elements, batch) or partial(_build_pydataset, arrangement)
+
+
+KERAS_QUEUE = 10
+"""Batches that Keras keeps ready by default (`max_queue_size`)."""
+MOST_BATCHES = 1 << 40
+"""Of a dataset for Keras that does not end while it is measured."""
+
+
+def _build_pydataset(arrangement: Arrangement, context: PipelineContext) -> tf.data.Dataset:
+    """Return what `fit` of Keras reads from the dataset of the file."""
+    try:
+        from keras.src.trainers.data_adapters.py_dataset_adapter import PyDatasetAdapter
+    except ImportError as error:
+        raise Unsupported(f"this version of Keras reads datasets otherwise: {error}") from error
+    elements, module = context.elements, written_module(arrangement, context)
+    many = len(elements.inputs)
+
+    def read(number: int) -> tuple[Any, ...]:
+        return *elements.inputs[number % many], np.int64(number % many)
+
+    made = module.batches(
+        read,
+        MOST_BATCHES * arrangement.batch,
+        arrangement.batch,
+        put=lambda outputs, numbers: (tuple(outputs), numbers),
+        pool=context.pool(arrangement.key),
+    )
+    dataset: tf.data.Dataset = PyDatasetAdapter(made).get_tf_dataset()
+    return dataset.map(lambda outputs, numbers: (*elements.shaped(outputs, arrangement.batch), numbers))
+
+
+def arrange_device(context: PipelineContext) -> Arrangements:
+    """Yield the work moved out of the pipeline and onto the device, which no pipeline is measured with."""
+    arrangement = Arrangement("device", "port", "outputs = port_of_batch(batch)  # in the step, on the device")
+    if tf.config.list_physical_devices("GPU"):
+        reason = "it is part of the step, not of the pipeline: measure the port there with `pyopbench run --device gpu`"
+    else:
+        reason = "TensorFlow sees no GPU here"
+    yield arrangement, reason
+
+
 def why_no_grain() -> str | None:
     """Return why Grain cannot be used, or None if it can."""
     return None if find_spec("grain") else "grain is not installed here: pip install 'pyopbench[grain]'"
@@ -167,11 +219,13 @@ FORMS: dict[str, Callable[[PipelineContext], Arrangements]] = {
     "batch_body": arrange_batch_body,
     "batch_loop": arrange_batch_loop,
     "batch_njit": arrange_batch_njit,
+    "device": arrange_device,
     "grain": arrange_grain,
     "map": arrange_map,
     "port": arrange_port,
     "port_batch": arrange_port_batch,
     "processes": arrange_processes,
+    "pydataset": arrange_pydataset,
     "switch": arrange_switch,
 }
 """Every form by name, in the order in which arrangements are listed and measured."""

@@ -1,8 +1,9 @@
 """An op in a pipeline: its arrangements as cases, and preparing these, so that blocks of elements can be timed.
 
-Elements are drawn by a loop in a graph, so that no Python of pyopbench's competes with a callback for the interpreter.
-The iterator stays from block to block. While others are measured a pipeline fills its buffers and comes to rest; what
-lies in them is drawn before the clock starts.
+Elements of an op alone are drawn by a loop in a graph, so that no Python of pyopbench's competes with a callback for
+the interpreter. Those of a user's program are drawn by a loop in Python, as its training does. The iterator stays from
+block to block. While others are measured a pipeline fills its buffers and comes to rest; what lies in them is drawn
+before the clock starts.
 """
 
 from __future__ import annotations
@@ -23,7 +24,15 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.model.arrangement import AUTOTUNE, CURRENT, Arrangement, body_key, read_body_key, thread_counts
+from pyopbench.model.arrangement import (
+    AUTOTUNE,
+    CURRENT,
+    POOLED_FORMS,
+    Arrangement,
+    body_key,
+    read_body_key,
+    thread_counts,
+)
 from pyopbench.model.case import PIPELINE, Case, Failure
 from pyopbench.model.cores import usable_cores
 from pyopbench.model.errors import BadInput, Unsupported, WrongResult
@@ -291,11 +300,12 @@ class RunningPipeline:
             if len(series) >= FIRST_CHUNKS:
                 left_out = warm_up_of(series)
         steady = series[left_out or 0 :]
-        self.seconds_per_element = sum(steady) / len(steady) / chunk
+        seconds = sum(steady) / len(steady) / chunk
+        self.seconds_per_element = typical_seconds or seconds
         before = drawn + chunk * ((left_out or 0) - 1)
         quick, slow = np.quantile(steady, (0.1, 0.9))
         taken = time.perf_counter() - start
-        return WarmUp(left_out is not None, max(before, 0), taken, self.seconds_per_element, float(slow / quick))
+        return WarmUp(left_out is not None, max(before, 0), taken, seconds, float(slow / quick))
 
     def _warm_up_by(self, elements: int) -> WarmUp:
         seconds = self._timed(elements)
@@ -309,7 +319,8 @@ class RunningPipeline:
             Exception: whatever the pipeline raises.
         """
         self._check_delivery()
-        self._draw(tf.constant(math.ceil(self._buffered / self.delivered)))
+        # One more than buffers hold: a delivery that was waited for, so that the clock starts when one has come.
+        self._timed((math.ceil(self._buffered / self.delivered) + 1) * self.delivered)
         periods = max(1, round(seconds / max(self.seconds_per_element * self.period, 1e-9)))
         elements = periods * self.period
         taken = self._timed(elements)
@@ -321,6 +332,29 @@ class RunningPipeline:
         start = time.perf_counter()
         self._draw(deliveries)
         return time.perf_counter() - start
+
+    def autotuned(self) -> dict[str, Any] | None:
+        """Return what `tf.data.AUTOTUNE` has chosen, as in `store.line_types.Autotuned`; None if it tunes nothing.
+
+        Older versions of TensorFlow do not say what it has chosen.
+        """
+        get_model = getattr(tf.data.experimental, "get_model_proto", None)
+        if get_model is None:
+            return None
+        try:
+            model = get_model(self._iterator)
+        except tf.errors.NotFoundError:  # a program may turn it off
+            return None
+        tuned: dict[str, int] = {}
+        for node in sorted(model.nodes.values(), key=lambda one: int(one.id)):  # from the end to the source
+            for one in node.parameters:
+                if one.name == "parallelism" and one.tunable:
+                    same = sum(name.split()[0] == node.name for name in tuned)
+                    tuned[f"{node.name} {same + 1}" if same else node.name] = int(one.state_value)
+        if not tuned:
+            return None
+        budgets = model.optimization_params
+        return {"parallel": tuned, "cpu_budget": budgets.cpu_budget, "ram_budget_bytes": budgets.ram_budget}
 
     def rest(self) -> None:
         """Wait until what runs ahead has come to its end, so that the next pipeline is measured alone.
@@ -358,7 +392,6 @@ class RunningProgram(RunningPipeline):
         calls = 1 if parallel == 1 else parallel + 1
         self._buffered = calls * batch + (ahead + 1) * self.delivered
         self._iterator = iter(_with_threads(dataset, context.settings.private_threads))
-        self._draw = _drawing(self._iterator)
         self.seconds_per_element = math.inf
 
     def check(self) -> tuple[float, bool]:
@@ -370,6 +403,13 @@ class RunningProgram(RunningPipeline):
     def _check_delivery(self) -> tuple[float, list[int]]:
         next(self._iterator)  # which element it is cannot be known
         return 0.0, []
+
+    def _timed(self, elements: int) -> float:
+        """Draw as a training loop does: in Python, which needs the lock that a callback may hold."""
+        iterator, start = self._iterator, time.perf_counter()
+        for _ in range(elements // self.delivered):
+            next(iterator)
+        return time.perf_counter() - start
 
 
 def _in_deliveries(dataset: tf.data.Dataset, arrangement: Arrangement, delivered: int) -> tf.data.Dataset:
@@ -488,7 +528,7 @@ class ElementsOfPipeline:
         context.kept.append(running)
         self._context = context
         self.largest_error, _ = running.check()
-        if arrangement.action == "processes":
+        if arrangement.form in POOLED_FORMS:
             require_draws_apart(context, arrangement)
         self.warm_up = running.warm_up(*(known or (None, None)))
         running.rest()
@@ -500,17 +540,21 @@ class ElementsOfPipeline:
 
     def expected_seconds(self, seconds: float) -> float:
         """Return about how long a block lasts, in seconds."""
-        return max(BLOCK_SECONDS, self._running.period * self._running.seconds_per_element)
+        return max(seconds, self._running.period * self._running.seconds_per_element)
 
     def block(self, seconds: float) -> tuple[int, float]:
-        """Draw elements for about `BLOCK_SECONDS`, and wait until the pipeline is at rest; raises as its `block`.
+        """Draw elements for about so many seconds, and wait until the pipeline is at rest; raises as its `block`.
 
         Returns:
             How many elements came, and the seconds that they took.
         """
-        found = self._running.block(BLOCK_SECONDS)
+        found = self._running.block(seconds)
         self._running.rest()
         return found
+
+    def autotuned(self) -> dict[str, Any] | None:
+        """Return what `tf.data.AUTOTUNE` has chosen; None if it tunes nothing."""
+        return self._running.autotuned()
 
     def waits(self) -> None:
         """Nobody asks how long a single element takes."""

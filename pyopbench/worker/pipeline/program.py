@@ -262,10 +262,10 @@ def change_for(arrangement: Arrangement, context: PipelineContext) -> InMap | In
         return InMap(lambda inputs: list(function(*inputs)), arrangement.parallel)
     if arrangement.action == "processes":
         return InMap(partial(module.outputs_of, **more), arrangement.parallel)
-    return InMap(partial(_call_as_in_a_map, module.outputs_of), AUTOTUNE)
+    return InMap(partial(call_as_in_a_map, module.outputs_of), AUTOTUNE)
 
 
-def _call_as_in_a_map(outputs_of: Outputs, inputs: list[Any]) -> list[Any]:
+def call_as_in_a_map(outputs_of: Outputs, inputs: list[Any]) -> list[Any]:
     """Call a function of a file as the user's map would: converted by AutoGraph, which TensorFlow's bridges are not."""
     autograph = tf.__internal__.autograph
     found: list[Any] = autograph.tf_convert(outputs_of, autograph.control_status_ctx())(inputs)

@@ -18,18 +18,20 @@ from pyopbench.ops.own.load import load_own
 from pyopbench.ops.port_file import PORTS
 
 FOLDER = ROOT / "examples" / "input_pipeline"
+FILES = {"arranged": "processes", "arranged_batch": "batch_loop batch=32", "for_fit": "pydataset batch=32"}
 IMAGES = np.random.default_rng(0).random((40, 16, 16, 3), np.float32)
 
 
 @pytest.fixture(scope="module")
 def example() -> Iterator[Any]:
     op = load_own(read_target(str(FOLDER / "augment.py"), [], []))
-    for name, key in (("arranged", "processes"), ("arranged_batch", "batch_loop batch=32")):
+    for name, key in FILES.items():
         call = PORTS.call_of(op, key, "float32", "numpy_function")
         sys.modules[name] = sys.modules[call.__module__]
     yield load_file(FOLDER / "apply_file.py", "apply_file_example")
-    sys.modules["arranged"].usual_pool().close()
-    for name in ("arranged", "arranged_batch", "apply_file_example"):
+    for name in ("arranged", "for_fit"):
+        sys.modules[name].usual_pool().close()
+    for name in (*FILES, "apply_file_example"):
         sys.modules.pop(name)
 
 
@@ -59,6 +61,13 @@ def test_dicts_and_a_map_that_does_more(example: Any, dataset: tf.data.Dataset) 
     raw = tf.data.Dataset.from_tensor_slices(([one.tobytes() for one in IMAGES], np.arange(40)))
     images = [image.numpy() for image, _ in raw.map(example.in_a_map_that_does_more)]
     np.testing.assert_allclose(np.stack(images), augmented(IMAGES), atol=1e-6)
+
+
+def test_keras_gets_batches_with_their_labels(example: Any) -> None:
+    made = example.for_keras(IMAGES, np.arange(40))
+    images, labels = zip(*(made[number] for number in range(len(made))), strict=True)
+    np.testing.assert_allclose(np.concatenate(images), augmented(IMAGES), atol=1e-6)
+    assert [[*one] for one in labels] == [[*range(32)], [*range(32, 40)]]
 
 
 def test_a_pool_of_its_own_and_draws_that_repeat(example: Any, dataset: tf.data.Dataset) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench.model.arrangement import Arrangement
+from pyopbench.model.arrangement import AUTOTUNE, Arrangement
 from pyopbench.worker.pipeline import measure
 from pyopbench.worker.pipeline.elements import make_elements
 from pyopbench.worker.pipeline.form import PipelineContext, PipelineSettings
@@ -130,6 +130,26 @@ def test_a_warm_up_whose_length_is_known_draws_whole_periods_of_it(context: Pipe
     assert found.elements % pipeline.period == 0
     assert 100 <= found.elements < 100 + pipeline.period
     assert pipeline.seconds_per_element == found.seconds_per_element == found.seconds / found.elements
+
+
+@pytest.mark.skipif(not hasattr(tf.data.experimental, "get_model_proto"), reason="TensorFlow does not report it")
+def test_what_autotune_has_chosen_is_what_tensorflow_reports(context: PipelineContext) -> None:
+    def build(context: PipelineContext) -> tf.data.Dataset:
+        return context.elements.source().map(lambda x, number: (x + 1, number), num_parallel_calls=tf.data.AUTOTUNE)
+
+    pipeline = RunningPipeline(Arrangement("map", "parallel", "", AUTOTUNE), build, context)
+    pipeline._timed(32)
+    found = pipeline.autotuned()
+    assert found is not None
+    assert len(found["parallel"]) == 1
+    assert 1 <= min(found["parallel"].values()) <= found["cpu_budget"]
+    assert found["ram_budget_bytes"] > 0
+
+
+def test_a_number_of_calls_that_is_given_is_not_what_autotune_chose(context: PipelineContext) -> None:
+    pipeline = pipeline_of(context, 1e-3, Arrangement("batch_loop", "batch", "", batch=64))
+    pipeline._timed(64)
+    assert pipeline.autotuned() is None
 
 
 def series(slow: int, n: int = 24, seed: int = 0) -> list[float]:
