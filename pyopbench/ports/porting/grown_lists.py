@@ -34,8 +34,24 @@ def grown_names(code: TypedCode) -> set[str]:
     if id(function) not in known:
         known[id(function)] = set()  # which is asked for while it is made
         names = {name for name in _appended(function, {}) if _grows(code, function, name)}
-        known[id(function)] = names | {name for name, _ in _comprehended(code, function)}
+        if code.lists_are_tensors:
+            known[id(function)] = {name for name in names if not _is_rebound(function, name)}
+        else:
+            known[id(function)] = names | {name for name, _ in _comprehended(code, function)}
     return known[id(function)]
+
+
+def _is_rebound(function: ast.AST, name: str) -> bool:
+    """Is anything but a list that is written out assigned to a name, or does more change it than `append`?"""
+    for one in ast.walk(function):
+        changed = one.func if isinstance(one, ast.Call) else None
+        if isinstance(changed, ast.Attribute) and changed.attr in CHANGING and _names_of(changed.value) == {name}:
+            return True
+        targets = one.targets if isinstance(one, ast.Assign) else [getattr(one, "target", None)]
+        is_list = isinstance(one, ast.Assign) and isinstance(one.value, ast.List)
+        if not is_list and any(isinstance(each, ast.expr) and name in _names_of(each) for each in targets):
+            return True
+    return False
 
 
 def _comprehended(code: TypedCode, function: ast.AST) -> list[tuple[str, ast.ListComp]]:
@@ -90,7 +106,8 @@ def _of_values(code: TypedCode, name: str, values: list[ast.expr]) -> tuple[str,
     assert code.unit is not None
     if not values:
         raise code.refusal(code.unit.node, f"nothing is appended to `{name}` on any example", "give one that does so")
-    dtype = code.loop_dtype(*values) if len(values) > 1 else code.dtype(values[0])
+    dtypes = {code.dtype(one) for one in values}
+    dtype = code.loop_dtype(*values) if len(dtypes) > 1 else dtypes.pop()
     shapes = set()
     for value in values:
         for one in code.seen(value):

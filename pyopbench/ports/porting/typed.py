@@ -48,6 +48,9 @@ class TypedCode(Code):
         bound: the names that the user binds.
     """
 
+    lists_are_tensors = False
+    """Is a list whose length depends on an input a tensor, whatever is done to it?"""
+
     def __init__(self, units: Units, observed: Observed) -> None:
         super().__init__(units)
         self.observed = observed

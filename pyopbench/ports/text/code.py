@@ -8,12 +8,14 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
+from pyopbench.model.source_text import parts_of
 from pyopbench.ports.arrays import STRING
+from pyopbench.ports.porting import grown_lists
+from pyopbench.ports.porting.kinds import NUMBERS, Kind, dtype_of_kind, merged
+from pyopbench.ports.porting.observe import OTHER, SEQUENCE, TENSOR, Seen
 from pyopbench.ports.porting.tensor_code import TensorCode
+from pyopbench.ports.porting.units import Unit
 from pyopbench.ports.text import calls, operations
-from pyopbench.ports.text.depends import FREE, Dependence
-from pyopbench.ports.text.kinds import NUMBERS, Kind, merged
-from pyopbench.ports.text.observed import TextObserved, dtype_of_kind
 
 GROWN_ARRAY = "tf.TensorArray(tf.{}, 0, dynamic_size=True{})"
 
@@ -27,7 +29,7 @@ class TextCode(TensorCode):
         vectors: names of which a line is written for all items at once, and what stands for them.
     """
 
-    observed: TextObserved
+    lists_are_tensors = True
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -38,14 +40,39 @@ class TextCode(TensorCode):
     # What things are.
 
     def kind(self, node: ast.AST) -> Kind | None:
-        """Return what an expression was in Python; None if it was never evaluated."""
-        found = self.observed.kinds.of(self.source, node)
-        if found is not None or not isinstance(node, ast.Name) or self.unit is None:
+        """Return what an expression was in Python; None if it was never evaluated.
+
+        Raises:
+            CannotPort: it was text once and a number another time, or the like.
+        """
+        seen = {one.kind_in_python for one in self.observed.of(self.source, node)} - {None}
+        if not seen and isinstance(node, ast.Name):
+            # A line that no example reached has the names of lines that were.
+            of_name = {kind for one in self._reads(node.id) if (kind := self.kind(one)) is not None}
+            return merged(of_name) if of_name else None
+        found = merged(seen) if seen else None  # type: ignore[arg-type]
+        if seen and found is None:
+            names = " and ".join(sorted({one.dtype or one.name for one in seen}))  # type: ignore[union-attr]
+            why = f"`{ast.unparse(node)}` is of several kinds: {names}"
+            raise self.refusal(node, why, "give each a name of its own")
+        return found
+
+    def _reads(self, name: str, unit: Unit | None = None) -> list[ast.Name]:
+        """Return where a function reads a local name, or binds it, and something is known of it."""
+        unit = unit or self.unit
+        nodes = ast.walk(unit.node) if unit is not None else ()
+        named = [one for one in nodes if isinstance(one, ast.Name) and one.id == name]
+        return [one for one in named if self.observed.of(self.source, one)]
+
+    def seen(self, node: ast.AST) -> set[Seen]:
+        """Return what an expression was: a list whose length depends on an input in any line is a tensor."""
+        found = super().seen(node)
+        if not any(one.kind == SEQUENCE for one in found) or not self.is_dynamic(node):
             return found
-        # A line that no example reached has the names of lines that were.
-        same = (one for one in ast.walk(self.unit.node) if isinstance(one, ast.Name) and one.id == node.id)
-        seen = {kind for one in same if (kind := self.observed.kinds.of(self.source, one)) is not None}
-        return merged(seen) if seen else None
+        kind = self.kind(node)
+        dtype = dtype_of_kind(kind.leaf) if kind is not None else ""
+        depth = kind.depth if kind is not None else 0
+        return {Seen(TENSOR, dtype, depth, None, (None,) * depth)} if dtype else {Seen(OTHER)}
 
     def text_kind(self, node: ast.AST) -> str:
         """Return `str` or `bytes` of text or an array or list of it; empty for anything else."""
@@ -55,22 +82,42 @@ class TextCode(TensorCode):
             return ""
         return leaf.name if leaf.is_text else leaf.text
 
-    def dependence(self, node: ast.AST) -> Dependence:
-        """Return how an expression depends on the inputs."""
-        return self.observed.depends.of(self.source, node)
+    def dtype(self, node: ast.expr) -> str:
+        """Return the dtype that NumPy gives an expression, or the items of a list."""
+        kind = self.kind(node)
+        return (dtype_of_kind(kind.leaf) if kind is not None else "") or super().dtype(node)
 
     def depends(self, node: ast.AST | None) -> bool:
-        """Does an expression depend on an input?"""
-        return node is not None and self.dependence(node).depends
+        """Does an expression depend on an input, or a name in any of its lines?"""
+        if node is None or isinstance(node, ast.Constant):
+            return False
+        if isinstance(node, ast.Name):
+            return self.name_depends(node.id)
+        found = self.observed.of(self.source, node)
+        if found:
+            return any(map(_depends, found))
+        return any(self.depends(one) for one in parts_of(node) if isinstance(one, ast.expr))
 
-    def name_dependence(self, name: str) -> Dependence:
-        """Return how a local name depends on the inputs, in any line of the function."""
-        return FREE if self.unit is None else self.observed.depends.of_name(self.source, self.unit.node, name)
+    def name_depends(self, name: str, unit: Unit | None = None) -> bool:
+        """Does a local name depend on an input, in any line of the function?"""
+        return any(_depends(seen) for one in self._reads(name, unit) for seen in self.observed.of(self.source, one))
+
+    def name_is_dynamic(self, name: str, unit: Unit | None = None) -> bool:
+        """Is a local name a list whose length depends on an input, in any line of the function?"""
+        return any(seen.grows for one in self._reads(name, unit) for seen in self.observed.of(self.source, one))
 
     def is_dynamic(self, node: ast.AST) -> bool:
         """Is it a list whose length depends on an input?"""
-        kind, found = self.kind(node), self.dependence(node)
-        return kind is not None and kind.is_sequence and found.depends and found.is_dynamic
+        kind = self.kind(node)
+        if kind is None or not kind.is_sequence:
+            return False
+        if isinstance(node, ast.Name):
+            return self.name_is_dynamic(node.id)
+        return any(one.grows for one in self.observed.of(self.source, node))
+
+    def chooses(self, node: ast.ListComp | ast.GeneratorExp) -> bool:
+        """Does it depend on an input how many items a comprehension has?"""
+        return any(self.is_long(one.iter) or any(map(self.depends, one.ifs)) for one in node.generators)
 
     def is_static_list(self, node: ast.AST) -> bool:
         """Is it a list that stays one of Python's?"""
@@ -150,7 +197,7 @@ class TextCode(TensorCode):
         if isinstance(node, ast.Call):
             return calls.write_call(self, node)
         if isinstance(node, ast.ListComp | ast.GeneratorExp):
-            return self.comprehension(node) if self.dependence(node).is_dynamic else None
+            return self.comprehension(node) if self.chooses(node) else None
         if not self._parts_depend(node):
             return None
         if isinstance(node, ast.SetComp | ast.DictComp | ast.Dict | ast.Set):
@@ -416,12 +463,17 @@ class TextCode(TensorCode):
 
     def is_long(self, node: ast.expr) -> bool:
         """Does it depend on an input how many items there are?"""
-        kind, found = self.kind(node), self.dependence(node)
-        if isinstance(node, ast.GeneratorExp) or (kind is not None and kind.name == "other"):
-            return found.is_dynamic
-        if kind is not None and kind.name in ("str", "bytes", "array", "set", "dict", "counter"):
-            return found.depends
-        return found.depends and found.is_dynamic
+        if isinstance(node, ast.ListComp | ast.GeneratorExp):
+            return self.chooses(node)
+        kind = self.kind(node)
+        if isinstance(node, ast.Call) and self.named(node.func) in ("range", "zip", "enumerate", "reversed", "map"):
+            name = self.named(node.func)
+            return any(map(self.depends if name == "range" else self.is_long, node.args))
+        if kind is not None and kind.name == "array":
+            return any(one.kind == TENSOR and one.shape[:1] == (None,) for one in self.seen(node))
+        if kind is not None and kind.name in ("str", "bytes", "set", "dict", "counter"):
+            return self.depends(node)
+        return self.is_dynamic(node)
 
     def _places_loop(self, name: str, target: ast.expr, over: ast.Call) -> tuple[str, list[str]]:
         """Return a loop over places, in which the items at them are taken."""
@@ -558,14 +610,13 @@ class TextCode(TensorCode):
             )
 
     def _assign(self, target: ast.expr, value: ast.expr) -> str | None:
+        if self.is_grown(target):
+            return None
         if isinstance(target, ast.Name):
-            found, kind = self.name_dependence(target.id), self.kind(value)
-            if not found.depends or kind is None:
+            kind = self.kind(value)
+            if not self.name_depends(target.id) or kind is None:
                 return None
-            if kind.is_sequence and found.is_dynamic:
-                loop = self._loop_behind(target.id, value)
-                if loop is not None:
-                    return f"{target.id} = {self._empty(target.id)}"
+            if kind.is_sequence and self.name_is_dynamic(target.id):
                 return f"{target.id} = {self._copied(target.id, self.listed(value, self._dtype_of_name(target.id)))}"
             if not self.depends(value):
                 if kind.is_text:
@@ -615,10 +666,10 @@ class TextCode(TensorCode):
     def _add(self, node: ast.AugAssign) -> str | None:
         target = node.target
         kind = self.kind(target)
-        if not isinstance(target, ast.Name) or kind is None or not self.name_dependence(target.id).depends:
+        if not isinstance(target, ast.Name) or kind is None or not self.name_depends(target.id):
             return None
         name = target.id
-        if kind.is_sequence and self.name_dependence(name).is_dynamic:
+        if kind.is_sequence and self.name_is_dynamic(name):
             if name in self.growing:
                 raise self.refusal(node, f"`{name}` grows by several items at once in a loop", "append each")
             if isinstance(node.op, ast.Add):
@@ -634,8 +685,10 @@ class TextCode(TensorCode):
         function = node.func
         if not (isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name)):
             return None
+        if self.is_grown(function.value):
+            return None
         name, method, kind = function.value.id, function.attr, self.kind(function.value)
-        if kind is None or not kind.is_sequence or not self.name_dependence(name).is_dynamic:
+        if kind is None or not kind.is_sequence or not self.name_is_dynamic(name):
             if kind is not None and kind.name in ("dict", "set", "counter") and self._parts_depend(node):
                 raise self.refusal(
                     node,
@@ -643,7 +696,7 @@ class TextCode(TensorCode):
                     "use lists",
                 )
             return None
-        if not self.name_dependence(name).depends:
+        if not self.name_depends(name):
             return None
         if method == "append":
             dtype = self._dtype_of_name(name)
@@ -691,7 +744,7 @@ class TextCode(TensorCode):
         return any(isinstance(one, ast.Return) and self.depends(one.value) for one in ast.walk(self.unit.node))
 
     def _for(self, node: ast.For) -> str | None:
-        is_of_graph = self.is_long(node.iter) or self.dependence(node.iter).is_dynamic
+        is_of_graph = self.is_long(node.iter)
         if not is_of_graph:
             return None
         if node.orelse:
@@ -716,7 +769,7 @@ class TextCode(TensorCode):
         self.growing -= set(grown)
         lines = "".join(f"{one}\n{indent}" for one in inside)
         outer = "\n" + " " * node.col_offset
-        before = "".join(f"{one} = {self._grown(one)}{outer}" for one in grown if not self._is_begun(one, node))
+        before = "".join(f"{one} = {self._grown(one)}{outer}" for one in grown)
         before += "".join(f"{one} = {self.use('_unsized')}({one}){outer}" for one in resized if one not in grown)
         after = "".join(f"{outer}{one} = {one}.stack()" for one in grown)
         comment = self._comments_between(first, node)
@@ -725,8 +778,7 @@ class TextCode(TensorCode):
     def _is_resized(self, name: str, loop: ast.For) -> bool:
         """Is it a list that is there before a loop, which gives it another length?"""
         assert self.unit is not None
-        found = self.name_dependence(name)
-        if not found.is_dynamic or not found.depends:
+        if not self.name_is_dynamic(name) or name in grown_lists.grown_names(self):
             return False
         before = [
             one
@@ -771,44 +823,6 @@ class TextCode(TensorCode):
         self.use("_growing")
         return f"_growing({name})"
 
-    def _empty(self, name: str) -> str:
-        """Return an empty `tf.TensorArray` for what is appended to a list."""
-        assert self.unit is not None
-        depths = {
-            one.depth
-            for node in ast.walk(self.unit.node)
-            if isinstance(node, ast.Name)
-            and node.id == name
-            and (one := self.kind(node)) is not None
-            and one.is_sequence
-            and one.leaf is not None
-        }
-        return GROWN_ARRAY.format(self._dtype_of_name(name), ", element_shape=[]" if depths == {1} else "")
-
-    def _loop_behind(self, name: str, value: ast.expr) -> ast.For | None:
-        """Return the loop that grows a list, of what is assigned right before it, where that is `[]`."""
-        assert self.unit is not None
-        if not (isinstance(value, ast.List) and not value.elts):
-            return None
-        for block in _blocks(self.unit.node):
-            places = [place for place, one in enumerate(block) if isinstance(one, ast.Assign) and one.value is value]
-            for one in block[places[0] + 1 :] if places else []:
-                if any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(one)):
-                    is_loop = isinstance(one, ast.For) and self._grows(name, one)
-                    return one if is_loop and isinstance(one, ast.For) else None
-        return None
-
-    def _is_begun(self, name: str, loop: ast.For) -> bool:
-        assert self.unit is not None
-        return any(
-            isinstance(one, ast.Assign)
-            and len(one.targets) == 1
-            and isinstance(one.targets[0], ast.Name)
-            and one.targets[0].id == name
-            and self._loop_behind(name, one.value) is loop
-            for one in ast.walk(self.unit.node)
-        )
-
     def _grows(self, name: str, loop: ast.For) -> bool:
         """Is a list appended to in a loop of the graph, and not bound in it?"""
         bound = {
@@ -817,21 +831,17 @@ class TextCode(TensorCode):
             for one in ast.walk(part)
             if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
         }
-        is_of_graph = self.is_long(loop.iter) or self.dependence(loop.iter).is_dynamic
+        is_of_graph = self.is_long(loop.iter)
         return (
             is_of_graph
             and name in _appended(loop.body) - bound - self.growing
-            and self.name_dependence(name).is_dynamic
+            and self.name_is_dynamic(name)
+            and name not in grown_lists.grown_names(self)
         )
 
 
-def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
-    """Yield the lists of statements in a function."""
-    for one in ast.walk(node):
-        for name in ("body", "orelse", "finalbody"):
-            block = getattr(one, name, None)
-            if isinstance(block, list):
-                yield block
+def _depends(seen: Seen) -> bool:
+    return seen.kind == TENSOR or seen.holds_tensors or seen.grows
 
 
 def _appended(statements: Sequence[ast.stmt]) -> set[str]:

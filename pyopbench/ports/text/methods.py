@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyopbench.ports.arrays import STRING
-from pyopbench.ports.text.kinds import NUMBERS
+from pyopbench.ports.porting.kinds import NUMBERS
 from pyopbench.ports.text.patterns import (
     MARK,
     SPACES,
@@ -242,7 +242,7 @@ def _encode(code: TextCode, node: ast.Call, receiver: ast.expr, arguments: list[
 def _join(code: TextCode, node: ast.Call, receiver: ast.expr, arguments: list[ast.expr]) -> str:
     separator = literal(_required(code, node, receiver, "what joins texts"))
     (items,) = arguments
-    if isinstance(items, ast.GeneratorExp | ast.ListComp) and code.dependence(items).is_dynamic:
+    if isinstance(items, ast.GeneratorExp | ast.ListComp) and code.chooses(items):
         text = code.comprehension(items)
     elif code.is_long(items):
         text = code.items_of(items)

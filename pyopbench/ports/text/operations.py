@@ -10,9 +10,8 @@ import numpy as np
 
 from pyopbench.ports.arrays import STRING
 from pyopbench.ports.porting import operators
+from pyopbench.ports.porting.kinds import NUMBERS, dtype_of_kind
 from pyopbench.ports.text import methods
-from pyopbench.ports.text.kinds import NUMBERS
-from pyopbench.ports.text.observed import dtype_of_kind
 from pyopbench.ports.text.patterns import literal
 
 if TYPE_CHECKING:
@@ -152,7 +151,7 @@ def _percent(code: TextCode, node: ast.BinOp) -> str:
 def _formatted(code: TextCode, node: ast.expr, value: ast.expr, specification: str) -> str:
     """Return a value as it is formatted, as a tensor of text."""
     kind = _kind_in_text(code, value)
-    if not code.depends(value) and not (isinstance(value, ast.Name) and code.name_dependence(value.id).depends):
+    if not code.depends(value) and not (isinstance(value, ast.Name) and code.name_depends(value.id)):
         return f'format({ast.unparse(value)}, "{specification}")'
     text = value.id if isinstance(value, ast.Name) else code.write(value)
     if kind == "str" and specification in ("", "s"):
