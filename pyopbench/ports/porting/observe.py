@@ -400,8 +400,14 @@ class _Watcher:
         seen = seen_as(value)
         if seen.kind == TENSOR:
             runs.operations += 1
-        runs.observed.seen.setdefault((self.path, number), set()).add(seen)
+        if not (isinstance(value, WatchedArray) and self._is_of_any_dtype(value)):
+            runs.observed.seen.setdefault((self.path, number), set()).add(seen)
         return value
+
+    def _is_of_any_dtype(self, value: Any) -> bool:
+        """Is it empty where there would be text, or numbers of some dtype? NumPy makes float64 of no items."""
+        is_array = isinstance(value, WatchedArray) and value.dtype == float and not plain(value).size
+        return self.runs.has_text and (is_array or (isinstance(value, list) and not value and value in GROWN))
 
     def _from_outside(self, array: Any) -> Any:
         root = array
@@ -656,9 +662,10 @@ class _Watcher:
     def _joined(self, place: Place, name: str, value: Any, loop: _Loop | None = None) -> Any:
         """Return the value of a name where ways meet, as what it is in all rounds and on all ways."""
         observed = self.runs.observed
-        value = watched(value)
+        value = depending(value) if isinstance(value, str | bytes) else watched(value)
         found = observed.left.setdefault(place, {}).setdefault(name, set())
-        found.add(seen_as(value))
+        if not self._is_of_any_dtype(value):
+            found.add(seen_as(value))
         strong = {one.dtype for one in found if one.weak is None and one.kind in (TENSOR, ARRAY)}
         weak = {one.weak for one in found if one.kind in (TENSOR, NUMBER_KIND) and one.weak is not None}
         like = next(iter(strong)) if len(strong) == 1 else None

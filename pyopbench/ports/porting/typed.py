@@ -164,6 +164,10 @@ class TypedCode(Code):
         # Not tf.cast, which rounds a number of Python's to float32 before anything else.
         return f"tf.stack([{self.use('np_number')}(item, tf.{dtype}) for item in {self.write(node)}])"
 
+    def truth_of(self, node: ast.expr) -> str | None:
+        """Return the truth of what is true if there is something in it; None for numbers and arrays."""
+        return None
+
     def is_grown(self, node: ast.AST) -> bool:
         """Is it a list that is no list in the port?"""
         return False

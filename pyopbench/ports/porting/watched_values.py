@@ -130,20 +130,8 @@ def _in_place(name: str) -> Any:
 
 
 for _name in (
-    "add",
-    "sub",
-    "mul",
-    "matmul",
-    "truediv",
-    "floordiv",
-    "mod",
-    "pow",
-    "lshift",
-    "rshift",
-    "and",
-    "xor",
-    "or",
-):
+    "add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and", "xor", "or",
+):  # fmt: skip
     setattr(WatchedArray, f"__i{_name}__", _in_place(_name))
 
 
