@@ -469,7 +469,8 @@ class _Watcher:
 
     def contains(self, number: int, value: Any, several: Any, *, is_not: bool) -> Any:
         """Return `value in several`."""
-        found = (plain(value) in plain(several)) != is_not
+        items = several if isinstance(several, set | frozenset | dict) else plain(several)
+        found = (plain(value) in items) != is_not
         return self.see(number, WatchedBool(found) if depends([value, several]) or length_depends(several) else found)
 
     # Expressions that decide.

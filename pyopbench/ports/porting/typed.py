@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pyopbench.ports.arrays import STRING
 from pyopbench.ports.conversions import conversion_of
 from pyopbench.ports.porting.observe import (
     ARRAY,
@@ -203,6 +204,8 @@ class TypedCode(Code):
         if one.kind == OTHER:
             raise self.refusal(node, f"`{ast.unparse(node)}` is neither an array nor a number")
         dtype = one.dtype or one.common
+        if dtype == STRING:
+            raise self.refusal(node, f"`{ast.unparse(node)}` is text, for which TensorFlow has no equivalent of this")
         weak = None if one.kind == SEQUENCE else one.weak
         return WEAK[weak] if weak in WEAK else np.ones((1,) * one.rank, dtype or "bool")
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from pyopbench.ports.porting.watched_values import (
     GROWN,
-    WatchedNumber,
     WatchedObject,
     WatchedText,
     call,
@@ -74,5 +73,4 @@ def as_dependent(found: Any) -> Any:
         return made
     if isinstance(found, tuple):
         return tuple(map(as_dependent, found))
-    made = depending(found)
-    return WatchedObject(found) if made is found and not isinstance(found, WatchedText | WatchedNumber) else made
+    return WatchedObject(found) if found is None or isinstance(found, re.Match) else depending(found)

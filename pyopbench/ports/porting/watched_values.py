@@ -244,7 +244,7 @@ class WatchedBytes(WatchedText, bytes):
 
 
 class WatchedObject:
-    """What is made of text and is no text, number or array, such as a match of a pattern."""
+    """What is found in text where there may be nothing: a match of a pattern, or None."""
 
     def __init__(self, found: Any) -> None:
         self.found = found
@@ -382,13 +382,18 @@ class WatchedFunction:
 
 # What depends on an input.
 
+MOST_LOOKED_AT = 100
+"""Items of a set that are looked at; constants of a body with text may have many more."""
+
 
 def depends(value: Any) -> bool:
     """Does a value, or one in a nest of lists and tuples, depend on an input?"""
     if isinstance(value, WatchedArray):
         return value.depends
-    if isinstance(value, list | tuple) or (CONTROL.has_text and isinstance(value, set | frozenset)):
+    if isinstance(value, list | tuple):
         return any(map(depends, value))
+    if CONTROL.has_text and isinstance(value, set | frozenset):
+        return value in GROWN or any(map(depends, itertools.islice(value, MOST_LOOKED_AT)))
     if isinstance(value, slice):
         return depends((value.start, value.stop, value.step))
     return isinstance(value, WatchedNumber | WatchedText | WatchedRange | WatchedObject)

@@ -16,6 +16,7 @@ import numpy as np
 
 from pyopbench.ports.arrays import STRING
 from pyopbench.ports.conversions import conversion_of
+from pyopbench.ports.porting.grown_lists import REDUCED
 from pyopbench.ports.porting.kinds import NUMBERS, Kind, dtype_of_kind
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.units import Unit
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 ARRAYS = ("np.array", "np.asarray", "np.asanyarray", "np.ascontiguousarray")
 OF_CHAR = ("str_len", "add", "equal", "not_equal")
 """Functions of `np.char` that are no methods of text."""
-
-REDUCED = {"sum": "tf.reduce_sum", "max": "tf.reduce_max", "min": "tf.reduce_min", "any": "tf.reduce_any",
-           "all": "tf.reduce_all"}  # fmt: skip
 
 
 def name_of_function(code: TextCode, node: ast.expr) -> str:

@@ -34,6 +34,7 @@ class TextCode(TensorCode):
         super().__init__(*arguments)
         self.vectors: dict[str, str] = {}
         self.growing: set[str] = set()
+        self.names: dict[int, dict[str, list[ast.Name]]] = {}
 
     # What things are.
 
@@ -58,9 +59,14 @@ class TextCode(TensorCode):
     def _reads(self, name: str, unit: Unit | None = None) -> list[ast.Name]:
         """Return where a function reads a local name, or binds it, and something is known of it."""
         unit = unit or self.unit
-        nodes = ast.walk(unit.node) if unit is not None else ()
-        named = [one for one in nodes if isinstance(one, ast.Name) and one.id == name]
-        return [one for one in named if self.observed.of(self.source, one)]
+        if unit is None:
+            return []
+        if id(unit.node) not in self.names:
+            found = self.names[id(unit.node)] = {}
+            for one in ast.walk(unit.node):
+                if isinstance(one, ast.Name) and self.observed.of(unit.source, one):
+                    found.setdefault(one.id, []).append(one)
+        return self.names[id(unit.node)].get(name, [])
 
     def seen(self, node: ast.AST) -> set[Seen]:
         """Return what an expression was: a list whose length depends on an input in any line is a tensor."""
