@@ -159,7 +159,8 @@ class TypedCode(Code):
             items = [self.tensor(item, dtype) for item in node.elts]
             return f"tf.stack([{', '.join(items)}])"
         if one.dtype == dtype:
-            return f"tf.stack({self.write(node)})"
+            is_loop = isinstance(node, ast.ListComp) and self.observed.decides(self.source, node)
+            return self.write(node) if is_loop else f"tf.stack({self.write(node)})"
         if one.dtype:
             return f"tf.cast(tf.stack({self.write(node)}), tf.{dtype})"
         # Not tf.cast, which rounds a number of Python's to float32 before anything else.
