@@ -36,6 +36,18 @@ def arrange(function: Body, port: Body) -> Body:
     return port
 
 
+def around(body: Body, inside: Body) -> Body:
+    """Return what stands around a body, such as what decodes its arguments, around another function."""
+    body = getattr(body, CALLED, body)
+    if not hasattr(body, BODY):
+        return inside
+    inner = getattr(body, BODY)
+    new = around(inner, inside)
+    assert isinstance(body, types.FunctionType)
+    cells = [types.CellType(new) if one.cell_contents is inner else one for one in body.__closure__ or ()]
+    return types.FunctionType(body.__code__, body.__globals__, body.__name__, body.__defaults__, tuple(cells))
+
+
 def with_body(function: Body, body: Body) -> Body:
     """Return what stands around a body with another one in it, that its ports are made of; called, it is as it was."""
 

@@ -109,7 +109,11 @@ def assign(code: TypedCode, node: ast.Assign) -> str | None:
             return _one_by_one(code, node)
         if len(node.targets) == 1 and code.is_tensor(value):
             names = code.source.text(*code.source.span(target))
-            return f"{names} = tf.unstack({code.write(value)})"
+            is_unknown = any(one.kind == TENSOR and one.shape[:1] == (None,) for one in code.seen(value))
+            if is_unknown and any(isinstance(one, ast.Starred) for one in target.elts):  # type: ignore[attr-defined]
+                raise code.refusal(target, f"`{ast.unparse(target)}` takes any number of items", "take slices")
+            number = f", num={len(target.elts)}" if is_unknown else ""  # type: ignore[attr-defined]
+            return f"{names} = tf.unstack({code.write(value)}{number})"
         return None
     if isinstance(target, ast.Subscript) and _writes(code, target, value):
         if several := _row_by_row(code, target, value):

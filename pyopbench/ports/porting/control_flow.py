@@ -296,7 +296,8 @@ def write_while(code: Any, node: ast.While) -> str | None:
 
 def _loop_text(code: Any, node: ast.For | ast.While, before: Sequence[str], first: Sequence[str]) -> str:
     code.ahead[id(node.body[0])] = list(first)
-    return with_lines(node, before, code.as_it_stands(node), _behind_loop(code, node))
+    lines, behind = code.around_loop(node)
+    return with_lines(node, [*before, *lines], code.loop_body(node), [*behind, *_behind_loop(code, node)])
 
 
 def _refuse_else(code: TypedCode, node: ast.For | ast.While) -> None:
@@ -412,6 +413,8 @@ def _number(code: Any, node: ast.expr, *, is_output: bool) -> str:
 
     A list is one output, or each of its items is one.
     """
+    if found := code.output(node):
+        return str(found)
     seen = code.seen(node)
     kinds, weak = {one.kind for one in seen}, {one.weak for one in seen}
     if len(kinds) != 1 or len(weak) != 1 or not weak <= {int, float, complex} or code.holds_tensors(node):
@@ -443,16 +446,18 @@ def over(code: Any, node: ast.For) -> tuple[str, str, list[str]]:
     name = name_of(code.value_of(iterable.func)) if isinstance(iterable, ast.Call) else ""
     if name == "range":
         if isinstance(node.target, ast.Name):
-            return _range(code, iterable), "", []
+            # AutoGraph's `range`, and Python's, may begin behind its end, and TensorFlow's may not.
+            is_as_it_stands = code.lists_are_tensors and any(map(code.holds_tensors, iterable.args))  # type: ignore[attr-defined]
+            return code.write(iterable) if is_as_it_stands else _range(code, iterable), "", []
         raise code.refusal(node, "the target of a loop over `range` is not a name")
     if name in ("enumerate", "zip"):
         return _together(code, node, name)
     if name == "reversed" and isinstance(iterable, ast.Call):
         (of,) = iterable.args
         inner = name_of(code.value_of(of.func)) if isinstance(of, ast.Call) else ""
-        text = _range(code, of) if inner == "range" else _tensor(code, of)
+        text = _range(code, of) if inner == "range" else code.elements(of)
         return f"tf.reverse({text}, [0])", "", []
-    text = _tensor(code, iterable)
+    text = code.elements(iterable)
     if isinstance(node.target, ast.Name):
         return text, "", []
     row = code.fresh("row")
@@ -464,7 +469,8 @@ def _range(code: Any, call: ast.expr) -> str:
     return f"tf.range({', '.join(code.operand(one, 'int64') for one in call.args)}, dtype=tf.int64)"
 
 
-def _tensor(code: Any, node: ast.expr) -> str:
+def elements(code: Any, node: ast.expr) -> str:
+    """Return what a loop of the graph goes over, as a tensor."""
     seen = code.seen(node)
     if any(one.kind == OTHER for one in seen) or not seen:
         raise code.refusal(
@@ -480,7 +486,10 @@ def _together(code: Any, node: ast.For, name: str) -> tuple[str, str, list[str]]
     assert isinstance(call, ast.Call)
     parts = list(call.args[:1] if name == "enumerate" else call.args)
     ranges = [isinstance(one, ast.Call) and name_of(code.value_of(one.func)) == "range" for one in parts]
-    texts = [_range(code, one) if is_range else _tensor(code, one) for one, is_range in zip(parts, ranges, strict=True)]
+    texts = [
+        _range(code, one) if is_range else code.named_before("items", code.elements(one))
+        for one, is_range in zip(parts, ranges, strict=True)
+    ]
     sizes = [f"tf.shape({one}, tf.int64)[0]" for one in texts]
     size = sizes[0]
     for one in sizes[1:]:

@@ -34,8 +34,24 @@ def grown_names(code: TypedCode) -> set[str]:
     if id(function) not in known:
         known[id(function)] = set()  # which is asked for while it is made
         names = {name for name in _appended(function, {}) if _grows(code, function, name)}
-        known[id(function)] = names | {name for name, _ in _comprehended(code, function)}
+        if code.lists_are_tensors:
+            known[id(function)] = {name for name in names if not _is_rebound(function, name)}
+        else:
+            known[id(function)] = names | {name for name, _ in _comprehended(code, function)}
     return known[id(function)]
+
+
+def _is_rebound(function: ast.AST, name: str) -> bool:
+    """Is anything but a list that is written out assigned to a name, or does more change it than `append`?"""
+    for one in ast.walk(function):
+        changed = one.func if isinstance(one, ast.Call) else None
+        if isinstance(changed, ast.Attribute) and changed.attr in CHANGING and _names_of(changed.value) == {name}:
+            return True
+        targets = one.targets if isinstance(one, ast.Assign) else [getattr(one, "target", None)]
+        is_list = isinstance(one, ast.Assign) and isinstance(one.value, ast.List)
+        if not is_list and any(isinstance(each, ast.expr) and name in _names_of(each) for each in targets):
+            return True
+    return False
 
 
 def _comprehended(code: TypedCode, function: ast.AST) -> list[tuple[str, ast.ListComp]]:
@@ -90,7 +106,8 @@ def _of_values(code: TypedCode, name: str, values: list[ast.expr]) -> tuple[str,
     assert code.unit is not None
     if not values:
         raise code.refusal(code.unit.node, f"nothing is appended to `{name}` on any example", "give one that does so")
-    dtype = code.loop_dtype(*values) if len(values) > 1 else code.dtype(values[0])
+    dtypes = {code.dtype(one) for one in values}
+    dtype = code.loop_dtype(*values) if len(dtypes) > 1 else dtypes.pop()
     shapes = set()
     for value in values:
         for one in code.seen(value):
@@ -123,43 +140,55 @@ def write_list(code: Any, target: ast.expr, value: ast.expr) -> str | None:
     return f"{target.id} = {text}"
 
 
-def write_comprehension(code: Any, node: ast.ListComp) -> str:
+def write_comprehension(code: Any, node: ast.ListComp | ast.GeneratorExp) -> str:
     """Return the tensor of a comprehension whose length depends on values, of a loop before the statement."""
     name = code.fresh("items")
     code.hoisted.append(_loop_of(code, node, name, node))
     return f"{name}.stack()"
 
 
-def _loop_of(code: Any, node: ast.ListComp, name: str, place: ast.expr) -> str:
+def _loop_of(code: Any, node: ast.ListComp | ast.GeneratorExp, name: str, place: ast.expr) -> str:
     """Return the loop that a comprehension is."""
-    (one, *others) = node.generators
     statement = next(each for each in ast.walk(code.unit.node) if isinstance(each, ast.stmt) and _holds(each, place))
-    if others or isinstance(statement, ast.While) or _names_of(one.target) & _bound_outside(code):
+    bound = set().union(*(_names_of(one.target) for one in node.generators))
+    if isinstance(statement, ast.While) or bound & _bound_outside(code):
         raise code.refusal(node, "a comprehension whose length depends on values", "write it as a loop")
-    loop = ast.copy_location(ast.For(one.target, one.iter, [], []), node)
     dtype, shape = _of_values(code, name, [node.elt] if code.seen(node.elt) else [])
     options = f"size=0, dynamic_size=True, clear_after_read=False, element_shape={shape}"
     lines = [f"{name} = tf.TensorArray(tf.{dtype}, {options}{', infer_shape=False' if None in shape else ''})"]
-    is_of_graph = any(one.kind == TENSOR for one in code.seen(one.iter)) or any(
-        each.kind == TENSOR for part in ast.walk(one.target) for each in code.seen(part)
-    )
-    depth = 1
-    target = code.source.text(*code.source.span(one.target))
-    if is_of_graph or _is_of_values(code, one.iter):
-        iterable, other, first = code.over(loop)
-        lines.append(f"for {other or target} in {iterable}:")
-        lines += [f"    {each}" for each in first]
-    else:
-        lines.append(f"for {target} in {code.write(one.iter)}:")
-    for condition in one.ifs:
-        lines.append(f"{'    ' * depth}if {code.truth(condition)}:")
-        depth += 1
-    lines.append(f"{'    ' * depth}{name} = {name}.write({name}.size(), {code.tensor(node.elt, dtype)})")
+    around, code.hoisted = code.hoisted, []
+    indent = ""
+    for one in node.generators:
+        iterable, target, first = _over(code, node, one)
+        lines += _behind_hoisted(code, indent, f"for {target} in {iterable}:")
+        lines += [f"{indent}    {each}" for each in first]
+        indent += "    "
+        for condition in one.ifs:
+            lines += _behind_hoisted(code, indent, f"if {code.truth(condition)}:")
+            indent += "    "
+    value = code.tensor(node.elt, dtype)
+    lines += _behind_hoisted(code, indent, f"{name} = {name}.write({name}.size(), {value})")
+    code.hoisted = around
     return ("\n" + " " * statement.col_offset).join(lines)
 
 
-def _is_of_values(code: Any, iterable: ast.expr) -> bool:
-    return isinstance(iterable, ast.Call) and any(map(code.holds_tensors, iterable.args))
+def _behind_hoisted(code: Any, indent: str, line: str) -> list[str]:
+    """Return a line of a loop behind those that its expressions need."""
+    several, code.hoisted = [*code.hoisted, line], []
+    return [f"{indent}{each}" for each in several]
+
+
+def _over(code: Any, node: ast.expr, one: ast.comprehension) -> tuple[str, str, list[str]]:
+    """Return what the loop of a comprehension goes over, its target, and what binds the user's."""
+    target = code.source.text(*code.source.span(one.target))
+    is_of_graph = any(each.kind == TENSOR for each in code.seen(one.iter)) or any(
+        each.kind == TENSOR for part in ast.walk(one.target) for each in code.seen(part)
+    )
+    is_of_values = isinstance(one.iter, ast.Call) and any(map(code.holds_tensors, one.iter.args))
+    if not is_of_graph and not is_of_values:
+        return code.write(one.iter), target, []
+    iterable, other, first = code.over(ast.copy_location(ast.For(one.target, one.iter, [], []), node))
+    return iterable, other or target, first
 
 
 def _holds(statement: ast.stmt, node: ast.expr) -> bool:

@@ -12,15 +12,18 @@ import copy
 import operator
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from pyopbench.model import definitions
 from pyopbench.model.source_text import Function, Source, number_of
+from pyopbench.ports.arrays import STRING
+from pyopbench.ports.porting.kinds import Kind, dtype_of_kind, kind_of
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.steps import Step
+from pyopbench.ports.porting.watched_text import call_with_text
 from pyopbench.ports.porting.watched_values import (
     CONTROL,
     GROWN,
@@ -28,6 +31,7 @@ from pyopbench.ports.porting.watched_values import (
     WatchedArray,
     WatchedBool,
     WatchedNumber,
+    WatchedText,
     attribute,
     call,
     depending,
@@ -40,7 +44,7 @@ from pyopbench.ports.porting.watched_values import (
     watched,
 )
 from pyopbench.ports.porting.watching import SEE, watching
-from pyopbench.ports.rebinding import arrange, copy_functions, written
+from pyopbench.ports.rebinding import around, arrange, copy_functions, written
 
 TENSOR, ARRAY, NUMBER_KIND, SEQUENCE, OTHER = "tensor", "array", "number", "sequence", "other"
 
@@ -79,6 +83,7 @@ class Seen:
         grows: do values decide how many items a sequence has?
         common: of a sequence, the dtype of an array of its items; empty if it is not known.
         is_point: is it a tuple of integers or arrays of integers, which as a key are one index for each axis?
+        kind_in_python: in a body with text, what it is there.
     """
 
     kind: str
@@ -91,6 +96,7 @@ class Seen:
     grows: bool = False
     common: str = ""
     is_point: bool = False
+    kind_in_python: Kind | None = None
 
 
 Place = tuple[str, int]
@@ -165,6 +171,8 @@ def observe(
     examples: Sequence[Sequence[Any]],
     most_unrolled: int = MOST_UNROLLED,
     steps: Iterable[Place] = (),
+    *,
+    has_text: bool = False,
 ) -> Observed:
     """Run a body on examples and return what its expressions were.
 
@@ -173,13 +181,14 @@ def observe(
         examples: arrays for its arguments.
         most_unrolled: operations on tensors in a loop that is unrolled.
         steps: calls that stay in NumPy.
+        has_text: does it take or return text? No size of an input is then taken for known.
 
     Raises:
         CannotPort: it is no function whose source can be found, or it raises an error.
     """
     definition_of(written(body))
     observed = Observed(steps={place: Step() for place in steps})
-    runs = _Runs(body, examples, observed, most_unrolled)
+    runs = _Runs(body, examples, observed, most_unrolled, has_text=has_text)
     # What is found out late, such as that a `break` depends on a value, holds for what was run before.
     for _ in range(MOST_RUNS):
         observed.seen.clear()
@@ -199,10 +208,17 @@ class _Runs:
     """Runs of a watched copy of a body."""
 
     def __init__(
-        self, body: Callable[..., Any], examples: Sequence[Sequence[Any]], observed: Observed, most_unrolled: int
+        self,
+        body: Callable[..., Any],
+        examples: Sequence[Sequence[Any]],
+        observed: Observed,
+        most_unrolled: int,
+        *,
+        has_text: bool,
     ) -> None:
         self.body = body
         self.examples = examples
+        self.has_text = has_text
         self.observed = observed
         self.most_unrolled = most_unrolled
         self.answers: dict[Place, set[bool]] = {}
@@ -216,7 +232,8 @@ class _Runs:
         self.is_off_course = False
         self.names: dict[Place, dict[str, str]] = {}
         watch = copy_functions(body, lambda one: _watched(one, self))
-        self.copy = arrange(body, watch)
+        # What stands around a body with text decodes it.
+        self.copy = around(body, entered(watch)) if has_text else arrange(body, watch)
 
     def knowledge(self) -> tuple[Any, ...]:
         """Return what has been found out, to see whether more is."""
@@ -279,8 +296,9 @@ class _Runs:
         self.is_off_course = False
         self.occurrences: dict[Any, int] = {}
         GROWN.clear()
+        CONTROL.has_text = self.has_text
         given = [np.array(one)[()] for one in example]
-        inputs = [depending(one) for one in given]
+        inputs = given if self.has_text else [depending(one) for one in given]
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -288,8 +306,26 @@ class _Runs:
         except Exception as error:  # noqa: BLE001 - the user's function may raise anything
             return error
         finally:
-            CONTROL.depth = 0
+            CONTROL.depth, CONTROL.has_text = 0, False
         return None
+
+
+def entered(body: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a body with text as one that takes and returns what is not watched."""
+
+    def on_plain(*values: Any, **named: Any) -> Any:
+        return plain(body(*map(_as_input, values), **{name: _as_input(value) for name, value in named.items()}))
+
+    return on_plain
+
+
+def _as_input(value: Any) -> Any:
+    found = depending(value)
+    if isinstance(found, list):
+        GROWN.add(found)
+    if isinstance(found, WatchedArray):
+        found.unknown = frozenset(range(found.ndim))
+    return found
 
 
 def _place_of(error: Exception) -> Place | None:
@@ -322,7 +358,7 @@ def _watched(function: Any, runs: _Runs) -> Any:
     source, node = definition_of(function)
     runs.observed.functions[source.path, number_of(node)] = source, node
     assert isinstance(node, ast.FunctionDef)  # as `definition_of` has it
-    tree = ast.fix_missing_locations(ast.Module([watching(copy.deepcopy(node))], []))
+    tree = ast.fix_missing_locations(ast.Module([watching(copy.deepcopy(node), has_text=runs.has_text)], []))
     scope, name = function.__globals__, f"{SEE}_{len(runs.observed.functions)}"
     for inner in ast.walk(tree):
         if isinstance(inner, ast.Name) and inner.id == SEE:
@@ -366,8 +402,14 @@ class _Watcher:
         seen = seen_as(value)
         if seen.kind == TENSOR:
             runs.operations += 1
-        runs.observed.seen.setdefault((self.path, number), set()).add(seen)
+        if not (isinstance(value, WatchedArray) and self._is_of_any_dtype(value)):
+            runs.observed.seen.setdefault((self.path, number), set()).add(seen)
         return value
+
+    def _is_of_any_dtype(self, value: Any) -> bool:
+        """Is it empty where there would be text, or numbers of some dtype? NumPy makes float64 of no items."""
+        is_array = isinstance(value, WatchedArray) and value.dtype == float and not plain(value).size
+        return self.runs.has_text and (is_array or (isinstance(value, list) and not value and value in GROWN))
 
     def _from_outside(self, array: Any) -> Any:
         root = array
@@ -382,7 +424,10 @@ class _Watcher:
         """Return what a call returns."""
         depth = CONTROL.depth
         step = self.runs.observed.steps.get((self.path, number))
-        found = call(function, arguments, options) if step is None else step.run(function, arguments, options, seen_as)
+        if step is not None:
+            found = step.run(function, arguments, options, seen_as)
+        else:
+            found = (call_with_text if self.runs.has_text else call)(function, arguments, options)
         CONTROL.depth = depth
         return self.see(number, found)
 
@@ -391,7 +436,8 @@ class _Watcher:
         found = value[
             key if isinstance(value, WatchedArray | dict) else plain(key) if type(value) in (list, tuple) else key
         ]
-        if not isinstance(value, WatchedArray) and isinstance(value, list | tuple | dict) and depends(key):
+        is_of_python = not isinstance(value, WatchedArray) and isinstance(value, list | tuple | dict | str | bytes)
+        if is_of_python and (depends(key) or isinstance(value, WatchedText)):
             found = depending(found)
         if isinstance(value, list) and isinstance(key, slice) and (value in GROWN or depends(key)):
             GROWN.add(found)
@@ -420,11 +466,13 @@ class _Watcher:
 
     def negate(self, number: int, value: Any) -> Any:
         """Return `not value`."""
-        return self.see(number, WatchedBool(not value) if depends(value) else not value)
+        is_dependent = depends(value) or (self.runs.has_text and length_depends(value))
+        return self.see(number, WatchedBool(not value) if is_dependent else not value)
 
     def contains(self, number: int, value: Any, several: Any, *, is_not: bool) -> Any:
         """Return `value in several`."""
-        found = (plain(value) in plain(several)) != is_not
+        items = several if isinstance(several, set | frozenset | dict) else plain(several)
+        found = (plain(value) in items) != is_not
         return self.see(number, WatchedBool(found) if depends([value, several]) or length_depends(several) else found)
 
     # Expressions that decide.
@@ -483,11 +531,28 @@ class _Watcher:
                 GROWN.add(value)
         return self.see(number, value)
 
+    def generated(self, token: int, value: list[Any]) -> list[Any]:
+        """Return the items of a generator expression."""
+        if self._end(token):
+            GROWN.add(settled(value))
+        return value
+
+    def part(self, value: Any) -> Any:
+        """Return a value that an f-string formats."""
+        self.frames[-1] = self.frames[-1] or depends(value)
+        return plain(value)
+
+    def formatted(self, number: int, token: int, value: str) -> Any:
+        """Return the value of an f-string."""
+        return self.see(number, depending(value) if self._end(token) else value)
+
     def choice(self, number: int, level: int, value: Any) -> Any:
         """Return the value of `a if x else b`."""
         CONTROL.depth = level
         if (self.path, number) in self.runs.observed.decided:
             value = self._joined((self.path, number), "value", value)
+            if self.runs.has_text and isinstance(value, list):
+                GROWN.add(value)
         return self.see(number, value)
 
     # Statements that decide.
@@ -600,9 +665,10 @@ class _Watcher:
     def _joined(self, place: Place, name: str, value: Any, loop: _Loop | None = None) -> Any:
         """Return the value of a name where ways meet, as what it is in all rounds and on all ways."""
         observed = self.runs.observed
-        value = watched(value)
+        value = depending(value) if isinstance(value, str | bytes) else watched(value)
         found = observed.left.setdefault(place, {}).setdefault(name, set())
-        found.add(seen_as(value))
+        if not self._is_of_any_dtype(value):
+            found.add(seen_as(value))
         strong = {one.dtype for one in found if one.weak is None and one.kind in (TENSOR, ARRAY)}
         weak = {one.weak for one in found if one.kind in (TENSOR, NUMBER_KIND) and one.weak is not None}
         like = next(iter(strong)) if len(strong) == 1 else None
@@ -664,7 +730,7 @@ def dtype_of(seen: set[Seen]) -> str:
     weak = {one.weak for one in seen if one.kind in (TENSOR, NUMBER_KIND) and one.weak is not None}
     if len(strong) == 1:
         (found,) = strong
-        return "" if float in weak and np.dtype(found).kind in "iub" else found
+        return "" if float in weak and found.startswith(("int", "uint", "bool")) else found
     kind = next((one for one in BY_WIDTH if one in weak), None)
     return np.dtype(kind).name if kind and not strong else ""
 
@@ -674,6 +740,29 @@ def dtype_of(seen: set[Seen]) -> str:
 
 def seen_as(value: Any) -> Seen:
     """Return what a value is."""
+    if CONTROL.has_text:
+        kind = kind_of(value)
+        return replace(_with_text(value, kind) or _seen_as(value), kind_in_python=kind)
+    return _seen_as(value)
+
+
+def _with_text(value: Any, kind: Kind) -> Seen | None:
+    """Return what text is, and what has a length that values decide: a tensor; None for all else."""
+    dtype = dtype_of_kind(kind.leaf)
+    if kind.is_sequence and value in GROWN and dtype:
+        return Seen(TENSOR, dtype, kind.depth, None, (None,) * kind.depth, grows=True)
+    if isinstance(value, WatchedText) or (dtype == STRING and not kind.is_sequence):
+        shape = value.static_shape if isinstance(value, WatchedArray) else ()
+        return Seen(TENSOR, STRING, kind.rank, None, shape) if depends(value) else Seen(OTHER)
+    if kind.is_sequence and dtype == STRING:
+        return Seen(SEQUENCE, "", kind.depth, holds_tensors=depends(value))
+    is_grown = isinstance(value, list | tuple | set | frozenset) and value in GROWN
+    if is_grown or kind.name in ("set", "counter", "dict", "other"):
+        return Seen(OTHER, holds_tensors=is_grown or depends(value), grows=is_grown)
+    return None
+
+
+def _seen_as(value: Any) -> Seen:
     if isinstance(value, WatchedArray):
         if value.depends:
             return Seen(TENSOR, value.dtype.name, value.ndim, None, value.static_shape)
@@ -704,7 +793,7 @@ def _sequence(value: Any) -> Seen:
     weak = {one.weak for one in items}
     # Not only a number of NumPy's, but also one of Python's has a dtype of its own in a list: int64 or float64.
     several = {one.common if one.kind == SEQUENCE else one.dtype or _dtype_of_number(one.weak) for one in items}
-    common = "" if "" in several or not several else np.result_type(*several).name
+    common = "" if several & {"", STRING} or not several else np.result_type(*several).name
     is_of_one = len(dtypes) == 1 and not dtypes - several and len(several) == 1
     return Seen(
         SEQUENCE,

@@ -123,7 +123,11 @@ def write_unary(code: TypedCode, node: ast.UnaryOp) -> str | None:
     """Return `not x`, which is none of NumPy's where `x` is no truth value; all others stay as they stand."""
     if isinstance(node.op, ast.Not | ast.Invert) and is_order_of_floats(code, node.operand):
         return f"{code.use('np_not')}({code.write(node.operand)})"
-    if isinstance(node.op, ast.Not) and (code.is_tensor(node.operand) or is_empty_test(code, node.operand)):
+    if not isinstance(node.op, ast.Not):
+        return None
+    if found := code.truth_of(node.operand):
+        return f"tf.logical_not({found})"
+    if code.is_tensor(node.operand) or is_empty_test(code, node.operand):
         text = write_truth(code, node.operand)
         return f"not ({text})" if is_empty_test(code, node.operand) else f"not {text}"
     return None
@@ -146,10 +150,10 @@ def is_order_of_floats(code: TypedCode, node: ast.expr, asked: frozenset[str] = 
 
 def write_both(code: TypedCode, node: ast.BoolOp) -> str | None:
     """Return `a and b` on tensors, each side as the truth that Python asks for."""
-    if not any(map(code.is_tensor, node.values)):
+    if not any(code.is_tensor(one) or code.truth_of(one) for one in node.values):
         return None
     for one in node.values[:-1]:
-        if code.is_tensor(node) and code.is_tensor(one) and code.dtype(one) != "bool":
+        if _is_returned(code, node) and code.is_tensor(one) and code.dtype(one) != "bool":
             raise code.refusal(
                 one,
                 f"`{ast.unparse(node)}` is one of its operands, depending on values",
@@ -159,11 +163,21 @@ def write_both(code: TypedCode, node: ast.BoolOp) -> str | None:
     return code.source.replaced(*code.source.span(node), parts)
 
 
+def _is_returned(code: TypedCode, node: ast.BoolOp) -> bool:
+    """Is the operand that `a and b` returns used, and not only its truth?"""
+    assert code.unit is not None
+    for one in ast.walk(code.unit.node):
+        tests = [getattr(one, "test", None), *getattr(one, "ifs", [])]
+        if any(test is not None and any(part is node for part in ast.walk(test)) for test in tests):
+            return False
+    return code.is_tensor(node)
+
+
 def write_choice(code: TypedCode, node: ast.IfExp) -> str | None:
     """Return `a if x else b` on a tensor `x`, both ways of one dtype: AutoGraph takes no number beside a tensor."""
     asked = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
     sides = (node.body, node.orelse)
-    is_decided = code.is_tensor(asked) or bool(is_empty_test(code, node.test))
+    is_decided = code.is_tensor(asked) or bool(is_empty_test(code, node.test) or code.truth_of(asked))
     if is_decided and all(isinstance(one, ast.Tuple | ast.List) for one in sides):
         parts = [(*code.source.span(one), write_items(code, one)) for one in sides]  # type: ignore[arg-type]
         parts.append((*code.source.span(node.test), write_truth(code, node.test)))
@@ -192,8 +206,9 @@ def write_items(code: TypedCode, node: ast.Tuple | ast.List) -> str:
 
 def write_truth(code: TypedCode, node: ast.expr) -> str:
     """Return an expression as the condition that Python asks for."""
-    if is_empty_test(code, node):
-        return is_empty_test(code, node)
+    found = is_empty_test(code, node) or code.truth_of(node)
+    if found:
+        return found
     if isinstance(node, ast.BoolOp | ast.Compare) or not code.is_tensor(node):
         return code.write(node)
     text = code.tensor(node, "bool")

@@ -24,12 +24,12 @@ from pyopbench.ports.porting import batches, skeleton
 from pyopbench.ports.porting.check_file import Inputs, Old, check_file
 from pyopbench.ports.porting.example_inputs import add_inputs
 from pyopbench.ports.porting.facts import SEEDS, Facts, examples_of, facts_of
+from pyopbench.ports.porting.kinds import has_text
 from pyopbench.ports.porting.observe import definition_of
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.units import Units
 from pyopbench.ports.porting.writers import WRITERS, Body, Made, compiled
-from pyopbench.ports.rebinding import with_body, written
-from pyopbench.ports.text.kinds import around, has_text
+from pyopbench.ports.rebinding import around, with_body, written
 
 OBSERVED_SIZES = 2
 OF_TEXT = ("traced",)

@@ -12,6 +12,7 @@ from pyopbench.ports.porting import choosing, elementwise, grown_lists, reducing
 from pyopbench.ports.porting.arguments import given
 from pyopbench.ports.porting.assigning import assign, assign_in_place, write_statement
 from pyopbench.ports.porting.control_flow import (
+    elements,
     is_elif,
     over,
     write_for,
@@ -89,6 +90,8 @@ class TensorCode(TypedCode):
         else:
             around, self.hoisted = self.hoisted, []
             text = super().write(node)
+            if self.hoisted and isinstance(node, ast.While):
+                raise self.refusal(node, "needs a statement before it in each round", "write `while True` and `break`")
             calls, self.hoisted = [*calls, *self.hoisted], around
         ahead = [*ahead, *calls]
         if ahead and (self._is_behind_another(node) or is_elif(self, node)):
@@ -103,6 +106,30 @@ class TensorCode(TypedCode):
         if isinstance(node, ast.Call) and can_be_step(self, node):
             refusal.step = self.source.path, number_of(node)
         return refusal
+
+    def elements(self, node: ast.expr) -> str:
+        """Return what a loop of the graph goes over."""
+        return elements(self, node)
+
+    def around_loop(self, loop: ast.For | ast.While) -> tuple[list[str], list[str]]:
+        """Return further lines before and behind a loop of the graph."""
+        return [], []
+
+    def loop_body(self, loop: ast.For | ast.While) -> str:
+        """Return a loop of the graph, of which parts may be replaced."""
+        return self.as_it_stands(loop)
+
+    def output(self, node: ast.expr) -> str:
+        """Return what the body returns, where that is neither an array nor a number; empty for those."""
+        return ""
+
+    def named_before(self, name: str, text: str) -> str:
+        """Return the name that a text is, or a new one that a line before the statement binds to it."""
+        if text.isidentifier():
+            return text
+        name = self.fresh(name)
+        self.hoisted.append(f"{name} = {text}")
+        return name
 
     def over(self, loop: ast.For) -> tuple[str, str, list[str]]:
         """Return what a loop of the graph goes over, its target, and what binds the user's."""

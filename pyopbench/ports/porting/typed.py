@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pyopbench.ports.arrays import STRING
 from pyopbench.ports.conversions import conversion_of
 from pyopbench.ports.porting.observe import (
     ARRAY,
@@ -48,6 +49,9 @@ class TypedCode(Code):
         spelled: the calls that are written as those of a function on tensors, by its name.
         bound: the names that the user binds.
     """
+
+    lists_are_tensors = False
+    """Is a list whose length depends on an input a tensor, whatever is done to it?"""
 
     def __init__(self, units: Units, observed: Observed) -> None:
         super().__init__(units)
@@ -163,12 +167,18 @@ class TypedCode(Code):
             items = [self.tensor(item, dtype) for item in node.elts]
             return f"tf.stack([{', '.join(items)}])"
         text = self.write(node)
+        if one.dtype and isinstance(node, ast.ListComp) and self.observed.decides(self.source, node):
+            return text if one.dtype == dtype else f"tf.cast({text}, tf.{dtype})"  # a loop: a tensor as it stands
         if not one.dtype:
             # Not tf.cast, which rounds a number of Python's to float32 before anything else.
             text = f"[{self.use('np_number')}(item, tf.{dtype}) for item in {text}]"
         own = one.dtype or dtype
         found = f"{self.use('np_of_items')}({text}, tf.{own})"
         return found if own == dtype else f"tf.cast({found}, tf.{dtype})"
+
+    def truth_of(self, node: ast.expr) -> str | None:
+        """Return the truth of what is true if there is something in it; None for numbers and arrays."""
+        return None
 
     def is_grown(self, node: ast.AST) -> bool:
         """Is it a list that is no list in the port?"""
@@ -205,6 +215,8 @@ class TypedCode(Code):
         if one.kind == OTHER:
             raise self.refusal(node, f"`{ast.unparse(node)}` is neither an array nor a number")
         dtype = one.dtype or one.common
+        if dtype == STRING:
+            raise self.refusal(node, f"`{ast.unparse(node)}` is text, for which TensorFlow has no equivalent of this")
         weak = None if one.kind == SEQUENCE else one.weak
         return WEAK[weak] if weak in WEAK else np.ones((1,) * one.rank, dtype or "bool")
 

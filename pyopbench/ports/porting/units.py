@@ -39,10 +39,12 @@ class Units:
     Attributes:
         by_name: the statements by the name that they are needed for.
         imports: import statements by the name that they bind.
+        resolved: what was asked for before, by file and name: a table may have a call for each of its values.
     """
 
     by_name: dict[str, Unit] = field(default_factory=dict)
     imports: dict[str, Import] = field(default_factory=dict)
+    resolved: dict[tuple[str, str], Unit | Import | None] = field(default_factory=dict)
 
     @classmethod
     def of_all(cls, source: Source) -> Units:
@@ -78,6 +80,11 @@ class Units:
 
     def resolve(self, source: Source, name: str) -> Unit | Import | None:
         """Return a global of a module: a statement, or an import; None for what is Python's."""
+        if (source.path, name) not in self.resolved:
+            self.resolved[source.path, name] = self._resolve(source, name)
+        return self.resolved[source.path, name]
+
+    def _resolve(self, source: Source, name: str) -> Unit | Import | None:
         statement = bindings(source.tree.body).get(name)
         if isinstance(statement, ast.Import):
             alias = next(one for one in statement.names if name_of(one) == name)

@@ -130,27 +130,21 @@ def _in_place(name: str) -> Any:
 
 
 for _name in (
-    "add",
-    "sub",
-    "mul",
-    "matmul",
-    "truediv",
-    "floordiv",
-    "mod",
-    "pow",
-    "lshift",
-    "rshift",
-    "and",
-    "xor",
-    "or",
-):
+    "add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and", "xor", "or",
+):  # fmt: skip
     setattr(WatchedArray, f"__i{_name}__", _in_place(_name))
 
 
 class Control:
-    """How many conditions that depend on an input are around what is run now."""
+    """What holds for all that is run now.
+
+    Attributes:
+        depth: how many conditions that depend on an input are around it.
+        has_text: is text watched too?
+    """
 
     depth = 0
+    has_text = False
 
 
 CONTROL = Control()
@@ -227,6 +221,41 @@ def _enter_operators(kind: type, number: type) -> None:
     kind.__hash__ = number.__hash__  # type: ignore[method-assign]
 
 
+class WatchedText:
+    """Text that depends on an input; its subclasses are texts. What is made of it is watched where it is called."""
+
+    def numpy(self) -> Any:
+        """Return what an eager tensor does: itself."""
+        return self
+
+
+class WatchedStr(WatchedText, str):
+    """Text of characters."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(WatchedStr, str.__iter__(self))
+
+
+class WatchedBytes(WatchedText, bytes):
+    """Text of bytes."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(WatchedInt, bytes.__iter__(self))
+
+
+class WatchedObject:
+    """What is found in text where there may be nothing: a match of a pattern, or None."""
+
+    def __init__(self, found: Any) -> None:
+        self.found = found
+
+    def __bool__(self) -> bool:
+        return bool(self.found)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.found, name)
+
+
 NUMBERS: dict[type, type] = {bool: WatchedBool, int: WatchedInt, float: WatchedFloat, complex: WatchedComplex}
 for _number, _kind in NUMBERS.items():
     _enter_operators(_kind, _number)
@@ -273,7 +302,7 @@ class Several:
 
 
 class Grown:
-    """Lists whose length depends on values."""
+    """Lists, tuples and sets whose length depends on values."""
 
     def __init__(self) -> None:
         self._by_id: dict[int, Any] = {}
@@ -301,7 +330,7 @@ def length_depends(value: Any) -> bool:
         return True
     if isinstance(value, Several):
         return any(map(length_depends, value.parts))
-    return isinstance(value, list) and value in GROWN
+    return isinstance(value, WatchedText) or (isinstance(value, list | tuple | set | frozenset) and value in GROWN)
 
 
 def elements_of(value: Any) -> int | None:
@@ -353,18 +382,21 @@ class WatchedFunction:
 
 # What depends on an input.
 
+MOST_LOOKED_AT = 100
+"""Items of a set that are looked at; constants of a body with text may have many more."""
+
 
 def depends(value: Any) -> bool:
     """Does a value, or one in a nest of lists and tuples, depend on an input?"""
     if isinstance(value, WatchedArray):
         return value.depends
-    if isinstance(value, WatchedNumber):
-        return True
     if isinstance(value, list | tuple):
         return any(map(depends, value))
+    if CONTROL.has_text and isinstance(value, set | frozenset):
+        return value in GROWN or any(map(depends, itertools.islice(value, MOST_LOOKED_AT)))
     if isinstance(value, slice):
         return depends((value.start, value.stop, value.step))
-    return isinstance(value, WatchedRange)
+    return isinstance(value, WatchedNumber | WatchedText | WatchedRange | WatchedObject)
 
 
 def depending(value: Any) -> Any:
@@ -375,8 +407,10 @@ def depending(value: Any) -> Any:
         found = value.view(WatchedArray)
         found.origin, found.unknown, found.is_scalar = Origin(depends=True), value.unknown, value.is_scalar
         return found
+    if CONTROL.has_text and isinstance(value, str | bytes):
+        return WatchedStr(value) if isinstance(value, str) else WatchedBytes(value)
     if isinstance(value, np.ndarray | np.generic):
-        return _watched(value, depends=True) if _is_numeric(value) else value
+        return _watched(value, depends=True) if _is_watchable(value) else value
     if type(value) in NUMBERS:
         return NUMBERS[type(value)](value)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
@@ -390,13 +424,15 @@ def depending(value: Any) -> Any:
 
 def watched(value: Any) -> Any:
     """Return an array as one that is watched, on the same memory; all else as it is."""
-    if type(value) is np.ndarray and _is_numeric(value):
+    if type(value) is np.ndarray and _is_watchable(value):
         return _watched(value, depends=False)
     return value
 
 
-def _is_numeric(value: Any) -> bool:
-    return value.dtype.kind in "biufc"
+def _is_watchable(value: Any) -> bool:
+    kind = value.dtype.kind
+    is_text = kind in "SU" or (kind == "O" and all(one is None or isinstance(one, str | bytes) for one in value.flat))
+    return kind in "biufc" or (CONTROL.has_text and is_text)
 
 
 def _watched(value: Any, *, depends: bool) -> WatchedArray:
@@ -413,8 +449,14 @@ def plain(value: Any) -> Any:
         return found[()] if value.is_scalar else found
     if isinstance(value, WatchedNumber):
         return bool(value) if value.weak is bool else value.weak.__new__(value.weak, _of_number(value))
+    if isinstance(value, WatchedStr):
+        return str.__str__(value)
+    if isinstance(value, WatchedBytes):
+        return bytes(value)
     if isinstance(value, WatchedRange):
         return value.numbers
+    if isinstance(value, WatchedObject):
+        return value.found
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return named_like(value, map(plain, value))
     if type(value) in (list, tuple):
@@ -504,7 +546,7 @@ def _as_result(found: Any, given: tuple[Any, ...], options: dict[str, Any], name
         if callable(found) and is_dependent and not isinstance(found, type):
             return WatchedFunction(found)
         return depending(found) if is_dependent else found
-    if not _is_numeric(found):
+    if not _is_watchable(found):
         return found
     result = _watched(found, depends=is_dependent)
     arrays = [one for one in _flat((given, list(options.values()))) if isinstance(one, WatchedArray)]
@@ -533,7 +575,7 @@ def _unknown_of_result(
     """
     if is_dependent and (name in OF_UNKNOWN_SIZE or (name == "where" and len(given) == 1)) and found.ndim:
         return frozenset({0})
-    if found.ndim and any(isinstance(one, list) and one in GROWN for one in given):
+    if found.ndim and any(isinstance(one, list | WatchedText) and length_depends(one) for one in given):
         return frozenset({0})
     if name in ("arange", "repeat", "linspace") and found.ndim:
         counted = given[1:] if name == "repeat" else given[2:] if name == "linspace" else given
@@ -577,7 +619,7 @@ def _call_ufunc(ufunc: Any, method: str, inputs: Any, options: Any) -> Any:
     for one in several:
         if isinstance(one, np.generic):
             made.append(depending(one) if is_dependent else one)
-        elif isinstance(one, np.ndarray) and _is_numeric(one):
+        elif isinstance(one, np.ndarray) and _is_watchable(one):
             result = _watched(one, depends=is_dependent)
             result.unknown = unknown
             made.append(result)
@@ -665,7 +707,7 @@ def _taken(function: Any) -> Any:
         found = function(*given, **options)
         if function in (min, max):
             found = _of_their_dtype(found, given)
-        return depending(found) if depends(given) else found
+        return depending(found) if depends(given) or any(map(length_depends, arguments)) else found
 
     return call
 
@@ -692,7 +734,7 @@ PYTHON: dict[Any, Any] = {
     range: _range,
     **{one: functools.partial(Several, one) for one in (zip, enumerate, reversed)},
     **{one: _taken(one) for one in (any, all, sum, min, max)},
-    list: _listed(list),
+    **{one: _listed(one) for one in (list, tuple, set, frozenset)},
     sorted: _listed(_taken(sorted)),
 }
 """What stands for functions of Python's."""
@@ -797,8 +839,13 @@ def attribute(value: Any, name: str) -> Any:
 
 def derived(found: Any, *given: Any) -> Any:
     """Return what an operator made of values: Python's floats take what is watched for an integer of Python's."""
-    if type(found) in NUMBERS and any(isinstance(one, WatchedNumber) or depends(one) for one in given):
+    is_dependent = any(map(depends, given))
+    if is_dependent and (type(found) in NUMBERS or isinstance(found, str | bytes)):
         return depending(found)
+    if isinstance(found, list | tuple) and CONTROL.has_text:
+        counts = [one for one in given if not isinstance(one, list | tuple)]
+        if any(map(length_depends, given)) or any(map(depends, counts)):
+            GROWN.add(found)
     return found
 
 

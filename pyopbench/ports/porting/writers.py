@@ -25,6 +25,7 @@ from pyopbench.ports.porting import numba_code, numba_loop, skeleton
 from pyopbench.ports.porting.batches import LEADING
 from pyopbench.ports.porting.facts import Facts, docstring, examples_of
 from pyopbench.ports.porting.keras_code import KerasCode, why_no_keras_ops
+from pyopbench.ports.porting.kinds import has_text
 from pyopbench.ports.porting.module_text import module_text
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import MOST_TRACED, Observed, Place, definition_of, multiplies_integers, observe
@@ -38,8 +39,6 @@ from pyopbench.ports.porting.written_inputs import writes_to_arrays, written_inp
 from pyopbench.ports.rebinding import arrange, written
 from pyopbench.ports.tensor_functions.sources import source_of
 from pyopbench.ports.text.code import TextCode
-from pyopbench.ports.text.kinds import has_text
-from pyopbench.ports.text.observed import TextObserved
 
 WIDE = {"float64", "int64", "bool", "complex128"}
 """Dtypes in which Numba computes with numbers of Python's as NumPy does."""
@@ -90,21 +89,19 @@ Writer = Callable[[Op, Body, Examples], Made]
 
 
 def _traced(op: Op, body: Body, examples: Examples, *, is_compiled: bool = False) -> Made:
-    observed = None if has_text(op, examples) else observe(op.numpy, examples)
-    return _of_tensors(op, body, examples, observed, is_compiled=is_compiled)[0]
+    is_text = has_text(op, examples)
+    function = written(op.numpy) if is_text and op.py_function is not None else op.numpy
+    observed = observe(function, examples, has_text=is_text)
+    return _of_tensors(body, observed, TextCode if is_text else TensorCode, is_compiled=is_compiled)[0]
 
 
 def _of_tensors(
-    op: Op, body: Body, examples: Examples, observed: Observed | None, *, is_compiled: bool = False
+    body: Body, observed: Observed, writer: type[TensorCode] = TensorCode, *, is_compiled: bool = False
 ) -> tuple[Made, TensorCode]:
-    """Return the body in TensorFlow ops, and what wrote it; a body on text has not been observed yet."""
+    """Return the body in TensorFlow ops, and what wrote it."""
     units, facts, name = Units(), body.facts, body.definition.name
     units.add(body.source, name)
-    if observed is None:
-        observed = TextObserved(op, examples, units)
-        code: TensorCode = TextCode(units, observed)
-    else:
-        code = TensorCode(units, observed)
+    code = writer(units, observed)
     code.is_mapped = body.is_mapped
     statements = {unit.name: code.write_unit(unit) for unit in units.in_order()}
     notes = ["fixed shapes"] if code.fixed_shapes else []
@@ -155,8 +152,8 @@ def _other_loops(op: Op, body: Body, examples: Examples, *, most_unrolled: int) 
     Raises:
         CannotPort: the same loops are unrolled, or a loop that is not unrolled cannot run in a graph.
     """
-    usual, _ = _of_tensors(op, body, examples, observe(op.numpy, examples))
-    made, _ = _of_tensors(op, body, examples, observe(op.numpy, examples, most_unrolled))
+    usual, _ = _of_tensors(body, observe(op.numpy, examples))
+    made, _ = _of_tensors(body, observe(op.numpy, examples, most_unrolled))
     if made.text == usual.text:
         what = "is long and could still be unrolled" if most_unrolled else "is unrolled"
         raise CannotPort(f"the body has no loop that {what}", fix="port it to traced")
@@ -173,7 +170,7 @@ def _partial(op: Op, body: Body, examples: Examples) -> Made:
     while True:
         observed = observe(op.numpy, examples, steps=steps)
         try:
-            made, code = _of_tensors(op, body, examples, observed)
+            made, code = _of_tensors(body, observed)
             refused, has_gradient = _tried(op, made.text, body.facts, code)
         except CannotPort as refusal:
             if refusal.step is None or refusal.step in steps or len(steps) >= MOST_STEPS:

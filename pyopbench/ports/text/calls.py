@@ -16,10 +16,12 @@ import numpy as np
 
 from pyopbench.ports.arrays import STRING
 from pyopbench.ports.conversions import conversion_of
+from pyopbench.ports.porting.grown_lists import REDUCED
+from pyopbench.ports.porting.kinds import NUMBERS, Kind, dtype_of_kind
 from pyopbench.ports.porting.names import name_of
+from pyopbench.ports.porting.units import Unit
+from pyopbench.ports.porting.writing_functions import unit_of
 from pyopbench.ports.text import methods, operations
-from pyopbench.ports.text.kinds import NUMBERS, Kind
-from pyopbench.ports.text.observed import dtype_of_kind
 from pyopbench.ports.text.patterns import literal
 
 if TYPE_CHECKING:
@@ -28,9 +30,6 @@ if TYPE_CHECKING:
 ARRAYS = ("np.array", "np.asarray", "np.asanyarray", "np.ascontiguousarray")
 OF_CHAR = ("str_len", "add", "equal", "not_equal")
 """Functions of `np.char` that are no methods of text."""
-
-REDUCED = {"sum": "tf.reduce_sum", "max": "tf.reduce_max", "min": "tf.reduce_min", "any": "tf.reduce_any",
-           "all": "tf.reduce_all"}  # fmt: skip
 
 
 def name_of_function(code: TextCode, node: ast.expr) -> str:
@@ -62,9 +61,9 @@ def write_call(code: TextCode, node: ast.Call) -> str | None:
     value = code.value_of(function)
     if value is not None and getattr(value, "__module__", "") in ("posixpath", "genericpath", "ntpath", "os"):
         return _path(code, node, value)
-    key = code.observed.resolve(code.source, function)
-    if key is not None:
-        return _own_function(code, node, key)
+    called = None if code.unit is None else unit_of(code, code.unit, function)
+    if called is not None:
+        return _own_function(code, node, called)
     name = name_of_function(code, function)
     if name and not _is_of_char(value):
         return _named(code, node, name)
@@ -282,7 +281,7 @@ def _reduced(code: TextCode, node: ast.Call, name: str, items: ast.expr) -> str 
         raise code.refusal(node, f"`{ast.unparse(node)}` with options is not supported")
     if kind is not None and kind.name == "array":
         return None
-    if isinstance(items, ast.GeneratorExp | ast.ListComp) and code.dependence(items).is_dynamic:
+    if isinstance(items, ast.GeneratorExp | ast.ListComp) and code.chooses(items):
         text = code.comprehension(items)
         leaf = code.kind(items.elt)
     elif isinstance(items, ast.GeneratorExp | ast.ListComp):
@@ -304,24 +303,25 @@ def _reduced(code: TextCode, node: ast.Call, name: str, items: ast.expr) -> str 
     return f"{REDUCED[name]}({text})"
 
 
-def _own_function(code: TextCode, node: ast.Call, key: Any) -> str:
+def _own_function(code: TextCode, node: ast.Call, called: Unit) -> str:
     """Return a call of a function of the user's, which gets lists as it takes them elsewhere."""
-    scope = code.observed.depends.scopes[key]
-    names = [one.arg for one in (*scope.node.args.posonlyargs, *scope.node.args.args, *scope.node.args.kwonlyargs)]
+    assert isinstance(called.node, ast.FunctionDef)
+    arguments = called.node.args
+    names = [one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
     if any(isinstance(one, ast.Starred) for one in node.args) or any(one.arg is None for one in node.keywords):
         raise code.refusal(node, f"`{ast.unparse(node)}` takes any number of arguments", "name each")
     named = [*zip(names, node.args, strict=False), *((one.arg or "", one.value) for one in node.keywords)]
-    given = {id(value): _argument(code, scope.names.get(name), value) for name, value in named}
+    given = {id(value): _argument(code, called, name, value) for name, value in named}
     texts = [given[id(one)] for one in node.args]
     texts += [f"{one.arg}={given[id(one.value)]}" for one in node.keywords]
     return f"{code.write(node.func)}({', '.join(texts)})"
 
 
-def _argument(code: TextCode, wanted: Any, value: ast.expr) -> str:
+def _argument(code: TextCode, called: Unit, name: str, value: ast.expr) -> str:
     kind = code.kind(value)
-    if wanted is None or kind is None or not wanted.depends:
+    if kind is None or not code.name_depends(name, called):
         return code.write(value)
-    if kind.is_sequence and wanted.is_dynamic and kind.depth == 1:
+    if kind.is_sequence and kind.depth == 1 and code.name_is_dynamic(name, called):
         return code.listed(value)
     if not code.depends(value) and kind.is_text:
         return f"tf.constant({code.write(value)})"
@@ -420,7 +420,7 @@ def _of_list(code: TextCode, node: ast.Call, receiver: ast.expr, name: str) -> s
         return f"tf.reduce_sum(tf.cast(tf.equal({text}, {item}), tf.int64))"
     if name == "copy":
         return code.write(receiver)
-    if name in ("append", "extend") and not code.name_dependence(getattr(receiver, "id", "")).is_dynamic:
+    if name in ("append", "extend") and not code.name_is_dynamic(getattr(receiver, "id", "")):
         return None
     raise code.refusal(node, f"`.{name}()` of a list is not supported")
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import count
 from typing import Any
 
+from pyopbench.model.source_text import parts_of
 from pyopbench.ports.arrays import STRING
+from pyopbench.ports.porting import grown_lists
+from pyopbench.ports.porting.control_flow import is_bound_before
+from pyopbench.ports.porting.kinds import Kind, dtype_of_kind, merged
+from pyopbench.ports.porting.observe import OTHER, SEQUENCE, TENSOR, Seen
 from pyopbench.ports.porting.tensor_code import TensorCode
+from pyopbench.ports.porting.units import Unit
+from pyopbench.ports.porting.watching import names_bound
 from pyopbench.ports.text import calls, operations
-from pyopbench.ports.text.depends import FREE, Dependence
-from pyopbench.ports.text.kinds import NUMBERS, Kind, merged
-from pyopbench.ports.text.observed import TextObserved, dtype_of_kind
-
-GROWN_ARRAY = "tf.TensorArray(tf.{}, 0, dynamic_size=True{})"
 
 
 class TextCode(TensorCode):
@@ -27,25 +28,55 @@ class TextCode(TensorCode):
         vectors: names of which a line is written for all items at once, and what stands for them.
     """
 
-    observed: TextObserved
+    lists_are_tensors = True
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.vectors: dict[str, str] = {}
-        self.before: list[str] | None = None
         self.growing: set[str] = set()
+        self.names: dict[int, dict[str, list[ast.Name]]] = {}
 
     # What things are.
 
     def kind(self, node: ast.AST) -> Kind | None:
-        """Return what an expression was in Python; None if it was never evaluated."""
-        found = self.observed.kinds.of(self.source, node)
-        if found is not None or not isinstance(node, ast.Name) or self.unit is None:
+        """Return what an expression was in Python; None if it was never evaluated.
+
+        Raises:
+            CannotPort: it was text once and a number another time, or the like.
+        """
+        seen = {one.kind_in_python for one in self.observed.of(self.source, node)} - {None}
+        if not seen and isinstance(node, ast.Name):
+            # A line that no example reached has the names of lines that were.
+            of_name = {kind for one in self._reads(node.id) if (kind := self.kind(one)) is not None}
+            return merged(of_name) if of_name else None
+        found = merged(seen) if seen else None  # type: ignore[arg-type]
+        if seen and found is None:
+            names = " and ".join(sorted({one.dtype or one.name for one in seen}))  # type: ignore[union-attr]
+            why = f"`{ast.unparse(node)}` is of several kinds: {names}"
+            raise self.refusal(node, why, "give each a name of its own")
+        return found
+
+    def _reads(self, name: str, unit: Unit | None = None) -> list[ast.Name]:
+        """Return where a function reads a local name, or binds it, and something is known of it."""
+        unit = unit or self.unit
+        if unit is None:
+            return []
+        if id(unit.node) not in self.names:
+            found = self.names[id(unit.node)] = {}
+            for one in ast.walk(unit.node):
+                if isinstance(one, ast.Name) and self.observed.of(unit.source, one):
+                    found.setdefault(one.id, []).append(one)
+        return self.names[id(unit.node)].get(name, [])
+
+    def seen(self, node: ast.AST) -> set[Seen]:
+        """Return what an expression was: a list whose length depends on an input in any line is a tensor."""
+        found = super().seen(node)
+        if not any(one.kind == SEQUENCE for one in found) or not self.is_dynamic(node):
             return found
-        # A line that no example reached has the names of lines that were.
-        same = (one for one in ast.walk(self.unit.node) if isinstance(one, ast.Name) and one.id == node.id)
-        seen = {kind for one in same if (kind := self.observed.kinds.of(self.source, one)) is not None}
-        return merged(seen) if seen else None
+        kind = self.kind(node)
+        dtype = dtype_of_kind(kind.leaf) if kind is not None else ""
+        depth = kind.depth if kind is not None else 0
+        return {Seen(TENSOR, dtype, depth, None, (None,) * depth)} if dtype else {Seen(OTHER)}
 
     def text_kind(self, node: ast.AST) -> str:
         """Return `str` or `bytes` of text or an array or list of it; empty for anything else."""
@@ -55,22 +86,42 @@ class TextCode(TensorCode):
             return ""
         return leaf.name if leaf.is_text else leaf.text
 
-    def dependence(self, node: ast.AST) -> Dependence:
-        """Return how an expression depends on the inputs."""
-        return self.observed.depends.of(self.source, node)
+    def dtype(self, node: ast.expr) -> str:
+        """Return the dtype that NumPy gives an expression, or the items of a list."""
+        kind = self.kind(node)
+        return (dtype_of_kind(kind.leaf) if kind is not None else "") or super().dtype(node)
 
     def depends(self, node: ast.AST | None) -> bool:
-        """Does an expression depend on an input?"""
-        return node is not None and self.dependence(node).depends
+        """Does an expression depend on an input, or a name in any of its lines?"""
+        if node is None or isinstance(node, ast.Constant):
+            return False
+        if isinstance(node, ast.Name):
+            return self.name_depends(node.id)
+        found = self.observed.of(self.source, node)
+        if found:
+            return any(map(_depends, found))
+        return any(self.depends(one) for one in parts_of(node) if isinstance(one, ast.expr))
 
-    def name_dependence(self, name: str) -> Dependence:
-        """Return how a local name depends on the inputs, in any line of the function."""
-        return FREE if self.unit is None else self.observed.depends.of_name(self.source, self.unit.node, name)
+    def name_depends(self, name: str, unit: Unit | None = None) -> bool:
+        """Does a local name depend on an input, in any line of the function?"""
+        return any(_depends(seen) for one in self._reads(name, unit) for seen in self.observed.of(self.source, one))
+
+    def name_is_dynamic(self, name: str, unit: Unit | None = None) -> bool:
+        """Is a local name a list whose length depends on an input, in any line of the function?"""
+        return any(seen.grows for one in self._reads(name, unit) for seen in self.observed.of(self.source, one))
 
     def is_dynamic(self, node: ast.AST) -> bool:
         """Is it a list whose length depends on an input?"""
-        kind, found = self.kind(node), self.dependence(node)
-        return kind is not None and kind.is_sequence and found.depends and found.is_dynamic
+        kind = self.kind(node)
+        if kind is None or not kind.is_sequence:
+            return False
+        if isinstance(node, ast.Name):
+            return self.name_is_dynamic(node.id)
+        return any(one.grows for one in self.observed.of(self.source, node))
+
+    def chooses(self, node: ast.ListComp | ast.GeneratorExp) -> bool:
+        """Does it depend on an input how many items a comprehension has?"""
+        return any(self.is_long(one.iter) or any(map(self.depends, one.ifs)) for one in node.generators)
 
     def is_static_list(self, node: ast.AST) -> bool:
         """Is it a list that stays one of Python's?"""
@@ -150,7 +201,7 @@ class TextCode(TensorCode):
         if isinstance(node, ast.Call):
             return calls.write_call(self, node)
         if isinstance(node, ast.ListComp | ast.GeneratorExp):
-            return self.comprehension(node) if self.dependence(node).is_dynamic else None
+            return self.comprehension(node) if self.chooses(node) else None
         if not self._parts_depend(node):
             return None
         if isinstance(node, ast.SetComp | ast.DictComp | ast.Dict | ast.Set):
@@ -163,12 +214,10 @@ class TextCode(TensorCode):
             return operations.write_subscript(self, node)
         if isinstance(node, ast.JoinedStr):
             return operations.write_joined(self, node)
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            return operations.write_not(self, node)
-        if isinstance(node, ast.BoolOp):
-            return operations.write_bool(self, node)
-        if isinstance(node, ast.IfExp):
-            return operations.write_choice(self, node)
+        if isinstance(node, ast.BoolOp) and self.vectors:
+            return operations.write_all(self, node)
+        if isinstance(node, ast.IfExp) and self.vectors:
+            return operations.write_choices(self, node)
         if isinstance(node, ast.Lambda):
             raise self.refusal(node, "a `lambda` of a value that depends on an input", "write a comprehension")
         return None
@@ -177,17 +226,6 @@ class TextCode(TensorCode):
         return self.depends(node) or any(
             self.depends(one) for one in ast.walk(node) if isinstance(one, ast.expr) and one is not node
         )
-
-    def as_it_stands(self, node: ast.AST) -> str:
-        """Return the text of a node with its parts written."""
-        if isinstance(node, ast.JoinedStr):  # whose parts have wrong places before Python 3.12
-            return self.source.text(*self.source.span(node))
-        return super().as_it_stands(node)
-
-    def _part(self, node: ast.AST, part: ast.AST) -> str:
-        if part is getattr(node, "test", None) and isinstance(part, ast.expr) and self._parts_depend(part):
-            return operations.write_truth(self, part)
-        return super()._part(node, part)
 
     def tensor(self, node: ast.expr, dtype: str = "") -> str:
         """Return the text of an expression as a tensor of a dtype, by default of its own."""
@@ -201,6 +239,8 @@ class TextCode(TensorCode):
             if kind.depth > 1 and dtype:
                 raise self.refusal(node, f"`{ast.unparse(node)}` has rows of different lengths", "pad each row")
             return self.write(node) if dtype in ("", own) else self.cast(node, own, dtype)
+        if kind is not None and kind.is_sequence and kind.depth == 1 and not kind.item:
+            return self.listed(node, dtype)
         if kind is not None and dtype_of_kind(kind.leaf) == STRING and dtype in ("", STRING):
             return self.strings(node)
         if dtype and kind is not None and kind.is_text:
@@ -264,6 +304,14 @@ class TextCode(TensorCode):
 
     # Comprehensions and loops.
 
+    def elements(self, node: ast.expr) -> str:
+        """Return what a loop of the graph goes over."""
+        return self.items_of(node)
+
+    def truth_of(self, node: ast.expr) -> str | None:
+        """Return the truth of text or of a list, which is true if there is something in it."""
+        return operations.truth_of(self, node)
+
     def items_of(self, node: ast.expr) -> str:
         """Return what a loop goes over as a tensor.
 
@@ -304,7 +352,12 @@ class TextCode(TensorCode):
             found = self._at_once(node, first)
             if found is not None:
                 return found
-        return self._in_loop(node)
+        kind = self.kind(node.elt)
+        if kind is not None and kind.is_sequence:
+            raise self.refusal(node, f"`{ast.unparse(node)}` is a list of lists", "pad each to one length")
+        if self.vectors:
+            raise self.refusal(node, f"`{ast.unparse(node)}` needs a loop before it", "assign it to a name")
+        return grown_lists.write_comprehension(self, node)
 
     def _at_once(self, node: ast.ListComp | ast.GeneratorExp, over: ast.comprehension) -> str | None:
         """Return a comprehension that does the same to each item, as the same done to all of them."""
@@ -326,7 +379,7 @@ class TextCode(TensorCode):
         before, self.vectors = self.vectors, {**self.vectors, name: items}
         try:
             if over.ifs:
-                tests = [operations.write_truth(self, one) for one in over.ifs]
+                tests = [self.truth(one) for one in over.ifs]
                 test = tests[0] if len(tests) == 1 else " & ".join(f"({one})" for one in tests)
                 if not self.depends_on(node.elt, name):
                     value = self.item(node.elt, self.leaf_dtype(node.elt))
@@ -353,142 +406,19 @@ class TextCode(TensorCode):
             raise self.refusal(node, f"`{ast.unparse(node)}` is not a value that fits in a tensor")
         return dtype
 
-    def _in_loop(self, node: ast.ListComp | ast.GeneratorExp) -> str:
-        """Return a comprehension whose items are appended one by one, in a loop before the statement."""
-        if self.vectors or self.before is None:
-            raise self.refusal(
-                node,
-                f"`{ast.unparse(node)}` needs a loop before it, and there is no line for it",
-                "assign it to a name on its own line",
-            )
-        kind = self.kind(node.elt)
-        if kind is not None and kind.is_sequence:
-            raise self.refusal(node, f"`{ast.unparse(node)}` is a list of lists", "pad each to one length")
-        own = {one.id for over in node.generators for one in ast.walk(over.target) if isinstance(one, ast.Name)}
-        taken = own & set(_bound_outside(self.unit.node if self.unit else node))
-        if taken:
-            raise self.refusal(
-                node, f"`{min(taken)}` is also the name of something else in the function", "give it another name"
-            )
-        dtype, name = self.leaf_dtype(node.elt), self.fresh("found")
-        lines = [f"{name} = {self.array_of(node.elt, dtype)}"]
-        indent = ""
-        for over in node.generators:
-            header, inside = self.loop_header(over.target, over.iter)
-            lines.append(f"{indent}{header}")
-            indent += "    "
-            lines += [f"{indent}{one}" for one in inside]
-            for test in over.ifs:
-                lines.append(f"{indent}if {operations.write_truth(self, test)}:")
-                indent += "    "
-        outer, self.before = self.before, []
-        value = self.item(node.elt, dtype)
-        lines += [f"{indent}{one}" for one in self.before]
-        self.before = outer
-        lines.append(f"{indent}{name} = {name}.write({name}.size(), {value})")
-        self.before += lines
-        return f"{name}.stack()"
-
-    def array_of(self, node: ast.expr, dtype: str) -> str:
-        """Return an empty `tf.TensorArray` for items like an expression."""
-        kind = self.kind(node)
-        shape = ", element_shape=[]" if kind is not None and kind.depth == 0 else ""
-        return GROWN_ARRAY.format(dtype, shape)
-
-    def loop_header(self, target: ast.expr, over: ast.expr) -> tuple[str, list[str]]:
-        """Return `for target in over:` and the lines that its body begins with."""
-        name = self.named(over.func) if isinstance(over, ast.Call) else ""
-        assert isinstance(over, ast.Call) or not name
-        written = self.source.text(*self.source.span(target))
-        if name == "range" and isinstance(over, ast.Call):
-            return f"for {written} in {self.write(over)}:", []
-        if (
-            name in ("enumerate", "zip", "reversed")
-            and isinstance(over, ast.Call)
-            and any(map(self.is_long, over.args))
-        ):
-            return self._places_loop(name, target, over)
-        if self.is_long(over):
-            if not isinstance(target, ast.Name):
-                raise self.refusal(over, f"`{written}` unpacks each item", "loop over `range(len(...))`")
-            return f"for {written} in {self.items_of(over)}:", []
-        return f"for {written} in {self.write(over)}:", []
-
     def is_long(self, node: ast.expr) -> bool:
         """Does it depend on an input how many items there are?"""
-        kind, found = self.kind(node), self.dependence(node)
-        if isinstance(node, ast.GeneratorExp) or (kind is not None and kind.name == "other"):
-            return found.is_dynamic
-        if kind is not None and kind.name in ("str", "bytes", "array", "set", "dict", "counter"):
-            return found.depends
-        return found.depends and found.is_dynamic
-
-    def _places_loop(self, name: str, target: ast.expr, over: ast.Call) -> tuple[str, list[str]]:
-        """Return a loop over places, in which the items at them are taken."""
-        start = over.args[1] if name == "enumerate" and len(over.args) == 2 else None
-        given = over.args[:1] if name != "zip" else over.args
-        if over.keywords or (start is not None and self.constant(start) is ...):
-            raise self.refusal(over, f"`{ast.unparse(over)}` is not supported", "loop over `range(len(...))`")
-        several = [self._simple(one) for one in given]
-        sizes = [f"tf.shape({one}, tf.int64)[0]" for one in several]
-        size = sizes[0]
-        for other in sizes[1:]:
-            size = f"tf.minimum({size}, {other})"
-        targets = target.elts if isinstance(target, ast.Tuple) else [target]
-        if name == "reversed":
-            (what,) = targets
-            return f"for {self.source.text(*self.source.span(what))} in {several[0]}[::-1]:", []
-        place = self.fresh("place")
-        if name == "enumerate":
-            index, *rest = targets
-            if len(rest) != 1 or not isinstance(index, ast.Name):
-                raise self.refusal(over, "`enumerate` without names for the index and the item", "name both")
-            first = self.constant(start) if start is not None else 0
-            if isinstance(rest[0], ast.Tuple):
-                raise self.refusal(over, "`enumerate` of several lists at once", "loop over `range(len(...))`")
-            if first == 0:
-                place = index.id
-                return f"for {place} in range({size}):", [self._take(rest[0], several[0], place)]
-            lines = [f"{index.id} = {place} + {first}", self._take(rest[0], several[0], place)]
-            return f"for {place} in range({size}):", lines
-        if len(targets) != len(several):
-            raise self.refusal(over, "`zip` without a name for each item", "name each")
-        lines = [self._take(one, items, place) for one, items in zip(targets, several, strict=True)]
-        return f"for {place} in range({size}):", lines
-
-    def _take(self, target: ast.expr, items: str, place: str) -> str:
-        return f"{self.source.text(*self.source.span(target))} = {items}[{place}]"
-
-    def _simple(self, node: ast.expr) -> str:
-        """Return the name of a tensor of items; what is no name is given one before the statement."""
-        text = self.items_of(node)
-        return text if text.isidentifier() else self.named_before("items", text)
-
-    def named_before(self, name: str, text: str) -> str:
-        """Return a new name that a line before the statement binds to a text.
-
-        Raises:
-            CannotPort: the statement has no place for a line before it.
-        """
-        if self.before is None:
-            assert self.unit is not None
-            raise self.refusal(
-                self.unit.node, "a list needs a line before it, and there is no place for it", "give it a name"
-            )
-        name = self.fresh(name)
-        self.before.append(f"{name} = {text}")
-        return name
-
-    def fresh(self, name: str) -> str:
-        """Return a name that nothing in the function has."""
-        assert self.unit is not None
-        taken = self.__dict__.setdefault("_taken", {}).setdefault(
-            id(self.unit.node),
-            {getattr(one, "id", getattr(one, "arg", "")) for one in ast.walk(self.unit.node)} | set(self.unit.reads),
-        )
-        found = next(one for number in count() if (one := f"{name}{number or ''}") not in taken)
-        taken.add(found)
-        return found
+        if isinstance(node, ast.ListComp | ast.GeneratorExp):
+            return self.chooses(node)
+        kind = self.kind(node)
+        if isinstance(node, ast.Call) and self.named(node.func) in ("range", "zip", "enumerate", "reversed", "map"):
+            name = self.named(node.func)
+            return any(map(self.depends if name == "range" else self.is_long, node.args))
+        if kind is not None and kind.name == "array":
+            return any(one.kind == TENSOR and one.shape[:1] == (None,) for one in self.seen(node))
+        if kind is not None and kind.name in ("str", "bytes", "set", "dict", "counter"):
+            return self.depends(node)
+        return self.is_dynamic(node)
 
     def named(self, node: ast.expr) -> str:
         """Return the name of Python's function that an expression is; empty for anything else."""
@@ -496,39 +426,7 @@ class TextCode(TensorCode):
 
     # Statements.
 
-    def write(self, node: ast.AST) -> str:
-        """Return the text of a node; lines that its parts need stand before a statement."""
-        if not isinstance(node, ast.stmt) or self.unit is None or node is self.unit.node:
-            return super().write(node)
-        outer, self.before = self.before, []
-        try:
-            text = super().write(node)
-            lines = self.before
-        finally:
-            self.before = outer
-        if not lines:
-            return text
-        begin, _ = self.source.span(node)
-        line = self.source.starts[node.lineno - 1]
-        is_own_line = not self.source.text(line, begin).strip()
-        if not is_own_line or self.source.text(begin, begin + 4) == "elif" or isinstance(node, ast.While):
-            raise self.refusal(
-                node,
-                "this needs a line before it, and there is no place for it",
-                "assign the list to a name on its own line",
-            )
-        indent = " " * node.col_offset
-        return "".join(f"{one}\n{indent}" for one in lines) + text
-
     def _statement(self, node: ast.stmt) -> str | None:
-        if isinstance(node, ast.For):
-            return self._for(node)
-        if isinstance(node, ast.Try):
-            raise self.refusal(
-                node, "`try` has no counterpart: a graph cannot catch errors", "test what may fail with `if`"
-            )
-        if isinstance(node, ast.Delete | ast.Global | ast.Nonlocal | ast.With | ast.Raise) and self._is_traced():
-            raise self.refusal(node, f"`{ast.unparse(node).split()[0]}` is not supported in a body on text")
         if self._is_left_out(node):
             return super()._statement(node)
         for one in node.targets if isinstance(node, ast.Assign) else ():
@@ -539,8 +437,6 @@ class TextCode(TensorCode):
             return self._add(node) or super()._statement(node)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             return self._call_alone(node.value) or super()._statement(node)
-        if isinstance(node, ast.Return) and node.value is not None:
-            return f"return {self._returned(node.value)}"
         return super()._statement(node)
 
     def _refuse_cut(self, target: ast.expr) -> None:
@@ -558,67 +454,37 @@ class TextCode(TensorCode):
             )
 
     def _assign(self, target: ast.expr, value: ast.expr) -> str | None:
-        if isinstance(target, ast.Name):
-            found, kind = self.name_dependence(target.id), self.kind(value)
-            if not found.depends or kind is None:
-                return None
-            if kind.is_sequence and found.is_dynamic:
-                loop = self._loop_behind(target.id, value)
-                if loop is not None:
-                    return f"{target.id} = {self._empty(target.id)}"
-                return f"{target.id} = {self._copied(target.id, self.listed(value, self._dtype_of_name(target.id)))}"
-            if not self.depends(value):
-                if kind.is_text:
-                    return f"{target.id} = tf.constant({self.write(value)})"
-                if kind.name in NUMBERS:
-                    return f"{target.id} = tf.constant({self.write(value)}, tf.{self._dtype_of_name(target.id)})"
-                if kind.name == "array":
-                    return f"{target.id} = tf.constant({self.write(value)})"
-                return None
-            if kind.is_text or self.is_dynamic(value):
-                return f"{target.id} = {self._copied(target.id, self.write(value))}"
+        kind = self.kind(value)
+        if not isinstance(target, ast.Name) or self.is_grown(target) or kind is None:
             return None
-        if isinstance(target, ast.Tuple | ast.List) and self.is_dynamic(value):
-            if any(isinstance(one, ast.Starred) for one in target.elts):
-                raise self.refusal(target, f"`{ast.unparse(target)}` takes any number of items", "take slices")
-            names = self.source.text(*self.source.span(target))
-            return f"{names} = tf.unstack({self.write(value)}, num={len(target.elts)})"
-        return None
-
-    def _copied(self, name: str, text: str) -> str:
-        return f"tf.identity({text})" if text == name else text
+        if kind.is_sequence and self.name_is_dynamic(target.id):
+            text = self.listed(value, self._dtype_of_name(target.id))
+            return f"{target.id} = {f'tf.identity({text})' if text == target.id else text}"
+        is_constant = kind.is_text and not self.depends(value) and self.name_depends(target.id)
+        return f"{target.id} = tf.constant({self.write(value)})" if is_constant else None
 
     def _dtype_of_name(self, name: str) -> str:
-        """Return the dtype of the items of a list, or of a number, that a name is in the function."""
+        """Return the dtype of the items of a list that a name is in the function."""
         assert self.unit is not None
-        found = {
-            replace(kind.leaf, rank=0)
-            for node in ast.walk(self.unit.node)
-            if isinstance(node, ast.Name)
-            and node.id == name
-            and (kind := self.kind(node)) is not None
-            and kind.leaf is not None
-            and dtype_of_kind(kind.leaf)
-        }
-        if not found:
-            raise self.refusal(
-                self.unit.node,
-                f"`{name}` was empty in every example, so that its dtype is not known",
-                "give an example in which it has items",
-            )
-        kind = merged(found)
+        leaves = {kind.leaf for one in self._reads(name) if (kind := self.kind(one)) is not None}
+        found = {replace(one, rank=0) for one in leaves if one is not None and dtype_of_kind(one)}
+        kind = merged(found) if found else None
         if kind is None:
             names = " and ".join(sorted({dtype_of_kind(one) for one in found}))
-            raise self.refusal(self.unit.node, f"`{name}` is of several dtypes: {names}", "give each a name of its own")
+            raise self.refusal(
+                self.unit.node,
+                f"`{name}` is of several dtypes: {names}" if names else f"`{name}` was empty in every example",
+                "give each a name of its own" if names else "give an example in which it has items",
+            )
         return dtype_of_kind(kind)
 
     def _add(self, node: ast.AugAssign) -> str | None:
         target = node.target
         kind = self.kind(target)
-        if not isinstance(target, ast.Name) or kind is None or not self.name_dependence(target.id).depends:
+        if not isinstance(target, ast.Name) or kind is None or not self.name_depends(target.id):
             return None
         name = target.id
-        if kind.is_sequence and self.name_dependence(name).is_dynamic:
+        if kind.is_sequence and self.name_is_dynamic(name):
             if name in self.growing:
                 raise self.refusal(node, f"`{name}` grows by several items at once in a loop", "append each")
             if isinstance(node.op, ast.Add):
@@ -634,8 +500,10 @@ class TextCode(TensorCode):
         function = node.func
         if not (isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name)):
             return None
+        if self.is_grown(function.value):
+            return None
         name, method, kind = function.value.id, function.attr, self.kind(function.value)
-        if kind is None or not kind.is_sequence or not self.name_dependence(name).is_dynamic:
+        if kind is None or not kind.is_sequence or not self.name_is_dynamic(name):
             if kind is not None and kind.name in ("dict", "set", "counter") and self._parts_depend(node):
                 raise self.refusal(
                     node,
@@ -643,7 +511,7 @@ class TextCode(TensorCode):
                     "use lists",
                 )
             return None
-        if not self.name_dependence(name).depends:
+        if not self.name_depends(name):
             return None
         if method == "append":
             dtype = self._dtype_of_name(name)
@@ -662,184 +530,64 @@ class TextCode(TensorCode):
             return f"{name} = tf.sort({name})"
         raise self.refusal(node, f"`{ast.unparse(node)}` of a list whose length depends on an input is not supported")
 
-    def _returned(self, node: ast.expr) -> str:
-        if isinstance(node, ast.Tuple) and any(map(self._parts_depend, node.elts)):
-            return f"({', '.join(map(self._returned, node.elts))})" if len(node.elts) > 1 else self.write(node)
+    def output(self, node: ast.expr) -> str:
+        """Return what the body returns, if it is a list, or text or an array that depends on no input."""
         kind = self.kind(node)
-        if kind is None or not self._is_body():
-            if kind is not None and kind.name in NUMBERS and not self.depends(node) and self._parts_returned_depend():
-                return f"tf.constant({self.write(node)}, tf.{NUMBERS[kind.name]})"
-            return self.write(node)
-        if kind.is_sequence and not self.is_dynamic(node) and dtype_of_kind(kind.leaf) and kind.depth == 1:
-            return self.listed(node)
-        if not self.depends(node):
-            if kind.name in NUMBERS:
-                return f"tf.constant({self.write(node)}, tf.{NUMBERS[kind.name]})"
-            if kind.is_text or kind.name == "array":
-                return f"tf.constant({self.write(node)})"
+        if kind is None:
+            return ""
         if kind.is_sequence and kind.depth > 1 and self.is_dynamic(node):
             raise self.refusal(node, f"`{ast.unparse(node)}` has rows of different lengths", "pad each row")
-        return self.write(node)
+        if kind.is_sequence and not self.is_dynamic(node) and dtype_of_kind(kind.leaf) and kind.depth == 1:
+            return self.listed(node)
+        is_constant = (kind.is_text or kind.name == "array") and not self.depends(node)
+        return f"tf.constant({self.write(node)})" if is_constant else ""
 
-    def _is_body(self) -> bool:
+    def lists_in(self, loop: ast.For | ast.While) -> tuple[set[str], set[str]]:
+        """Return the lists that a loop appends to, and those to which it gives another length otherwise."""
+        bound = names_bound(loop.body)
+        own = {name for name in bound | _receivers(loop.body, "append", "extend") if self._is_before(name, loop)}
+        own -= grown_lists.grown_names(self)
+        appended = _receivers(loop.body, "append") - bound - self.growing
+        return own & appended, own - appended - self.growing
+
+    def _is_before(self, name: str, loop: ast.stmt) -> bool:
+        """Is it a list whose length depends on an input, and that is there before a loop?"""
         assert self.unit is not None
-        (first, *_) = self.units.by_name.values()
-        return self.unit.node is first.node
-
-    def _parts_returned_depend(self) -> bool:
-        assert self.unit is not None
-        return any(isinstance(one, ast.Return) and self.depends(one.value) for one in ast.walk(self.unit.node))
-
-    def _for(self, node: ast.For) -> str | None:
-        is_of_graph = self.is_long(node.iter) or self.dependence(node.iter).is_dynamic
-        if not is_of_graph:
-            return None
-        if node.orelse:
-            raise self.refusal(node, "`else` of a loop is not supported", "use a flag")
-        header, inside = self.loop_header(node.target, node.iter)
-        bound = {
-            one.id
-            for part in node.body
-            for one in ast.walk(part)
-            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
-        }
-        grown = sorted(one for one in _appended(node.body) if self._grows(one, node))
-        resized = [one for one in sorted(bound | _receivers(node.body, "extend")) if self._is_resized(one, node)]
-        self.growing |= set(grown)
-        indent = " " * node.body[0].col_offset
-        first, _ = self.source.span(node.body[0])
-        _, end = self.source.span(node)
-        if node.body[0].lineno == node.lineno:
-            raise self.refusal(node, "a loop in one line is not supported", "write its body on its own line")
-        parts = [(*self.source.span(one), self.write(one)) for one in node.body]
-        body = self.source.replaced(first, end, parts)
-        self.growing -= set(grown)
-        lines = "".join(f"{one}\n{indent}" for one in inside)
-        outer = "\n" + " " * node.col_offset
-        before = "".join(f"{one} = {self._grown(one)}{outer}" for one in grown if not self._is_begun(one, node))
-        before += "".join(f"{one} = {self.use('_unsized')}({one}){outer}" for one in resized if one not in grown)
-        after = "".join(f"{outer}{one} = {one}.stack()" for one in grown)
-        comment = self._comments_between(first, node)
-        return f"{before}{header}{comment}\n{indent}{lines}{body}{after}"
-
-    def _is_resized(self, name: str, loop: ast.For) -> bool:
-        """Is it a list that is there before a loop, which gives it another length?"""
-        assert self.unit is not None
-        found = self.name_dependence(name)
-        if not found.is_dynamic or not found.depends:
+        if not self.name_is_dynamic(name) or not is_bound_before(self.unit.node, loop, name):
             return False
-        before = [
-            one
-            for one in ast.walk(self.unit.node)
-            if isinstance(one, ast.Name)
-            and one.id == name
-            and isinstance(one.ctx, ast.Store)
-            and one.lineno < loop.lineno
-        ]
-        kinds = [self.kind(one) for one in ast.walk(self.unit.node) if isinstance(one, ast.Name) and one.id == name]
-        return bool(before) and any(one is not None and one.is_sequence for one in kinds)
+        kinds = [self.kind(one) for one in self._reads(name)]
+        return any(one is not None and one.is_sequence for one in kinds)
 
-    def _comments_between(self, first: int, node: ast.For) -> str:
-        """Return what stands behind the header of a loop and before its body, if that is a comment."""
-        _, end = self.source.span(node.iter)
-        between = self.source.text(end, first)
-        head, _, rest = between.partition("\n")
-        behind = head.partition("#")[2]
-        kept = f"  #{behind}" if behind else ""
-        lines = [one.rstrip() for one in rest.splitlines() if one.strip().startswith("#")]
-        return kept + "".join(f"\n{one}" for one in lines)
+    def around_loop(self, loop: ast.For | ast.While) -> tuple[list[str], list[str]]:
+        """Return the lines before and behind a loop that make lists arrays to which it appends, and lists again."""
+        grown, resized = map(sorted, self.lists_in(loop))
+        before = [f"{one} = {self._grown(one)}" for one in grown]
+        before += [f"{one} = {self.use('_unsized')}({one})" for one in resized]
+        return before, [f"{one} = {one}.stack()" for one in grown]
+
+    def loop_body(self, loop: ast.For | ast.While) -> str:
+        """Return a loop in which lists are arrays."""
+        grown, _ = self.lists_in(loop)
+        self.growing |= grown
+        text = self.as_it_stands(loop)
+        self.growing -= grown
+        return text
 
     def _grown(self, name: str) -> str:
         assert self.unit is not None
-        kind = next(
-            (
-                one
-                for node in ast.walk(self.unit.node)
-                if isinstance(node, ast.Name)
-                and node.id == name
-                and (one := self.kind(node)) is not None
-                and one.leaf is not None
-            ),
-            None,
-        )
-        if kind is not None and kind.depth != 1:
+        kinds = [kind for one in self._reads(name) if (kind := self.kind(one)) is not None and kind.leaf is not None]
+        if any(one.depth != 1 for one in kinds):
             raise self.refusal(
-                self.unit.node,
-                f"`{name}` is a list of arrays that is not empty before a loop",
-                "begin with an empty list right before the loop",
+                self.unit.node, f"`{name}` is a list of arrays that is changed in several ways", "only append to it"
             )
-        self.use("_growing")
-        return f"_growing({name})"
-
-    def _empty(self, name: str) -> str:
-        """Return an empty `tf.TensorArray` for what is appended to a list."""
-        assert self.unit is not None
-        depths = {
-            one.depth
-            for node in ast.walk(self.unit.node)
-            if isinstance(node, ast.Name)
-            and node.id == name
-            and (one := self.kind(node)) is not None
-            and one.is_sequence
-            and one.leaf is not None
-        }
-        return GROWN_ARRAY.format(self._dtype_of_name(name), ", element_shape=[]" if depths == {1} else "")
-
-    def _loop_behind(self, name: str, value: ast.expr) -> ast.For | None:
-        """Return the loop that grows a list, of what is assigned right before it, where that is `[]`."""
-        assert self.unit is not None
-        if not (isinstance(value, ast.List) and not value.elts):
-            return None
-        for block in _blocks(self.unit.node):
-            places = [place for place, one in enumerate(block) if isinstance(one, ast.Assign) and one.value is value]
-            for one in block[places[0] + 1 :] if places else []:
-                if any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(one)):
-                    is_loop = isinstance(one, ast.For) and self._grows(name, one)
-                    return one if is_loop and isinstance(one, ast.For) else None
-        return None
-
-    def _is_begun(self, name: str, loop: ast.For) -> bool:
-        assert self.unit is not None
-        return any(
-            isinstance(one, ast.Assign)
-            and len(one.targets) == 1
-            and isinstance(one.targets[0], ast.Name)
-            and one.targets[0].id == name
-            and self._loop_behind(name, one.value) is loop
-            for one in ast.walk(self.unit.node)
-        )
-
-    def _grows(self, name: str, loop: ast.For) -> bool:
-        """Is a list appended to in a loop of the graph, and not bound in it?"""
-        bound = {
-            one.id
-            for part in loop.body
-            for one in ast.walk(part)
-            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
-        }
-        is_of_graph = self.is_long(loop.iter) or self.dependence(loop.iter).is_dynamic
-        return (
-            is_of_graph
-            and name in _appended(loop.body) - bound - self.growing
-            and self.name_dependence(name).is_dynamic
-        )
+        return f"{self.use('_growing')}({name})"
 
 
-def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
-    """Yield the lists of statements in a function."""
-    for one in ast.walk(node):
-        for name in ("body", "orelse", "finalbody"):
-            block = getattr(one, name, None)
-            if isinstance(block, list):
-                yield block
+def _depends(seen: Seen) -> bool:
+    return seen.kind == TENSOR or seen.holds_tensors or seen.grows
 
 
-def _appended(statements: Sequence[ast.stmt]) -> set[str]:
-    """Return the names of lists that statements append to."""
-    return _receivers(statements, "append")
-
-
-def _receivers(statements: Sequence[ast.stmt], method: str) -> set[str]:
+def _receivers(statements: Sequence[ast.stmt], *methods: str) -> set[str]:
     """Return the names of which a method is called in statements."""
     return {
         node.func.value.id
@@ -847,18 +595,6 @@ def _receivers(statements: Sequence[ast.stmt], method: str) -> set[str]:
         for node in ast.walk(statement)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
-        and node.func.attr == method
+        and node.func.attr in methods
         and isinstance(node.func.value, ast.Name)
     }
-
-
-def _bound_outside(node: ast.AST) -> Iterator[str]:
-    """Yield the names that a function binds outside of comprehensions."""
-    for one in ast.iter_child_nodes(node):
-        if isinstance(one, ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp):
-            continue
-        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
-            yield one.id
-        if isinstance(one, ast.arg):
-            yield one.arg
-        yield from _bound_outside(one)

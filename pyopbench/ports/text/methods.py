@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyopbench.ports.arrays import STRING
-from pyopbench.ports.text.kinds import NUMBERS
+from pyopbench.ports.porting.kinds import NUMBERS
 from pyopbench.ports.text.patterns import (
     MARK,
     SPACES,
@@ -242,7 +242,7 @@ def _encode(code: TextCode, node: ast.Call, receiver: ast.expr, arguments: list[
 def _join(code: TextCode, node: ast.Call, receiver: ast.expr, arguments: list[ast.expr]) -> str:
     separator = literal(_required(code, node, receiver, "what joins texts"))
     (items,) = arguments
-    if isinstance(items, ast.GeneratorExp | ast.ListComp) and code.dependence(items).is_dynamic:
+    if isinstance(items, ast.GeneratorExp | ast.ListComp) and code.chooses(items):
         text = code.comprehension(items)
     elif code.is_long(items):
         text = code.items_of(items)
@@ -469,7 +469,7 @@ def looked_up(code: TextCode, node: ast.expr, table: ast.expr, key: ast.expr, de
         places = places_table(code, table)
         found = _key(code, key)
         if not found.isidentifier():
-            found = code.named_before("key", found) if not code.vectors and code.before is not None else found
+            found = found if code.vectors else code.named_before("key", found)
         whole = f"list({text}.values())"
         what = f"tf.constant(np.array({whole}), tf.{dtype})" if rows else f"tf.constant({whole}, tf.{dtype})"
         return f"tf.gather({what}, _present({places}.lookup({found}), {found}))"
@@ -493,7 +493,7 @@ def looked_up(code: TextCode, node: ast.expr, table: ast.expr, key: ast.expr, de
         return f"{name}.lookup({_key(code, key)})"
     places = places_table(code, table)
     found = _key(code, key)
-    if code.vectors or code.before is None:
+    if code.vectors:
         raise code.refusal(
             node, f"the default of `{ast.unparse(node)}` is not known when the port is written", "write it as a number"
         )

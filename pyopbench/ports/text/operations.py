@@ -10,9 +10,8 @@ import numpy as np
 
 from pyopbench.ports.arrays import STRING
 from pyopbench.ports.porting import operators
+from pyopbench.ports.porting.kinds import NUMBERS, dtype_of_kind
 from pyopbench.ports.text import methods
-from pyopbench.ports.text.kinds import NUMBERS
-from pyopbench.ports.text.observed import dtype_of_kind
 from pyopbench.ports.text.patterns import literal
 
 if TYPE_CHECKING:
@@ -152,7 +151,7 @@ def _percent(code: TextCode, node: ast.BinOp) -> str:
 def _formatted(code: TextCode, node: ast.expr, value: ast.expr, specification: str) -> str:
     """Return a value as it is formatted, as a tensor of text."""
     kind = _kind_in_text(code, value)
-    if not code.depends(value) and not (isinstance(value, ast.Name) and code.name_dependence(value.id).depends):
+    if not code.depends(value) and not (isinstance(value, ast.Name) and code.name_depends(value.id)):
         return f'format({ast.unparse(value)}, "{specification}")'
     text = value.id if isinstance(value, ast.Name) else code.write(value)
     if kind == "str" and specification in ("", "s"):
@@ -191,17 +190,13 @@ def _kind_in_text(code: TextCode, value: ast.expr) -> str:
 def write_comparison(code: TextCode, node: ast.Compare) -> str | None:
     """Return a comparison of text or lists."""
     if len(node.ops) > 1:
-        if all(_is_number(code, one) for one in (node.left, *node.comparators)):
-            return _chain(code, node)
-        if all(code.kind(one) is None for one in (node.left, *node.comparators)):
-            return None  # which no example has reached
-        raise code.refusal(node, f"`{ast.unparse(node)}` has no counterpart in TensorFlow", "write it with `and`")
+        if any(map(code.text_kind, (node.left, *node.comparators))):
+            raise code.refusal(node, f"`{ast.unparse(node)}` has no counterpart in TensorFlow", "write it with `and`")
+        return operators.write_comparison(code, node)
     (operator,), (right,) = node.ops, node.comparators
     if isinstance(operator, ast.In | ast.NotIn):
         found = contains(code, node, node.left, right)
-        if isinstance(operator, ast.In):
-            return found
-        return f"~({found})" if code.vectors else f"tf.logical_not({found})"
+        return found if isinstance(operator, ast.In) else f"tf.logical_not({found})"
     if isinstance(operator, ast.Is | ast.IsNot):
         return None
     kinds = [code.kind(one) for one in (node.left, right)]
@@ -234,11 +229,8 @@ def _equal(code: TextCode, node: ast.Compare, right: ast.expr) -> str:
     kinds = [code.kind(node.left), code.kind(right)]
     if any(one is not None and one.is_sequence for one in kinds):
         raise code.refusal(node, f"`{ast.unparse(node)}` compares lists, which is not supported", "compare each item")
-    is_equal = isinstance(node.ops[0], ast.Eq)
     sides = [code.write(one) for one in (node.left, right)]
-    if code.vectors:
-        return f"{_bracketed(node.left, sides[0])} {'==' if is_equal else '!='} {_bracketed(right, sides[1])}"
-    return f"tf.{'equal' if is_equal else 'not_equal'}({', '.join(sides)})"
+    return f"tf.{'equal' if isinstance(node.ops[0], ast.Eq) else 'not_equal'}({', '.join(sides)})"
 
 
 def _bracketed(node: ast.expr, text: str) -> str:
@@ -248,13 +240,6 @@ def _bracketed(node: ast.expr, text: str) -> str:
 def _is_number(code: TextCode, node: ast.expr) -> bool:
     kind = code.kind(node)
     return kind is not None and (kind.name in NUMBERS or (kind.name == "array" and kind.dtype != STRING))
-
-
-def _chain(code: TextCode, node: ast.Compare) -> str:
-    sides = [code.write(one) for one in (node.left, *node.comparators)]
-    signs = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
-    parts = [f"({a} {signs[type(sign)]} {b})" for a, sign, b in zip(sides[:-1], node.ops, sides[1:], strict=True)]
-    return " & ".join(parts)
 
 
 def contains(code: TextCode, node: ast.expr, part: ast.expr, whole: ast.expr) -> str:
@@ -341,15 +326,13 @@ def _require_same_kind(code: TextCode, node: ast.expr, one: str, other: str) -> 
 # Truth.
 
 
-def write_truth(code: TextCode, node: ast.expr) -> str:
-    """Return an expression as a truth value: text and lists are true if there is something in them."""
-    if isinstance(node, ast.BoolOp):
-        return write_bool(code, node)
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        return write_not(code, node)
+def truth_of(code: TextCode, node: ast.expr) -> str | None:
+    """Return the truth of text, a list or a match of a pattern; None for anything else."""
+    if isinstance(node, ast.BoolOp) or not code.depends(node):
+        return None
     kind = code.kind(node)
-    if kind is None or not code.depends(node):
-        return code.write(node)
+    if kind is None:
+        return None
     if isinstance(node, ast.Call) and (found := methods.matched(code, node)) is not None:
         return found
     if kind.is_text:
@@ -358,67 +341,21 @@ def write_truth(code: TextCode, node: ast.expr) -> str:
         return f"(tf.shape({code.write(node)})[0] > 0)"
     if kind.is_sequence:
         return f"bool({code.write(node)})"
-    if kind.name == "bool":
-        return code.write(node)
-    if kind.name in ("int", "float"):
-        return f"tf.not_equal({code.write(node)}, 0)"
-    if kind.name == "array":
-        return operators.write_truth(code, node)
+    if kind.name in NUMBERS or kind.name == "array":
+        return None
     raise code.refusal(node, f"`{ast.unparse(node)}` is used as a truth value, which is not supported")
 
 
-def write_not(code: TextCode, node: ast.UnaryOp) -> str:
-    """Return `not x`."""
-    text = write_truth(code, node.operand)
-    return f"tf.logical_not({text})" if code.depends(node.operand) else f"not {text}"
+def write_all(code: TextCode, node: ast.BoolOp) -> str:
+    """Return `a and b` for all items at once."""
+    sign = " & " if isinstance(node.op, ast.And) else " | "
+    return sign.join(f"({code.truth(one)})" for one in node.values)
 
 
-def write_bool(code: TextCode, node: ast.BoolOp) -> str:
-    """Return `a and b`, of truth values alone: of anything else the value is one of both."""
-    texts = []
-    for one in node.values:
-        kind = code.kind(one)
-        is_truth = kind is None or kind.name == "bool" or isinstance(one, ast.BoolOp)
-        if not is_truth and not _is_asked(code, node):
-            raise code.refusal(node, f"`{ast.unparse(node)}` is one of several values", "write `a if a else b`")
-        texts.append(write_truth(code, one))
-    sign = (
-        (" & " if isinstance(node.op, ast.And) else " | ")
-        if code.vectors
-        else (" and " if isinstance(node.op, ast.And) else " or ")
-    )
-    return sign.join(f"({one})" for one in texts)
-
-
-def _is_asked(code: TextCode, node: ast.BoolOp) -> bool:
-    """Is it the test of an `if`, a `while` or a comprehension, or inside of one?"""
-    assert code.unit is not None
-    for one in ast.walk(code.unit.node):
-        tests = [getattr(one, "test", None), *getattr(one, "ifs", [])]
-        if any(test is not None and any(part is node for part in ast.walk(test)) for test in tests):
-            return True
-    return False
-
-
-def write_choice(code: TextCode, node: ast.IfExp) -> str | None:
-    """Return `a if x else b`."""
-    if not code.depends(node.test):
-        return None
-    kind = code.kind(node)
-    sides = (node.body, node.orelse)
-    dtype = dtype_of_kind(kind.leaf) if kind is not None else ""
-    if not dtype:
-        known = {dtype_of_kind(found.leaf) for one in sides if (found := code.kind(one)) is not None}
-        dtype = known.pop() if len(known) == 1 else ""
-    if not dtype:
-        raise code.refusal(node, f"`{ast.unparse(node)}` is not a value that fits in a tensor", "write an `if`")
-    if kind is not None and kind.is_sequence:
-        texts = [code.listed(one, dtype) for one in sides]
-    else:
-        texts = [code.item(one, dtype) for one in sides]
-    if code.vectors:
-        return f"tf.where({write_truth(code, node.test)}, {texts[0]}, {texts[1]})"
-    return f"{texts[0]} if {write_truth(code, node.test)} else {texts[1]}"
+def write_choices(code: TextCode, node: ast.IfExp) -> str:
+    """Return `a if x else b` for all items at once."""
+    dtype = code.leaf_dtype(node)
+    return f"tf.where({code.truth(node.test)}, {code.item(node.body, dtype)}, {code.item(node.orelse, dtype)})"
 
 
 # Indices.

@@ -45,6 +45,10 @@ BODIES = {
         "    return x[np.array(kept)] * len(kept)"
     ),
     "a comprehension on values": "return np.array([v * 2 for v in x if v > 0.4])",
+    "a comprehension with two loops": (
+        "return np.array([x[i] * j for i in range(len(x)) if x[i] > 0.4 for j in range(3)])"
+    ),
+    "numbers as conditions": "s = 1.0\n    if np.floor(x[0] * 2) and x[1]:\n        s = 2.0\n    return x * s",
     "places of what values choose": (
         "r = [1.0 / (i + 1) for i, v in enumerate(x) if v > 0.4]\n    return np.mean(r) if r else 0.0"
     ),

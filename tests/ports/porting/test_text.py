@@ -547,6 +547,53 @@ def body(text):
         "b'1 2\\n3 4'",
         [b"1 2 3", b"5\n6\n7"],
     ),
+    "a line that is too long": (
+        """
+def body(line):
+    text = line.decode()
+    if len(text) > 5:
+        raise ValueError("too long")
+    return len(text)
+""",
+        "b'abc'",
+        ["", "abcdef", "abcdé"],
+    ),
+    "pieces of two letters": (
+        """
+def body(line):
+    text = line.decode()
+    found = []
+    while len(text) > 2:
+        found.append(text[:2])
+        text = text[2:]
+    found += [text]
+    return np.array(found)
+""",
+        "b'abcdefg'",
+        ["", "ab", "éàü xyz"],
+    ),
+    "the place of a word": (
+        """
+def body(line):
+    for place, word in enumerate(line.decode().split()):
+        if word == 'stop':
+            return place
+    return -1
+""",
+        "b'a b stop c'",
+        ["", "stop", "a b c", "é stop stop"],
+    ),
+    "letters of words": (
+        """
+def body(line):
+    words = line.decode().split(',')
+    if words[0] and len(words) > 1 and not words[1].isdigit():
+        return 'yes', np.array([w + c for w in words if w for c in w if c != 'a'])
+    return 'no', np.array(['none'])
+""",
+        "b'ab,ca'",
+        ["", "x", "x,1", ",b", "é,ñü"],
+    ),
 }
 
 
