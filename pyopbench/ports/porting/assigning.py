@@ -5,6 +5,9 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+import numpy as np
+
+from pyopbench.model.source_text import NUMBER, number_of
 from pyopbench.ports.porting.control_flow import dtype_of_name, is_sequence_where_ways_meet
 from pyopbench.ports.porting.grown_lists import refuse_lost, write_list
 from pyopbench.ports.porting.indexing import IndexEntry, Picked, assigned, entries_of, is_by_tensor, pick
@@ -12,7 +15,7 @@ from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, TENSOR
 from pyopbench.ports.porting.operators import BINARY, SHIFTS, write_between, write_items
 from pyopbench.ports.porting.typed import TypedCode, is_number
-from pyopbench.ports.porting.watching import names_written
+from pyopbench.ports.porting.watching import names_written, output_of
 
 MATCHING = ("scipy.optimize.linear_sum_assignment",)
 """Functions that return rows and columns, each of which is there once."""
@@ -160,7 +163,7 @@ def _lines_written(code: TypedCode) -> dict[str, list[int]]:
     assert code.unit is not None
     found: dict[str, list[int]] = {}
     for one in ast.walk(code.unit.node):
-        if isinstance(one, ast.Assign | ast.AugAssign):
+        if isinstance(one, ast.Assign | ast.AugAssign | ast.Expr):
             for name in names_written([one]):
                 found.setdefault(name, []).append(one.lineno)
         if (
@@ -407,6 +410,8 @@ def write_statement(code: TypedCode, call: ast.Call) -> str | None:
                 return f"{name} = tf.fill(tf.shape({name}), {code.tensor(call.args[0], dtype)})"
             axis = "".join(f", axis={code.write(one)}" for one in call.args)
             return f"{name} = tf.sort({name}{axis})"
+    if (written := _write_output(code, call)) is not None:
+        return written
     named = name_of(code.value_of(function))
     if named == "np.fill_diagonal" and code.is_tensor(call.args[0]):
         name, dtype = _name(code, call.args[0]), code.dtype(call.args[0])
@@ -419,6 +424,27 @@ def write_statement(code: TypedCode, call: ast.Call) -> str | None:
     if named in ("np.copyto", "np.put", "np.putmask", "np.place") and any(map(code.holds_tensors, call.args)):
         raise code.refusal(call, f"`{named}` has no counterpart in TensorFlow", "assign to elements")
     return None
+
+
+def _write_output(code: TypedCode, call: ast.Call) -> str | None:
+    """Return `np.add(x, y, out=z)` as an assignment to `z`; None for any other call."""
+    ufunc, output = code.value_of(call.func), output_of(call)
+    if not isinstance(ufunc, np.ufunc) or output is None or any(one.arg != "out" for one in call.keywords):
+        return None
+    given = call.args[: ufunc.nin]
+    if not any(map(code.is_tensor, [*given, output])):
+        return None
+    without = ast.copy_location(ast.Call(call.func, given, []), call)
+    setattr(without, NUMBER, number_of(call))
+    dtype = code.dtype(output)
+    text = code.write(without)
+    if code.loop(ufunc, given)[1] != dtype:
+        text = f"tf.cast({text}, tf.{dtype})"
+    if code.rank(output) != max(map(code.rank, given)):
+        text = f"tf.broadcast_to({text}, tf.shape({code.write(output)}))"
+    if isinstance(output, ast.Subscript):
+        return write_item(code, output, text, code.rank(output), ast.copy_location(ast.Expr(call), call))
+    return f"{_name(code, output)} = {text}"
 
 
 def _write_where(code: TypedCode, call: ast.Call) -> str | None:

@@ -51,6 +51,14 @@ BODIES = {
         PLACES,
     ),
     "a dictionary of rows": ("return np.array({0: (1, 2), 3: (5, 6)}[at[1]]) * x[:2]", PLACES),
+    "outputs that are given": (
+        (
+            "y = np.zeros((2, 6))\n    np.multiply(x, at, out=y[1])\n    np.add(y, x, y)\n    np.sqrt(y, out=y)\n"
+            "    for i in range(300):\n        np.maximum(y, x * i, out=y)\n        np.minimum(y, 2, out=y)\n"
+            "    n = np.arange(6)\n    np.add(n, x > 0.5, out=n)\n    np.negative(x[0], out=y[0])\n    return y, n"
+        ),
+        "np.array(2.0)",
+    ),
     "sums of what values choose": (
         "y = x[x > 0.2]\n    return sum(y < 0.5), sum(y, 2.0), any(y > at), all(y > 0), sum(x.reshape(2, 3))",
         "np.array(0.5)",
@@ -83,7 +91,13 @@ def test_a_key_that_is_not_in_a_dictionary_is_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    "statement", ["x[at, at] = x[:5, 0]", "x[at.reshape(5, 1)] = x[:5, None]", "y = {0: 'a'}[at[0]]"]
+    "statement",
+    [
+        "x[at, at] = x[:5, 0]",
+        "x[at.reshape(5, 1)] = x[:5, None]",
+        "y = {0: 'a'}[at[0]]",
+        "x[0] = np.add(x[1], 1, out=x[2])",
+    ],
 )
 def test_what_depends_on_an_order_or_is_no_number_is_refused(statement: str, tmp_path: Path) -> None:
     source = f"def body(x, at):\n    y = 1\n    {statement}\n    return x * len(y) if y != 1 else x\n"
