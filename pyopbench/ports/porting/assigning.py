@@ -45,7 +45,7 @@ def write_item(code: TypedCode, target: ast.Subscript, value: str, rank: int, no
     if len(entries) == 1 and entries[0] and not code.is_mapped and all(map(_is_of_part, entries[0])):
         part = pick(code, target, Picked("np.s_", code.rank(root)), entries[0])
         return f"{name} = {code.use('np_part_replaced')}({name}, {part}, {value})"
-    function = "np_last_replaced" if _may_repeat(code, entries, rank, node) else "np_replaced"
+    function = _replacing(code, entries, code.rank(root), rank)
     text, axes = f"{code.use('np_element_places')}({name})", code.rank(root)
     for several in entries:
         text = pick(code, target, Picked(text, axes), several)
@@ -64,19 +64,26 @@ def _is_whole_mask(entries: list[IndexEntry], rank: int) -> bool:
     return len(entries) == 1 and entries[0].kind == "mask" and entries[0].rank == rank
 
 
-def _may_repeat(code: TypedCode, entries: list[list[IndexEntry]], rank: int, node: ast.stmt) -> bool:
-    """May places be named twice, to which values are written? Of one row of places NumPy keeps the last value.
+def _replacing(code: TypedCode, entries: list[list[IndexEntry]], axes: int, rank: int) -> str:
+    """Return what replaces elements, where places may be named twice: of one row of them NumPy keeps the last value.
 
-    Refuse several arrays of places: their order is that in which they lie in memory.
+    Of several arrays of places, the order in which NumPy writes is that in which they lie in memory.
+
+    Args:
+        code: what writes it.
+        entries: of one key or several.
+        axes: how many the array has.
+        rank: how many axes the values have.
     """
     several = [entry for one in entries for entry in one if entry.kind == "places"] if rank else []
     if not any(code.is_tensor(entry.node) and not is_distinct(code, entry.node) for entry in several):
-        return False
-    if len(several) == len(entries) == 1 and several[0].rank == 1:
-        return True
-    raise code.refusal(
-        node, f"`{ast.unparse(node).splitlines()[0]}` may write twice to an element, and TensorFlow keeps any"
-    )
+        return "np_replaced"
+    if len(entries) == 1 and all(entry.kind in ("places", "number", "all") for entry in entries[0]):
+        last = max(place for place, entry in enumerate(entries[0]) if entry.kind == "places")
+        if rank < axes - last:
+            return "np_replaced"  # the same values at all places
+    is_row = len(several) == len(entries) == 1 and several[0].rank == 1
+    return "np_last_replaced" if is_row else "np_once_replaced"
 
 
 def root_of(code: TypedCode, target: ast.expr) -> tuple[ast.Name, list[ast.expr]]:
@@ -96,6 +103,8 @@ def assign(code: TypedCode, node: ast.Assign) -> str | None:
     _refuse_view(code, node)
     for one in node.targets:
         _refuse_container(code, one)
+    if any(_sets_shape(code, one) for one in node.targets):
+        return _in_lines(node, [_with_shape(code, one, node.value) for one in node.targets])
     target, value = node.targets[0], node.value
     if len(node.targets) > 1 or isinstance(target, ast.Tuple | ast.List):
         if any(_is_changed(code, one, value) for one in node.targets):
@@ -112,6 +121,20 @@ def assign(code: TypedCode, node: ast.Assign) -> str | None:
     if isinstance(target, ast.Name):
         return write_list(code, target, value) or assign_name(code, target, value)
     return None
+
+
+def _sets_shape(code: TypedCode, target: ast.expr) -> bool:
+    return isinstance(target, ast.Attribute) and target.attr == "shape" and code.is_tensor(target.value)
+
+
+def _with_shape(code: TypedCode, target: ast.expr, value: ast.expr) -> str:
+    """Return `x.shape = value`, or another target's assignment beside it."""
+    text = code.write(value)
+    if not _sets_shape(code, target):
+        return f"{code.source.text(*code.source.span(target))} = {text}"
+    assert isinstance(target, ast.Attribute)
+    is_number = code.one(value).kind == NUMBER_KIND
+    return f"{_name(code, target.value)} = tf.reshape({code.write(target.value)}, {f'[{text}]' if is_number else text})"
 
 
 def _refuse_aliases(code: TypedCode, node: ast.Assign) -> None:

@@ -63,6 +63,10 @@ class WatchedArray(np.ndarray[Any, Any]):
         sizes = super().shape
         return tuple(WatchedInt(size) if axis in self.unknown else size for axis, size in enumerate(sizes))
 
+    @shape.setter
+    def shape(self, sizes: Any) -> None:
+        np.ndarray.shape.__set__(self, plain(sizes))  # type: ignore[attr-defined]
+
     @property
     def size(self) -> Any:
         """The number of elements."""
