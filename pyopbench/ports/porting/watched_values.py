@@ -57,7 +57,7 @@ class WatchedArray(np.ndarray[Any, Any]):
         """Does it depend on an input?"""
         return self.origin.depends
 
-    @property  # type: ignore[misc]
+    @property
     def shape(self) -> Any:
         """The sizes of the axes; those that values decide depend on the input."""
         sizes = super().shape
