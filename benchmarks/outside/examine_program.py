@@ -48,7 +48,8 @@ def main(arguments: Sequence[str]) -> int:
     tf.get_logger().setLevel("ERROR")
     np.seterr(all="ignore")
     if options.seconds is not None:
-        sys.stdout.write(json.dumps(times(options.path, [one for one in options.seconds.split(",") if one])) + "\n")
+        for found in times(options.path, [one for one in options.seconds.split(",") if one]):
+            print(json.dumps(found), flush=True)
         return 0
     with options.lines.open("a", encoding="utf-8", buffering=1) as lines:
         left_out = [one for one in ALL if one not in options.forms.split(",")]
@@ -79,8 +80,8 @@ def _written(path: Path, variant: str, test_seconds: float) -> dict[str, str]:
     return {"became": "passed", "reason": ""} if found["became"] == "right" else found
 
 
-def times(path: Path, names: Sequence[str]) -> dict[str, float]:
-    """Return how long a call of the NumPy body takes, and of each form, in seconds."""
+def times(path: Path, names: Sequence[str]) -> Iterator[dict[str, float]]:
+    """Yield how long a call of the NumPy body takes, and of each form, in seconds: all that are known so far."""
     target = read_target(str(path), [], [])
     register_own_ops(OwnOps((target,)))
     op = load_own(target)
@@ -88,12 +89,13 @@ def times(path: Path, names: Sequence[str]) -> dict[str, float]:
     inputs = make_inputs(op, op.sizes[0], dtype, 0)
     given, tensors = as_given(inputs), constants(inputs)
     found = {"numpy": seconds_of(lambda: op.numpy(*given))}
+    yield found
     for form in names:
         variant = load_variants()[form]
         case = Case(op.name, form, NO_GRADIENT, "forward", "call", dtype, op.sizes[0])
         function = wrap(variant.build(op, case), variant, case.mode)
         found[form] = seconds_of(lambda function=function: function(*tensors))
-    return found
+        yield found
 
 
 if __name__ == "__main__":

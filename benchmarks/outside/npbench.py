@@ -388,17 +388,19 @@ def _times(path: Path, right: Sequence[str], options: argparse.Namespace) -> dic
 
 
 def _timed(name: str, python: str, rest: Sequence[Any]) -> Iterator[tuple[str, float | str]]:
+    """Yield seconds by name, those that were known before a process ended or took too long, and what became of it."""
     command = ["taskset", "-c", CORE, python, *map(str, rest)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMING_SECONDS, check=False)
-    except subprocess.TimeoutExpired:
-        yield name, f"took longer than {TIMING_SECONDS:g} s"
-        return
-    lines = done.stdout.strip().splitlines()
-    if done.returncode or not lines:
-        yield name, (done.stderr.strip().splitlines() or ["it ended"])[-1][:200]
-        return
-    yield from json.loads(lines[-1]).items()
+        lines = done.stdout.strip().splitlines()
+        why = (done.stderr.strip().splitlines() or ["it ended"])[-1][:200] if done.returncode or not lines else ""
+    except subprocess.TimeoutExpired as error:
+        lines = (error.stdout or b"").decode().strip().splitlines()
+        why = f"took longer than {TIMING_SECONDS:g} s"
+    if lines:
+        yield from json.loads(lines[-1]).items()
+    if why:
+        yield name, why
 
 
 def counts(found: Sequence[Mapping[str, Any]]) -> dict[str, int]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+import numpy as np
+
+from pyopbench.model.source_text import NUMBER, number_of
 from pyopbench.ports.porting.control_flow import dtype_of_name, is_sequence_where_ways_meet
 from pyopbench.ports.porting.grown_lists import refuse_lost, write_list
 from pyopbench.ports.porting.indexing import IndexEntry, Picked, assigned, entries_of, is_by_tensor, pick
@@ -12,7 +15,7 @@ from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, TENSOR
 from pyopbench.ports.porting.operators import BINARY, SHIFTS, write_between, write_items
 from pyopbench.ports.porting.typed import TypedCode, is_number
-from pyopbench.ports.porting.watching import names_written
+from pyopbench.ports.porting.watching import names_written, output_of
 
 MATCHING = ("scipy.optimize.linear_sum_assignment",)
 """Functions that return rows and columns, each of which is there once."""
@@ -47,7 +50,7 @@ def write_item(code: TypedCode, target: ast.Subscript, value: str, rank: int, no
     if len(entries) == 1 and entries[0] and not code.is_mapped and all(map(_is_of_part, entries[0])):
         part = pick(code, target, Picked("np.s_", code.rank(root)), entries[0])
         return f"{name} = {code.use('np_part_replaced')}({name}, {part}, {value})"
-    function = "np_last_replaced" if _may_repeat(code, entries, rank, node) else "np_replaced"
+    function = _replacing(code, entries, code.rank(root), rank)
     text, axes = f"{code.use('np_element_places')}({name})", code.rank(root)
     for several in entries:
         text = pick(code, target, Picked(text, axes), several)
@@ -66,19 +69,26 @@ def _is_whole_mask(entries: list[IndexEntry], rank: int) -> bool:
     return len(entries) == 1 and entries[0].kind == "mask" and entries[0].rank == rank
 
 
-def _may_repeat(code: TypedCode, entries: list[list[IndexEntry]], rank: int, node: ast.stmt) -> bool:
-    """May places be named twice, to which values are written? Of one row of places NumPy keeps the last value.
+def _replacing(code: TypedCode, entries: list[list[IndexEntry]], axes: int, rank: int) -> str:
+    """Return what replaces elements, where places may be named twice: of one row of them NumPy keeps the last value.
 
-    Refuse several arrays of places: their order is that in which they lie in memory.
+    Of several arrays of places, the order in which NumPy writes is that in which they lie in memory.
+
+    Args:
+        code: what writes it.
+        entries: of one key or several.
+        axes: how many the array has.
+        rank: how many axes the values have.
     """
     several = [entry for one in entries for entry in one if entry.kind in ("places", "points")] if rank else []
     if not any(code.holds_tensors(entry.node) and not _is_once(code, entry) for entry in several):
-        return False
-    if len(several) == len(entries) == 1 and several[0].kind == "places" and several[0].rank == 1:
-        return True
-    raise code.refusal(
-        node, f"`{ast.unparse(node).splitlines()[0]}` may write twice to an element, and TensorFlow keeps any"
-    )
+        return "np_replaced"
+    if len(entries) == 1 and all(entry.kind in ("places", "number", "all") for entry in entries[0]):
+        last = max(place for place, entry in enumerate(entries[0]) if entry.kind == "places")
+        if rank < axes - last:
+            return "np_replaced"  # the same values at all places
+    is_row = len(several) == len(entries) == 1 and several[0].kind == "places" and several[0].rank == 1
+    return "np_last_replaced" if is_row else "np_once_replaced"
 
 
 def _is_once(code: TypedCode, entry: IndexEntry) -> bool:
@@ -103,6 +113,8 @@ def assign(code: TypedCode, node: ast.Assign) -> str | None:
     _refuse_view(code, node)
     for one in node.targets:
         _refuse_container(code, one)
+    if any(_sets_shape(code, one) for one in node.targets):
+        return _in_lines(node, [_with_shape(code, one, node.value) for one in node.targets])
     target, value = node.targets[0], node.value
     if len(node.targets) > 1 or isinstance(target, ast.Tuple | ast.List):
         if any(_is_changed(code, one, value) for one in node.targets):
@@ -123,6 +135,20 @@ def assign(code: TypedCode, node: ast.Assign) -> str | None:
     if isinstance(target, ast.Name):
         return write_list(code, target, value) or assign_name(code, target, value)
     return None
+
+
+def _sets_shape(code: TypedCode, target: ast.expr) -> bool:
+    return isinstance(target, ast.Attribute) and target.attr == "shape" and code.is_tensor(target.value)
+
+
+def _with_shape(code: TypedCode, target: ast.expr, value: ast.expr) -> str:
+    """Return `x.shape = value`, or another target's assignment beside it."""
+    text = code.write(value)
+    if not _sets_shape(code, target):
+        return f"{code.source.text(*code.source.span(target))} = {text}"
+    assert isinstance(target, ast.Attribute)
+    is_number = code.one(value).kind == NUMBER_KIND
+    return f"{_name(code, target.value)} = tf.reshape({code.write(target.value)}, {f'[{text}]' if is_number else text})"
 
 
 def _refuse_aliases(code: TypedCode, node: ast.Assign) -> None:
@@ -174,7 +200,7 @@ def _lines_written(code: TypedCode) -> dict[str, list[int]]:
     assert code.unit is not None
     found: dict[str, list[int]] = {}
     for one in ast.walk(code.unit.node):
-        if isinstance(one, ast.Assign | ast.AugAssign):
+        if isinstance(one, ast.Assign | ast.AugAssign | ast.Expr):
             for name in names_written([one]):
                 found.setdefault(name, []).append(one.lineno)
         if (
@@ -433,6 +459,8 @@ def write_statement(code: TypedCode, call: ast.Call) -> str | None:
                 return f"{name} = tf.fill(tf.shape({name}), {code.tensor(call.args[0], dtype)})"
             axis = "".join(f", axis={code.write(one)}" for one in call.args)
             return f"{name} = tf.sort({name}{axis})"
+    if (written := _write_output(code, call)) is not None:
+        return written
     named = name_of(code.value_of(function))
     if named == "np.fill_diagonal" and code.is_tensor(call.args[0]):
         name, dtype = _name(code, call.args[0]), code.dtype(call.args[0])
@@ -445,6 +473,27 @@ def write_statement(code: TypedCode, call: ast.Call) -> str | None:
     if named in ("np.copyto", "np.put", "np.putmask", "np.place") and any(map(code.holds_tensors, call.args)):
         raise code.refusal(call, f"`{named}` has no counterpart in TensorFlow", "assign to elements")
     return None
+
+
+def _write_output(code: TypedCode, call: ast.Call) -> str | None:
+    """Return `np.add(x, y, out=z)` as an assignment to `z`; None for any other call."""
+    ufunc, output = code.value_of(call.func), output_of(call)
+    if not isinstance(ufunc, np.ufunc) or output is None or any(one.arg != "out" for one in call.keywords):
+        return None
+    given = call.args[: ufunc.nin]
+    if not any(map(code.is_tensor, [*given, output])):
+        return None
+    without = ast.copy_location(ast.Call(call.func, given, []), call)
+    setattr(without, NUMBER, number_of(call))
+    dtype = code.dtype(output)
+    text = code.write(without)
+    if code.loop(ufunc, given)[1] != dtype:
+        text = f"tf.cast({text}, tf.{dtype})"
+    if code.rank(output) != max(map(code.rank, given)):
+        text = f"tf.broadcast_to({text}, tf.shape({code.write(output)}))"
+    if isinstance(output, ast.Subscript):
+        return write_item(code, output, text, code.rank(output), ast.copy_location(ast.Expr(call), call))
+    return f"{_name(code, output)} = {text}"
 
 
 def _write_where(code: TypedCode, call: ast.Call) -> str | None:

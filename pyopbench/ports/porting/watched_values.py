@@ -57,11 +57,15 @@ class WatchedArray(np.ndarray[Any, Any]):
         """Does it depend on an input?"""
         return self.origin.depends
 
-    @property  # type: ignore[misc]
+    @property
     def shape(self) -> Any:
         """The sizes of the axes; those that values decide depend on the input."""
         sizes = super().shape
         return tuple(WatchedInt(size) if axis in self.unknown else size for axis, size in enumerate(sizes))
+
+    @shape.setter
+    def shape(self, sizes: Any) -> None:
+        np.ndarray.shape.__set__(self, plain(sizes))  # type: ignore[attr-defined]
 
     @property
     def size(self) -> Any:

@@ -9,6 +9,8 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from pyopbench.model.source_text import NUMBER
 
 SEE = "pyopbench_see"
@@ -366,10 +368,18 @@ def names_written(statements: Sequence[ast.AST]) -> set[str]:
     """Return the names of arrays that statements write to elements of."""
     found = set()
     for one in of_function(statements):
-        if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store):
-            root: ast.AST = one
-            while isinstance(root, ast.Subscript):
-                root = root.value
-            if isinstance(root, ast.Name):
-                found.add(root.id)
+        is_written = isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store)
+        root: ast.AST | None = one if is_written else output_of(one) if isinstance(one, ast.Call) else None
+        while isinstance(root, ast.Subscript):
+            root = root.value
+        if isinstance(root, ast.Name):
+            found.add(root.id)
     return found
+
+
+def output_of(call: ast.Call) -> ast.expr | None:
+    """Return the array that a function of NumPy's writes to, given as `out` or behind its inputs; None without one."""
+    named = next((one.value for one in call.keywords if one.arg == "out"), None)
+    ufunc = getattr(np, call.func.attr, None) if isinstance(call.func, ast.Attribute) else None
+    is_behind = isinstance(ufunc, np.ufunc) and ufunc.nout == 1 and len(call.args) == ufunc.nin + 1
+    return call.args[-1] if named is None and is_behind else named

@@ -59,7 +59,7 @@ def _writes(code: Any, unit: Unit, function: ast.FunctionDef) -> Iterator[tuple[
     """Yield the names that a function writes to, with the line, the last one first."""
     found: list[tuple[str, int]] = []
     for node in ast.walk(function):
-        if isinstance(node, ast.Assign | ast.AugAssign | ast.For):
+        if isinstance(node, ast.Assign | ast.AugAssign | ast.For | ast.Expr):
             found += [(name, node.lineno) for name in names_written([node])]
         target = node.target if isinstance(node, ast.AugAssign) else None
         if isinstance(target, ast.Name) and any(one.rank for one in code.observed.of(unit.source, target)):

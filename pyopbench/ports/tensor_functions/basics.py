@@ -148,6 +148,15 @@ def np_last_replaced(tensor: Any, places: Any, values: Any) -> Any:
     return tf.where(last < 0, tensor, tf.gather(padded, tf.maximum(last + 1, 0)))
 
 
+def np_once_replaced(tensor: Any, places: Any, values: Any) -> Any:
+    """Return what `np_replaced` does; places that are equal are an error, as NumPy's order depends on the memory."""
+    flat = tf.reshape(places, [-1])
+    counts = tf.math.unsorted_segment_sum(tf.ones_like(flat), flat, tf.size(tensor))
+    is_distinct = tf.reduce_all(counts < 2)
+    with tf.control_dependencies([tf.debugging.Assert(is_distinct, ["an element is written to twice"])]):
+        return np_last_replaced(tensor, tf.identity(places), values)
+
+
 def np_part_replaced(tensor: Any, key: Any, values: Any) -> Any:
     """Return a tensor with other values at `tensor[key]`, where the key is of numbers, slices and `...`."""
     tensor = tf.convert_to_tensor(tensor)

@@ -45,12 +45,31 @@ BODIES = {
         ),
         PLACES,
     ),
+    "several arrays of places": (
+        (
+            "y = np.zeros((6, 6, 2))\n    y[at, at[::-1]] = x[:4, None]\n    y[at.reshape(4, 1), at[:3]] = x[:2]\n"
+            "    y[at, at * 0] = x[:2]\n    return y"
+        ),
+        "np.array([0, 3, 1, 5])",
+    ),
     "no places": ("x[at] = x[at] + 1\n    return x", "np.zeros(0, np.int64)"),
     "a dictionary": (
         "k = {3: 10, 5: 2}[int(at[1])]\n    return x * k + {0: 2.5}.get(at[3], 7.0), at[0] in {0: 1}, at[0] not in {1}",
         PLACES,
     ),
     "a dictionary of rows": ("return np.array({0: (1, 2), 3: (5, 6)}[at[1]]) * x[:2]", PLACES),
+    "outputs that are given": (
+        (
+            "y = np.zeros((2, 6))\n    np.multiply(x, at, out=y[1])\n    np.add(y, x, y)\n    np.sqrt(y, out=y)\n"
+            "    for i in range(300):\n        np.maximum(y, x * i, out=y)\n        np.minimum(y, 2, out=y)\n"
+            "    n = np.arange(6)\n    np.add(n, x > 0.5, out=n)\n    np.negative(x[0], out=y[0])\n    return y, n"
+        ),
+        "np.array(2.0)",
+    ),
+    "shapes that are set": (
+        "y, z = x * at, np.arange(6)\n    y.shape = z.shape = (3, 2)\n    y.shape = (2, 3)\n    return y, z + at",
+        "np.array(2)",
+    ),
     "sums of what values choose": (
         "y = x[x > 0.2]\n    return sum(y < 0.5), sum(y, 2.0), any(y > at), all(y > 0), sum(x.reshape(2, 3))",
         "np.array(0.5)",
@@ -75,6 +94,18 @@ def test_the_last_of_several_values_stays() -> None:
         assert difference(port(np.ones(5), np.array(at)), body(np.ones(5), at)) == ""
 
 
+def test_several_arrays_of_places_that_name_one_twice_are_an_error() -> None:
+    def body(x: Any, at: Any) -> Any:
+        x[at, at] = np.arange(3.0)
+        return x
+
+    port = tf.function(traced(body, examples=(np.zeros((4, 4)), np.array([0, 1, 2]))))
+    for at in ([3, 2, 0], [-1, 1, 0]):
+        assert difference(port(np.ones((4, 4)), np.array(at)), body(np.ones((4, 4)), at)) == ""
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        port(np.ones((4, 4)), np.array([1, 2, 1]))
+
+
 def test_a_key_that_is_not_in_a_dictionary_is_an_error() -> None:
     port = tf.function(traced(lambda at: np.add({1: 2.0, 3: 4.0}[int(at)], at), examples=(np.array(3),)))
     assert port(np.array(1)) == 3.0
@@ -83,9 +114,13 @@ def test_a_key_that_is_not_in_a_dictionary_is_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    "statement", ["x[at, at] = x[:5, 0]", "x[at.reshape(5, 1)] = x[:5, None]", "y = {0: 'a'}[at[0]]"]
+    "statement",
+    [
+        "y = {0: 'a'}[at[0]]",
+        "x[0] = np.add(x[1], 1, out=x[2])",
+    ],
 )
-def test_what_depends_on_an_order_or_is_no_number_is_refused(statement: str, tmp_path: Path) -> None:
+def test_what_is_no_number_or_is_written_inside_of_an_expression_is_refused(statement: str, tmp_path: Path) -> None:
     source = f"def body(x, at):\n    y = 1\n    {statement}\n    return x * len(y) if y != 1 else x\n"
     with pytest.raises(CannotPort) as refused:
         write_source(tmp_path, source, "rng.random((6, 6))", PLACES)
