@@ -521,6 +521,11 @@ def _scatter(code: TypedCode, call: ast.Call, function: str) -> str | None:
     if not any(map(code.holds_tensors, call.args)):
         return None
     name, dtype = _name(code, array), code.dtype(array)
+    if not isinstance(places, ast.Tuple) and any(one.is_point for one in code.seen(places)):
+        points, given = f"{code.use('np_points_in')}({name}, {code.write(places)})", code.tensor(values, dtype)
+        if not code.rank(values):
+            given = f"tf.fill(tf.shape({points})[:-1], {given})"
+        return f"{name} = tf.tensor_scatter_nd_{function}({name}, {points}, {given})"
     several = places.elts if isinstance(places, ast.Tuple) else [places]
     if any(isinstance(one, ast.Slice) or not code.rank(one) for one in several):
         raise code.refusal(call, "`.at` is supported with arrays of indices only")

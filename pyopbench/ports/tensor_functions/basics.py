@@ -235,9 +235,13 @@ def python_min_of(items: Any) -> Any:
 
 def np_at_points(tensor: Any, places: Any) -> Any:
     """Return the elements at a tuple of indices, one for each of the first axes."""
+    return tf.gather_nd(tensor, np_points_in(tensor, places))
+
+
+def np_points_in(tensor: Any, places: Any) -> Any:
+    """Return a tuple of indices as the points that `tf.gather_nd` takes, counted from the front."""
     sizes = tf.shape(tensor, tf.int64)
-    counted = [np_from_front(tf.cast(one, tf.int64), sizes[axis]) for axis, one in enumerate(places)]
-    return tf.gather_nd(tensor, np_points(*counted))
+    return np_points(*[np_from_front(tf.cast(one, tf.int64), sizes[axis]) for axis, one in enumerate(places)])
 
 
 def np_of_items(items: Any, dtype: Any) -> Any:

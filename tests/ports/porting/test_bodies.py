@@ -131,6 +131,8 @@ WRITES = [
     "x[np.unravel_index(np.argmax(x), x.shape)] = -1",
     "x[place] = -1",
     "x[[0, -1]] = 5",
+    "np.add.at(x, np.nonzero(x > 3), 1.0)",
+    "several = np.argsort(x[0]), np.argsort(x[1])\n    np.add.at(x, several, x[2])",
 ]
 OF_TUPLES = """import numpy as np
 
