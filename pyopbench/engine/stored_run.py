@@ -64,9 +64,9 @@ def require_same_own(folder: Path, then: Mapping[str, OwnOp], now: Mapping[str, 
     for name, one in then.items():
         is_named = name in now and bool(now[name].program) == bool(one.program)
         if not is_named or now[name].fingerprint != one.fingerprint:
-            what = "op" if not one.program else "op and a program"
+            changed, had = ("op", "an op") if not one.program else ("op or your program", "an op and a program")
             raise BadInput(
-                f"your {what} changed after the run was started" if is_named else f"the run has an {what} of yours",
+                f"your {changed} has changed since the run was started" if is_named else f"the run has {had} of yours",
                 received=f"{name}, from {one.words[0]}" + (f", in {one.program}" if one.program else ""),
                 legal="the same ones named again, unchanged, because pyopbench runs no code named by a folder",
                 hint="start a new run" if is_named else _resume_command(folder, then_words),

@@ -35,6 +35,7 @@ from pyopbench.find.usage import (
 from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import BadInput
 from pyopbench.model.paths import real_path
+from pyopbench.model.source_text import read_source
 from pyopbench.model.write_file import write_atomically
 from pyopbench.store.integrity import require_whole, sealed
 from pyopbench.store.open_file import RECORDING, read_bytes, read_lines
@@ -316,7 +317,7 @@ def function_of(file: Path, body: str) -> str:
     if not body.isidentifier():
         return ""
     try:
-        tree = ast.parse(file.read_bytes())
+        tree = read_source(str(file)).tree
     except (OSError, SyntaxError, ValueError):
         return ""
     if any(isinstance(one, ast.FunctionDef) and one.name == body for one in tree.body):

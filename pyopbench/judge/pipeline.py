@@ -197,7 +197,7 @@ def autotune_text(throughputs: Sequence[Throughput]) -> str:
     for one in known:
         stages = dict.fromkeys(name for each in one.autotuned for name in each.parallel)
         chosen = {name: sorted({each.parallel.get(name, 0) for each in one.autotuned}) for name in stages}
-        numbers = (f"{name} {formatting.listing(list(map(str, found)))}" for name, found in chosen.items())
+        numbers = (f"{formatting.listing(list(map(str, found)))} in {name}" for name, found in chosen.items())
         texts.append(f"{one.arrangement.key}: {', '.join(numbers)}")
     budgets = sorted({each.cpu_budget for one in known for each in one.autotuned})
     return (

@@ -119,11 +119,12 @@ def batches(read, elements, batch={batch}, put=None, pool=None, **keywords):
         read: returns the components of an element, called with its number; the first are the inputs of the body.
         elements: how many there are.
         batch: how many a batch has.
-        put: returns a batch for Keras, called with the list of outputs and the other components of the batch; None for
-            the outputs followed by these, such as `(x, y)` or `(x, y, weight)`.
+        put: returns a batch for Keras, called with the list of outputs and the other components; None for the outputs
+            followed by these, such as `(x, y)`.
         pool: a `Pool` that you close; None for one that ends with the program.
         keywords: of `keras.utils.PyDataset`, such as `max_queue_size`.
     """
+
     import keras  # not at the top: the processes of the pool run this file and do not need it
 
     pool = pool or usual_pool()
