@@ -27,7 +27,7 @@ from pathlib import Path
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
-from pyopbench.find.injected.keeper import Keeper, describe_call
+from pyopbench.find.injected.keeper import Keeper, cell_text, describe_call
 from pyopbench.find.injected.slices import Slices
 from pyopbench.find.injected.tallies import (
     GENERATED,
@@ -165,7 +165,7 @@ class Flights:
         return _call_between(begun, variable, original, arguments, named)
 
     def seconds(self, site: Site) -> float | None:
-        """Return the seconds of all calls of a site; None where they were not measured."""
+        """Return the seconds of all calls of a site and of its gradient; None where they were not measured."""
         variable = self.variables.get(site.key)
         if variable is None or self.trouble:
             return None
@@ -384,6 +384,7 @@ class Recorder:
                 counted = held[1] if held is not None and held[0] is site else self._counted(function, site, kind)
                 if self.keeper is not None:
                     call = self._describe_call(arguments, named, frame)
+                    call["cell"] = cell_text(site.key[0])
                     if site.in_input:
                         call["stage"] = self._stage(frame)
                     self.keeper.called_with(site, function, call)
@@ -426,6 +427,7 @@ class Recorder:
                 code = getattr(function, "__code__", None)
                 return {
                     "file": caller.f_code.co_filename,
+                    "cell": cell_text(caller.f_code.co_filename),
                     "line": caller.f_lineno,
                     "parallel": 1 if calls is None else int(calls),
                     "function": getattr(function, "__name__", ""),
@@ -458,6 +460,8 @@ class Recorder:
                 site = self._find_site_of_gradient(named["func"])
                 if site is not None:
                     named["func"] = self.count(named["func"], site.gradient, None, "py_function")
+                    if self.flights is not None and not self.script_ops.context.executing_eagerly():
+                        return self.flights.call(site, original, arguments, named)
             return original(*arguments, **named)
 
         return wrapper
