@@ -247,7 +247,7 @@ def _first_written(
     for number, candidate in enumerate(candidates):
         promised = candidate.promised
         assert promised is not None
-        if promised.high < minimum_effect:
+        if promised.value < minimum_effect:
             if number:
                 continue
             return replace(left, why="the best change would save too little of a step", promised=promised)
