@@ -104,6 +104,9 @@ def reasons(advice: Advice) -> list[str]:
         found.append("a port to njit needs Numba wherever the program runs")
     if advice.patch is not None and len(advice.tried) > 1 and not advice.gains:
         found.append("no time was left to measure what each change saves: give more --budget")
+    most = sum(row.shown.most for row in advice.rows if row.callback.name in advice.tried)
+    if advice.patch is not None and advice.realised is not None and advice.realised.low > most:
+        found.append("the runs differ by more than these callbacks take: was the machine busy with something else?")
     if not math.isnan(advice.loss_difference):
         found.append(f"largest relative difference between losses before and after: {advice.loss_difference:.2g}")
     return found

@@ -20,7 +20,7 @@ from pyopbench.advise.advise import PATCH, WITHDRAWN, Advice, Options, Tools, ad
 from pyopbench.advise.answers import Answer, Candidate, Share
 from pyopbench.advise.callbacks import Callback, Step
 from pyopbench.advise.program import Asked, Program, Run
-from pyopbench.advise.report import as_data, commands, headline, rows, share_text, write
+from pyopbench.advise.report import as_data, commands, headline, reasons, rows, share_text, write
 from pyopbench.engine.measure import Listener
 from pyopbench.model import formatting
 from pyopbench.model.errors import BadInput, NothingMeasured
@@ -403,6 +403,14 @@ def test_the_report_has_a_row_for_each_callback_and_the_change(world: World) -> 
     assert [one["variant"] for one in stored["callbacks"]] == ["traced", "traced"]
     assert stored["realised"]["saved" if "saved" in stored["realised"] else "value"] == pytest.approx(0.75, abs=0.01)
     assert headline(advice) in (world.root / "out" / "report.md").read_text().replace("\\", "")
+
+
+def test_a_gain_beyond_what_the_callbacks_take_is_questioned(world: World) -> None:
+    world.share = {"first": 0.2, "second": 0.005}
+    assert len(reasons(world.advise())) == 4, "two answers, a question, the losses"
+    world.seconds = lambda ports: STEP_SECONDS * (1 - 0.1 * len(ports))
+    world.out = world.root / "again"
+    assert len(reasons(world.advise())) == 3
 
 
 def test_a_file_of_the_port_that_is_there_already_keeps_the_callback(world: World) -> None:
