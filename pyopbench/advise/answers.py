@@ -22,6 +22,7 @@ from pyopbench.find.draft import BASELINES
 from pyopbench.judge.decision import Decision
 from pyopbench.judge.findings import NoCandidate
 from pyopbench.judge.judge import Judgement, Judging, judge
+from pyopbench.model import formatting
 from pyopbench.model.arrangement import CURRENT, parallel_text, read_key
 from pyopbench.model.case import MINIMUM_EFFECT, Case
 from pyopbench.model.cores import usable_cores
@@ -250,7 +251,8 @@ def _first_written(
         if promised.value < minimum_effect:
             if number:
                 continue
-            return replace(left, why="the best change would save too little of a step", promised=promised)
+            saves = f"is predicted to save {formatting.percent(max(promised.value, 0.0))} of a step"
+            return replace(left, why=f"the best change, {variant_text(candidate.variant)}, {saves}", promised=promised)
         place = f"port-{len(answer.candidates) - len(candidates) + number + 1}"
         written = _write(callback, folder / f"{callback.name}.py", folder / place, candidate.variant)
         if isinstance(written, str):
