@@ -14,6 +14,7 @@ import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,10 +23,12 @@ import msgspec
 from pyopbench.advise import turns
 from pyopbench.advise.answers import OUTPUTS, Answer, decide, decide_again, leave, output_dtypes, variant_text
 from pyopbench.advise.callbacks import Callback, Shown, Step, assess, callbacks_of, read_kept
+from pyopbench.advise.notebook import Cells, edited, is_notebook, locate
 from pyopbench.advise.patch import CannotPlace, Parallel, Placement, patch_text, replaced
 from pyopbench.advise.program import STATE, Asked, Program, Run, run_program
 from pyopbench.advise.turns import Difference, Realised, Share
 from pyopbench.engine.measure import Listener
+from pyopbench.find.notebook import SUFFIX
 from pyopbench.find.record import read_parts
 from pyopbench.find.usage import Usage, merge
 from pyopbench.model import formatting
@@ -319,7 +322,7 @@ class _Advising:
         """Return a hash of the program's sources: results of other sources do not apply to these."""
         digest = hashlib.sha256()
         for path, is_folder in self.program.files():
-            if not is_folder and path.suffix == ".py" and not path.is_symlink():
+            if not is_folder and path.suffix in (".py", SUFFIX) and not path.is_symlink():
                 digest.update(
                     str(path.relative_to(self.program.root)).encode() + b"\0" + read_bytes(path, SOURCE) + b"\0"
                 )
@@ -403,6 +406,10 @@ class _Advising:
         if run.ended == "seconds" and run.elements >= turns.LEAST_ELEMENTS:
             self.recorded_steps = int(run.elements)
         kept = read_kept(self.folder / RECORDING_FOLDER / "parts")
+        cells = None
+        if self.program.notebook:
+            cells = Cells.of(read_bytes(self.program.folder / self.program.notebook, SOURCE))
+            locate(cells, self.program.notebook, usage, kept)
         files = {site.file for site in usage.sites} | {one.call.stage.file for one in kept if one.call.stage}
         original = {file: path for file in files if (path := self.program.original(file, copy))}
         steps = run.elements if run.elements >= turns.LEAST_ELEMENTS else 1.0
@@ -410,6 +417,8 @@ class _Advising:
         step = Step(turns.seconds_of(run, run.elements), steps, waited)
         rows = []
         for callback in callbacks_of(usage, kept, original):
+            if cells is not None and is_notebook(callback.file):
+                callback = replace(callback, cell=cells.place(callback.line))  # noqa: PLW2901
             shown = assess(callback, step, self.options.minimum_effect)
             rows.append(Row(callback, shown, leave(shown)))
         self._say_named(rows, ended=run.ended)
@@ -568,7 +577,8 @@ class _Advising:
             if parallel is not None:
                 by_file.setdefault(parallel.stage.file, ([], []))[1].append(parallel)
         for file, (placements, maps) in by_file.items():
-            files[file] = replaced(read_bytes(self.program.root / file, SOURCE), placements, maps)
+            content, edit = read_bytes(self.program.root / file, SOURCE), partial(_replaced, placements, maps)
+            files[file] = edited(content, edit) if is_notebook(file) else edit(content)
         return files
 
     def _take_turns(self, before: list[Run], change: Mapping[str, bytes]) -> tuple[list[Run], list[Run]]:
@@ -777,6 +787,10 @@ def _parallel(callback: Callback, answer: Answer) -> Parallel | None:
     # Ports and other callbacks are measured with AUTOTUNE in a pipeline.
     calls = key.parallel if key.form == "map" else AUTOTUNE
     return None if calls == stage.parallel else Parallel(stage, calls)
+
+
+def _replaced(placements: Sequence[Placement], maps: Sequence[Parallel], code: bytes) -> bytes:
+    return replaced(code, placements, maps)
 
 
 def _promise(answer: Answer) -> float:

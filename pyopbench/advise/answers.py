@@ -20,7 +20,9 @@ from pyopbench.engine import pipeline as pipelines
 from pyopbench.engine.port import run_test, write_port
 from pyopbench.find.draft import BASELINES
 from pyopbench.judge.decision import Decision
+from pyopbench.judge.findings import NoCandidate
 from pyopbench.judge.judge import Judgement, Judging, judge
+from pyopbench.model import formatting
 from pyopbench.model.arrangement import CURRENT, parallel_text, read_key
 from pyopbench.model.case import MINIMUM_EFFECT, Case
 from pyopbench.model.cores import usable_cores
@@ -203,7 +205,8 @@ def decide(
         measure_it = _measured_in_pipeline if callback.in_input else _measured
         judgement = measure_it(callback, op_file, folder, budget_seconds)
     except PyopbenchError as error:
-        return Answer("leave", f"it could not be measured: {error.message}: {_last(error.received)}")
+        why = f"{error.message}: {_last(error.received)}".replace(f"{op_file}: ", "")
+        return Answer("leave", f"it could not be measured: {why}")
     if judgement.pipeline is not None:
         found = judgement.pipeline
         candidates, why = _arrangements(callback, found), found.why_text()
@@ -245,10 +248,11 @@ def _first_written(
     for number, candidate in enumerate(candidates):
         promised = candidate.promised
         assert promised is not None
-        if promised.high < minimum_effect:
+        if promised.value < minimum_effect:
             if number:
                 continue
-            return replace(left, why="the best change would save too little of a step", promised=promised)
+            saves = f"is predicted to save {formatting.percent(max(promised.value, 0.0))} of a step"
+            return replace(left, why=f"the best change, {variant_text(candidate.variant)}, {saves}", promised=promised)
         place = f"port-{len(answer.candidates) - len(candidates) + number + 1}"
         written = _write(callback, folder / f"{callback.name}.py", folder / place, candidate.variant)
         if isinstance(written, str):
@@ -409,7 +413,8 @@ def _why_kept(judgement: Judgement, decision: Decision) -> str:
         mine = failed[failed["variant"] == variant]
         if len(mine):
             said.append(f"{variant}: {_last(mine['reason'].iloc[0])}")
-    return ". ".join([decision.reason.text(), *said])
+    nothing = isinstance(decision.reason, NoCandidate)
+    return ". ".join(["no port could be measured" if nothing else decision.reason.text(), *said])
 
 
 def _promised(callback: Callback, step: Step, candidate: Candidate, today: float | None) -> Share:

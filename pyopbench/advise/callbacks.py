@@ -60,6 +60,7 @@ class Stage(Struct, frozen=True):
         file, line: of the call.
         parallel: its `num_parallel_calls`: 1 for none, `AUTOTUNE`, or a number.
         function, function_line: the name of the mapped function, and where its definition begins.
+        cell: the text of the cell of a notebook that the call is in; empty elsewhere.
     """
 
     file: str
@@ -67,16 +68,18 @@ class Stage(Struct, frozen=True):
     parallel: int
     function: str
     function_line: int
+    cell: str = ""
 
 
 class KeptCall(Struct):
-    """How the program calls a callback."""
+    """How the program calls a callback; `cell` as of a `Stage`."""
 
     are_tensors: list[bool] = []
     is_list: bool = False
     dtypes: list[str] = []
     package: str = ""
     stage: Stage | None = None
+    cell: str = ""
 
 
 class KeptSite(Struct):
@@ -110,6 +113,7 @@ class Callback:
         kept: what was kept of it; None where nothing was.
         sizes: calls by the elements of the largest input.
         stage: of the input pipeline, with `file` as above; None where that is not known.
+        cell: and line in it, such as `cell 3:2`, in a notebook, whose cells `line` counts as one source.
     """
 
     name: str
@@ -126,11 +130,12 @@ class Callback:
     kept: KeptSite | None = None
     sizes: Mapping[int, int] = field(default_factory=dict)
     stage: Stage | None = None
+    cell: str = ""
 
     @property
     def place(self) -> str:
-        """File and line."""
-        return f"{self.file or '(elsewhere)'}:{self.line}"
+        """File and line, and in a notebook the cell."""
+        return f"{self.file or '(elsewhere)'}:{self.cell or self.line}"
 
     @property
     def title(self) -> str:
@@ -151,14 +156,12 @@ class Callback:
 
     @property
     def most_seconds(self) -> float:
-        """The most that it can cost: the time between inputs and outputs, or that in Python plus an allowance per call.
+        """The most that it can cost: the time between inputs and outputs, or that in Python, and an allowance per call.
 
-        In a graph, the time between inputs and outputs needs no allowance, except in a pipeline, for its threads.
+        The allowance is for threads that go on when a callback has ended: a step without callbacks may run in one.
         """
         allowance = DISPATCH_SECONDS * (self.calls + self.gradient_calls)
-        if self.flight_seconds is None:
-            return self.seconds + allowance
-        return max(self.flight_seconds, self.seconds) + (allowance if self.in_input else 0.0)
+        return max(self.flight_seconds or 0.0, self.seconds) + allowance
 
     def why_not(self) -> str:
         """Return why it cannot be ported, or its port cannot take its place; empty if there is no such reason."""

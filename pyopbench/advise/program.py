@@ -16,6 +16,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from pyopbench.advise.notebook import printed
+from pyopbench.find.notebook import SUFFIX
 from pyopbench.find.record import PROGRAM, environment_of
 from pyopbench.model import formatting
 from pyopbench.model.discover import PACKAGE
@@ -23,7 +25,7 @@ from pyopbench.model.errors import BadInput
 from pyopbench.model.paths import real_path
 from pyopbench.model.process_guard import Guard, end_group
 from pyopbench.model.write_file import write_atomically
-from pyopbench.store.open_file import BESIDE, RECORDING, read_bytes
+from pyopbench.store.open_file import BESIDE, RECORDING, SOURCE, read_bytes
 from pyopbench.store.strict_json import parse, problem
 
 LEFT_OUT = frozenset({".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules", ".mypy_cache", ".pytest_cache"})
@@ -81,20 +83,18 @@ class Program:
                 received=" ".join(command),
                 hint="give the command for one process: pyopbench advise -- python train.py",
             )
-        if any(word.endswith(".ipynb") for word in command):
-            raise BadInput(
-                "a notebook is not a program that can be run and compared",
-                received=" ".join(command),
-                hint="save its code cells as a script: jupyter nbconvert --to script notebook.ipynb",
-            )
+        notebooks = [word for word in command if word.endswith(SUFFIX)]
+        if notebooks:
+            _require_executed(command, notebooks)
         folder = real_path(folder)
         root = next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
-        script = next((word for word in command[1:] if word.endswith(".py")), None)
-        if script is not None and _is_run(script, command) and not (folder / script).is_file():
+        script = next((word for word in command[1:] if word.endswith((".py", SUFFIX))), None)
+        is_run = script is not None and (bool(notebooks) or _is_run(script, command))
+        if script is not None and is_run and not (folder / script).is_file():
             raise BadInput(
                 "no such program",
                 received=f"{script}, in {folder}",
-                legal=formatting.listing(_scripts(folder), "or") or "a Python file",
+                legal=formatting.listing(_scripts(folder, Path(script).suffix), "or") or "a Python file or a notebook",
                 hint="cd to the folder in which you usually run it, or name it as from here",
             )
         if script is not None and not real_path(folder / script).is_relative_to(root):
@@ -151,9 +151,15 @@ class Program:
             return ""
         return path.relative_to(copy).as_posix()
 
+    @property
+    def notebook(self) -> str:
+        """The notebook that is executed, as in the command; empty for any other program."""
+        return next((word for word in self.command if word.endswith(SUFFIX)), "")
+
     def words_in(self, copy: Path) -> list[str]:
         """Return the command, with paths to the user's files replaced by those in a copy."""
-        return [self.path_in(copy, word) for word in self.command]
+        words = [self.path_in(copy, word) for word in self.command]
+        return [*words, IN_PLACE] if self.notebook and IN_PLACE not in words else words  # so that its outputs are kept
 
     def path_in(self, copy: Path, word: str) -> str:
         """Return an absolute path in the user's folder as the path in a copy; any other word unchanged."""
@@ -182,9 +188,35 @@ ENDS_OPTIONS = re.compile(r"-[A-Za-z]*[mc]|(?!-).")
 """`-m` and `-c`, and what is no option; the values of `-W` and `-X` too, whose programs are found out when they run."""
 
 
-def _scripts(folder: Path) -> list[str]:
-    found = sorted(path.name for path in folder.glob("*.py"))
+def _scripts(folder: Path, suffix: str) -> list[str]:
+    found = sorted(path.name for path in folder.glob(f"*{suffix}"))
     return found[:LISTED_SCRIPTS]
+
+
+IN_PLACE = "--inplace"
+
+
+def _require_executed(command: Sequence[str], notebooks: Sequence[str]) -> None:
+    """Check that a notebook is executed by nbclient, and that it is installed.
+
+    Raises:
+        BadInput: it is not.
+    """
+    if len(notebooks) > 1 or Path(command[0]).name != "jupyter" or list(command[1:2]) != ["execute"]:
+        raise BadInput(
+            "a notebook is executed by `jupyter execute`",
+            received=" ".join(command),
+            legal=f"jupyter execute {notebooks[0]}",
+            hint=f"pyopbench advise -- jupyter execute {notebooks[0]}",
+        )
+    # `jupyter` looks next to itself, too.
+    folders = [*([os.path.dirname(command[0])] if os.sep in command[0] else []), os.environ.get("PATH", os.defpath)]
+    if shutil.which("jupyter-execute", path=os.pathsep.join(folders)) is None:
+        raise BadInput(
+            "nbclient, which executes notebooks, is not installed",
+            received=" ".join(command),
+            hint="pip install 'pyopbench[notebook]', where TensorFlow is installed",
+        )
 
 
 @dataclass(frozen=True)
@@ -282,6 +314,8 @@ def run_program(program: Program, copy: Path, parts: Path, asked: Asked) -> Run:
     code, ended = _wait(program.words_in(copy), where, environment, (output, errors), asked.timeout_seconds)
     seconds = time.perf_counter() - start
     run = Run(code, seconds, _lines(output), _lines(errors)[-LAST_LINES:], ended=ended)
+    if program.notebook:
+        run.lines = printed(read_bytes(where / program.notebook, SOURCE))
     for watched in _watched(parts):
         if not run.samples or (watched.samples and watched.samples[-1][1] > run.elements):
             run.samples, run.losses, run.weights = watched.samples, watched.losses, watched.weights

@@ -104,6 +104,9 @@ def reasons(advice: Advice) -> list[str]:
         found.append("a port to njit needs Numba wherever the program runs")
     if advice.patch is not None and len(advice.tried) > 1 and not advice.gains:
         found.append("no time was left to measure what each change saves: give more --budget")
+    most = sum(row.shown.most for row in advice.rows if row.callback.name in advice.tried)
+    if advice.patch is not None and advice.realised is not None and advice.realised.low > most:
+        found.append("the runs differ by more than these callbacks take: was the machine busy with something else?")
     if not math.isnan(advice.loss_difference):
         found.append(f"largest relative difference between losses before and after: {advice.loss_difference:.2g}")
     return found
@@ -121,10 +124,10 @@ def explanation() -> str:
     """Return what the columns mean."""
     return (
         "At most: the share of a step that would be saved if the callback took no time. In a graph this is the time "
-        "from when its inputs are ready to when its outputs are; in an input pipeline, an allowance for the threads "
-        "around it is added. Promised: predicted by measuring the op alone on recorded inputs. Realised: measured in "
-        "the program, which ran with and without the change alternately; where several changes stay, for each of them "
-        "with all of them and without it. In brackets: 95% intervals."
+        "from when its inputs are ready to when its outputs are; an allowance for the threads around it is added. "
+        "Promised: predicted by measuring the op alone on recorded inputs. Realised: measured in the program, which "
+        "ran with and without the change alternately; if several changes stay, with all of them and without each. In "
+        "brackets: 95% intervals."
     )
 
 
@@ -177,6 +180,7 @@ def as_data(advice: Advice) -> dict[str, Any]:
                 "name": row.callback.name,
                 "file": row.callback.file,
                 "line": row.callback.line,
+                "cell": row.callback.cell or None,
                 "function": row.callback.body,
                 "kind": row.callback.kind,
                 "where": row.callback.where,

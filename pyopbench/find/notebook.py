@@ -52,6 +52,23 @@ class Place:
 
 
 @dataclass
+class Cell:
+    """A code cell.
+
+    Attributes:
+        number: from 1.
+        source: its lines as JSON has them: a list of texts, or one text; each knows where it is in the file.
+        rows: each line, with its line in the file.
+        python: the same lines without IPython syntax, or why they are not Python.
+    """
+
+    number: int
+    source: Any
+    rows: list[tuple[str, int]]
+    python: list[str] | str
+
+
+@dataclass
 class Notebook:
     """The Python code of a notebook.
 
@@ -76,6 +93,24 @@ def read_notebook(content: bytes) -> Notebook:
     Raises:
         ValueError: it is not a notebook.
     """
+    found = Notebook()
+    lines: list[str] = []
+    for cell in read_cells(content):
+        if isinstance(cell.python, str):
+            found.broken.append(f"cell {cell.number}: {cell.python}")
+            continue
+        lines += cell.python
+        found.places += [Place(line, cell.number, place) for place, (_, line) in enumerate(cell.rows, start=1)]
+    found.code = "".join(f"{line}\n" for line in lines).encode()
+    return found
+
+
+def read_cells(content: bytes) -> list[Cell]:
+    """Return the code cells of a notebook; none if its language is not Python.
+
+    Raises:
+        ValueError: it is not a notebook.
+    """
     text = content.decode()
     try:
         document = _parse(text)
@@ -85,27 +120,21 @@ def read_notebook(content: bytes) -> Notebook:
         raise ValueError("not a notebook: its JSON is no object")
     if not any(isinstance(document.get(name), list) for name in ("cells", "worksheets")):
         raise ValueError("not a notebook: it has no list of cells")
-    found = Notebook()
     if _language(document) not in PYTHON:
-        return found
+        return []
     starts = _line_starts(text)
-    lines: list[str] = []
+    found = []
     for number, cell in enumerate(_code_cells(document), start=1):
-        rows = list(_rows(cell.get("source", cell.get("input", "")), starts))
-        python = _python_of([row for row, _ in rows])
-        if isinstance(python, str):
-            found.broken.append(f"cell {number}: {python}")
-            continue
-        lines += python
-        found.places += [Place(line, number, place) for place, (_, line) in enumerate(rows, start=1)]
-    found.code = "".join(f"{line}\n" for line in lines).encode()
+        source = cell.get("source", cell.get("input", ""))
+        rows = list(_rows(source, starts))
+        found.append(Cell(number, source, rows, _python_of([row for row, _ in rows])))
     return found
 
 
-class _Text(str):
-    """A string of a JSON document, with the position at which it begins."""
+class Text(str):
+    """A string of a JSON document, with the positions behind its first and its last quotation mark."""
 
-    offset = 0
+    offset = end = 0
 
 
 def _parse(text: str) -> Any:
@@ -114,8 +143,8 @@ def _parse(text: str) -> Any:
 
     def parse_string(whole: str, begin: int, strict: bool = True) -> tuple[str, int]:  # noqa: FBT001, FBT002 - as json
         value, end = scan_string(whole, begin, strict)
-        found = _Text(value)
-        found.offset = begin
+        found = Text(value)
+        found.offset, found.end = begin, end
         return found, end
 
     reader.parse_string = parse_string
@@ -146,7 +175,7 @@ def _code_cells(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def _rows(source: Any, starts: list[int]) -> Iterator[tuple[str, int]]:
     """Yield each line of a cell with its line in the file; one string may contain several lines."""
     for part in source if isinstance(source, list) else [source]:
-        if isinstance(part, _Text):
+        if isinstance(part, Text):
             line = bisect.bisect_right(starts, part.offset)
             # As Python counts lines: a form feed or a line separator within a string begins none.
             for row in part.removesuffix("\n").replace("\r\n", "\n").replace("\r", "\n").split("\n"):

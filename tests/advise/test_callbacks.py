@@ -57,10 +57,11 @@ def callback_of(kept: KeptSite | None, **changes: Any) -> Callback:
 @pytest.mark.parametrize(
     ("changes", "most"),
     [
-        ({}, 0.2),
+        ({}, 0.2 + 100 * DISPATCH_SECONDS),
         ({"in_input": True}, 0.2 + 100 * DISPATCH_SECONDS),
         ({"flight_seconds": None}, 0.1 + 100 * DISPATCH_SECONDS),
-        ({"flight_seconds": 0.05}, 0.1),
+        ({"flight_seconds": 0.05}, 0.1 + 100 * DISPATCH_SECONDS),
+        ({"flight_seconds": 0.5}, 0.5 + 100 * DISPATCH_SECONDS),
         ({"flight_seconds": 7.0}, 1.0),
     ],
 )
@@ -88,8 +89,8 @@ def test_what_cannot_be_ported_is_left_with_a_reason(tmp_path: Path, changes: di
 def test_what_is_elsewhere_or_takes_too_little_is_left(tmp_path: Path) -> None:
     kept = kept_of(tmp_path, np.ones(3))
     assert assess(callback_of(kept, file=""), STEP).why_not
-    assert assess(callback_of(kept, seconds=0.001, flight_seconds=0.02), STEP).why_not
-    assert not assess(callback_of(kept, seconds=0.001, flight_seconds=0.02), STEP, 0.01).why_not
+    assert assess(callback_of(kept, seconds=0.001, flight_seconds=0.005), STEP).why_not
+    assert not assess(callback_of(kept, seconds=0.001, flight_seconds=0.005), STEP, 0.01).why_not
 
 
 def test_a_line_that_was_traced_twice_is_one_callback(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -68,12 +69,42 @@ def test_the_folder_that_is_copied_is_the_repository(folder: Path) -> None:
         ["python", "/elsewhere/train.py"],
         ["python", "trian.py"],
         ["/usr/bin/python3.11", "-u", "trian.py", "train.py"],
-        ["jupyter", "execute", "notebook.ipynb"],
+        ["python", "notebook.ipynb"],
+        ["jupyter", "nbconvert", "--execute", "notebook.ipynb"],
+        ["jupyter", "execute", "notebook.ipynb", "other.ipynb"],
+        ["jupyter", "execute", "notbook.ipynb"],
     ],
 )
 def test_a_command_that_cannot_be_advised_on_is_refused(folder: Path, command: list[str]) -> None:
     with pytest.raises(BadInput):
         Program.here(command, folder)
+
+
+EXECUTE = """#!/bin/sh
+echo "$@" > arguments.txt
+echo '{"cells": [{"cell_type": "code", "outputs": [{"output_type": "stream", "name": "stdout", "text": "0.5"}]}]}' > $2
+"""
+
+
+def test_a_notebook_is_executed_in_its_copy_and_what_its_cells_print_is_its_output(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "train.ipynb").write_text("{}")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", str(tmp_path / "bin"))
+        with pytest.raises(BadInput):
+            Program.here(["jupyter", "execute", "train.ipynb"], folder)  # without nbclient
+    (tmp_path / "bin").mkdir()
+    for name in ("jupyter", "jupyter-execute"):
+        (tmp_path / "bin" / name).write_text(EXECUTE)
+        (tmp_path / "bin" / name).chmod(0o755)
+    program = Program.here(["jupyter", "execute", "train.ipynb"], folder)
+    program.copy_to(tmp_path / "copy")
+    run = run_program(program, tmp_path / "copy", tmp_path / "parts", Asked(counts=False))
+    assert (run.code, run.lines) == (0, ["0.5", ""])
+    assert (tmp_path / "copy" / "arguments.txt").read_text() == "execute train.ipynb --inplace\n"
+    assert (folder / "train.ipynb").read_text() == "{}"
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -25,7 +26,7 @@ from pyopbench.advise.program import Program
 from pyopbench.advise.turns import Realised
 from pyopbench.engine.measure import Listener
 from pyopbench.engine.port import Tools as PortTools
-from pyopbench.engine.worker_process import Worker
+from pyopbench.engine.worker_process import Worker, ask_once
 from pyopbench.model.case import MINIMUM_EFFECT
 from repositories import repository
 
@@ -157,6 +158,9 @@ for path in sorted(pathlib.Path().glob("test_*.py")):
 """
 
 
+UNTESTED = PortTools(ask_once, lambda *_: {"passed": []})
+
+
 def write_port(callback: Callback, step: Step, folder: Path, budget: float, minimum_effect: float) -> Answer:
     """Write the port of a callback without measuring what it saves."""
     folder.mkdir(parents=True)
@@ -193,7 +197,7 @@ def advice(tmp_path_factory: pytest.TempPathFactory) -> Advice:
         patch.setenv("PYTHONPATH", str(ROOT))
         options = Options(minimum_effect=0.0)
         with Worker(120.0) as worker:  # one for all ports; their own tests are run together, see below
-            tools = PortTools(worker.ask, lambda *_: {"passed": []})
+            tools = replace(UNTESTED, ask=worker.ask)
             patch.setattr(answers, "run_test", tools.test)
             patch.setattr(answers, "write_port", partial(answers.write_port, tools=tools))
             made = module.advise(program, root / "out", options, Listener(), Tools(decide=write_port))
@@ -251,6 +255,44 @@ def test_the_patch_applies_and_the_program_computes_the_same(advice: Advice, tmp
 
 def test_the_losses_of_before_and_after_are_compared(advice: Advice) -> None:
     assert advice.withdrawn == []
+
+
+CELLS = (
+    "!echo a shell command\nimport numpy as np\nimport tensorflow as tf",
+    "def body(x):\n    return np.maximum(x, np.float32(0.5))",
+    "def prepare(x):\n    y = tf.numpy_function(body, [x], tf.float32)  # kept\n    return tf.ensure_shape(y, [4])",
+    "data = tf.data.Dataset.from_tensor_slices(tf.reshape(tf.range(80.0), [20, 4])).map(prepare).batch(2)",
+    "sums = [float(tf.reduce_sum(x)) for x in data]\nprint(sums)",
+)
+
+
+def test_a_notebook_is_changed_in_its_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nbformat = pytest.importorskip("nbformat", reason="notebooks need nbformat")
+    pytest.importorskip("nbclient", reason="notebooks need nbclient")
+    pytest.importorskip("ipykernel", reason="notebooks need ipykernel")
+    document = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(one) for one in CELLS])
+    (tmp_path / "program").mkdir()
+    nbformat.write(document, tmp_path / "program" / "train.ipynb")
+    before = (tmp_path / "program" / "train.ipynb").read_bytes()
+    command = [str(Path(sys.executable).with_name("jupyter")), "execute", "train.ipynb"]
+    monkeypatch.setattr(module.turns, "realised", lambda *_: Realised("step", 0.2, 0.1, 0.5, 0.4, 0.6, 3))
+    monkeypatch.setattr(module, "LEAST_TURNS", 1)
+    monkeypatch.setattr(answers, "write_port", partial(answers.write_port, tools=UNTESTED))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    program = Program.here(command, tmp_path / "program")
+    tools = Tools(decide=write_port)
+    advice = module.advise(program, tmp_path / "out", Options(minimum_effect=0.0), Listener(), tools)
+    assert [(row.callback.file, row.callback.cell) for row in advice.rows] == [("train.ipynb", "cell 3:2")]
+    assert advice.patch is not None
+    assert (tmp_path / "program" / "train.ipynb").read_bytes() == before
+    subprocess.run(["git", "apply", str(advice.patch)], cwd=tmp_path / "program", check=True)
+    changed = nbformat.read(tmp_path / "program" / "train.ipynb", as_version=4)
+    lines = [cell["source"].splitlines() for cell in changed.cells]
+    port = advice.rows[0].answer.port.removesuffix(".py")
+    assert lines[0] == [*CELLS[0].splitlines(), f"import {port}"]
+    assert lines[2][1] == f"    y = {port}.outputs_of([x])[0]  # kept"
+    assert lines[3][0] == CELLS[3].replace("prepare", f"prepare, num_parallel_calls={port}.usual_pool().processes")
+    assert [lines[1], lines[4]] == [CELLS[1].splitlines(), CELLS[4].splitlines()]
 
 
 def test_the_page_runs_from_start_to_end(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import importlib
 import json
+import linecache
+import os
 import random
 import sys
 import threading
@@ -21,6 +23,9 @@ from pyopbench.find.injected.tallies import GENERATED, Site
 
 MOST_SHAPES, MOST_OF_A_SHAPE = 8, 4
 """Limits on the calls that are kept for a site: some for each of the first shapes, spread over powers of two."""
+
+CELL = f"{os.sep}ipykernel_"
+"""Is in the names of the files of cells (ipykernel/compiler.py, `get_tmp_directory`)."""
 
 EXTRACTOR = "pyopbench.model.extract"
 
@@ -179,18 +184,29 @@ def as_written(function: Any, line: int) -> Any:
     made = getattr(function, "__code__", None)
     if made is None or GENERATED not in made.co_filename:
         return function
-    file = function.__globals__["__file__"]
-    whole = compile(Path(file).read_bytes(), file, "exec", dont_inherit=True)
     name = made.co_name.removeprefix("tf__")
-    found = [one for one in _codes(whole) if (one.co_name, one.co_argcount) == (name, made.co_argcount)]
+    files = [function.__globals__.get("__file__") or ""]
+    if not files[0]:  # a cell of a notebook, the last one that defines it
+        files = [one for one in reversed(list(linecache.cache)) if CELL in one]
+    found: list[CodeType] = []
+    for file in files:
+        whole = compile(cell_text(file) or Path(file).read_bytes(), file, "exec", dont_inherit=True)
+        found = [one for one in _codes(whole) if (one.co_name, one.co_argcount) == (name, made.co_argcount)]
+        if found:
+            break
     if name == "<lambda>":
         found = sorted((one for one in found if one.co_firstlineno >= line), key=lambda one: one.co_firstlineno)
         found = found[:1] if len({one.co_firstlineno for one in found[:2]}) == len(found[:2]) else []
     if len(found) != 1:
-        raise LookupError(f"{name} is not found in {file}, or there are several")
+        raise LookupError(f"{name} is not found in {files[0] if files else 'a cell'}, or there are several")
     cells = dict(zip(made.co_freevars, function.__closure__ or (), strict=True))
     closure = tuple(cells[one] for one in found[0].co_freevars)
     return FunctionType(found[0], function.__globals__, name, function.__defaults__, closure)
+
+
+def cell_text(file: str) -> str:
+    """Return the source of the cell of a notebook whose code has the name of a file; empty for any other file."""
+    return "".join(linecache.getlines(file)) if CELL in file else ""
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:

@@ -27,7 +27,7 @@ from pathlib import Path
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
-from pyopbench.find.injected.keeper import Keeper, describe_call
+from pyopbench.find.injected.keeper import Keeper, cell_text, describe_call
 from pyopbench.find.injected.slices import Slices
 from pyopbench.find.injected.tallies import (
     GENERATED,
@@ -164,7 +164,7 @@ class Flights:
         return _call_between(begun, variable, original, arguments, named)
 
     def seconds(self, site: Site) -> float | None:
-        """Return the seconds of all calls of a site; None where they were not measured."""
+        """Return the seconds of all calls of a site and of its gradient; None where they were not measured."""
         variable = self.variables.get(site.key)
         if variable is None or self.trouble:
             return None
@@ -296,6 +296,8 @@ class Recorder:
         ):
             setattr(script_ops, name, self._wrap_public(getattr(script_ops, name), kind))
         script_ops.EagerFunc = make_timed(script_ops.EagerFunc, self.clock, self._count_gradient)
+        if self.flights is not None:
+            script_ops._internal_py_func = self._time_gradient(script_ops._internal_py_func, self.flights)
 
     def refuse(self, trouble: str) -> None:
         """Leave word that this process cannot be recorded, and why."""
@@ -382,6 +384,7 @@ class Recorder:
                 counted = held[1] if held is not None and held[0] is site else self._counted(function, site, kind)
                 if self.keeper is not None:
                     call = self._describe_call(arguments, named, frame)
+                    call["cell"] = cell_text(site.key[0])
                     if site.in_input:
                         call["stage"] = self._stage(frame)
                     self.keeper.called_with(site, function, call)
@@ -424,6 +427,7 @@ class Recorder:
                 code = getattr(function, "__code__", None)
                 return {
                     "file": caller.f_code.co_filename,
+                    "cell": cell_text(caller.f_code.co_filename),
                     "line": caller.f_lineno,
                     "parallel": 1 if calls is None else int(calls),
                     "function": getattr(function, "__name__", ""),
@@ -451,6 +455,19 @@ class Recorder:
         """Return the gradient of py_function, which is a callback that TensorFlow makes itself, counted."""
         site = self._find_site_of_gradient(getattr(function, "__wrapped__", function))
         return function if site is None else self.count(function, site.gradient, None, "py_function")
+
+    def _time_gradient(self, original: Callable[..., Any], flights: Flights) -> Callable[..., Any]:
+        """Time the gradient of py_function in graphs, which TensorFlow makes by `_internal_py_func`."""
+
+        @functools.wraps(original)
+        def wrapper(*arguments: Any, **named: Any) -> Any:
+            if named.get("is_grad_func") and not self.script_ops.context.executing_eagerly():
+                site = self._find_site_of_gradient(named["func"])
+                if site is not None:
+                    return flights.call(site, original, arguments, named)
+            return original(*arguments, **named)
+
+        return wrapper
 
     def _find_site_of_gradient(self, function: Any) -> Site | None:
         try:

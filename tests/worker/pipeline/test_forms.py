@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,13 @@ def test_no_batched_form_is_built_behind_one_that_is_right(
     monkeypatch.setattr(PipelineContext, "batched_form", noted)
     running(double, "port_batch native batch=4")
     assert asked == ["native_whole"]
+
+
+def test_without_batches_every_arrangement_is_of_single_elements(tmp_path: Path) -> None:
+    context = context_of(DOUBLE, tmp_path, replace(SETTINGS, batch=()))
+    keys = [one.key for arrange in FORMS.values() for one, _ in arrange(context) if one.form != "grain"]
+    assert {"map", "processes", "port native"} <= set(keys)
+    assert [key for key in keys if "batch" in key] == []
 
 
 def test_ports_that_nobody_wrote_are_marked(double: PipelineContext) -> None:

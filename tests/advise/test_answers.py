@@ -1,0 +1,120 @@
+"""What to do with a callback of an input pipeline, from what was measured there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pipelines import BATCH, CURRENT, PARALLEL, POOL, rows
+from pyopbench.advise import answers
+from pyopbench.advise.answers import Answer, Candidate, decide, decide_again, variant_text
+from pyopbench.advise.callbacks import Callback, Stage, Step
+from pyopbench.judge.pipeline import TrainingStep, judge
+from pyopbench.model.arrangement import AUTOTUNE, Arrangement
+
+EFFECT = 0.03
+PORT = Arrangement("port", "port", "ds.map(traced)", AUTOTUNE, 0, "traced", 4.0)
+NJIT = Arrangement("switch", "switch", "ds.map(with_njit)", AUTOTUNE, 0, "njit", 1.0)
+TWO = Arrangement("map", "parallel", "ds.map(f, num_parallel_calls=2)", 2, extra_effort=0.1)
+ALL = (CURRENT, PARALLEL, TWO, BATCH, POOL, NJIT, PORT)
+STAGE = Stage("train.py", 5, 1, "parse", 3)
+STEP = Step(0.01, 100, 0.9)
+CALLBACK = Callback("f", "train.py", 3, "numpy_function", "graph", "f", True, 3200, 0, 0.8, 0.9, stage=STAGE)
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """Decide on a callback whose elements take so many tenths of a millisecond by arrangement."""
+    (tmp_path / "f.py").write_text("")
+    written: list[str] = []
+
+    def write(callback: Callback, op_file: Path, place: Path, variant: str) -> tuple[str, str, str] | str:
+        written.append(variant)
+        return "no" if variant in refused else ("f_port.py", "test_f_port.py", answers.OUTPUTS)
+
+    refused: set[str] = set()
+
+    def decided(
+        tenths: Mapping[str, float], callback: Callback = CALLBACK, refuse: tuple[str, ...] = (), step: Step = STEP
+    ) -> Answer:
+        refused.clear()
+        refused.update(refuse)
+        seconds = {one.key: 1e-4 * tenths.get(one.key, 1.0) for one in ALL}
+        found = judge(rows(seconds, arrangements=ALL), EFFECT, TrainingStep(32))
+        monkeypatch.setattr(answers, "_measured_in_pipeline", lambda *_: SimpleNamespace(pipeline=found))
+        return decide(callback, step, tmp_path, 60.0, EFFECT)
+
+    monkeypatch.setattr(answers, "_write", write)
+    return decided
+
+
+@pytest.mark.parametrize(
+    ("tenths", "action", "variants"),
+    [
+        ({}, "leave", []),
+        ({PARALLEL.key: 0.5, TWO.key: 0.55}, "arrange", [PARALLEL.key, TWO.key]),
+        ({POOL.key: 0.3, NJIT.key: 0.6}, "arrange", [POOL.key, NJIT.key]),
+        ({PORT.key: 0.1, POOL.key: 0.5}, "port", [PORT.key, POOL.key]),
+        ({NJIT.key: 0.1}, "port", [NJIT.key]),
+        ({PORT.key: 0.1, NJIT.key: 0.3, POOL.key: 0.5, PARALLEL.key: 0.6}, "port", [PORT.key, NJIT.key, POOL.key]),
+    ],
+)
+def test_the_arrangement_that_is_decided_on_comes_first_and_those_that_save_less_follow(
+    measured: Any, tenths: dict[str, float], action: str, variants: list[str]
+) -> None:
+    answer = measured(tenths)
+    assert (answer.action, answer.variant) == (action, variants[0] if variants else "")
+    assert [one.variant for one in answer.candidates] == variants
+
+
+def test_what_is_promised_is_no_more_than_the_program_waits(measured: Any) -> None:
+    found = measured({POOL.key: 0.5}).promised
+    assert found.value == pytest.approx(0.8 * 0.5, rel=0.1)
+    assert found.low < found.value < found.high
+    assert measured({POOL.key: 0.5}, step=replace(STEP, waited=0.2)).promised.value == pytest.approx(0.2)
+
+
+def test_shares_are_of_the_map_that_the_program_has(measured: Any) -> None:
+    """With two calls at a time already, a pool that takes 40% of a sequential map saves a third of the rest."""
+    two = replace(CALLBACK, stage=Stage("train.py", 5, 2, "parse", 3))
+    answer = measured({TWO.key: 0.6, PARALLEL.key: 0.6, POOL.key: 0.4}, two)
+    assert answer.variant == POOL.key
+    assert answer.candidates[0].saved == pytest.approx(1 / 3, abs=0.03)
+    assert TWO.key not in [one.variant for one in answer.candidates]
+    assert measured({TWO.key: 0.5, PARALLEL.key: 0.5}, two).action == "leave"
+
+
+def test_batches_and_maps_that_a_patch_cannot_change_are_no_candidates(measured: Any) -> None:
+    assert measured({BATCH.key: 0.1}).candidates == ()
+    assert measured({POOL.key: 0.1}, replace(CALLBACK, stage=None)).candidates == ()
+    elsewhere = replace(CALLBACK, stage=Stage("", 5, 1, "parse", 3))
+    assert measured({POOL.key: 0.1}, elsewhere).action == "leave"
+
+
+def test_what_cannot_be_written_is_passed_over_and_the_next_answer_is_the_next_candidate(
+    measured: Any, tmp_path: Path
+) -> None:
+    answer = measured({PORT.key: 0.1, NJIT.key: 0.3, POOL.key: 0.5}, refuse=(PORT.key,))
+    assert (answer.variant, answer.folder) == (NJIT.key, "port-2")
+    assert [one.variant for one in answer.rest] == [POOL.key]
+    again = decide_again(CALLBACK, tmp_path, answer, EFFECT)
+    assert (again.action, again.variant, again.folder, again.rest) == ("arrange", POOL.key, "port-3", ())
+    assert decide_again(CALLBACK, tmp_path, again, EFFECT).action == "leave"
+
+
+def test_a_change_that_is_predicted_to_save_too_little_is_not_tried(measured: Any) -> None:
+    rare = replace(CALLBACK, calls=100, seconds=0.01, flight_seconds=0.02)
+    answer = measured({PORT.key: 0.1}, rare)
+    assert (answer.action, [one.variant for one in answer.candidates]) == ("leave", [PORT.key])
+    assert Answer.from_plain(answer.as_plain()) == answer
+
+
+def test_a_candidate_says_what_it_is() -> None:
+    actions = {one: Candidate(one, 0.5, 0.4, 0.6).action for one in ("njit", PORT.key, NJIT.key, POOL.key, TWO.key)}
+    assert list(actions.values()) == ["port", "port", "port", "arrange", "arrange"]
+    assert len({variant_text(one) for one in actions}) == 4, "njit by either name"
