@@ -53,8 +53,9 @@ def changed_lines(patch: str) -> list[str]:
     found: list[str] = []
     is_new = False
     for line in patch.splitlines():
-        if line.startswith(("--- ", "+++ ", "diff ", "new file")):
-            is_new = line == "new file mode 100644" or (is_new and not line.startswith("diff "))
+        word = line.partition(" ")[0]
+        if word in {"diff", "new", "---", "+++"}:
+            is_new = word != "diff" and (is_new or word == "new")
         elif line[:1] in {"+", "-"} and not is_new and not line[1:].lstrip().startswith(("import ", "from ")):
             found.append(f"{line[0]} {line[1:].strip()}")
     return found

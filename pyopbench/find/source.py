@@ -37,6 +37,7 @@ class ProgramSource:
     elsewhere: Callable[[str], str] = str
     partials: set[ast.AST] = field(default_factory=set)
     _bound: dict[Scope, dict[str, list[str | ast.expr]]] = field(default_factory=dict)
+    _following: set[tuple[Scope, str]] = field(default_factory=set)
 
     @classmethod
     def of(cls, tree: ast.Module, elsewhere: Callable[[str], str] = str) -> ProgramSource:
@@ -119,7 +120,11 @@ class ProgramSource:
             bound = self._bindings(scope).get(name)
             if bound is None:
                 continue
+            if (scope, name) in self._following:  # as in `text = text.strip()`, again and again
+                return UNKNOWN + name
+            self._following.add((scope, name))
             found = [one if isinstance(one, str) else self._path(one, scopes[place:], depth + 1) for one in bound]
+            self._following.discard((scope, name))
             return next((path for path in found if path and not path.startswith(UNKNOWN)), UNKNOWN + name)
         stars = self._bindings(self.tree).get("*", [])
         return f"{stars[0]}.{name}" if stars else UNKNOWN + name

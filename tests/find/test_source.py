@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 import pytest
 
@@ -51,3 +52,18 @@ def test_a_decorator_is_not_inside_what_it_decorates() -> None:
     source = ProgramSource.of(ast.parse("class C:\n    @mark(1)\n    def f(self):\n        mark(2)"))
     calls = sorted((node for node in ast.walk(source.tree) if isinstance(node, ast.Call)), key=lambda one: one.lineno)
     assert [source.qualified_name(call) for call in calls] == ["C", "C.f"]
+
+
+def test_a_name_that_is_bound_to_itself_again_and_again_is_followed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    count = 0
+    follow = ProgramSource._path
+
+    def counted(*arguments: Any) -> str:
+        nonlocal count
+        count += 1
+        return follow(*arguments)
+
+    monkeypatch.setattr(ProgramSource, "_path", counted)
+    lines = 20 * ["text = text.replace('a', 'b')"]
+    assert path_of("\n".join(["import tensorflow as tf", "text = tf.a", *lines, "show(text)"])) == "tensorflow.a"
+    assert count < 200

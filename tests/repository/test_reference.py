@@ -98,7 +98,7 @@ def test_what_is_missing_or_gone_is_found(before: str, after: str, number: int) 
 
 
 def test_a_name_of_the_suites_that_is_nowhere_is_found() -> None:
-    text = PAGE.read_text(encoding="utf-8").replace("      members: false", "      members: []")
+    text = PAGE.read_text(encoding="utf-8").replace("false", "[]")
     path = suite_api.__name__
     assert len(problems(text, {path: ["load_op", "Case"]})) == 1  # the page has `Case` elsewhere
 
