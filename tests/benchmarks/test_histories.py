@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from outside import asv_histories, gate, histories, package_pairs
+from outside import asv_histories, gate, histories, package_pairs, tensorflow_versions
 from outside.histories import score
 
 
@@ -150,3 +150,25 @@ def test_changes_are_of_the_machine_or_shared_by_a_neighbour_or_alone():
 def test_a_benchmark_of_asv_is_in_the_group_of_its_class():
     assert asv_histories.group_of("module.Class.time_it('a.b', 1)") == "module.Class"
     assert asv_histories.group_of("module.time_it") == "module"
+
+
+def test_versions_of_tensorflow_are_those_with_wheels_for_the_python():
+    assert tensorflow_versions.versions_here((3, 13)) == ["2.20.0", "2.21.0"]
+    assert tensorflow_versions.versions_here((3, 12))[0] == "2.16.2"
+    assert len(tensorflow_versions.versions_here((3, 11))) == 10
+
+
+def test_a_page_of_versions_has_ratios_and_steps_from_a_history(tmp_path: Path):
+    step = {"number": 1, "before": "b", "after": "c", "ratio": 1.2, "low": 1.1, "high": 1.3, "status": "confirmed"}
+    points = {"moment": [0, 1, 2], "value": [0.0, 0.0, np.log(1.2)]}
+    series = [{"case": case, "measure": "ratio", "points": points} for case in ("quiet", "changed")]
+    moments = [{"label": label} for label in "abc"]
+    rows = tensorflow_versions.rows_of({"moments": moments, "series": series, "changes": [step]})
+    assert [len(row["steps"]) for row in rows] == [0, 1]
+    assert rows[1]["ratios"] == pytest.approx({"a": 1.0, "b": 1.0, "c": 1.2})
+    document = {"versions": ["a", "b", "c"], "rows": rows}
+    assert "1.20" in tensorflow_versions.results_table(document)
+    assert "confirmed" in tensorflow_versions.steps_table(document)
+    measure, history = tensorflow_versions.commands(tmp_path, ["a", "b"], ["relu"], is_quick=True)
+    assert measure.count("--tf") == 2
+    assert "--confirm" in history
