@@ -35,7 +35,7 @@ import gate_tables  # noqa: E402 - likewise
 import first_try_tables  # noqa: E402 - likewise
 from bodies import tables  # noqa: E402 - likewise
 from markdown_table import table  # noqa: E402 - likewise
-from outside import asv_histories, callbacks, histories, numba_bodies, tallies  # noqa: E402 - likewise
+from outside import asv_histories, bisection, callbacks, histories, numba_bodies, tallies  # noqa: E402 - likewise
 from stored_document import environment_text  # noqa: E402 - likewise
 
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
@@ -221,6 +221,7 @@ QUOTES: dict[str, Callable[[], str]] = {
     "results/outside/numba_bodies.json: what stopped them": partial(stored, numba_bodies.reasons, numba_bodies.STORED),
     "results/outside/asv_histories.json: how it was made": partial(stored, tallies.made, asv_histories.STORED),
     "results/outside/asv_histories.json: changes": partial(stored, asv_histories.results_table, asv_histories.STORED),
+    "results/outside/bisection.json": partial(stored, bisection.results_table, bisection.STORED),
     "results/outside/histories.json: how it was made": partial(stored, tallies.made, histories.STORED),
     "results/outside/histories.json: how good": partial(stored, histories.results_table, histories.STORED),
     "results/outside/histories.json: left out": partial(stored, histories.skipped_text, histories.STORED),

@@ -63,9 +63,9 @@ def commands(folder: Path, versions: Sequence[str], ops: Sequence[str], *, is_qu
         "run",
         *ops,
         *(word for one in versions for word in ("--tf", one)),
-        "--sizes",
-        SIZE,
-        "--directions",
+        "--axis",
+        f"size={SIZE}",
+        "--direction",
         "forward",
     ]
     measure += [*(word for one in VARIANTS for word in ("--variant", one)), "--budget", run, "--out", str(place)]

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from outside import asv_histories, gate, histories, package_pairs, tensorflow_versions
+from outside import asv_histories, bisection, gate, histories, package_pairs, tensorflow_versions
 from outside.histories import score
 
 
@@ -172,3 +172,20 @@ def test_a_page_of_versions_has_ratios_and_steps_from_a_history(tmp_path: Path):
     measure, history = tensorflow_versions.commands(tmp_path, ["a", "b"], ["relu"], is_quick=True)
     assert measure.count("--tf") == 2
     assert "--confirm" in history
+
+
+@pytest.mark.parametrize("planted", [1, 3])
+def test_bisection_finds_what_is_planted_and_counts_every_launch(planted):
+    found = bisection.simulated(seed=1, spread=0.01, planted=planted)
+    assert (found["found"], found["wrong"]) == (planted, 0)
+    assert found["all"] >= bisection.FEWEST * (bisection.COMMITS + 1)
+    assert found["bisected"] >= bisection.FEWEST * 2 * planted
+    assert "100%" not in bisection.results_table({"rows": [found]})
+
+
+def test_planted_commits_are_in_ranges_of_their_own():
+    for seed in range(20):
+        machine = bisection.Machine(np.random.default_rng(seed), 0.01, 3)
+        ranges = {(place - 1) // bisection.EVERY[3] for place in machine.planted}
+        assert len(ranges) == 3
+        assert max(machine.planted) <= bisection.COMMITS
