@@ -22,7 +22,7 @@ from pyopbench.stats.change_points import (
     clipped,
     excess,
     largest_statistics,
-    local_scale,
+    scale,
 )
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -65,7 +65,8 @@ def largest(values: Floats, noise: Noise) -> Floats:
     """Return the largest statistic of each series, with errors as a history has them."""
     ones = np.ones(values.shape)
     estimated = noise == "autocorrelated" and values.shape[-1] >= MANY_POINTS
-    errors = local_scale(values, ones) if estimated else ones * excess(values, ones, noise)[:, None]
+    factor = scale(values, ones, noise) if estimated else excess(values, ones, noise)
+    errors = ones * factor[:, None]
     return largest_statistics(clipped(values, errors), errors)
 
 

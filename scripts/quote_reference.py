@@ -37,6 +37,7 @@ from bodies import tables  # noqa: E402 - likewise
 from markdown_table import table  # noqa: E402 - likewise
 from outside import (  # noqa: E402 - likewise
     asv_histories,
+    bisection,
     callbacks,
     histories,
     npbench,
@@ -248,6 +249,7 @@ QUOTES: dict[str, Callable[[], str]] = {
     },
     "results/outside/asv_histories.json: how it was made": partial(stored, tallies.made, asv_histories.STORED),
     "results/outside/asv_histories.json: changes": partial(stored, asv_histories.results_table, asv_histories.STORED),
+    "results/outside/bisection.json": partial(stored, bisection.results_table, bisection.STORED),
     "results/outside/histories.json: how it was made": partial(stored, tallies.made, histories.STORED),
     "results/outside/histories.json: how good": partial(stored, histories.results_table, histories.STORED),
     "results/outside/histories.json: left out": partial(stored, histories.skipped_text, histories.STORED),

@@ -8,7 +8,11 @@ slowdown by repeating it more often, so that values stay the same. Each part rep
     same    a commit against a copy of itself; anything called slower or faster is wrong
     ten     10% in `run op.py --rev A --rev B --quick --fail-on slower:5%`, which takes 90 s
     five    5% in the same with `--budget 5m --fail-on slower:3%`
-    curve   2, 4, 6, 8, 12 and 20% by the command of `ten`, with the slowdown that each run said it would find
+    curve   1, 2, 3, 5, 10 and 20% by the command of `ten` with budgets of 30 s, 90 s and 5 minutes, with the slowdown
+            that each run said it would find: `curve_30s`, `curve_90s` and `curve_5m`
+
+A second table shows whether that held: of the runs in which the planted slowdown was as large as what the run said it
+would find, how many found it.
 
 The body takes nearly all of a call's time (about 95%), so a call is slower by nearly as much as the body. Run the same
 command again to continue: a trial that was interrupted is resumed, and one that has a row is not measured again. No
@@ -61,7 +65,8 @@ def worked(x):
 """
 DEFAULT = ("--quick",)
 LONGER = ("--quick", "--budget", "5m")
-CURVE = (2, 4, 6, 8, 12, 20)
+CURVE = (1, 2, 3, 5, 10, 20)
+CURVE_BUDGETS = ("30s", "90s", "5m")
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,7 @@ PARTS: Mapping[str, Part] = {
     "same": Part((0,), DEFAULT, "slower:5%"),
     "ten": Part((10,), DEFAULT, "slower:5%"),
     "five": Part((5,), LONGER, "slower:3%"),
-    "curve": Part(CURVE, DEFAULT, "slower:5%"),
+    **{f"curve_{budget}": Part(CURVE, ("--quick", "--budget", budget), "slower:1%") for budget in CURVE_BUDGETS},
 }
 SLOWDOWNS = (0, *sorted({percent for part in PARTS.values() for percent in part.slowdowns}))
 """Of the commits, in percent; the first two are the same code."""
@@ -170,6 +175,22 @@ def results_table(document: Mapping[str, Any]) -> str:
     return table(COLUMNS, list(rates(document["rows"])))
 
 
+def promises(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
+    """Yield for each part how often a planted slowdown was found that a run said it would find."""
+    for part in dict.fromkeys(row["part"] for row in rows):
+        of = [row for row in rows if row["part"] == part and row["smallest_found"] is not None]
+        promised = [row for row in of if row["slowdown"] >= row["smallest_found"]]
+        kept = sum(row["slower"] for row in promised)
+        if promised:
+            yield (part, f"{len(promised)} of {len(of)}", f"{kept} ({at_least(kept, len(promised)):.0%} or more)")
+
+
+def promises_table(document: Mapping[str, Any]) -> str:
+    """Return how often what runs said they would find was found, as Markdown."""
+    head = ("part", "runs with a slowdown that they said they would find", "of them found (95% confidence)")
+    return table(head, list(promises(document["rows"])))
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what is left within the portion, keep a row for each trial, and print the table."""
     parser = tallies.parser_of(__doc__)
@@ -191,7 +212,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for trial, answer in in_portions(left, options.portion):
         document["rows"].append(row_of(*named[trial.folder], trial, answer))
         stored_document.write(options.json, document)
-    sys.stdout.write(results_table(document))
+    sys.stdout.write(f"{results_table(document)}\n{promises_table(document)}")
 
 
 if __name__ == "__main__":

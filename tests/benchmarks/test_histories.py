@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from outside import asv_histories, gate, histories
+from outside import asv_histories, bisection, gate, histories, package_pairs, tensorflow_versions
 from outside.histories import score
 
 
@@ -67,7 +67,7 @@ def test_history_finds_a_planted_step_and_nothing_in_noise():
 
 def test_trials_of_a_gate_have_pairs_of_their_slowdown(tmp_path: Path):
     commits = {percent: ("a", f"b{percent}") for percent in gate.SLOWDOWNS}
-    trials = gate.trials_in(tmp_path, commits, ["same", "ten", "curve"], 2)
+    trials = gate.trials_in(tmp_path, commits, ["same", "ten", "curve_5m"], 2)
     assert len(trials) == 2 + 2 + 2 * len(gate.CURVE)
     assert all(trial.revisions == commits[percent] for _, percent, trial in trials)
     assert len({trial.folder for _, _, trial in trials}) == len(trials)
@@ -82,6 +82,50 @@ def test_rates_tell_found_slowdowns_from_false_ones():
     ]
     same, ten = gate.rates(rows)
     assert [same[0], same[4], ten[0], ten[3]] == ["same", "1 of 6", "ten", "1 of 1"]
+
+
+def test_a_promise_is_kept_if_a_slowdown_of_that_size_is_found():
+    row = {"part": "curve_5m", "smallest_found": 0.05}
+    rows = [
+        {**row, "slowdown": 0.1, "slower": True},
+        {**row, "slowdown": 0.05, "slower": False},
+        {**row, "slowdown": 0.02, "slower": False},
+        {**row, "slowdown": 0.2, "slower": True, "smallest_found": None},
+    ]
+    ((part, promised, kept),) = gate.promises(rows)
+    assert (part, promised, kept.split()[0]) == ("curve_5m", "2 of 3", "1")
+
+
+def test_each_pair_of_packages_has_an_op_file_with_two_versions():
+    for pair in package_pairs.PAIRS:
+        compile(pair.op(), pair.name, "exec")
+        assert pair.before != pair.after
+    assert len({pair.name for pair in package_pairs.PAIRS}) == len(package_pairs.PAIRS) >= 10
+
+
+def test_directions_are_counted_against_the_notes_and_identical_pairs_apart():
+    first, second = package_pairs.PAIRS[:2]
+    found = {"ratio": 0.5, "low": 0.4, "high": 0.6}
+    side = {"values": {"differences": []}}
+
+    def row(pair, outcome, *, is_same):
+        answer = {
+            "comparisons": {"b": {"bodies": [], "cases": [{**found, "outcome": outcome}]}},
+            "others": [side],
+            "smallest_found": 0.03,
+        }
+        return package_pairs.row_of(pair, answer, 1.0, is_same=is_same)
+
+    rows = [
+        row(first, "faster", is_same=False),
+        row(second, "slower", is_same=False),
+        row(first, "slower", is_same=True),
+    ]
+    assert [one["apart"] for one in rows] == [1, 1, 1]
+    text = package_pairs.summary_text({"rows": rows})
+    assert [int(word) for word in text.split() if word.isdigit()] == [1, 2, 1, 1, 1]
+    left = list(package_pairs.left_in([first, second], rows))
+    assert left == [(second, True)]
 
 
 def test_a_person_is_scored_against_the_others():
@@ -106,3 +150,42 @@ def test_changes_are_of_the_machine_or_shared_by_a_neighbour_or_alone():
 def test_a_benchmark_of_asv_is_in_the_group_of_its_class():
     assert asv_histories.group_of("module.Class.time_it('a.b', 1)") == "module.Class"
     assert asv_histories.group_of("module.time_it") == "module"
+
+
+def test_versions_of_tensorflow_are_those_with_wheels_for_the_python():
+    assert tensorflow_versions.versions_here((3, 13)) == ["2.20.0", "2.21.0"]
+    assert tensorflow_versions.versions_here((3, 12))[0] == "2.16.2"
+    assert len(tensorflow_versions.versions_here((3, 11))) == 10
+
+
+def test_a_page_of_versions_has_ratios_and_steps_from_a_history(tmp_path: Path):
+    step = {"number": 1, "before": "b", "after": "c", "ratio": 1.2, "low": 1.1, "high": 1.3, "status": "confirmed"}
+    points = {"moment": [0, 1, 2], "value": [0.0, 0.0, np.log(1.2)]}
+    series = [{"case": case, "measure": "ratio", "points": points} for case in ("quiet", "changed")]
+    moments = [{"label": label} for label in "abc"]
+    rows = tensorflow_versions.rows_of({"moments": moments, "series": series, "changes": [step]})
+    assert [len(row["steps"]) for row in rows] == [0, 1]
+    assert rows[1]["ratios"] == pytest.approx({"a": 1.0, "b": 1.0, "c": 1.2})
+    document = {"versions": ["a", "b", "c"], "rows": rows}
+    assert "1.20" in tensorflow_versions.results_table(document)
+    assert "confirmed" in tensorflow_versions.steps_table(document)
+    measure, history = tensorflow_versions.commands(tmp_path, ["a", "b"], ["relu"], is_quick=True)
+    assert measure.count("--tf") == 2
+    assert "--confirm" in history
+
+
+@pytest.mark.parametrize("planted", [1, 3])
+def test_bisection_finds_what_is_planted_and_counts_every_launch(planted):
+    found = bisection.simulated(seed=1, spread=0.01, planted=planted)
+    assert (found["found"], found["wrong"]) == (planted, 0)
+    assert found["all"] >= bisection.FEWEST * (bisection.COMMITS + 1)
+    assert found["bisected"] >= bisection.FEWEST * 2 * planted
+    assert "100%" not in bisection.results_table({"rows": [found]})
+
+
+def test_planted_commits_are_in_ranges_of_their_own():
+    for seed in range(20):
+        machine = bisection.Machine(np.random.default_rng(seed), 0.01, 3)
+        ranges = {(place - 1) // bisection.EVERY[3] for place in machine.planted}
+        assert len(ranges) == 3
+        assert max(machine.planted) <= bisection.COMMITS
