@@ -193,7 +193,7 @@ def test_a_file_that_cannot_be_read_is_bad_input(call: Call, tmp_path: Path) -> 
         "samples cannot be read",
         received=f"{folder / run_folder.SAMPLES_FILE}: a folder",
         legal="a regular file that you can read, not a link",
-        hint="replace the link with the file",
+        hint="name a file in its place",
     )
 
 

@@ -415,8 +415,8 @@ def test_gradient():
         others = [slopes_of_old(arrays, directions, output_gradients, step / part)[0] for part in (2, 8)]
         spread = max(abs(other - expected) for other in others)
         if np.isfinite(expected) and np.isfinite(spread):
-            # A difference of outputs is rounded as they are. The gradient of a port in float32 is rounded as it is
-            # itself, and a little as the outputs are, which may be far larger.
+            # A difference of outputs is rounded as they are. The gradient of a port in float32 is rounded as such a
+            # number is, and a little as the outputs are, which may be far larger.
             parts = sum(np.sum(np.abs(np.float64(gradients[place]) * directions[place])) for place in gradients)
             rounding = max({{"float64": 0, "float32": 1e-6}}.get(one.dtype.name, 5e-5) for one in gradients.values())
             rounded = max(max(20 * precision / step, rounding) * max(size, 1e-30), 5e-5 * min(parts, size))
