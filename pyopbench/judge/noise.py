@@ -3,7 +3,7 @@
 No block is dropped because of how long it took: a disturbed block is weighed down by the median over rounds, a
 disturbed launch by the way in which launches are averaged. Where two sides take turns, a pair of turns is discarded if
 the state of the machine differed between its halves. That is judged by what the system reports and never by times of
-samples, because selecting by times would bias the ratio. docs/decisions/0043 has the figures.
+samples: a slowdown that only some turns show would be discarded. docs/decisions/0043 has the figures.
 """
 
 from __future__ import annotations
