@@ -117,6 +117,9 @@ def print_gate(gate: Gate, folder: Path) -> None:
 
     style = {"passed": "green", "failed": "red", "nothing": "yellow"}[gate.outcome]
     say(f"[bold {style}]{escape(gate.answer_text())}[/]\n")
+    warning = gate.warning_text()
+    if warning:
+        say(f"[yellow]{escape(warning)}[/]\n")
     for version in (gate.first, *gate.others):
         out.print(escape(wording.name_text(version)), soft_wrap=True)
     out.print()
@@ -125,7 +128,7 @@ def print_gate(gate: Gate, folder: Path) -> None:
     say(escape(gate.values_text()), mark="- ")
     out.print()
     _print_cases(gate)
-    for sentence in (gate.reach_text(), gate.control_text()):
+    for sentence in (gate.reach_text(), gate.control_text(), gate.machine_text()):
         say(escape(sentence))
     files = formatting.listing([str(folder / name) for name in (report.COMMENT, report.DOCUMENT, report.JUNIT)])
     out.print(f"written: {escape(files)}", soft_wrap=True)

@@ -258,15 +258,14 @@ def _noise(of_worker: _OfWorker, facts: Facts) -> Check:
     if not blocks or not noise:
         why = NO_TENSORFLOW if of_worker.why_not else "not tried, because of a problem above"
         return Check(name, needed_by, "unknown", lack=why)
-    from pyopbench.judge.noise import LARGE_FAR, LARGE_STEAL  # it needs what `_reports` has found
+    from pyopbench.judge.noise import LARGE_FAR, limits_of  # it needs what `_reports` has found
 
     load, stolen = noise["load"], noise["steal_seconds"]
     steal = None if stolen is None else stolen / (noise["wall_seconds"] * facts.cores)
     spread, far = spread_of(blocks)
     other = "stop other programs, or pin the run to idle cores: taskset -c 0,1 pyopbench run ..."
     found = (
-        ("" if load is None else f"load {load:.1f} on {formatting.count(facts.cores, 'core')}", load, facts.cores),
-        ("" if steal is None else f"{formatting.percent(steal)} of CPU time stolen by other VMs", steal, LARGE_STEAL),
+        *limits_of(load, steal, facts.cores),
         (f"equal blocks of work differ by {formatting.percent(spread)}", spread, MINIMUM_EFFECT),
         (f"{formatting.percent(far)} of equal blocks are far slower", far, LARGE_FAR),
     )

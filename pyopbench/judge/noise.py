@@ -1,17 +1,21 @@
 """How quiet the machine was, launch by launch, and whether that was quiet enough for the minimum effect.
 
-Nothing is dropped for it: a disturbed block is weighed down by the median over rounds, a disturbed launch by the way in
-which launches are averaged.
+No block is dropped because of how long it took: a disturbed block is weighed down by the median over rounds, a
+disturbed launch by the way in which launches are averaged. Where two sides take turns, a pair of turns is discarded if
+the state of the machine differed between its halves. That is judged by what the system reports and never by times of
+samples: a slowdown that only some turns show would be discarded. docs/decisions/0043 has the figures.
 """
 
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from scipy import special
 
@@ -36,6 +40,13 @@ LARGE_STEAL = 0.01
 """Other virtual machines took one hundredth of the CPU time: launches on a quiet machine differ by as much."""
 LARGE_FAR = 0.05
 """If one block in twenty is far off, medians begin to move."""
+LARGE_CLOCK = math.log1p(0.01)
+"""A difference of the clock rate by one hundredth, a natural log: times differ by as much."""
+STEAL_RESOLUTION = 0.02
+"""Two ticks of the clock that counts stolen time, in seconds: a single tick may be made of much that was stolen long
+before (proc(5): a tick is 10 ms where USER_HZ is 100)."""
+TURN_COLUMNS = ["run", "block", "group", "sweep"]
+"""What a pair of turns has in common: both sides sampled one group right after one another."""
 
 
 def _unresolved(disturbance: Disturbance) -> str:
@@ -266,3 +277,147 @@ def _launch(key: tuple[str, int], blocks: pd.DataFrame, noise: pd.DataFrame, cor
 
 def _known(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
+
+
+def limits_of(load: float | None, steal: float | None, cores: int) -> tuple[tuple[str, float | None, float], ...]:
+    """Return load and stolen time in words, each with its value and the largest at which a machine counts as quiet.
+
+    Args:
+        load: tasks that run or wait to, over a minute; None if it is not known.
+        steal: share of the time of the cores that other guests of the host had; None if it is not known.
+        cores: how many there are.
+    """
+    return (
+        ("" if load is None else f"load {load:.1f} on {formatting.count(cores, 'core')}", load, cores),
+        ("" if steal is None else f"{formatting.percent(steal)} of CPU time stolen by other VMs", steal, LARGE_STEAL),
+    )
+
+
+@dataclass(frozen=True)
+class MachineState:
+    """What the machine did while two or more sides took turns.
+
+    Attributes:
+        turns: pairs of turns, in which both sides sampled a group right after one another.
+        discarded: those of them whose halves ran in different states.
+        load: median over all turns of the load over 1 minute; None if it is not known.
+        steal_share: share of the time of the cores that other guests of the host had; None if it is not known.
+        cores: that could be used.
+    """
+
+    turns: int
+    discarded: int
+    load: float | None
+    steal_share: float | None
+    cores: int
+
+    @property
+    def too_large(self) -> tuple[str, ...]:
+        """What was beyond the limits of a quiet machine, in words."""
+        limits = limits_of(self.load, self.steal_share, self.cores)
+        return tuple(text for text, value, most in limits if value is not None and value > most)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether a verdict can be trusted as far as the state of the machine goes."""
+        return not self.too_large
+
+    def text(self) -> str:
+        """Return what the machine did, and how many pairs of turns were discarded, in sentences."""
+        known = [text for text, *_ in limits_of(self.load, self.steal_share, self.cores) if text]
+        said = f"Machine: {formatting.listing(known)}. " if known else ""
+        if not self.discarded:
+            return f"{said}No pair of turns was discarded because of different machine states."
+        pairs = formatting.count(self.turns, "pair of turns", "pairs of turns")
+        return (
+            f"{said}{self.discarded:,} of {pairs} discarded: clock rate or stolen time differed between the two halves."
+        )
+
+    def warning_text(self, command: Sequence[str]) -> str:
+        """Return why the verdict cannot be trusted and the command to repeat, in sentences; "" if it can be trusted."""
+        if self.is_quiet:
+            return ""
+        stolen = self.steal_share is not None and self.steal_share > LARGE_STEAL
+        quieter = "Use a machine without other VMs" if stolen else "Stop other programs"
+        return (
+            f"The machine was too busy to trust this result: {formatting.listing(self.too_large)}. Slowdowns can be "
+            f"missed. {quieter} and repeat: {shlex.join(command)}"
+        )
+
+
+def machine_state(runs: Sequence[Run], turns: int, discarded: int) -> MachineState | None:
+    """Return what the machine did during the runs of all sides; None if nothing was recorded.
+
+    Args:
+        runs: one for each side.
+        turns: pairs of turns of all comparisons.
+        discarded: those of them that are not judged by.
+    """
+    noise = pd.concat([run.noise for run in runs], ignore_index=True)
+    if not len(noise):
+        return None
+    cores = int(runs[0].environment.get("cores") or 1)
+    known = noise[["steal_seconds", "wall_seconds"]].dropna().sum()
+    steal = known["steal_seconds"] / (known["wall_seconds"] * cores) if known["wall_seconds"] else math.nan
+    return MachineState(turns, discarded, _known(noise["load"].median()), _known(steal), cores)
+
+
+def unlike_turns(first: pd.DataFrame, second: pd.DataFrame, cores: int) -> tuple[pd.DataFrame, int]:
+    """Return the pairs of turns whose halves ran in different states of the machine, and how many pairs there are.
+
+    A half is known by its clock rates and by the share of its time that was stolen, never by times of the samples.
+    Switches are not among them: on a machine that other programs kept busy, they said nothing about the ratio of a
+    pair. The median over the pairs of a group is what the code does itself, so only what is far from it counts.
+
+    Args:
+        first: `measured_run.Run.noise` of one side, with the column `block`.
+        second: of the other.
+        cores: that could be used.
+
+    Returns:
+        A frame of `TURN_COLUMNS`, and a count.
+    """
+    pairs = _turns(first).merge(_turns(second), on=TURN_COLUMNS, suffixes=("_first", "_second"))
+    stolen, walls = (
+        [pairs[f"{name}_{side}"].to_numpy(dtype="float64") for side in ("first", "second")]
+        for name in ("steal_seconds", "wall_seconds")
+    )
+    steal = np.where(
+        np.abs(stolen[1] - stolen[0]) >= STEAL_RESOLUTION * (1 - 1e-9),  # ticks are no binary fractions
+        stolen[1] / (walls[1] * cores) - stolen[0] / (walls[0] * cores),
+        0.0,
+    )
+    clocks = [np.log(pairs[f"{name}_second"] / pairs[f"{name}_first"]) for name in ("mhz_low", "mhz_high")]
+    differences = np.column_stack([steal, *clocks])
+    unlike = np.zeros(len(pairs), dtype=bool)
+    for places in pairs.groupby(["run", "group"], observed=True).indices.values():
+        unlike[places] = are_unlike(differences[places])
+    return pairs.loc[unlike, TURN_COLUMNS], len(pairs)
+
+
+def are_unlike(differences: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Return for each pair of turns whether its halves ran in other states than those of most pairs.
+
+    A pair is far from the median if it is `FAR_DEVIATIONS` robust standard deviations from it, and by more than is
+    large: where most pairs do not differ at all, that deviation is 0. That can be less than half of all pairs.
+
+    Args:
+        differences: `(pairs, 3)` float64: share of time stolen, and logs of the lowest and the highest clock rate, of
+            the second half less the first; nan is not known.
+
+    Returns:
+        `(pairs,)` bool; False for all of fewer than `LEAST_BLOCKS` pairs, which show no median worth the name.
+    """
+    if len(differences) < LEAST_BLOCKS:
+        return np.zeros(len(differences), dtype=bool)
+    known = np.where(np.isnan(differences), 0.0, differences)  # what a system never reports differs in no pair
+    off = np.abs(known - np.median(known, axis=0))
+    reach = np.maximum(FAR_DEVIATIONS * NORMAL_MAD * np.median(off, axis=0), (LARGE_STEAL, LARGE_CLOCK, LARGE_CLOCK))
+    found: npt.NDArray[np.bool_] = (off > reach).any(axis=1)
+    return found
+
+
+def _turns(noise: pd.DataFrame) -> pd.DataFrame:
+    """Return one row for each turn of a side, of which a group that was measured again has several."""
+    by = {"steal_seconds": "sum", "wall_seconds": "sum", "mhz_low": "min", "mhz_high": "max"}
+    return noise.groupby(TURN_COLUMNS, observed=True).agg(by).reset_index()

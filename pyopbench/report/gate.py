@@ -50,13 +50,14 @@ def comment(gate: Gate) -> str:
         escape(f"{others} against {gate.first.label}"),
         "",
     ]
-    lines += [f"- {escape(line)}" for line in findings(gate)]
+    warning = gate.warning_text()
+    lines += [f"- {escape(line)}" for line in (*((warning,) if warning else ()), *findings(gate))]
     unpaired = [one for found in gate.comparisons.values() for one in notes_of(found) if isinstance(one, NotPaired)]
     lines += [f"- {escape(text_of(one))}" for one in unpaired[:1]]
     # Of two results that are merely compared nothing is known about values, and nothing was measured twice.
     is_of_one_run = gate.first.folder != Path()
     known = [gate.reach_text()]
-    known = [gate.values_text(), *known, gate.control_text()] if is_of_one_run else known
+    known = [gate.values_text(), *known, gate.control_text(), gate.machine_text()] if is_of_one_run else known
     lines += [f"- {escape(one)}" for one in known]
     return printable("\n".join(_with_table(gate, lines)) + "\n")
 
@@ -178,6 +179,7 @@ def as_json(gate: Gate) -> str:
         "comparisons": {label: _comparison(one, gate) for label, one in gate.comparisons.items()},
         "unmatched": {label: error.in_a_line for label, error in gate.unmatched.items()},
         "twins": None if gate.twins is None else _comparison(gate.twins, gate),
+        "machine": None if gate.machine is None else {**asdict(gate.machine), "is_quiet": gate.machine.is_quiet},
     }
     return integrity.sealed(json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False)).decode()
 

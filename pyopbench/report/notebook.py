@@ -56,7 +56,8 @@ def versions_html(judgement: Judgement, across: VersionComparison) -> str:
 
 def gate_html(gate: Gate) -> str:
     """Return what came of revisions, what there is to say of them, and their cases, the worst first."""
-    said = [*as_gate.findings(gate), gate.values_text(), gate.reach_text()]
+    warning = gate.warning_text()
+    said = [*((warning,) if warning else ()), *as_gate.findings(gate), gate.values_text(), gate.reach_text()]
     changes = (block for one in gate.comparisons.values() for block in _compared(one))
     control = Paragraph(gate.control_text(), "muted")
     return _html((Bullets(tuple(said)), *changes, control), gate.answer_text())

@@ -33,8 +33,8 @@ COLUMNS = (
 )  # fmt: skip
 
 NOISE_COLUMNS = (
-    "run", "launch", "group", "wall_seconds", "cpu_seconds", "steal_seconds", "switches", "collections", "load",
-    "mhz_low", "mhz_high",
+    "run", "launch", "group", "sweep", "wall_seconds", "cpu_seconds", "steal_seconds", "switches", "collections",
+    "load", "mhz_low", "mhz_high",
 )  # fmt: skip
 
 WAIT_COLUMNS = ("run", "launch", "case", "calls", "p50", "p95", "p99")

@@ -230,12 +230,12 @@ def _crossings(content: RunContent, prepared: Sequence[PreparedLine]) -> Iterato
 
 def _noise(run: str, groups: Sequence[GroupLine]) -> pd.DataFrame:
     rows = [
-        (run, line.launch, line.group, *(getattr(line.noise, name) for name in NOISE_COLUMNS[3:]))
+        (run, line.launch, line.group, line.sweep, *(getattr(line.noise, name) for name in NOISE_COLUMNS[4:]))
         for line in groups
         if line.noise is not None
     ]
     # None becomes nan, also where a whole column has nothing else.
-    numbers = dict.fromkeys(NOISE_COLUMNS[3:], "float64")
+    numbers = dict.fromkeys(NOISE_COLUMNS[4:], "float64")
     return pd.DataFrame(rows, columns=list(NOISE_COLUMNS)).astype(numbers)
 
 

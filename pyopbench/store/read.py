@@ -82,8 +82,8 @@ def _path_of(source: Source) -> Path:
 def _runs_of(run: OpenRun) -> tuple[Run, ...]:
     """Return a run for each side, on its own: what failed on one of them says nothing about another.
 
-    Where there are several, the frame has a column `block`: launches of one number were made by turns, one of each
-    side. The label of a TensorFlow stands for its version; of revisions the commit stands for pyopbench's, and
+    Where there are several, `frame` and `noise` have a column `block`: launches of one number were made by turns, one
+    of each side. The label of a TensorFlow stands for its version; of revisions the commit stands for pyopbench's, and
     `revision` is the label.
     """
     found = [run_of(side) for side in run.measured]
@@ -96,7 +96,7 @@ def _runs_of(run: OpenRun) -> tuple[Run, ...]:
 
 
 def _labelled(run: Run, version: Side, name: str) -> Run:
-    frame = run.frame.assign(run=name, block=run.frame["launch"])
+    frame, noise = (rows.assign(run=name, block=rows["launch"]) for rows in (run.frame, run.noise))
     environment: dict[str, Any] = {"side": version.label}
     if version.revision is not None:
         revision = version.revision
@@ -105,7 +105,7 @@ def _labelled(run: Run, version: Side, name: str) -> Run:
         environment["tensorflow"] = version.label
     if version.revision is None:
         frame = frame.assign(tf=version.label)
-    return replace(run, frame=frame, environment={**run.environment, **environment})
+    return replace(run, frame=frame, noise=noise, environment={**run.environment, **environment})
 
 
 def _read_files(paths: Sequence[Path]) -> tuple[Run, ...]:

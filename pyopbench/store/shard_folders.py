@@ -214,7 +214,7 @@ def check(found: Sequence[ShardFolder]) -> tuple[list[ShardFolder], list[Problem
 def _other_plan(one: ShardFolder, found: Sequence[ShardFolder], plan: str) -> str:
     """Say by what a shard differs from those of the plan, as far as a command tells it."""
     usual = next(other for other in found if other.shard.plan == plan)
-    ours, theirs = (_bare_command(each.first.content.command) for each in (one, usual))
+    ours, theirs = (bare_command(each.first.content.command) for each in (one, usual))
     if ours != theirs:
         return f"{shlex.join(ours)}, where others have {shlex.join(theirs)}"
     if (one.shard.of, one.shard.replicates) != (usual.shard.of, usual.shard.replicates):
@@ -280,8 +280,8 @@ def _contradicting(found: Sequence[ShardFolder]) -> list[Problem]:
     return problems
 
 
-def _bare_command(command: Sequence[str]) -> list[str]:
-    """Return a command without the options that differ from shard to shard."""
+def bare_command(command: Sequence[str]) -> list[str]:
+    """Return a command without its options that are of one folder of results only."""
     words: list[str] = []
     skip = False
     for word in command:
@@ -294,5 +294,5 @@ def _bare_command(command: Sequence[str]) -> list[str]:
 
 def command_again(one: ShardFolder, index: int) -> str:
     """Return the command that measures a shard of the plan that another one is of."""
-    words = _bare_command(one.first.content.command)
+    words = bare_command(one.first.content.command)
     return shlex.join([*words, "--shard", f"{index}/{one.shard.of}", "--out", f"shard-{index}"])

@@ -12,12 +12,14 @@ What was measured or simulated has no place here. It stands between marks that a
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from scipy import stats
 
+import simulated_states
 import simulation_tables as tables
 from places import ROOT
 from pyopbench.advise import advise, turns
@@ -29,6 +31,7 @@ from pyopbench.judge import interim_analysis as interim
 from pyopbench.judge import pipeline
 from pyopbench.judge.choice import PROVISIONAL
 from pyopbench.judge.machines import BORDERS
+from pyopbench.judge.noise import FAR_DEVIATIONS, LARGE_STEAL, LEAST_BLOCKS
 from pyopbench.judge.verdicts import INTERLEAVED_ERROR
 from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
@@ -157,7 +160,7 @@ def held() -> dict[str, dict[str, Holder]]:
         },
         "revisions.md": {
             "5%": Example("--fail-on slower:5% of the command"),
-            **_exact(f"{gate.MOST_LINES} lines", percent(INTERLEAVED_ERROR)),
+            **_exact(f"{gate.MOST_LINES} lines", percent(INTERLEAVED_ERROR), percent(LARGE_STEAL)),
             **_exact(size(revisions.LARGEST_UNTRACKED), size(revisions.WORKER_BYTES)),
         },
         "start.md": _exact(seconds(settings.QUICK_OP_SECONDS), seconds(settings.QUICK.budget_seconds or 0)),
@@ -211,6 +214,10 @@ def claims() -> dict[str, tuple[str, ...]]:
                 "e-0", "e-"
             ),
             f"at least {in_words(value_of('pyopbench/worker/sampling.py', 'LEAST_ROUNDS'))} unless",
+        ),
+        "revisions.md": (
+            f"more than {in_words(FAR_DEVIATIONS)} robust standard deviations",
+            f"With fewer than {in_words(LEAST_BLOCKS)} pairs",
         ),
         "statistics.md": (
             f"From {trimmed} launches on, one in {trimmed} is trimmed at each end",
@@ -337,6 +344,8 @@ def _statistics() -> Mapping[str, Holder]:
         **_exact(percent(value_of("tests/helpers/simulated_worlds.py", "launch"))),
         **_exact(f"{change_points.MANY_POINTS} runs", f"{value_of(alarms, 'POINTS')} points", *_lengths()),
         **_exact(f"{value_of(alarms, 'RERUN_LAUNCHES')} launches", f"{value_of(machines, 'TRIALS'):,} draws"),
+        **_exact(percent(simulated_states.SHARE), f"{math.exp(simulated_states.SLOW_CORE):g} times"),
+        **_exact(f"{100 * math.expm1(simulated_states.EFFECT):.2f}%", percent(math.expm1(simulated_states.SLOWER))),
         **_exact(percent(value_of(machines, "LEAST_COVERAGE")), percent(value_of(machines, "MOST_COVERAGE_POOLED"))),
         **_settings(),
     }

@@ -16,6 +16,7 @@ from pyopbench.store import run_sides
 VARIANTS = ("py_function_numpy", "native", "xla")
 SIZES = (1, 10)
 SPREAD = 0.002
+MHZ = 3000.0
 
 
 def cases(variants: Sequence[str] = VARIANTS, ops: Sequence[str] = ("double",)) -> list[str]:
@@ -35,9 +36,24 @@ def write_run(
     factors: Mapping[str, float] | None = None,
     seed: int = 0,
     launches: int = 4,
+    clocks: Mapping[int, float] | None = None,
+    told_clocks: Mapping[int, float] | None = None,
+    noise: Mapping[str, Any] | None = None,
     **changes: Any,
 ) -> Path:
-    """Write a run whose cases take 1 ms times their factor and whose launches differ by 0.2%; return its folder."""
+    """Write a run whose cases take 1 ms times their factor and whose launches differ by 0.2%; return its folder.
+
+    Args:
+        folder: of the run.
+        keys: ids of the cases.
+        factors: id of a case -> its time over 1 ms.
+        seed: of the differences.
+        launches: how many there are.
+        clocks: number of a launch -> its clock rate over the usual one, by which times are longer.
+        told_clocks: what the system reports as these; no clock rate if None.
+        noise: what else is reported of the machine; else it is quiet.
+        changes: keys of `run.json`.
+    """
     rng = np.random.default_rng(seed)
     settings = {**stored.SETTINGS, "baseline": VARIANTS[0], "launches": launches}
     lines = []
@@ -47,10 +63,13 @@ def write_run(
         for key in keys:
             groups.setdefault(Case.from_id(key).group, []).append(key)
         for found in groups.values():
+            usual = 1e-3 / (clocks or {}).get(launch, 1.0)
             seconds = {
-                key: (factors or {}).get(key, 1.0) * 1e-3 * math.exp(SPREAD * rng.standard_normal()) for key in found
+                key: (factors or {}).get(key, 1.0) * usual * math.exp(SPREAD * rng.standard_normal()) for key in found
             }
             line = stored.group_line(launch, found)
+            mhz = None if told_clocks is None else MHZ * told_clocks.get(launch, 1.0)
+            line["noise"] = {**stored.NOISE, "steal_seconds": 0.0, "mhz_low": mhz, "mhz_high": mhz, **(noise or {})}
             samples = {
                 key: [[number, place, 1, seconds[key]] for number in range(2)] for place, key in enumerate(found)
             }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -28,6 +29,9 @@ def write_revisions(
     twin: Mapping[str, float] | None = None,
     launches: int = 6,
     by_hash: bool = False,
+    clocks: Mapping[int, Mapping[int, float]] | None = None,
+    are_told: bool = True,
+    noise: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write a run over revisions `r0`, `r1` ..., one for each `factors`, and a control of two cases.
 
@@ -40,6 +44,9 @@ def write_revisions(
         twin: factors of the control, where they are not those of the first revision.
         launches: of each.
         by_hash: are revisions asked for by their whole hashes, as a script or `history --confirm` does?
+        clocks: place -> number of a launch -> its clock rate over the usual one.
+        are_told: does the system report these?
+        noise: what else is reported of the machine; else it is quiet.
     """
     wanted = list(keys or pairs.cases())
     found = []
@@ -56,6 +63,17 @@ def write_revisions(
         if one.revision is not None and one.problem is None:
             some = wanted[:2] if one.is_control else wanted
             stored_in_run = run_sides.stored_in_run(one.revision)
-            pairs.write_run(one.folder, some, factors=several, seed=place, launches=launches, revision=stored_in_run)
+            rates = (clocks or {}).get(place, {})
+            pairs.write_run(
+                one.folder,
+                some,
+                factors=several,
+                seed=place,
+                launches=launches,
+                clocks=rates,
+                told_clocks=rates if clocks and are_told else None,
+                noise=noise,
+                revision=stored_in_run,
+            )
     run_sides.write(folder, named)
     return folder

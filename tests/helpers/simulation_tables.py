@@ -1,6 +1,6 @@
 """Print the tables of docs/statistics.md, as Markdown, or write them there.
 
-python tests/helpers/simulation_tables.py verdicts looks power choices bounds dropped changes contrasts unpaired gates
+python tests/helpers/simulation_tables.py verdicts looks power choices bounds dropped changes contrasts ...
 python tests/helpers/simulation_tables.py --write power     the same between its marks in docs/statistics.md
 
 Everything is seeded: the same code prints the same figures.
@@ -18,6 +18,7 @@ import numpy as np
 
 import simulate
 import simulated_gates
+import simulated_states
 import simulated_verdicts
 from places import ROOT
 from pyopbench.judge.verdicts import INTERLEAVED_ERROR
@@ -48,6 +49,9 @@ GATES = ((45, 2), (45, 3), (400, 2))
 """Cases and launches."""
 GATE_ROWS, MOST_GATES, GATE_SLOWDOWNS = 4_500, 200, 20
 """Rows and gates of identical code at the most, and gates of slower code, a cell of `gates`."""
+STATE_BLOCKS = ((8, 1), (12, 1), (8, 3), (8, 30))
+STATE_GATES = 1_000
+"""Of a row of `states`."""
 
 
 def verdicts() -> Iterator[str]:
@@ -161,6 +165,18 @@ def gates() -> Iterator[str]:
             yield f"| {cases} | {launches} | {name} | {' | '.join(cells)} |"
 
 
+def states() -> Iterator[str]:
+    ends = " | ".join(f"{what} | with the rule" for what in ("told apart", "length of the interval", "10% found"))
+    yield f"| slow core | blocks | pairs in each | discarded | {ends} |"
+    for state, text in simulated_states.STATES.items():
+        for blocks, sweeps in STATE_BLOCKS:
+            judged = simulated_states.gates(state, blocks, sweeps, STATE_GATES)
+            cells = [f"{one.told_apart / STATE_GATES:.1%}" for one in judged]
+            cells += [f"{one.width:.3f}" for one in judged]
+            cells += [f"{one.found / STATE_GATES:.0%}" for one in judged]
+            yield f"| {text} | {blocks} | {sweeps} | {judged[1].discarded:.1%} | {' | '.join(cells)} |"
+
+
 TABLES: dict[str, Callable[[], Iterator[str]]] = {
     "verdicts": verdicts,
     "looks": looks,
@@ -172,6 +188,7 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
     "contrasts": contrasts,
     "unpaired": unpaired,
     "gates": gates,
+    "states": states,
 }
 
 

@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 from pyopbench.judge.comparison.bodies import ComparedBody
 from pyopbench.judge.comparison.diff import ComparedCase, Comparison, UnmatchedCase, compare_sides
 from pyopbench.judge.comparison.sides import Sides, sides_along, usual_over
+from pyopbench.judge.noise import MachineState, machine_state
 from pyopbench.judge.verdicts import Correction
 from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
@@ -20,6 +21,7 @@ from pyopbench.model.errors import NothingMeasured
 from pyopbench.store import run_sides
 from pyopbench.store.read import read_source
 from pyopbench.store.run_sides import OpenRun, Revision, Side, ValueDifference, short_hash
+from pyopbench.store.shard_folders import bare_command
 
 NO_VALUES = "No values were compared."
 KINDS = {
@@ -91,6 +93,8 @@ class Gate:
         unmatched: label -> why there is no comparison.
         twins: the first revision against itself; None where that was not measured.
         fail_on: the slowdown that fails, as a share; None if none does.
+        machine: what the machine did meanwhile; None if nothing was recorded.
+        command: that measures it again; none if results are merely compared.
     """
 
     first: Side
@@ -99,6 +103,8 @@ class Gate:
     unmatched: Mapping[str, NothingMeasured]
     twins: Comparison | None
     fail_on: float | None
+    machine: MachineState | None = None
+    command: tuple[str, ...] = ()
 
     @property
     def slower(self) -> tuple[tuple[str, ComparedCase], ...]:
@@ -226,6 +232,14 @@ class Gate:
             f"{formatting.points(farthest)}.{warning}"
         )
 
+    def warning_text(self) -> str:
+        """Return why the result cannot be trusted, and what to do; "" if it can be, as far as is known."""
+        return "" if self.machine is None else self.machine.warning_text(self.command)
+
+    def machine_text(self) -> str:
+        """Return what the machine did meanwhile, and how many pairs of turns were discarded."""
+        return "The state of the machine was not recorded." if self.machine is None else self.machine.text()
+
     def reach_text(self) -> str:
         """Return which slowdown would have been found."""
         if self.smallest is None:
@@ -289,6 +303,8 @@ def read_gate(source: Path | OpenRun, minimum_effect: float = MINIMUM_EFFECT, fa
 
     found = {one.label: compare(one, len(measured)) for one in measured}
     twins = None if twin is None else compare(twin, 1)
+    compared = [one.sides for one in found.values() if isinstance(one, Comparison)]
+    machine = machine_state(runs, sum(one.turns for one in compared), sum(one.discarded for one in compared))
     return Gate(
         first,
         others,
@@ -296,4 +312,6 @@ def read_gate(source: Path | OpenRun, minimum_effect: float = MINIMUM_EFFECT, fa
         {label: one for label, one in found.items() if isinstance(one, NothingMeasured)},
         twins if isinstance(twins, Comparison) else None,
         fail_on,
+        machine,
+        tuple(bare_command(runs[0].command)),
     )

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from pyopbench.judge import noise
 from pyopbench.judge.latencies import checked_frame, label_of, with_pipeline
 from pyopbench.model import formatting
 from pyopbench.model.case import Case, Failure
@@ -111,12 +112,22 @@ class ComparedSide:
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """Both sides, and in which way they are paired: by `round` or `block`, or "" if they were not interleaved."""
+    """Both sides of a comparison.
+
+    Attributes:
+        axis: what they differ in, one of `AXES`.
+        first, second: the sides; without the turns that were discarded.
+        paired: by `round` or `block`, or "" if they were not interleaved.
+        turns: pairs of turns in which both were sampled; 0 if they are not paired by block.
+        discarded: those of them whose halves ran in different states of the machine.
+    """
 
     axis: str
     first: ComparedSide
     second: ComparedSide
     paired: Literal["round", "block", ""]
+    turns: int = 0
+    discarded: int = 0
 
     @property
     def tool(self) -> str:
@@ -294,11 +305,41 @@ def sides_along(axis: str, runs: Sequence[Run], labels: Sequence[str], path: str
     known = sorted(parts, key=_as_version) if axis == "tf" else list(parts)
     chosen = _choose(axis, labels, known, path)
     apart = _apart(axis, [parts[label] for label in chosen])
-    first, second = (side_of(run_sides.short_hash(label), parts[label], CaseKey.whole, apart) for label in chosen)
     chosen_runs = [run for label in chosen for run in parts[label]]
     is_revisions = all("revision" in run.environment for run in chosen_runs)
     in_blocks = (axis in ("tf", "side") or is_revisions) and _are_in_blocks(chosen_runs)
-    return Sides(axis, first, second, "block" if in_blocks else "")
+    turns = discarded = 0
+    if in_blocks:
+        parts, turns, discarded = _without_unlike_turns(parts, chosen, apart)
+    first, second = (side_of(run_sides.short_hash(label), parts[label], CaseKey.whole, apart) for label in chosen)
+    return Sides(axis, first, second, "block" if in_blocks else "", turns, discarded)
+
+
+def _without_unlike_turns(
+    parts: Mapping[str, list[Run]], chosen: Sequence[str], apart: Sequence[str]
+) -> tuple[dict[str, list[Run]], int, int]:
+    """Return two sides without pairs of turns in different states, how many pairs there were, and how many of these.
+
+    Turns are paired between runs of the same environment, of which each side has one.
+    """
+    first, second = (
+        dict(zip(_environments(label, parts[label], apart), parts[label], strict=True)) for label in chosen
+    )
+    turns = discarded = 0
+    for environment in [one for one in first if one in second]:
+        pair = first[environment], second[environment]
+        cores = int(pair[0].environment.get("cores") or 1)
+        unlike, many = noise.unlike_turns(pair[0].noise, pair[1].noise, cores)
+        turns, discarded = turns + many, discarded + len(unlike)
+        first[environment], second[environment] = (_without_turns(run, unlike) for run in pair)
+    return dict(zip(chosen, (list(first.values()), list(second.values())), strict=True)), turns, discarded
+
+
+def _without_turns(run: Run, unlike: pd.DataFrame) -> Run:
+    if not len(unlike):
+        return run
+    of_rows, left_out = (pd.MultiIndex.from_frame(rows[noise.TURN_COLUMNS]) for rows in (run.frame, unlike))
+    return replace(run, frame=run.frame[~of_rows.isin(left_out)])
 
 
 def _as_version(label: str) -> list[int]:
