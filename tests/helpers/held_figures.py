@@ -20,7 +20,7 @@ from scipy import stats
 
 import simulation_tables as tables
 from places import ROOT
-from pyopbench.advise import advise, turns
+from pyopbench.advise import attempt, turns
 from pyopbench.engine import certify, environments, memory, revisions, settings
 from pyopbench.engine import pipeline as pipelines
 from pyopbench.engine.interim_analyses import WITHIN_RUN
@@ -130,7 +130,7 @@ def held() -> dict[str, dict[str, Holder]]:
             size(memory.LEAST_BYTES),
         ),
         "advise.md": _exact(
-            seconds(advise.BUDGET_SECONDS), percent(turns.CONFIDENCE), formatting.seconds(DISPATCH_SECONDS)
+            seconds(attempt.BUDGET_SECONDS), percent(turns.CONFIDENCE), formatting.seconds(DISPATCH_SECONDS)
         ),
         "find-and-watch.md": {
             "100%": WHOLE,
