@@ -13,7 +13,7 @@ they can be timed; the machine has to be idle.
 
 A change must not make a program slower, and what it realises should be in the interval that was promised. Replaced by
 itself, a callback must neither be promised to save anything nor be found to; killed, the command must touch no file of
-the program, and go on with what it had. Exit codes: 0 all of that holds, 1 not all of it, 2 bad usage.
+the program, and continue with what it had. Exit codes: 0 all of that is so, 1 not all of it, 2 bad usage.
 """
 
 from __future__ import annotations

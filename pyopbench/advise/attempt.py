@@ -1,7 +1,7 @@
 """An attempt at the advice for a program: its folder, what is left of the budget, and the runs of the program.
 
-A folder that has the results of a stage goes on with the next one, so a command that was interrupted, even by kill -9,
-continues where it was. The program runs only in copies of its folder.
+In a folder that has the results of a stage, the command continues with the next one. So a command that was interrupted,
+even by kill -9, continues where it was. The program runs only in copies of its folder.
 """
 
 from __future__ import annotations

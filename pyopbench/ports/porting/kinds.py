@@ -156,7 +156,7 @@ def _array(value: Any) -> Kind:
 
 
 def dtype_of_kind(kind: Kind | None) -> str:
-    """Return the dtype of a tensor that holds what is of a kind; empty for what no tensor holds."""
+    """Return the dtype of a tensor of values of a kind; empty if there is no such tensor."""
     if kind is None:
         return ""
     if kind.is_text:
