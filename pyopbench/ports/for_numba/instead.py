@@ -47,7 +47,7 @@ PLACE = re.compile(r"\{(\d+)\}")
 
 
 TYPED = "_typed"
-"""What the name of the function ends with that says what Numba compiles for a helper of some types."""
+"""Ends the name of the function that chooses, by the types of its arguments, what Numba compiles for a helper."""
 
 OURS = re.compile(r": Any\b| -> (?:Any|None)\b|  # type: ignore\[[\w-]+\]")
 """What the source of a helper has for type checkers alone."""

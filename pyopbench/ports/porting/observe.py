@@ -747,7 +747,7 @@ def seen_as(value: Any) -> Seen:
 
 
 def _with_text(value: Any, kind: Kind) -> Seen | None:
-    """Return what text is, and what has a length that values decide: a tensor; None for all else."""
+    """Return how text, or a sequence whose length values decide, is seen: as a tensor. None for any other value."""
     dtype = dtype_of_kind(kind.leaf)
     if kind.is_sequence and value in GROWN and dtype:
         return Seen(TENSOR, dtype, kind.depth, None, (None,) * kind.depth, grows=True)
