@@ -154,13 +154,18 @@ def test_a_tuple_of_indices_has_one_for_each_axis_and_indices_count_from_the_end
         assert difference(port(x), body(x.copy())) == ""
 
 
-def test_places_that_a_tuple_may_name_twice_are_refused(tmp_path: Path) -> None:
-    source = OF_TUPLES.format(
-        line="places = np.argsort(x[0]) // 2, np.argsort(x[1])\n    x[places] = x[0]\n    return x"
-    )
-    with pytest.raises(CannotPort) as refused:
-        write_source(tmp_path, source.partition("\n\n")[2], "np.ones((3, 3))")
-    assert line_of(refused.value) == "x[places] = x[0]"
+def test_places_of_which_a_tuple_names_two_twice_are_an_error() -> None:
+    line = "places = np.argsort(x[0]) // 2, np.argsort(x[1])\n    x[places] = x[2]\n    return x"
+    body = import_text("of_tuples", OF_TUPLES.format(line=line)).body
+    port = tf.function(traced(body, examples=(np.arange(9.0).reshape(3, 3),)))
+    x = np.array([[1.0, 0.0, 2.0], [0.0, 1.0, 2.0], [5.0, 6.0, 7.0]])
+    assert difference(port(x), body(x.copy())) == ""
+    x[1] = [1.0, 1.0, 0.0]  # sorted: 2, 0, 1, beside 0, 0, 1
+    assert difference(port(x), body(x.copy())) == ""
+    line = line.replace("argsort(x[1])", "argsort(x[1]) // 3")
+    port = tf.function(traced(import_text("of_tuples", OF_TUPLES.format(line=line)).body, examples=(x,)))
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        port(x)
 
 
 def test_a_list_without_items_has_the_dtype_of_the_array_that_is_made_of_it() -> None:

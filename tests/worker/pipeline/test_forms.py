@@ -122,7 +122,7 @@ def test_no_batched_form_is_built_behind_one_that_is_right(
 
 def test_without_batches_every_arrangement_is_of_single_elements(tmp_path: Path) -> None:
     context = context_of(DOUBLE, tmp_path, replace(SETTINGS, batch=()))
-    keys = [one.key for arrange in FORMS.values() for one, _ in arrange(context) if one.form != "grain"]
+    keys = [one.key for arrange in FORMS.values() for one, _ in arrange(context) if one.action != "outside"]
     assert {"map", "processes", "port native"} <= set(keys)
     assert [key for key in keys if "batch" in key] == []
 
