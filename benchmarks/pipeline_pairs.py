@@ -45,7 +45,7 @@ BLOCK_SECONDS = 0.3
 SIZE = 8
 """Pixels a side: a body of a third of a millisecond, of which a block holds some hundred calls."""
 MOST_APART, MOST_CHANGED, FOUND, FOUND_SLOWER = 0.05, 0.01, 0.95, 0.25
-"""Shares of the pairs: at most told apart, at most told to change, and at least found if one is slower by so much."""
+"""Shares of pairs: at most distinguished, at most advised to change, and at least found if one is so much slower."""
 SLOWER = (0.05, 0.1, 0.15, 0.2, FOUND_SLOWER, 0.3, 0.4, 0.5)
 """Shares by which an element is made slower in the data."""
 MINIMUM_EFFECT = 0.03

@@ -32,10 +32,11 @@ from pyopbench.judge.verdicts import verdicts_on
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.parse import parse_duration
 from pyopbench.model.write_file import write_atomically
-from pyopbench.stats.change_points import between_runs, segment
+from pyopbench.stats.change_points import segment
 from pyopbench.stats.corrections import ONE_ANALYSIS
 from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.launch_model import RELATIVE
+from pyopbench.stats.series_noise import between_runs
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Method: TypeAlias = Callable[[Floats], list[int]]

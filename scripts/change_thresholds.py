@@ -7,25 +7,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from scipy import signal
 
-from pyopbench.stats.change_points import (
-    ALARM_RATES,
-    FEWEST_POINTS,
-    LENGTHS,
-    MANY_POINTS,
-    Noise,
-    clipped,
-    excess,
-    largest_statistics,
-    scale,
-)
-
-Floats: TypeAlias = npt.NDArray[np.float64]
+from pyopbench.stats.change_points import ALARM_RATES, LENGTHS, largest_statistics
+from pyopbench.stats.estimate import Floats
+from pyopbench.stats.series_noise import FEWEST_POINTS, MANY_POINTS, Noise, clipped, excess, scale
 
 SERIES = 20_000
 AT_ONCE = 2_000_000

@@ -17,7 +17,6 @@ examined, 2 bad usage.
 
 from __future__ import annotations
 
-import csv
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -61,11 +60,7 @@ def _is_named(path: Path, names: Sequence[str]) -> bool:
 
 def _sources(folder: Path) -> dict[str, dict[str, str]]:
     """Return source, callback and what of each op file, by its stem."""
-    path = folder / "sources.tsv"
-    if not path.exists():
-        return {}
-    with path.open(encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+    rows = tallies.read_sources(folder)
     return {f"{row['NN']}_{row['name']}": {key: row[key] for key in ("source", "callback", "what")} for row in rows}
 
 

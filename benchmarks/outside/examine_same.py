@@ -15,8 +15,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from pyopbench.advise import answers
-from pyopbench.advise.advise import Options, Tools, advise
+from pyopbench.advise.advise import advise
 from pyopbench.advise.answers import OUTPUTS, Answer
+from pyopbench.advise.attempt import Options, Tools
 from pyopbench.advise.callbacks import Callback, Step, write_op_file
 from pyopbench.advise.program import Program
 from pyopbench.advise.turns import Share

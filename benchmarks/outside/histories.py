@@ -45,7 +45,8 @@ import stored_document
 from markdown_table import table
 from outside import tallies
 from pyopbench.model.case import MINIMUM_EFFECT
-from pyopbench.stats.change_points import SMALLEST_ERROR, between_runs, segment
+from pyopbench.stats.change_points import segment
+from pyopbench.stats.series_noise import SMALLEST_ERROR, between_runs
 from pyopbench.stats.unpaired import RUN_SPREAD
 
 Floats: TypeAlias = npt.NDArray[np.float64]

@@ -3,7 +3,7 @@
     git clone https://github.com/spcl/npbench ~/npbench
     python benchmarks/outside/npbench.py ~/npbench                        # all: results/outside/npbench.json
     python benchmarks/outside/npbench.py ~/npbench gemm nbody --json x.json
-    python -m venv ~/peers && ~/peers/bin/pip install jax numba scipy     # what is timed beside them, once
+    python -m venv ~/peers && ~/peers/bin/pip install jax numba scipy     # what they are compared with, once
     python benchmarks/outside/npbench.py ~/npbench --resume --time --peers ~/peers/bin/python
 
 Of each benchmark an op file is made in a temporary folder, with the file of its NumPy function next to it, as it is.
@@ -200,7 +200,7 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _why_no_peers(python: Path) -> str:
-    """Return why a Python has not got what is timed beside ports; empty if it has."""
+    """Return what a Python lacks to time versions by hand; empty if it has everything."""
     try:
         command = [str(python), "-c", "import jax, numba, scipy"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -442,7 +442,7 @@ def _of(one: Mapping[str, Any]) -> str:
 
 
 def times(document: Mapping[str, Any]) -> str:
-    """Return how fast ports are beside what was written by hand, and milliseconds for each benchmark, as Markdown."""
+    """Return how fast ports are compared with versions by hand, and milliseconds for each benchmark, as Markdown."""
     timed = [(one, one["seconds"]) for one in document["benchmarks"] if "seconds" in one]
     if not timed:
         return "No times are stored with this version.\n"

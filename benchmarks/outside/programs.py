@@ -13,12 +13,11 @@ they can be timed; the machine has to be idle.
 
 A change must not make a program slower, and what it realises should be in the interval that was promised. Replaced by
 itself, a callback must neither be promised to save anything nor be found to; killed, the command must touch no file of
-the program, and go on with what it had. Exit codes: 0 all of that holds, 1 not all of it, 2 bad usage.
+the program, and continue with what it had. Exit codes: 0 all of that is so, 1 not all of it, 2 bad usage.
 """
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import math
@@ -113,11 +112,7 @@ def _report(found: Sequence[Mapping[str, Any]]) -> int:
 
 def _sources(folder: Path) -> dict[str, dict[str, str]]:
     """Return kind, source and rule of each program, by its name."""
-    path = folder / "sources.tsv"
-    if not path.exists():
-        return {}
-    with path.open(encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+    rows = tallies.read_sources(folder)
     return {row["name"]: {key: row[key] for key in ("kind", "source", "rule")} for row in rows}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -55,6 +56,15 @@ def read_options(
     if not options.names and not options.json:
         options.json = stored
     return options
+
+
+def read_sources(folder: Path) -> list[dict[str, str]]:
+    """Return the rows of the table `sources.tsv` of a folder, which says where its content is from; none without it."""
+    path = folder / "sources.tsv"
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
 def parser_of(description: str | None) -> argparse.ArgumentParser:

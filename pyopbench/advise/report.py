@@ -11,7 +11,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from pyopbench.advise.advise import Advice, Row
+from pyopbench.advise.advice import Advice, Row
 from pyopbench.advise.answers import variant_text
 from pyopbench.advise.turns import Realised, Share
 from pyopbench.model import formatting

@@ -10,9 +10,10 @@ import typer
 from rich.markup import escape
 
 from pyopbench.advise import report
-from pyopbench.advise.advise import Advice, Options
+from pyopbench.advise.advice import Advice
 from pyopbench.advise.advise import advise as make_advice
 from pyopbench.advise.advise import check as check_advice
+from pyopbench.advise.attempt import Options
 from pyopbench.advise.program import Program
 from pyopbench.api.listeners import listener_here
 from pyopbench.cli.output import err, out, print_table, say

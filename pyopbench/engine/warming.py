@@ -49,7 +49,7 @@ class Warming:
         self._began, self._left = budget.spent, budget.left
         first = max(work.next_launch for work in works)
         self._heard = threading.Event()
-        # A pipeline has the machine to itself while it is found out when it becomes steady. Workers that know it start,
+        # The first worker of a pipeline runs alone, to find out when the pipeline becomes steady. Later ones start,
         # check and warm up at the same time; they sample in turns, each while the others are at rest.
         most = 1 if any(work.is_in_pipeline and not work.launches for work in works) else MOST_WORKERS
         rows = min(most, max(work.most_needed for work in works))

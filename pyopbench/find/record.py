@@ -310,7 +310,7 @@ def inputs_of(recording: Path, body: str) -> tuple[list[str], str]:
 
 
 def function_of(file: Path, body: str) -> str:
-    """Return `FILE.py:FUNCTION` of a body that a file calls: defined in it or imported from a file beside it.
+    """Return `FILE.py:FUNCTION` of a body that a file calls: defined in it or imported from a file next to it.
 
     Empty if it is neither, such as a lambda.
     """

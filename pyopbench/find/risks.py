@@ -15,7 +15,7 @@ COMMON_RISKS = (
     "XLA, TFLite and a server in another process cannot run it",
     "it holds the GIL while its body runs",
 )
-"""What holds for every callback: limitations in the docstrings of tf.py_function and tf.numpy_function (2.21)."""
+"""Risks of every callback: limitations in the docstrings of tf.py_function and tf.numpy_function (2.21)."""
 
 
 @dataclass(frozen=True)
@@ -318,7 +318,7 @@ def _is_compiled(scope: ast.AST) -> bool:
 
 
 def _writes_to_input(source: ProgramSource, call: ast.Call) -> bool:
-    """Does the body, where it stands in the same file, assign to a part of one of its parameters?"""
+    """Does the body, if it is in the same file, assign to a part of one of its parameters?"""
     name = call.args[0].id if call.args and isinstance(call.args[0], ast.Name) else ""
     for node in ast.walk(source.tree):
         if isinstance(node, FUNCTIONS) and getattr(node, "name", None) == name and name:

@@ -12,12 +12,8 @@ changes.
 What exceeds the threshold is a change. `THRESHOLDS` has how high the largest statistic over all stretches and
 splits gets in series without one.
 
-**Noise.** Neighbours differ by their errors, but for the few between which the level changes. So the median of the
-differences of neighbours shows the noise whatever the levels are (differences: J. Rice, Ann. Statist. 12 (1984)
-1215-1230). Noise that lasts makes neighbours alike; where points may have it, differences are taken over `LAG` points.
-
-Changes that are found are no noise: then it is estimated again, from differences that cross none of them
-(`scale_within`).
+**Noise** is estimated from differences between points (`series_noise`). Changes that are found are no noise: then it
+is estimated again, from differences that cross none of them (`scale_within`).
 
 **Drift.** The level of a machine may drift, and no threshold for noise of a known kind covers that. So in runs that
 were not interleaved a step must explain the points around it better than a slope does (`_steeper`), and must be large
@@ -32,18 +28,27 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from pyopbench.stats.estimate import LEVEL
+from pyopbench.stats.estimate import LEVEL, Floats
+from pyopbench.stats.series_noise import (
+    FARTHEST,
+    FEWEST_DIFFERENCES,
+    FEWEST_POINTS,
+    MANY_POINTS,
+    SMALLEST_ERROR,
+    Noise,
+    clipped,
+    excess,
+    larger_estimate,
+    scale_within,
+)
 
-Noise: TypeAlias = Literal["independent", "autocorrelated"]
 ALARM_RATES = (0.05, 0.01, 0.001)
 ALARM_RATE = 0.01
-FEWEST_POINTS = 5
-"""Fewer points have no change: one of four may be off, and nothing shows what their noise is."""
 LENGTHS = (5, 6, 8, 10, 12, 15, 19, 20, 25, 30, 40, 50, 70, 100, 150, 200, 300, 500, 1000)
 
 # fmt: off
@@ -81,27 +86,8 @@ THRESHOLDS: dict[Noise, dict[float, tuple[float, ...]]] = {
 or has the tails of Student's t with 3 degrees of freedom, whichever needs more; and, where points may depend on each
 other, of normal noise with an autocorrelation of 0.5 too."""
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-
-NORMAL_QUARTILE = 0.6744897501960817
-"""The median of the absolute value of a standard normal number."""
-WINDOW = 7
-"""Points of a running median; a level of four points or more survives it."""
-FARTHEST = 3.0
-"""A point counts for no further from its running median than so many standard errors: one alone is no level."""
-LAG = 3
-"""Noise with an autocorrelation of 0.5 is 94% of its size in differences over three points, and 71% in neighbours'."""
-MANY_POINTS = 20
-"""From so many on, runs that were not interleaved are judged by what they differ by themselves."""
-QUANTILES = (0.5, 0.75)
-"""Of differences: the noise is the larger of the estimates from these two. For a machine that switches between two
-speeds and usually has the same one three points later, the median alone would give hardly any noise."""
-NORMAL_QUANTILES = (NORMAL_QUARTILE, 1.1503493803760079)
-"""The same quantiles of the absolute value of a standard normal number."""
 PASSES = 3
 """So often noise is estimated again without the changes that were found."""
-SMALLEST_ERROR = 1e-4
-"""A hundredth of a percent: no clock tells less of a call, and points are weighted by one over its square."""
 WANDERING = 1.5
 """A series drifts if means of neighbouring stretches differ by more than this many times what noise that lasts
 explains. Chosen by simulation, like `OUTSTANDING`: with 1.3, a step in noise with an autocorrelation of 0.5 was found
@@ -111,7 +97,6 @@ OUTSTANDING = 4.0
 simulated random walks of 100 points had a change."""
 LONGEST_SHARE = 8
 """The length of a series divided by this is the most that a stretch on either side of a place may have."""
-FEWEST_ELSEWHERE = 10
 LASTING = 0.5
 """The autocorrelation of noise that the thresholds are for."""
 Places: TypeAlias = npt.NDArray[np.intp]
@@ -128,94 +113,6 @@ def threshold(n: int, noise: Noise, alarm_rate: float) -> float:
     if n < FEWEST_POINTS:
         return math.inf
     return float(np.interp(math.log(n), np.log(LENGTHS), THRESHOLDS[noise][alarm_rate]))
-
-
-def clipped(values: Floats, errors: Floats) -> Floats:
-    """Return series in which no point is further from its running median than `FARTHEST` standard errors.
-
-    Args:
-        values: `(..., n)` float64.
-        errors: `(n,)` or `(..., n)` float64.
-
-    Returns:
-        `(..., n)` float64.
-    """
-    n = values.shape[-1]
-    window = min(WINDOW, n - 1 + n % 2)
-    medians = np.median(np.lib.stride_tricks.sliding_window_view(values, window, axis=-1), axis=-1)
-    middle = medians[..., np.clip(np.arange(n) - window // 2, 0, n - window)]
-    found: Floats = middle + np.clip(values - middle, -FARTHEST * errors, FARTHEST * errors)
-    return found
-
-
-def excess(values: Floats, errors: Floats, noise: Noise) -> Floats:
-    """Return what errors have to be multiplied with so that they explain what neighbours differ by, at least 1.
-
-    Args:
-        values: `(..., n)` float64.
-        errors: `(n,)` or `(..., n)` float64.
-        noise: as in `change_points.segment`.
-
-    Returns:
-        `(...,)` float64; 1 for series that are too short to tell.
-    """
-    if values.shape[-1] < FEWEST_POINTS:
-        return np.ones(values.shape[:-1])
-    return np.maximum(scale(values, errors, noise), 1.0)
-
-
-def scale(values: Floats, errors: Floats, noise: Noise) -> Floats:
-    """Return the standard deviation of the noise of series as a multiple of their errors, `(...,)` float64."""
-    lag = LAG if noise == "autocorrelated" and values.shape[-1] >= MANY_POINTS else 1
-    differences = _differences(values, errors, lag)
-    if noise == "independent":
-        found: Floats = np.median(differences, axis=-1) / NORMAL_QUARTILE
-        return found
-    return _larger_estimate(differences)
-
-
-def scale_within(values: Floats, errors: Floats, places: Sequence[int] = ()) -> float:
-    """Return the standard deviation of the noise of a series as a multiple of its errors, apart from its changes.
-
-    Args:
-        values: `(n,)` float64, of at least `MANY_POINTS` points.
-        errors: `(n,)` float64.
-        places: of changes; differences across one do not count, unless hardly any others are left.
-    """
-    starts = np.arange(values.size - LAG)
-    inside = np.ones(starts.size, dtype=bool)
-    for place in places:
-        inside &= (starts + LAG < place) | (starts >= place)
-    differences = _differences(values, errors, LAG)
-    return float(_larger_estimate(differences[inside] if inside.sum() >= FEWEST_ELSEWHERE else differences))
-
-
-def _differences(values: Floats, errors: Floats, lag: int) -> Floats:
-    """Return how many standard errors points differ by that are `lag` apart."""
-    wide = np.sqrt(errors[..., lag:] ** 2 + errors[..., :-lag] ** 2)
-    found: Floats = np.abs(values[..., lag:] - values[..., :-lag]) / wide
-    return found
-
-
-def _larger_estimate(differences: Floats) -> Floats:
-    """Return the larger estimate of a standard deviation from two quantiles along the last axis."""
-    middle, upper = np.quantile(differences, QUANTILES, axis=-1)
-    larger: Floats = np.maximum(middle / NORMAL_QUANTILES[0], upper / NORMAL_QUANTILES[1])
-    return larger
-
-
-def between_runs(values: Floats, errors: Floats, assumed: float) -> float:
-    """Return what runs differ by beyond their errors, one standard deviation, for points that are runs of their own.
-
-    Args:
-        values: `(n,)` float64.
-        errors: `(n,)` float64; 0 where nothing is known.
-        assumed: what it is taken for where fewer than `MANY_POINTS` runs cannot tell; they may tell that it is more.
-    """
-    # Against errors of 1, the scale is the standard deviation itself.
-    shown = float(scale(values, np.ones(values.shape), "autocorrelated")) if values.size > 1 else 0.0
-    beyond = math.sqrt(max(shown**2 - float(np.median(errors**2)), 0.0))
-    return beyond if values.size >= MANY_POINTS else max(beyond, assumed)
 
 
 @dataclass(frozen=True)
@@ -536,10 +433,10 @@ def _against_elsewhere(values: Floats, places: Sequence[int], place: int, width:
         middles = np.arange(wide, values.size - wide + 1)
         moves = np.abs(sums[middles + wide] - 2 * sums[middles] + sums[middles - wide]) / wide
         near = np.abs(middles[:, None] - np.array(places)).min(axis=1) < wide
-        if (~near).sum() >= max(FEWEST_ELSEWHERE, values.size // 4):
+        if (~near).sum() >= max(FEWEST_DIFFERENCES, values.size // 4):
             break
     elsewhere = moves if near.all() else moves[~near]
-    shown = float((np.quantile(elsewhere, QUANTILES) / NORMAL_QUANTILES).max())
+    shown = float(larger_estimate(elsewhere))
     if shown <= WANDERING * usual * _lasting_difference(wide):
         return math.inf
     return float(moves[place - wide]) / shown

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pyopbench.advise.advise import LEAST_TURNS, MOST_TURNS
 from pyopbench.advise.program import Run
+from pyopbench.advise.trial import LEAST_TURNS, MOST_TURNS
 from pyopbench.advise.turns import differences, is_clear, largest_difference, realised, seconds_of
 
 

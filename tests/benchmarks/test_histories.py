@@ -180,7 +180,8 @@ def test_bisection_finds_what_is_planted_and_counts_every_launch(planted):
     assert (found["found"], found["wrong"]) == (planted, 0)
     assert found["all"] >= bisection.FEWEST * (bisection.COMMITS + 1)
     assert found["bisected"] >= bisection.FEWEST * 2 * planted
-    assert "100%" not in bisection.results_table({"rows": [found]})
+    share = f"{found['bisected'] / found['all']:.0%}"
+    assert f"{share} ({share}-{share})" in bisection.results_table({"rows": [found]})
 
 
 def test_planted_commits_are_in_ranges_of_their_own():

@@ -159,7 +159,7 @@ class TestFiles:
         (tmp_path / "test_endless.py").write_text("import time\n\n\ndef test_it():\n    time.sleep(600)\n")
         (tmp_path / "test_short.py").write_text("def test_it():\n    pass\n")
         tests = written_files.OwnTests()
-        assert tests.run(tmp_path, "test_endless", 2.0)["failed"] == "test_endless"
+        assert tests.run(tmp_path, "test_endless", 0.1)["failed"] == "test_endless"
         assert tests.run(tmp_path, "test_short", 60.0) == {"passed": ["test_it"]}
         tests.close()
 

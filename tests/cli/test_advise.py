@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from pyopbench.advise.advise import BUDGET_SECONDS, Advice, Change, Options, Row, Withdrawn
+from pyopbench.advise.advice import Advice, Row, Withdrawn
+from pyopbench.advise.advise import Change
 from pyopbench.advise.answers import Answer, Share
+from pyopbench.advise.attempt import BUDGET_SECONDS, Options
 from pyopbench.advise.callbacks import Callback, Shown, Step
 from pyopbench.advise.program import Program
 from pyopbench.advise.turns import Realised

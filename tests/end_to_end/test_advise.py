@@ -17,10 +17,11 @@ import pytest
 import page_commands
 from commands import ENVIRONMENT
 from places import ROOT
-from pyopbench.advise import advise as module
-from pyopbench.advise import answers
-from pyopbench.advise.advise import PATCH, Advice, Options, Tools
+from pyopbench.advise import answers, trial
+from pyopbench.advise.advice import PATCH, Advice
+from pyopbench.advise.advise import advise as make_advice
 from pyopbench.advise.answers import Answer, Share
+from pyopbench.advise.attempt import Options, Tools
 from pyopbench.advise.callbacks import Callback, Step, write_op_file
 from pyopbench.advise.program import Program
 from pyopbench.advise.turns import Realised
@@ -191,16 +192,16 @@ def advice(tmp_path_factory: pytest.TempPathFactory) -> Advice:
         return Realised("step", 0.2, 0.1, 0.5, 0.4, 0.6, 3)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module.turns, "realised", realised)
-        patch.setattr(module, "LEAST_TURNS", 1)
-        patch.setattr(module._Advising, "_has_time_for_each", lambda *_: False)
+        patch.setattr(trial.turns, "realised", realised)
+        patch.setattr(trial, "LEAST_TURNS", 1)
+        patch.setattr(trial.Trial, "_has_time_for_each", lambda *_: False)
         patch.setenv("PYTHONPATH", str(ROOT))
         options = Options(minimum_effect=0.0)
         with Worker(120.0) as worker:  # one for all ports; their own tests are run together, see below
             tools = replace(UNTESTED, ask=worker.ask)
             patch.setattr(answers, "run_test", tools.test)
             patch.setattr(answers, "write_port", partial(answers.write_port, tools=tools))
-            made = module.advise(program, root / "out", options, Listener(), Tools(decide=write_port))
+            made = make_advice(program, root / "out", options, Listener(), Tools(decide=write_port))
     assert files_in(root / "program") == before, "nothing of the user's is touched"
     return made
 
@@ -275,13 +276,13 @@ def test_a_notebook_is_changed_in_its_cells(tmp_path: Path, monkeypatch: pytest.
     nbformat.write(document, tmp_path / "program" / "train.ipynb")
     before = (tmp_path / "program" / "train.ipynb").read_bytes()
     command = [str(Path(sys.executable).with_name("jupyter")), "execute", "train.ipynb"]
-    monkeypatch.setattr(module.turns, "realised", lambda *_: Realised("step", 0.2, 0.1, 0.5, 0.4, 0.6, 3))
-    monkeypatch.setattr(module, "LEAST_TURNS", 1)
+    monkeypatch.setattr(trial.turns, "realised", lambda *_: Realised("step", 0.2, 0.1, 0.5, 0.4, 0.6, 3))
+    monkeypatch.setattr(trial, "LEAST_TURNS", 1)
     monkeypatch.setattr(answers, "write_port", partial(answers.write_port, tools=UNTESTED))
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     program = Program.here(command, tmp_path / "program")
     tools = Tools(decide=write_port)
-    advice = module.advise(program, tmp_path / "out", Options(minimum_effect=0.0), Listener(), tools)
+    advice = make_advice(program, tmp_path / "out", Options(minimum_effect=0.0), Listener(), tools)
     assert [(row.callback.file, row.callback.cell) for row in advice.rows] == [("train.ipynb", "cell 3:2")]
     assert advice.patch is not None
     assert (tmp_path / "program" / "train.ipynb").read_bytes() == before

@@ -22,7 +22,7 @@ from scipy import stats
 import simulated_states
 import simulation_tables as tables
 from places import ROOT
-from pyopbench.advise import advise, turns
+from pyopbench.advise import attempt, turns
 from pyopbench.engine import certify, environments, memory, revisions, settings
 from pyopbench.engine import pipeline as pipelines
 from pyopbench.engine.interim_analyses import WITHIN_RUN
@@ -37,7 +37,7 @@ from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.report import gate
 from pyopbench.report.sections import limits
-from pyopbench.stats import change_points, estimate, launch_model, unpaired
+from pyopbench.stats import change_points, estimate, launch_model, series_noise, unpaired
 from pyopbench.stats.corrections import MOST_ANALYSES
 from pyopbench.store import open_file
 from pyopbench.worker.prepare import node_graph
@@ -133,7 +133,7 @@ def held() -> dict[str, dict[str, Holder]]:
             size(memory.LEAST_BYTES),
         ),
         "advise.md": _exact(
-            seconds(advise.BUDGET_SECONDS), percent(turns.CONFIDENCE), formatting.seconds(DISPATCH_SECONDS)
+            seconds(attempt.BUDGET_SECONDS), percent(turns.CONFIDENCE), formatting.seconds(DISPATCH_SECONDS)
         ),
         "find-and-watch.md": {
             "100%": WHOLE,
@@ -168,7 +168,7 @@ def held() -> dict[str, dict[str, Holder]]:
         "tensorflow-versions.md": _exact(f"{environments.INSTALLED_GB} GB"),
         "what-changed-when.md": {
             "300 series": Example("so many that the rate makes three"),
-            **_exact(percent(change_points.ALARM_RATE), f"{change_points.FEWEST_POINTS} points"),
+            **_exact(percent(change_points.ALARM_RATE), f"{series_noise.FEWEST_POINTS} points"),
         },
         "your-own-op.md": {
             "20%": Example("a share that explains the bound"),
@@ -198,7 +198,7 @@ def claims() -> dict[str, tuple[str, ...]]:
     (block,) = {settings.QUICK.block_seconds, settings.FULL.block_seconds}
     trimmed, looks = in_words(estimate.TRIMMED), in_words(MOST_ANALYSES)
     value_of("pyopbench/worker/sampling.py", "LARGEST_TIMER_SHARE")
-    far, lag = in_words(change_points.FARTHEST), in_words(change_points.LAG)
+    far, lag = in_words(series_noise.FARTHEST), in_words(series_noise.LAG)
     rows, gates, slower = tables.GATE_ROWS, tables.MOST_GATES, tables.GATE_SLOWDOWNS
     return {
         "how-it-measures.md": (
@@ -235,7 +235,7 @@ def claims() -> dict[str, tuple[str, ...]]:
                 f"at most {estimate.MOST_DEGREES:g}, and below {in_words(unpaired.MANY_COMPARISONS)} others at least "
                 f"{unpaired.LEAST_DEGREES:g}"
             ),
-            f"further than {far} standard errors from a running median of {in_words(change_points.WINDOW)}",
+            f"further than {far} standard errors from a running median of {in_words(series_noise.WINDOW)}",
             f"what points differ by over {lag} places",
             f"as have {rows:,} rows, at most {gates}, and {slower} gates of slower code",
         ),
@@ -342,7 +342,7 @@ def _statistics() -> Mapping[str, Holder]:
         **_exact(*(percent(border) for border, _ in BORDERS)),
         **_exact(*(f"{100 * ratio - 100:.0f}%" for ratio in tables.SLOWDOWNS[:1])),
         **_exact(percent(value_of("tests/helpers/simulated_worlds.py", "launch"))),
-        **_exact(f"{change_points.MANY_POINTS} runs", f"{value_of(alarms, 'POINTS')} points", *_lengths()),
+        **_exact(f"{series_noise.MANY_POINTS} runs", f"{value_of(alarms, 'POINTS')} points", *_lengths()),
         **_exact(f"{value_of(alarms, 'RERUN_LAUNCHES')} launches", f"{value_of(machines, 'TRIALS'):,} draws"),
         **_exact(percent(simulated_states.SHARE), f"{math.exp(simulated_states.SLOW_CORE):g} times"),
         **_exact(f"{100 * math.expm1(simulated_states.EFFECT):.2f}%", percent(math.expm1(simulated_states.SLOWER))),

@@ -11,18 +11,8 @@ from scipy import signal, special
 
 from places import ROOT
 from pyopbench.stats import change_points
-from pyopbench.stats.change_points import (
-    ALARM_RATES,
-    FEWEST_POINTS,
-    LENGTHS,
-    MANY_POINTS,
-    THRESHOLDS,
-    between_runs,
-    clipped,
-    excess,
-    segment,
-    threshold,
-)
+from pyopbench.stats.change_points import ALARM_RATES, LENGTHS, THRESHOLDS, segment, threshold
+from pyopbench.stats.series_noise import FEWEST_POINTS, MANY_POINTS, between_runs, clipped, excess, scale_within
 
 POINTS = 100
 ERROR, STEP = 0.02, math.log(1.05)
@@ -404,9 +394,9 @@ def test_what_is_found_is_not_taken_for_noise():
     values = ERROR * np.random.default_rng(4).standard_normal(40)
     stepped = values + np.repeat([0, 9.0, 0.0, 9.0, 0.0], 8)
     errors = np.full(40, ERROR)
-    alone = change_points.scale_within(values, errors)
-    assert change_points.scale_within(stepped, errors, [8, 16, 24, 32]) == pytest.approx(alone, rel=0.35)
-    assert change_points.scale_within(stepped, errors) > 10 * alone
+    alone = scale_within(values, errors)
+    assert scale_within(stepped, errors, [8, 16, 24, 32]) == pytest.approx(alone, rel=0.35)
+    assert scale_within(stepped, errors) > 10 * alone
 
 
 def test_launches_that_explain_more_than_runs_differ_by_are_believed():

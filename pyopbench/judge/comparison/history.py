@@ -25,7 +25,8 @@ from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.model.paths import real_path
-from pyopbench.stats.change_points import ALARM_RATE, FEWEST_POINTS, segment
+from pyopbench.stats.change_points import ALARM_RATE, segment
+from pyopbench.stats.series_noise import FEWEST_POINTS
 from pyopbench.stats.unpaired import RUN_SPREAD
 from pyopbench.store import run_sides
 from pyopbench.store.limitations import Limitation

@@ -26,9 +26,9 @@ from pyopbench.judge.verdicts import not_above_zero
 from pyopbench.model.case import Case
 from pyopbench.model.printable import printable
 from pyopbench.stats import costs, estimate
-from pyopbench.stats.change_points import SMALLEST_ERROR, Noise, between_runs
 from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.launch_model import MachinesEstimate, over_each_machine, over_machines
+from pyopbench.stats.series_noise import SMALLEST_ERROR, Noise, between_runs
 from pyopbench.store.measured_run import Run
 from pyopbench.store.run_sides import short_hash
 

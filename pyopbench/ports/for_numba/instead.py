@@ -1,4 +1,4 @@
-"""What stands for a piece of source: text with places for parts of that piece, and helpers that a port brings along."""
+"""What replaces a piece of source: text with places for parts of that piece, and helpers that a port brings along."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ PLACE = re.compile(r"\{(\d+)\}")
 
 
 TYPED = "_typed"
-"""What the name of the function ends with that says what Numba compiles for a helper of some types."""
+"""Ends the name of the function that chooses, by the types of its arguments, what Numba compiles for a helper."""
 
 OURS = re.compile(r": Any\b| -> (?:Any|None)\b|  # type: ignore\[[\w-]+\]")
-"""What stands in the source of a helper for type checkers."""
+"""What the source of a helper has for type checkers alone."""
 
 
 def helper_names(text: str) -> set[str]:

@@ -142,7 +142,7 @@ def _sets_shape(code: TypedCode, target: ast.expr) -> bool:
 
 
 def _with_shape(code: TypedCode, target: ast.expr, value: ast.expr) -> str:
-    """Return `x.shape = value`, or another target's assignment beside it."""
+    """Return `x.shape = value`, or another target's assignment next to it."""
     text = code.write(value)
     if not _sets_shape(code, target):
         return f"{code.source.text(*code.source.span(target))} = {text}"

@@ -381,7 +381,7 @@ def without_jumps(arrays, directions, output_gradients, step, precision):
             gaps.append((np.abs((ends[0] + ends[1]) / 2 - np.float64(middle[place])), np.abs(ends[1] - ends[0])))
     kept = []
     for place, (far, _), (near, change), given in zip({list(facts.floating)}, wide, narrow, output_gradients):
-        # Beside a kink the gap shrinks with the step; a jump stays, and is half of the change. What rounding leaves
+        # Next to a kink the gap shrinks with the step; a jump stays, and is half of the change. What rounding leaves
         # is less of it, however large the numbers are that a body subtracts from each other.
         is_jump = (near > far / 2) & (near > 100 * precision * (1 + np.abs(np.float64(middle[place]))))
         kept.append(np.where(is_jump & (near > change / 10), 0, given).astype(given.dtype))

@@ -74,7 +74,7 @@ NUMBERS = {"int": "int64", "float": "float64", "bool": "bool"}
 
 
 def merged(kinds: set[Kind]) -> Kind | None:
-    """Return the one kind that several are, with empty lists as what the others are; None if they differ."""
+    """Return the common kind of several values; an empty list is of the kind of the others. None if they differ."""
     names = {one.name for one in kinds}
     if len(names) > 1:
         return _number_of_several(kinds)
@@ -95,7 +95,7 @@ def merged(kinds: set[Kind]) -> Kind | None:
 
 
 def _number_of_several(kinds: set[Kind]) -> Kind | None:
-    """Return what a number is that is one of Python's or of NumPy's, whose dtype it then has in a graph."""
+    """Return the kind of a number of Python's or NumPy's, which decides its dtype in a graph."""
     if not all(one.name in ("int", "float") or (one.name == "array" and not one.rank) for one in kinds):
         return None
     is_negative = any(one.is_negative for one in kinds)
@@ -156,7 +156,7 @@ def _array(value: Any) -> Kind:
 
 
 def dtype_of_kind(kind: Kind | None) -> str:
-    """Return the dtype of a tensor that holds what is of a kind; empty for what no tensor holds."""
+    """Return the dtype of a tensor of values of a kind; empty if there is no such tensor."""
     if kind is None:
         return ""
     if kind.is_text:

@@ -181,7 +181,7 @@ def observe(
         examples: arrays for its arguments.
         most_unrolled: operations on tensors in a loop that is unrolled.
         steps: calls that stay in NumPy.
-        has_text: does it take or return text? No size of an input is then taken for known.
+        has_text: does it take or return text? No size of an input then counts as known.
 
     Raises:
         CannotPort: it is no function whose source can be found, or it raises an error.
@@ -232,7 +232,7 @@ class _Runs:
         self.is_off_course = False
         self.names: dict[Place, dict[str, str]] = {}
         watch = copy_functions(body, lambda one: _watched(one, self))
-        # What stands around a body with text decodes it.
+        # What is around a body with text decodes it.
         self.copy = around(body, entered(watch)) if has_text else arrange(body, watch)
 
     def knowledge(self) -> tuple[Any, ...]:
@@ -747,7 +747,7 @@ def seen_as(value: Any) -> Seen:
 
 
 def _with_text(value: Any, kind: Kind) -> Seen | None:
-    """Return what text is, and what has a length that values decide: a tensor; None for all else."""
+    """Return how text, or a sequence whose length values decide, is seen: as a tensor. None for any other value."""
     dtype = dtype_of_kind(kind.leaf)
     if kind.is_sequence and value in GROWN and dtype:
         return Seen(TENSOR, dtype, kind.depth, None, (None,) * kind.depth, grows=True)

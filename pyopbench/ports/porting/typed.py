@@ -177,7 +177,7 @@ class TypedCode(Code):
         return found if own == dtype else f"tf.cast({found}, tf.{dtype})"
 
     def truth_of(self, node: ast.expr) -> str | None:
-        """Return the truth of what is true if there is something in it; None for numbers and arrays."""
+        """Return the truth of a value that is true unless it is empty; None for numbers and arrays."""
         return None
 
     def is_grown(self, node: ast.AST) -> bool:

@@ -31,7 +31,7 @@ READING = ("get", "index", "count", "pop", "keys", "values", "items", "copy")
 
 
 def is_of_text(function: Any) -> bool:
-    """Does a function compute with text, and is none of the user's?"""
+    """Is it a function that computes with text, and not one of the user's?"""
     if isinstance(function, types.FunctionType | types.BuiltinFunctionType | type | types.MethodType):
         receiver = getattr(function, "__self__", None)
         if isinstance(receiver, str | bytes | re.Pattern | re.Match):
@@ -66,7 +66,7 @@ def call_with_text(function: Any, arguments: Any, options: Any) -> Any:
 
 
 def as_dependent(found: Any) -> Any:
-    """Return what is made of text: a list of it is as long as the text has it."""
+    """Return what was made of text as dependent on it; so is the length of a list."""
     if isinstance(found, list):
         made = [as_dependent(one) for one in found]
         GROWN.add(made)

@@ -140,7 +140,7 @@ for _name in (
 
 
 class Control:
-    """What holds for all that is run now.
+    """The state of the run that is watched now.
 
     Attributes:
         depth: how many conditions that depend on an input are around it.

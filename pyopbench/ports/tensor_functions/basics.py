@@ -207,7 +207,7 @@ def np_looked_up(table: Any, key: Any, dtype: Any, default: Any = None) -> Any:
 
 
 def np_from_front(places: Any, size: Any) -> Any:
-    """Return indices of which negative ones, which count from the end, are counted from the front."""
+    """Return indices counted from the front; negative ones count from the end."""
     return tf.where(places < 0, places + tf.cast(size, places.dtype), places)
 
 
@@ -262,7 +262,7 @@ def np_step(
 ) -> Any:
     """Return what a function of arrays returns, run on the CPU while it holds the GIL.
 
-    Of several results, those that no tensor holds are left out, and are None.
+    Results that no tensor can represent are left out, and are None.
 
     A gradient that has to go through its floats raises an error; without that part it would be a wrong one.
     """

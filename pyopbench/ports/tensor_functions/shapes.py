@@ -216,18 +216,6 @@ def np_trim_zeros(filt: Any, trim: str = "fb") -> Any:
     return tf.boolean_mask(filt, is_there & (places >= first) & (places <= last))
 
 
-@of_numpy("np.tril_indices_from", arr="own", needs_shapes=True)
-def np_tril_indices_from(arr: Any, k: int = 0) -> Any:
-    """Return where the lower triangle of a matrix is."""
-    return tuple(tf.constant(one) for one in np.tril_indices(arr.shape[-2], k, arr.shape[-1]))
-
-
-@of_numpy("np.triu_indices_from", arr="own", needs_shapes=True)
-def np_triu_indices_from(arr: Any, k: int = 0) -> Any:
-    """Return where the upper triangle of a matrix is."""
-    return tuple(tf.constant(one) for one in np.triu_indices(arr.shape[-2], k, arr.shape[-1]))
-
-
 @of_numpy("np.delete", arr="own", obj="number")
 def np_delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     """Return an array without what is at some places."""
@@ -409,14 +397,6 @@ def np_meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str
     return tuple(found) if sparse else np_broadcast_arrays(*found)
 
 
-@of_numpy("np.ix_", args="own")
-def np_ix(*args: Any) -> Any:
-    """Return vectors as indices of all their combinations; of truth values where they are true."""
-    count = len(args)
-    flat = [tf.where(one)[:, 0] if one.dtype == tf.bool else one for one in args]
-    return tuple(tf.reshape(one, [1] * at + [-1] + [1] * (count - 1 - at)) for at, one in enumerate(flat))
-
-
 @of_numpy("np.linspace", start="promoted float", stop="promoted float")
 def np_linspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
@@ -465,91 +445,6 @@ def np_geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dt
 def np_full_like(a: Any, fill_value: Any, dtype: Any = None) -> Any:
     """Return one value in the shape of an array."""
     return tf.broadcast_to(np_number(fill_value, a.dtype if dtype is None else np.dtype(dtype)), tf.shape(a))
-
-
-@of_numpy("np.diag_indices_from", arr="own")
-def np_diag_indices_from(arr: Any) -> Any:
-    """Return the places of the diagonal of an array, along each axis."""
-    return (tf.range(tf.shape(arr, tf.int64)[0]),) * arr.shape.rank
-
-
-@of_numpy("np.take", a="own", indices="number")
-def np_take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
-    """Return elements by their places along an axis, or among all."""
-    a = tf.reshape(a, [-1]) if axis is None else a
-    (place,) = np_axes(0 if axis is None else axis, a.shape.rank)
-    size = tf.shape(a, tf.int64)[place]
-    wanted = tf.cast(indices, tf.int64)
-    if mode == "clip":
-        wanted = tf.clip_by_value(wanted, tf.constant(0, tf.int64), size - 1)
-    elif mode == "wrap":
-        wanted = tf.math.floormod(wanted, size)
-    else:
-        wanted = tf.where(wanted < 0, wanted + size, wanted)
-    return tf.gather(a, wanted, axis=place)
-
-
-@of_numpy("np.take_along_axis", arr="own", indices="int64")
-def np_take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
-    """Return elements by places along an axis, other ones for each row."""
-    if axis is None:
-        return np_take(arr, indices)
-    if indices.shape.rank != arr.shape.rank:
-        raise ValueError("`indices` and `arr` must have the same number of dimensions")
-    moved, wanted = np_moved(arr, axis, -1), np_moved(indices, axis, -1)
-    rows = tf.broadcast_dynamic_shape(tf.shape(moved)[:-1], tf.shape(wanted)[:-1])
-    moved = tf.broadcast_to(moved, tf.concat([rows, tf.shape(moved)[-1:]], 0))
-    wanted = tf.broadcast_to(wanted, tf.concat([rows, tf.shape(wanted)[-1:]], 0))
-    wanted = tf.where(wanted < 0, wanted + tf.shape(moved, tf.int64)[-1], wanted)
-    last = arr.shape.rank - 1
-    return np_moved(tf.gather(moved, wanted, axis=last, batch_dims=last), -1, axis)
-
-
-@of_numpy("np.compress", condition="bool", a="own")
-def np_compress(condition: Any, a: Any, axis: Any = None) -> Any:
-    """Return what a condition picks along an axis, or among all elements."""
-    a = tf.reshape(a, [-1]) if axis is None else a
-    return tf.gather(a, tf.where(condition)[:, 0], axis=0 if axis is None else axis)
-
-
-@of_numpy("np.extract", condition="bool", arr="own")
-def np_extract(condition: Any, arr: Any) -> Any:
-    """Return the elements where a condition is true."""
-    return tf.gather(tf.reshape(arr, [-1]), tf.where(tf.reshape(condition, [-1]))[:, 0])
-
-
-@of_numpy("np.choose", a="int64", choices="*common")
-def np_choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
-    """Return of each place the element of the array with that number."""
-    if mode != "raise":
-        raise NotImplementedError(f"is not supported for mode={mode!r}")
-    several = tf.unstack(choices) if tf.is_tensor(choices) else choices
-    index, *arrays = np_broadcast_arrays(a, *several)
-    return np_take_along_axis(tf.stack(arrays), index[None], axis=0)[0]
-
-
-@of_numpy("np.ravel_multi_index", multi_index="*int64")
-def np_ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: str = "C") -> Any:
-    """Return places in an array as places among all elements."""
-    if order != "C" or mode != "raise":
-        raise NotImplementedError("is supported only for order='C' and mode='raise'")
-    several = tf.unstack(multi_index) if tf.is_tensor(multi_index) else multi_index
-    found = several[0]
-    for index, size in zip(several[1:], dims[1:], strict=True):
-        found = found * size + index
-    return found
-
-
-@of_numpy("np.unravel_index", indices="int64")
-def np_unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
-    """Return places among all elements as places in an array, along each axis."""
-    if order != "C":
-        raise NotImplementedError("is supported only for order='C'")
-    left, found = indices, []
-    for size in reversed(shape if isinstance(shape, (list, tuple)) else (shape,)):
-        found.append(left % size)
-        left = left // size
-    return tuple(reversed(found))
 
 
 @of_numpy("np.apply_along_axis", arr="own", args="number")

@@ -13,6 +13,7 @@ from pyopbench.ports.tensor_functions import (
     basics,
     elementwise,
     images,
+    indices,
     linear,
     order,
     ranks,
@@ -25,9 +26,10 @@ from pyopbench.ports.tensor_functions import (
 from pyopbench.ports.tensor_functions.table import TABLE, TensorFunction
 
 MODULES: tuple[ModuleType, ...] = (
-    basics, elementwise, order, statistics, linear, signals, shapes, images, ranks, resampling, text,
+    basics, elementwise, order, statistics, linear, signals, shapes, indices, images, ranks, resampling,
+    text,
 )  # fmt: skip
-"""In the order in which what they define stands in a port."""
+"""In the order of their definitions in the file of a port."""
 
 FUNCTIONS: dict[str, TensorFunction] = TABLE
 """The table, with what these modules enter into it."""

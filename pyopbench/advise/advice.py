@@ -1,0 +1,114 @@
+"""What `pyopbench advise` finds: the callbacks of a program, an answer for each, and what the changes save."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pyopbench.advise.answers import Answer
+from pyopbench.advise.callbacks import Callback, Shown, Step
+from pyopbench.advise.program import Program
+from pyopbench.advise.turns import Realised, Share
+from pyopbench.find.usage import Usage
+
+PATCH = "change.patch"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A callback and its answer."""
+
+    callback: Callback
+    shown: Shown
+    answer: Answer
+
+
+@dataclass(frozen=True)
+class Withdrawn:
+    """A change that was tried and is not made.
+
+    Attributes:
+        name: of the callback.
+        variant: the change.
+        why: it is not made.
+        promised: share of a step that it was predicted to save.
+        realised: what it saved where it was the only change; None where that was not timed.
+    """
+
+    name: str
+    variant: str
+    why: str
+    promised: Share | None = None
+    realised: Realised | None = None
+
+
+@dataclass
+class Advice:
+    """What to do about the callbacks of a program.
+
+    Attributes:
+        program: which.
+        folder: where everything is.
+        usage: of the recording.
+        step: of the recording.
+        rows: one for each callback, the costliest first.
+        realised: what all applied changes save together; None if none was applied.
+        gains: what each of several applied changes saves, by the names of the callbacks; empty if not measured.
+        withdrawn: changes that were tried and are not made, in that order.
+        loss_difference: the largest relative difference of losses; nan where there are none.
+        patch: the file that `git apply` takes; None without a change.
+        tried: names of the callbacks that `realised` is of.
+        ended: `steps` or `seconds` where the recording was ended before the program was done.
+    """
+
+    program: Program
+    folder: Path
+    usage: Usage
+    step: Step
+    rows: list[Row]
+    realised: Realised | None = None
+    gains: dict[str, Share] = field(default_factory=dict)
+    withdrawn: list[Withdrawn] = field(default_factory=list)
+    loss_difference: float = math.nan
+    patch: Path | None = None
+    tried: tuple[str, ...] = ()
+    ended: str = ""
+
+    @property
+    def promised(self) -> Share | None:
+        """The share of a step that all applied changes are predicted to save together."""
+        shares = [row.answer.promised for row in self.rows if row.callback.name in self.tried and row.answer.promised]
+        if not shares:
+            return None
+        low, high = sum(one.low for one in shares), min(1.0, sum(one.high for one in shares))
+        return Share(min(1.0, sum(one.value for one in shares)), min(low, 1.0), high)
+
+    def outcome(self) -> dict[str, Any]:
+        """Return what trying the changes added, as it is stored."""
+        return {
+            "answers": {row.callback.name: row.answer.as_plain() for row in self.rows},
+            "gains": {name: asdict(gain) for name, gain in self.gains.items()},
+            "withdrawn": [asdict(one) for one in self.withdrawn],
+            "realised": None if self.realised is None else asdict(self.realised),
+            "loss_difference": self.loss_difference,
+            "patch": self.patch is not None,
+            "tried": list(self.tried),
+        }
+
+    def read_outcome(self, stored: Mapping[str, Any]) -> None:
+        """Take over what an earlier attempt stored of trying the changes."""
+        answers = {name: Answer.from_plain(one) for name, one in stored["answers"].items()}
+        self.rows = [replace(row, answer=answers.get(row.callback.name, row.answer)) for row in self.rows]
+        self.gains = msgspec.convert(stored["gains"], dict[str, Share])
+        self.withdrawn = msgspec.convert(stored["withdrawn"], list[Withdrawn])
+        if stored["realised"] is not None:
+            self.realised = msgspec.convert(stored["realised"], Realised)
+        difference = stored["loss_difference"]
+        self.loss_difference = math.nan if difference is None else float(difference)
+        self.patch = self.folder / PATCH if stored["patch"] else None
+        self.tried = tuple(stored["tried"])

@@ -1,0 +1,252 @@
+"""An attempt at the advice for a program: its folder, what is left of the budget, and the runs of the program.
+
+In a folder that has the results of a stage, the command continues with the next one. So a command that was interrupted,
+even by kill -9, continues where it was. The program runs only in copies of its folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pyopbench.advise import turns
+from pyopbench.advise.answers import Answer, decide, decide_again
+from pyopbench.advise.callbacks import Callback, Step
+from pyopbench.advise.program import STATE, Asked, Program, Run, run_program
+from pyopbench.engine.measure import Listener
+from pyopbench.find.notebook import SUFFIX
+from pyopbench.find.record import read_parts
+from pyopbench.find.usage import Usage, merge
+from pyopbench.model import formatting
+from pyopbench.model.case import MINIMUM_EFFECT
+from pyopbench.model.errors import BadInput, NothingMeasured
+from pyopbench.model.write_file import write_atomically
+from pyopbench.store.integrity import require_whole, sealed
+from pyopbench.store.open_file import RECORDING, SOURCE, read_bytes
+from pyopbench.store.strict_json import parse, storable
+
+VERSION = 1
+"""Of the files; raised when a key changes its meaning or goes."""
+
+RECORDING_FOLDER, RECORDED, SPENT = "recording", "recorded.json", "spent.json"
+COPY = "program"
+"""Every copy has the same name: a program that prints its own path prints the same before and after a change."""
+
+BUDGET_SECONDS = 480.0
+RUNS_SHARE = 12
+"""A run of the program may take the budget divided by this if nothing else is asked for; a longer one is ended."""
+
+NAMES = {
+    "command": "the command",
+    "root": "the folder of the program",
+    "files": "the sources of the program",
+    "steps": "--steps",
+    "seconds": "--seconds",
+    "minimum_effect": "--min-effect",
+}
+"""Of what an advice is for, as the user knows it."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is asked for.
+
+    Attributes:
+        steps, seconds: after which each run of the program is ended; None for no limit.
+        budget_seconds: for everything.
+        minimum_effect: a share of a step that is worth a change.
+    """
+
+    steps: int | None = None
+    seconds: float | None = None
+    budget_seconds: float = BUDGET_SECONDS
+    minimum_effect: float = MINIMUM_EFFECT
+
+
+@dataclass(frozen=True)
+class Tools:
+    """How the program is run and a callback is decided on; tests replace these."""
+
+    run: Callable[[Program, Path, Path, Asked], Run] = run_program
+    decide: Callable[[Callback, Step, Path, float, float], Answer] = decide
+    decide_again: Callable[[Callback, Path, Answer, float], Answer] = decide_again
+    clock: Callable[[], float] = time.monotonic
+
+
+class Attempt:
+    """One attempt: everything that its stages share.
+
+    Attributes:
+        program, options, listener, tools: as for `advise`.
+        folder: of all results.
+        recorded_steps: after how many steps later runs are ended; None if the recording was not ended by its time.
+    """
+
+    def __init__(self, program: Program, folder: Path, options: Options, listener: Listener, tools: Tools) -> None:
+        self.program, self.options, self.listener, self.tools = program, options, listener, tools
+        self.folder = Path(os.path.abspath(folder))  # a program names its files by absolute paths
+        self.begun = tools.clock()
+        self.recorded_steps: int | None = None
+        self.spent_before = 0.0
+        self.has_made_folder = False
+
+    def left_seconds(self) -> float:
+        """How much of the budget is left after this attempt and earlier ones."""
+        return self.options.budget_seconds - self.spent_before - (self.tools.clock() - self.begun)
+
+    def begin(self) -> None:
+        """Create the folder, or continue in one of the same program."""
+        state = self.folder / STATE
+        mine = {"version": VERSION, "command": list(self.program.command), "root": str(self.program.root)}
+        mine |= {"steps": self.options.steps, "seconds": self.options.seconds, "files": self._fingerprint()}
+        mine["minimum_effect"] = self.options.minimum_effect
+        if state.exists() and not (self.folder / RECORDING_FOLDER / RECORDED).exists():
+            self.write(state, mine)  # nothing was measured of anything else: the program failed, or was mistyped
+        elif state.exists():
+            found = read_stored(state)
+            changed = [NAMES.get(key, key) for key, value in mine.items() if found.get(key) != value]
+            if changed:
+                raise BadInput(
+                    "the folder has results of another program or of other settings",
+                    received=f"{self.folder}, which differs in {formatting.listing(changed)}",
+                    hint="choose another --out, or remove the folder",
+                )
+            self.listener.say(f"continuing {self.folder}", whole=True)
+            if (self.folder / SPENT).exists():
+                self.spent_before = float(read_stored(self.folder / SPENT)["seconds"])
+        elif self.folder.exists() and any(self.folder.iterdir()):
+            raise BadInput(
+                "the folder is not empty, and is not one of `pyopbench advise`",
+                received=self.folder,
+                hint="choose another --out",
+            )
+        else:
+            self.has_made_folder = not self.folder.exists()
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self.write(state, mine)
+        shutil.rmtree(self.copies, ignore_errors=True)
+
+    def _fingerprint(self) -> str:
+        """Return a hash of the program's sources: results of other sources do not apply to these."""
+        digest = hashlib.sha256()
+        for path, is_folder in self.program.files():
+            if not is_folder and path.suffix in (".py", SUFFIX) and not path.is_symlink():
+                digest.update(
+                    str(path.relative_to(self.program.root)).encode() + b"\0" + read_bytes(path, SOURCE) + b"\0"
+                )
+        return digest.hexdigest()
+
+    @property
+    def copies(self) -> Path:
+        """The folder of the copies; nothing stays in it."""
+        return self.folder / "copies"
+
+    def write(self, path: Path, content: Mapping[str, Any]) -> None:
+        """Write the result of a stage, and how much of the budget is spent."""
+        write_atomically(path, sealed(json.dumps(storable(content), indent=1)))
+        spent = {"seconds": self.options.budget_seconds - self.left_seconds()}
+        write_atomically(self.folder / SPENT, sealed(json.dumps(spent, indent=1)))
+
+    def record(self) -> tuple[Usage, Run, Path]:
+        """Run the program with its callbacks recorded."""
+        place = self.folder / RECORDING_FOLDER
+        if not (place / RECORDED).exists():
+            shutil.rmtree(place, ignore_errors=True)
+            try:
+                with self.listener.busy("recording the program"):
+                    self._record(place)
+            except BadInput:  # it cannot be started
+                if self.has_made_folder:
+                    shutil.rmtree(self.folder)
+                raise
+        stored = read_stored(place / RECORDED)
+        run = msgspec.convert(stored["run"], Run, str_keys=True)
+        if run.ended == "seconds" and run.elements >= turns.LEAST_ELEMENTS:
+            self.recorded_steps = int(run.elements)
+        usage = merge(read_parts(place / "parts"), run.seconds)
+        return usage, run, Path(stored["copy"])
+
+    def _record(self, place: Path) -> None:
+        run, copy = self._try(place, flights=True)
+        if run.code != 0 and not run.ended:  # perhaps it fails because of the ops around its callbacks
+            shutil.rmtree(place, ignore_errors=True)
+            run, copy = self._try(place, flights=False)
+        if run.code != 0 or run.ended == "timeout":
+            last = [line for line in run.errors if line.strip()]
+            wrote = f"what it wrote is in {place / 'parts' / 'stderr'}"
+            if run.ended == "timeout":
+                raise NothingMeasured(
+                    "the program does not end in time",
+                    received=f"{' '.join(self.program.command)}, after {formatting.duration(run.seconds)}",
+                    hint=f"give fewer --steps or more --budget, or end it by --seconds; {wrote}",
+                )
+            raise NothingMeasured(
+                f"the program failed in a copy of its folder: exit code {run.code}",
+                received=last[-1].strip() if last else " ".join(self.program.command),
+                hint=f"{wrote}; it has to run from {self.program.folder} and use only files in {self.program.root}",
+            )
+        self.write(place / RECORDED, {"run": asdict(run), "copy": str(copy)})
+
+    def _try(self, place: Path, *, flights: bool) -> tuple[Run, Path]:
+        asked = Asked(True, self.options.steps, self.most_seconds, self.timeout_seconds, flights=flights)
+        return self.run_copy(place / "parts", asked, {})
+
+    def run_copy(self, parts: Path, asked: Asked, change: Mapping[str, bytes]) -> tuple[Run, Path]:
+        """Run the program in a copy of its folder.
+
+        Args:
+            parts: folder for what the run writes.
+            asked: how it is run.
+            change: files that are changed or added in the copy, by their paths in it.
+
+        Returns:
+            The run, and where the copy was: a program names its files by that.
+        """
+        copy = self.copies / COPY
+        shutil.rmtree(copy, ignore_errors=True)
+        self.program.copy_to(copy)
+        for path, content in change.items():
+            place = copy / path
+            place.unlink(missing_ok=True)
+            write_atomically(place, content)
+        run = self.tools.run(self.program, copy, parts, asked)
+        shutil.rmtree(copy, ignore_errors=True)
+        return run, copy
+
+    @property
+    def most_seconds(self) -> float | None:
+        """After how long a run is ended; None where a number of steps was asked for, and they may take their time."""
+        if self.options.seconds is None and self.options.steps is not None:
+            return None
+        return self.options.seconds or self.options.budget_seconds / RUNS_SHARE
+
+    @property
+    def timeout_seconds(self) -> float:
+        """After how long a run that does not end is killed."""
+        return 60 + (self.options.budget_seconds if self.most_seconds is None else 3 * self.most_seconds)
+
+
+def read_stored(path: Path) -> dict[str, Any]:
+    """Return the stored result of a stage.
+
+    Raises:
+        BadInput: the file was changed or cut off.
+    """
+    content = read_bytes(path, RECORDING)
+    require_whole(path, content, "remove the file to repeat the stage")
+    try:
+        found: dict[str, Any] = parse(content, allow_nan=True)
+    except ValueError as error:
+        raise BadInput(
+            "not a file of `pyopbench advise`", received=f"{path}: {error}", hint="remove the file to repeat the stage"
+        ) from error
+    return found

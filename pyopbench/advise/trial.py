@@ -1,0 +1,323 @@
+"""Tries changes in a copy of the program: which of them stay, what they save together and each, and their patch."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from pyopbench.advise import turns
+from pyopbench.advise.advice import PATCH, Advice, Withdrawn
+from pyopbench.advise.answers import OUTPUTS, Answer, output_dtypes, variant_text
+from pyopbench.advise.attempt import VERSION, Attempt, read_stored
+from pyopbench.advise.callbacks import Callback
+from pyopbench.advise.notebook import edited, is_notebook
+from pyopbench.advise.patch import CannotPlace, Parallel, Placement, patch_text, replaced
+from pyopbench.advise.program import Asked, Run
+from pyopbench.advise.turns import Difference, Realised
+from pyopbench.model import formatting
+from pyopbench.model.arrangement import AUTOTUNE, read_key
+from pyopbench.model.write_file import write_atomically
+from pyopbench.store.open_file import SOURCE, read_bytes
+
+WITHDRAWN = "withdrawn.patch"
+
+LONGER = 3
+"""A run before or after a change may take this many times as long as the recording, for the same steps."""
+
+LEAST_TURNS, MOST_TURNS = 3, 6
+
+
+class Trial:
+    """The changes of an advice in a copy of its program.
+
+    Attributes:
+        attempt: whose budget and folder are used.
+        advice: whose rows change.
+        earlier: runs before the change that alternated with those of changes that were withdrawn.
+        run_seconds: the longest run so far.
+    """
+
+    def __init__(self, attempt: Attempt, advice: Advice) -> None:
+        self.attempt, self.advice = attempt, advice
+        self.earlier: list[Run] = []
+        self.run_seconds = 0.0
+
+    def apply(self) -> None:
+        """Try the changes in the program, withdraw those that do not work out, and write the patch."""
+        result = self.attempt.folder / "applied.json"
+        changed = [number for number, row in enumerate(self.advice.rows) if row.answer.is_change]
+        if not changed:
+            return
+        if result.exists():
+            self.advice.read_outcome(read_stored(result))
+            return
+        self._try_changes(self._placeable(changed))
+        self.attempt.write(result, {"version": VERSION, **self.advice.outcome()})
+
+    def _try_changes(self, numbers: list[int]) -> None:
+        before: list[Run] = []
+        while numbers:
+            change = self._change(numbers)
+            before, after = self._take_turns(before, change)
+            found = turns.differences([*self.earlier, *before], after)
+            if found:  # nothing was timed, so the runs before the change can be used again
+                numbers = self._without_differing(numbers, before, found)
+                continue
+            realised = turns.realised(before, after)
+            self._note_tried(numbers, realised, turns.largest_difference(before, after))
+            if realised.is_faster:
+                self._accept(numbers, before, after)
+                return
+            write_atomically(self.attempt.folder / WITHDRAWN, self._patch(change))
+            is_slower = realised.is_slower
+            why = "the program is slower with it" if is_slower else "the runs do not show that the program is faster"
+            least = min(numbers, key=lambda number: _promise(self.advice.rows[number].answer))
+            why += "" if len(numbers) == 1 else " with all changes, of which this one promises the least"
+            self._withdraw(least, why, realised if len(numbers) == 1 else None)
+            self.earlier += before
+            before = []
+            numbers = self._placeable([one for one in numbers if self.advice.rows[one].answer.is_change])
+            if self.attempt.left_seconds() < self._turns_seconds:
+                for number in numbers:
+                    self._withdraw(number, "no time was left to try it without the others")
+                return
+
+    def _note_tried(self, numbers: Sequence[int], realised: Realised, loss: float) -> None:
+        self.advice.realised, self.advice.loss_difference = realised, loss
+        self.advice.tried = tuple(self.advice.rows[number].callback.name for number in numbers)
+
+    def _placeable(self, numbers: Sequence[int]) -> list[int]:
+        """Return those whose changes can be made; the others get their next best answer."""
+        left = []
+        for number in numbers:
+            while self.advice.rows[number].answer.is_change:
+                reason = self._why_not_placed(number)
+                if not reason:
+                    left.append(number)
+                    break
+                self._withdraw(number, reason)
+        return left
+
+    def _why_not_placed(self, number: int) -> str:
+        try:
+            self._change([number])
+        except CannotPlace as error:
+            return error.message
+        return ""
+
+    def _withdraw(self, number: int, why: str, realised: Realised | None = None) -> None:
+        """Withdraw the change of a callback, and give it the next best answer if there is one and time is left."""
+        row = self.advice.rows[number]
+        callback, answer = row.callback, row.answer
+        self.advice.withdrawn.append(Withdrawn(callback.name, answer.variant, why, answer.promised, realised))
+        self.attempt.listener.warn(f"{callback.title}: {answer.text}: withdrawn: {why}")
+        left = Answer("leave", f"{answer.text}: withdrawn: {why}", answer.candidates, seconds=answer.seconds)
+        if answer.rest and self.attempt.left_seconds() < self._turns_seconds:
+            others = formatting.listing([variant_text(one.variant) for one in answer.rest])
+            left = replace(left, why=f"{left.why}. No time was left to try {others}")
+        elif answer.rest:
+            left = self._decided_again(number, left)
+        self.advice.rows[number] = replace(row, answer=left)
+
+    def _decided_again(self, number: int, left: Answer) -> Answer:
+        callback, answer = self.advice.rows[number].callback, self.advice.rows[number].answer
+        place = self.attempt.folder / "callbacks" / callback.name
+        stored = place / f"answer-after-{answer.folder}.json"
+        if stored.exists():
+            again = Answer.from_plain(read_stored(stored))
+        else:
+            with self.attempt.listener.busy(f"{callback.title}: writing the next best change"):
+                again = self.attempt.tools.decide_again(callback, place, answer, self.attempt.options.minimum_effect)
+            self.attempt.write(stored, again.as_plain())
+        if not again.is_change:
+            return replace(left, why=f"{left.why}. {again.why[:1].upper()}{again.why[1:]}")
+        self.attempt.listener.say(f"{callback.title}: {again.text}")
+        return again
+
+    @property
+    def _turns_seconds(self) -> float:
+        """About how long the fewest runs before and after a change take."""
+        return 2 * LEAST_TURNS * self.run_seconds
+
+    def _change(self, numbers: Sequence[int]) -> dict[str, bytes]:
+        """Return the files that some changes change or add, by path from the root."""
+        files: dict[str, bytes] = {}
+        by_file: dict[str, tuple[list[Placement], list[Parallel]]] = {}
+        for number in numbers:
+            row = self.advice.rows[number]
+            callback, answer = row.callback, row.answer
+            assert callback.kept is not None
+            folder = Path(callback.file).parent
+            for name in filter(None, (answer.port, answer.test)):
+                path = folder / name
+                if os.path.lexists(self.attempt.program.root / path):
+                    raise CannotPlace(f"the file {path.as_posix()} already exists")
+                written = self.attempt.folder / "callbacks" / callback.name / answer.folder / name
+                files[path.as_posix()] = read_bytes(written, SOURCE)
+            if answer.port:
+                by_file.setdefault(callback.file, ([], []))[0].append(_placement(callback, answer))
+            parallel = _parallel(callback, answer)
+            if parallel is not None:
+                by_file.setdefault(parallel.stage.file, ([], []))[1].append(parallel)
+        for file, (placements, maps) in by_file.items():
+            content, edit = read_bytes(self.attempt.program.root / file, SOURCE), partial(_replaced, placements, maps)
+            files[file] = edited(content, edit) if is_notebook(file) else edit(content)
+        return files
+
+    def _take_turns(self, before: list[Run], change: Mapping[str, bytes]) -> tuple[list[Run], list[Run]]:
+        """Run the original and the changed program alternately, until one is clearly faster or no time is left."""
+        after: list[Run] = []
+        mark, first = _mark(change), len(self.earlier)
+        begun = self.attempt.tools.clock()
+        while len(after) < MOST_TURNS:
+            if len(after) >= LEAST_TURNS:
+                each = (self.attempt.tools.clock() - begun) / len(after)
+                if turns.is_clear(before, after) or each > self.attempt.left_seconds():
+                    break
+            number = len(after)
+            # The side that goes first changes, so that neither has a colder machine.
+            for side in ("before", "after") if number % 2 == 0 else ("after", "before"):
+                if side == "after":
+                    after.append(
+                        self._turn(f"after-{number + 1}-{mark}", f"after the change, run {number + 1}", change)
+                    )
+                elif len(before) <= number:
+                    place = first + number + 1
+                    before.append(self._turn(f"before-{place}", f"before the change, run {place}", {}))
+            if turns.differences([*self.earlier, *before], after) and len(before) >= 2:
+                break
+        return before, after
+
+    def _turn(self, name: str, said: str, change: Mapping[str, bytes]) -> Run:
+        stored = self.attempt.folder / "turns" / f"{name}.json"
+        if stored.exists():
+            run = msgspec.convert(read_stored(stored), Run, str_keys=True)
+            self.run_seconds = max(self.run_seconds, run.seconds)
+            return run
+        begun = self.attempt.tools.clock()
+        parts = self.attempt.folder / "turns" / name
+        shutil.rmtree(parts, ignore_errors=True)
+        # As many steps as were recorded, and more time, because a port may take long to compile.
+        steps = self.attempt.options.steps if self.attempt.recorded_steps is None else self.attempt.recorded_steps
+        most = None if self.attempt.most_seconds is None else LONGER * self.attempt.most_seconds
+        asked = Asked(False, steps, most, LONGER * self.attempt.timeout_seconds)
+        with self.attempt.listener.busy(f"running the program {said}"):
+            run, _ = self.attempt.run_copy(parts, asked, change)
+        shutil.rmtree(parts, ignore_errors=True)
+        self.attempt.write(stored, asdict(run))
+        self.run_seconds = max(self.run_seconds, run.seconds, self.attempt.tools.clock() - begun)
+        self.attempt.listener.say(f"{said}: {formatting.seconds(run.seconds)}, exit code {run.code}")
+        return run
+
+    def _without_differing(self, numbers: Sequence[int], before: list[Run], found: Sequence[Difference]) -> list[int]:
+        """Withdraw the changes that change what the program computes, and return the others and what follows them."""
+        differing = {numbers[0]: found[0]} if len(numbers) == 1 else {}
+        for number in numbers if len(numbers) > 1 else ():
+            change = self._change([number])
+            alone = self._turn(f"alone-{_mark(change)}", f"callback {number + 1} changed alone", change)
+            mine = turns.differences([*self.earlier, *before], [alone])
+            differing |= {number: mine[0]} if mine else {}
+        for number in numbers:
+            if number in differing:
+                self._withdraw(number, differing[number].text())
+            elif not differing:  # none alone does, all together do
+                self._withdraw(number, f"together with the other changes: {found[0].text()}")
+        return self._placeable([one for one in numbers if self.advice.rows[one].answer.is_change])
+
+    def _accept(self, numbers: list[int], before: list[Run], after: list[Run]) -> None:
+        """Measure what each of several changes saves, drop those that cost time, and write the patch."""
+        while len(numbers) > 1 and self._has_time_for_each(numbers):
+            complete, without = self._take_turns_without(numbers)
+            gains = {number: turns.gained(before, without[number], complete) for number in numbers}
+            worst = min(numbers, key=lambda number: gains[number].value)
+            self.advice.gains = {self.advice.rows[number].callback.name: gain for number, gain in gains.items()}
+            if not gains[worst].high < 0:
+                break
+            self.advice.gains = {}
+            row, why = self.advice.rows[worst], "the program is faster without this change"
+            self.advice.withdrawn.append(Withdrawn(row.callback.name, row.answer.variant, why, row.answer.promised))
+            self.advice.rows[worst] = replace(row, answer=Answer("leave", why, row.answer.candidates))
+            numbers = [number for number in numbers if number != worst]
+            after = without[worst]
+            self._note_tried(numbers, turns.realised(before, after), turns.largest_difference(before, after))
+        self.advice.patch = self.attempt.folder / PATCH
+        write_atomically(self.advice.patch, self._patch(self._change(numbers)))
+
+    def _has_time_for_each(self, numbers: Sequence[int]) -> bool:
+        return (len(numbers) + 1) * LEAST_TURNS * self.run_seconds <= self.attempt.left_seconds()
+
+    def _take_turns_without(self, numbers: Sequence[int]) -> tuple[list[Run], dict[int, list[Run]]]:
+        """Run the program with all changes and without each of them, alternately."""
+        complete: list[Run] = []
+        without: dict[int, list[Run]] = {number: [] for number in numbers}
+        order: list[int | None] = [None, *numbers]
+        for turn in range(LEAST_TURNS):
+            for number in order[turn % len(order) :] + order[: turn % len(order)]:
+                change = self._change([one for one in numbers if one != number])
+                said = "with all changes" if number is None else f"without the change of callback {number + 1}"
+                run = self._turn(f"each-{turn + 1}-{_mark(change)}", f"{said}, run {turn + 1}", change)
+                (complete if number is None else without[number]).append(run)
+        return complete, without
+
+    def _patch(self, change: Mapping[str, bytes]) -> bytes:
+        root = self.attempt.program.root
+        old = {name: read_bytes(root / name, SOURCE) for name in change if os.path.lexists(root / name)}
+        return patch_text(old, change).encode("utf-8", "surrogateescape")
+
+
+def _placement(callback: Callback, answer: Answer) -> Placement:
+    kept = callback.kept
+    assert kept is not None
+    graph_without_gradient = callback.kind != "py_function" and not callback.in_input
+    return Placement(
+        line=callback.line,
+        kind=callback.kind,
+        body=callback.body.rpartition(".")[2],
+        module=answer.port.removesuffix(".py"),
+        function=answer.function,
+        package=kept.call.package,
+        are_tensors=tuple(kept.call.are_tensors),
+        is_list=kept.call.is_list,
+        dtypes=tuple(kept.call.dtypes),
+        port_dtypes=tuple(output_dtypes(callback)),
+        stops_gradient=graph_without_gradient and answer.variant != "njit",
+        takes_list=answer.function == OUTPUTS,
+    )
+
+
+def _parallel(callback: Callback, answer: Answer) -> Parallel | None:
+    """Return how a change affects `num_parallel_calls`; None where it stays."""
+    key, stage = read_key(answer.variant), callback.stage
+    if key is None or stage is None:
+        return None
+    if key.form == "processes":
+        assert callback.kept is not None
+        if Path(stage.file).parent != Path(callback.file).parent:
+            raise CannotPlace("the call of `Dataset.map` is in another folder than the callback")
+        return Parallel(stage, 0, answer.port.removesuffix(".py"), callback.kept.call.package)
+    # Ports and other callbacks are measured with AUTOTUNE in a pipeline.
+    calls = key.parallel if key.form == "map" else AUTOTUNE
+    return None if calls == stage.parallel else Parallel(stage, calls)
+
+
+def _replaced(placements: Sequence[Placement], maps: Sequence[Parallel], code: bytes) -> bytes:
+    return replaced(code, placements, maps)
+
+
+def _promise(answer: Answer) -> float:
+    return answer.promised.value if answer.promised is not None else 0.0
+
+
+def _mark(change: Mapping[str, bytes]) -> str:
+    """Return what names a change among those that are tried."""
+    digest = hashlib.sha256()
+    for path, content in sorted(change.items()):
+        digest.update(path.encode() + b"\0" + content + b"\0")
+    return digest.hexdigest()[:12]
