@@ -106,7 +106,7 @@ def np_corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None
 
 def np_without_nan(a: Any, value: float) -> Any:
     """Return an array with a value in place of NaN."""
-    return tf.where(np_is_nan(a), tf.constant(value, a.dtype), a) if a.dtype.is_floating else a
+    return a if a.dtype.is_integer or a.dtype.is_bool else tf.where(np_is_nan(a), tf.constant(value, a.dtype), a)
 
 
 @of_numpy("np.nansum", a="own", where="bool")

@@ -168,6 +168,13 @@ def test_the_edges_of_bins_are_numpys_to_the_last_bit_in_a_graph() -> None:
             np.testing.assert_array_equal(one.numpy(), other)
 
 
+@pytest.mark.parametrize("name", ["nansum", "nanprod", "nancumsum", "nancumprod"])
+def test_a_complex_number_of_which_one_part_is_nan_is_left_out(name: str) -> None:
+    array = np.array([1 + 2j, complex(np.nan, 1), complex(1, np.nan), 3j])
+    function = tf.function(table.TABLE[f"np.{name}"].function)
+    np.testing.assert_array_equal(function(tf.constant(array)).numpy(), getattr(np, name)(array))
+
+
 def test_every_function_of_the_tables_is_in_a_row() -> None:
     called = set().union(*map(functions_in, GROUPS))
     names = {*TABLE, *table.TABLE}
