@@ -23,7 +23,7 @@ from pyopbench.ports.arrays import STRING
 from pyopbench.ports.porting.kinds import Kind, dtype_of_kind, kind_of
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.steps import Step
-from pyopbench.ports.porting.watched_text import call_with_text
+from pyopbench.ports.porting.watched_calls import call, call_with_text
 from pyopbench.ports.porting.watched_values import (
     CONTROL,
     GROWN,
@@ -33,7 +33,6 @@ from pyopbench.ports.porting.watched_values import (
     WatchedNumber,
     WatchedText,
     attribute,
-    call,
     depending,
     depends,
     derived,

@@ -6,7 +6,6 @@ NumPy from one that depends on an input depends on it too. An axis is unknown wh
 
 from __future__ import annotations
 
-import functools
 import itertools
 import operator
 import types
@@ -381,7 +380,7 @@ class WatchedFunction:
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         """Return what it does with values that may be watched."""
         found = self.function(*plain(arguments), **plain(options))
-        return _as_result(found, arguments, options, "", is_dependent=True)
+        return as_result(found, arguments, options, "", is_dependent=True)
 
 
 # What depends on an input.
@@ -535,12 +534,21 @@ def apply(function: Any, arguments: Any, options: Any) -> Any:
         values = everything[1:] if name == "full_like" else []
         sizes = [one for one in everything if isinstance(one, WatchedArray) and one.unknown]
         is_dependent = any(map(depends, values)) or bool(sizes)
-    return _as_result(found, given, options, name, is_dependent=is_dependent)
+    return as_result(found, given, options, name, is_dependent=is_dependent)
 
 
-def _as_result(found: Any, given: tuple[Any, ...], options: dict[str, Any], name: str, *, is_dependent: bool) -> Any:
+def as_result(found: Any, given: tuple[Any, ...], options: dict[str, Any], name: str, *, is_dependent: bool) -> Any:
+    """Return the result of a function as it is watched: an array always, other values if they depend on an input.
+
+    Args:
+        found: its result.
+        given: its arguments by position.
+        options: those by name.
+        name: of the function; empty for one that is not NumPy's.
+        is_dependent: does any argument depend on an input?
+    """
     if isinstance(found, tuple | list):
-        parts = [_as_result(one, given, options, name, is_dependent=is_dependent) for one in found]
+        parts = [as_result(one, given, options, name, is_dependent=is_dependent) for one in found]
         if isinstance(found, tuple) and hasattr(found, "_fields"):
             return named_like(found, parts)
         return type(found)(parts)
@@ -553,7 +561,7 @@ def _as_result(found: Any, given: tuple[Any, ...], options: dict[str, Any], name
     if not _is_watchable(found):
         return found
     result = _watched(found, depends=is_dependent)
-    arrays = [one for one in _flat((given, list(options.values()))) if isinstance(one, WatchedArray)]
+    arrays = [one for one in flat((given, list(options.values()))) if isinstance(one, WatchedArray)]
     if found.base is not None:
         for one in arrays:
             if _root(one) is _root(found):
@@ -562,10 +570,11 @@ def _as_result(found: Any, given: tuple[Any, ...], options: dict[str, Any], name
     return result
 
 
-def _flat(value: Any) -> Iterator[Any]:
+def flat(value: Any) -> Iterator[Any]:
+    """Yield the items of nested lists and tuples."""
     if isinstance(value, list | tuple):
         for one in value:
-            yield from _flat(one)
+            yield from flat(one)
     else:
         yield value
 
@@ -585,7 +594,7 @@ def _unknown_of_result(
         counted = given[1:] if name == "repeat" else given[2:] if name == "linspace" else given
         if any(map(depends, [*counted, *(one for key, one in options.items() if key in ("repeats", "num", "stop"))])):
             return frozenset({0})
-    values = list(_flat((given, list(options.values()))))
+    values = list(flat((given, list(options.values()))))
     known = {int(size) for one in values if isinstance(one, WatchedArray) for size in one.shape if type(size) is int}
     sizes = {
         int(size) for one in values if isinstance(one, WatchedArray) for size in one.shape if type(size) is not int
@@ -688,152 +697,13 @@ def _unknown_of_arrays(array: WatchedArray, entries: list[Any], found: Any) -> f
     return frozenset(unknown)
 
 
-# Python's functions.
-
-
-def _length(value: Any) -> Any:
-    found = len(value)
-    return WatchedInt(found) if length_depends(value) else found
-
-
-def _range(*bounds: Any) -> Any:
-    if depends(list(bounds)):
-        return WatchedRange(*bounds)
-    return range(*(operator.index(one) for one in plain(bounds)))
-
-
-def _taken(function: Any) -> Any:
-    def call(*arguments: Any, **options: Any) -> Any:
-        given = [
-            list(one) if not isinstance(one, list | tuple | np.ndarray) and hasattr(one, "__iter__") else one
-            for one in arguments
-        ]
-        found = function(*given, **options)
-        if function in (min, max):
-            found = _of_their_dtype(found, given)
-        return depending(found) if depends(given) or any(map(length_depends, arguments)) else found
-
-    return call
-
-
-def _of_their_dtype(found: Any, given: list[Any]) -> Any:
-    """Return the largest or smallest of numbers, of the dtype of those that are NumPy's: values decide which it is."""
-    dtypes = {one.dtype for one in _flat(given) if isinstance(one, WatchedArray | np.generic)}
-    is_number = isinstance(found, WatchedNumber) or type(found) in NUMBERS
-    return dtypes.pop().type(plain(found)) if is_number and len(dtypes) == 1 else found
-
-
-def _listed(function: Any) -> Any:
-    def call(*arguments: Any) -> Any:
-        found = function(*arguments)
-        if any(map(length_depends, arguments)):
-            GROWN.add(found)
-        return found
-
-    return call
-
-
-PYTHON: dict[Any, Any] = {
-    len: _length,
-    range: _range,
-    **{one: functools.partial(Several, one) for one in (zip, enumerate, reversed)},
-    **{one: _taken(one) for one in (any, all, sum, min, max)},
-    **{one: _listed(one) for one in (list, tuple, set, frozenset)},
-    sorted: _listed(_taken(sorted)),
-}
-"""What stands for functions of Python's."""
-
-NUMERIC = frozenset({int, float, complex, bool, abs, round, divmod, pow})
-"""Functions of Python's on numbers."""
-
-
-def is_numeric(function: Any) -> bool:
-    """Does a function compute, and is none of the user's?"""
-    if isinstance(function, types.FunctionType | type | np.ufunc | types.BuiltinFunctionType) or callable(function):
-        if isinstance(getattr(function, "__self__", None), WatchedArray):
-            return True
-        try:
-            if function in NUMERIC:
-                return True
-        except TypeError:
-            return False
-        receiver = getattr(function, "__self__", None)
-        home = getattr(function, "__module__", None) or getattr(type(function), "__module__", "")
-        if isinstance(receiver, np.ufunc):
-            home = "numpy"
-        if isinstance(receiver, types.ModuleType):
-            home = receiver.__name__
-        if isinstance(function, np.errstate) or function is np.errstate:
-            return False
-        return str(home).split(".")[0] in ("numpy", "scipy", "math", "cmath")
-    return False
-
-
-def call(function: Any, arguments: Any, options: Any) -> Any:
-    """Return what any function that is called in a body does."""
-    try:
-        known = PYTHON.get(function)
-    except TypeError:
-        known = None
-    if known is not None:
-        if function in (zip, enumerate, reversed):
-            return Several(function, arguments, options)
-        return known(*map(_as_callable, arguments), **{key: _as_callable(one) for key, one in options.items()})
-    if function is np.apply_along_axis and len(arguments) > 2 and isinstance(arguments[2], WatchedArray):
-        # NumPy gives the function plain rows, by which nothing is seen of it.
-        arguments[0](depending(np.moveaxis(plain(arguments[2]), arguments[1], -1)[(0,) * (np.ndim(arguments[2]) - 1)]))
-    if function in (isinstance, issubclass):
-        return watched(function(*arguments))
-    if is_numeric(function):
-        if function is np.asarray and len(arguments) == 1 and not options and isinstance(arguments[0], WatchedArray):
-            return arguments[0] if not arguments[0].is_scalar else apply(function, arguments, options)
-        return apply(function, arguments, options)
-    if _is_of_tensorflow(function):
-        return _convert(function, arguments, options)
-    receiver = getattr(function, "__self__", None)
-    found = function(*map(_as_callable, arguments), **{key: _as_callable(one) for key, one in options.items()})
-    if (
-        isinstance(receiver, list)
-        and CONTROL.depth
-        and function.__name__ in ("append", "extend", "insert", "pop", "remove", "clear")
-    ):
-        GROWN.add(receiver)
-    if isinstance(receiver, dict) and function.__name__ == "get" and depends(list(arguments)):
-        return depending(found)
-    return watched(found)
-
-
-def _as_callable(value: Any) -> Any:
-    """Return a function that is given to another one as one that is called with what is watched."""
-    is_function = isinstance(value, type | types.BuiltinFunctionType | np.ufunc | types.FunctionType)
-    if (
-        is_function
-        and not isinstance(value, type(None))
-        and is_numeric(value)
-        and not (isinstance(value, type) and issubclass(value, np.generic))
-    ):
-        return lambda *arguments, **options: call(value, arguments, options)
-    return value
-
-
-def _is_of_tensorflow(function: Any) -> bool:
-    return str(getattr(function, "__module__", "")).split(".")[0] in ("tensorflow", "keras")
-
-
-def _convert(function: Any, arguments: Any, options: Any) -> Any:
-    """Return an array for what makes a tensor."""
-    found = function(*plain(tuple(arguments)), **plain(options))
-    array = found.numpy() if hasattr(found, "numpy") else found
-    return _as_result(array, tuple(arguments), options, "", is_dependent=depends([*arguments, *options.values()]))
-
-
 def attribute(value: Any, name: str) -> Any:
     """Return an attribute."""
     if not isinstance(value, WatchedArray) or name in ("shape", "size", "numpy"):
         return getattr(value, name)
     found = getattr(plain(value), name)
     if isinstance(found, np.ndarray | np.generic):
-        result = _as_result(found, (value,), {}, name, is_dependent=value.depends)
+        result = as_result(found, (value,), {}, name, is_dependent=value.depends)
         if isinstance(result, WatchedArray) and name in ("T", "mT"):
             last = value.ndim - 1
             result.unknown = frozenset(last - axis for axis in value.unknown)

@@ -1,0 +1,229 @@
+"""What functions do that are called in a body while it is watched: Python's, those of its library, and TensorFlow's.
+
+What NumPy's functions do is in `watched_values`, because arrays are asked for it.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import re
+import types
+from typing import Any
+
+import numpy as np
+
+from pyopbench.ports.porting.watched_values import (
+    CONTROL,
+    GROWN,
+    NUMBERS,
+    Several,
+    WatchedArray,
+    WatchedInt,
+    WatchedNumber,
+    WatchedObject,
+    WatchedRange,
+    WatchedText,
+    apply,
+    as_result,
+    depending,
+    depends,
+    flat,
+    length_depends,
+    plain,
+    watched,
+)
+
+OF_TEXT = (str, bytes, bytearray, ord, chr, hash, repr, format)
+"""Functions of Python's that take or return text."""
+
+MODULES = frozenset(
+    {"re", "posixpath", "genericpath", "ntpath", "os", "posix", "nt", "zlib", "unicodedata", "string", "collections"}
+    | {"hashlib", "_hashlib", "_md5", "_sha1", "_sha2", "_blake2", "base64", "binascii", "json", "struct", "html"}
+)
+"""Modules of Python's whose functions compute something from what they are given."""
+
+READING = ("get", "index", "count", "pop", "keys", "values", "items", "copy")
+"""Methods that read what is in a list, a set or a dict."""
+
+
+def _length(value: Any) -> Any:
+    found = len(value)
+    return WatchedInt(found) if length_depends(value) else found
+
+
+def _range(*bounds: Any) -> Any:
+    if depends(list(bounds)):
+        return WatchedRange(*bounds)
+    return range(*(operator.index(one) for one in plain(bounds)))
+
+
+def _taken(function: Any) -> Any:
+    def call(*arguments: Any, **options: Any) -> Any:
+        given = [
+            list(one) if not isinstance(one, list | tuple | np.ndarray) and hasattr(one, "__iter__") else one
+            for one in arguments
+        ]
+        found = function(*given, **options)
+        if function in (min, max):
+            found = _of_their_dtype(found, given)
+        return depending(found) if depends(given) or any(map(length_depends, arguments)) else found
+
+    return call
+
+
+def _of_their_dtype(found: Any, given: list[Any]) -> Any:
+    """Return the largest or smallest of numbers, of the dtype of those that are NumPy's: values decide which it is."""
+    dtypes = {one.dtype for one in flat(given) if isinstance(one, WatchedArray | np.generic)}
+    is_number = isinstance(found, WatchedNumber) or type(found) in NUMBERS
+    return dtypes.pop().type(plain(found)) if is_number and len(dtypes) == 1 else found
+
+
+def _listed(function: Any) -> Any:
+    def call(*arguments: Any) -> Any:
+        found = function(*arguments)
+        if any(map(length_depends, arguments)):
+            GROWN.add(found)
+        return found
+
+    return call
+
+
+PYTHON: dict[Any, Any] = {
+    len: _length,
+    range: _range,
+    **{one: functools.partial(Several, one) for one in (zip, enumerate, reversed)},
+    **{one: _taken(one) for one in (any, all, sum, min, max)},
+    **{one: _listed(one) for one in (list, tuple, set, frozenset)},
+    sorted: _listed(_taken(sorted)),
+}
+"""What is called in place of functions of Python's."""
+
+NUMERIC = frozenset({int, float, complex, bool, abs, round, divmod, pow})
+"""Functions of Python's on numbers."""
+
+
+def is_numeric(function: Any) -> bool:
+    """Is it a function that computes with numbers, and not one of the user's?"""
+    if isinstance(function, types.FunctionType | type | np.ufunc | types.BuiltinFunctionType) or callable(function):
+        if isinstance(getattr(function, "__self__", None), WatchedArray):
+            return True
+        try:
+            if function in NUMERIC:
+                return True
+        except TypeError:
+            return False
+        receiver = getattr(function, "__self__", None)
+        home = getattr(function, "__module__", None) or getattr(type(function), "__module__", "")
+        if isinstance(receiver, np.ufunc):
+            home = "numpy"
+        if isinstance(receiver, types.ModuleType):
+            home = receiver.__name__
+        if isinstance(function, np.errstate) or function is np.errstate:
+            return False
+        return str(home).split(".")[0] in ("numpy", "scipy", "math", "cmath")
+    return False
+
+
+def call(function: Any, arguments: Any, options: Any) -> Any:
+    """Return what any function that is called in a body does."""
+    try:
+        known = PYTHON.get(function)
+    except TypeError:
+        known = None
+    if known is not None:
+        if function in (zip, enumerate, reversed):
+            return Several(function, arguments, options)
+        return known(*map(_as_callable, arguments), **{key: _as_callable(one) for key, one in options.items()})
+    if function is np.apply_along_axis and len(arguments) > 2 and isinstance(arguments[2], WatchedArray):
+        # NumPy gives the function plain rows, by which nothing is seen of it.
+        arguments[0](depending(np.moveaxis(plain(arguments[2]), arguments[1], -1)[(0,) * (np.ndim(arguments[2]) - 1)]))
+    if function in (isinstance, issubclass):
+        return watched(function(*arguments))
+    if is_numeric(function):
+        if function is np.asarray and len(arguments) == 1 and not options and isinstance(arguments[0], WatchedArray):
+            return arguments[0] if not arguments[0].is_scalar else apply(function, arguments, options)
+        return apply(function, arguments, options)
+    if _is_of_tensorflow(function):
+        return _convert(function, arguments, options)
+    receiver = getattr(function, "__self__", None)
+    found = function(*map(_as_callable, arguments), **{key: _as_callable(one) for key, one in options.items()})
+    if (
+        isinstance(receiver, list)
+        and CONTROL.depth
+        and function.__name__ in ("append", "extend", "insert", "pop", "remove", "clear")
+    ):
+        GROWN.add(receiver)
+    if isinstance(receiver, dict) and function.__name__ == "get" and depends(list(arguments)):
+        return depending(found)
+    return watched(found)
+
+
+def _as_callable(value: Any) -> Any:
+    """Return a function that is given to another one as one that is called with what is watched."""
+    is_function = isinstance(value, type | types.BuiltinFunctionType | np.ufunc | types.FunctionType)
+    if (
+        is_function
+        and not isinstance(value, type(None))
+        and is_numeric(value)
+        and not (isinstance(value, type) and issubclass(value, np.generic))
+    ):
+        return lambda *arguments, **options: call(value, arguments, options)
+    return value
+
+
+def _is_of_tensorflow(function: Any) -> bool:
+    return str(getattr(function, "__module__", "")).split(".")[0] in ("tensorflow", "keras")
+
+
+def _convert(function: Any, arguments: Any, options: Any) -> Any:
+    """Return an array for what makes a tensor."""
+    found = function(*plain(tuple(arguments)), **plain(options))
+    array = found.numpy() if hasattr(found, "numpy") else found
+    return as_result(array, tuple(arguments), options, "", is_dependent=depends([*arguments, *options.values()]))
+
+
+def is_of_text(function: Any) -> bool:
+    """Is it a function that computes with text, and not one of the user's?"""
+    if isinstance(function, types.FunctionType | types.BuiltinFunctionType | type | types.MethodType):
+        receiver = getattr(function, "__self__", None)
+        if isinstance(receiver, str | bytes | re.Pattern | re.Match):
+            return True
+        home = receiver.__name__ if isinstance(receiver, types.ModuleType) else getattr(function, "__module__", None)
+        return function in OF_TEXT or str(home) in MODULES
+    return False
+
+
+def call_with_text(function: Any, arguments: Any, options: Any) -> Any:
+    """Return what any function that is called in a body with text does."""
+    receiver, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
+    if function is map:
+        found = [call_with_text(arguments[0], given, {}) for given in zip(*arguments[1:], strict=False)]
+        if any(map(length_depends, arguments[1:])):
+            GROWN.add(found)
+        return found
+    if isinstance(receiver, WatchedText) and name == "numpy":
+        return receiver
+    if isinstance(receiver, list | tuple | set | frozenset | dict) and name in READING:
+        found = function(*arguments, **options)
+        return depending(found) if depends(list(arguments)) or length_depends(receiver) else found
+    if not is_of_text(function):
+        return call(function, arguments, options)
+    given = [list(one) if isinstance(one, types.GeneratorType | map | filter) else one for one in arguments]
+    is_dependent = depends([receiver, *given, *options.values()]) or any(map(length_depends, given))
+    if isinstance(receiver, WatchedText):
+        found = getattr(plain(receiver), name)(*plain(given), **plain(options))
+    else:
+        found = function(*plain(given), **plain(options))
+    return as_dependent(found) if is_dependent else found
+
+
+def as_dependent(found: Any) -> Any:
+    """Return what was made of text as dependent on it; so is the length of a list."""
+    if isinstance(found, list):
+        made = [as_dependent(one) for one in found]
+        GROWN.add(made)
+        return made
+    if isinstance(found, tuple):
+        return tuple(map(as_dependent, found))
+    return WatchedObject(found) if found is None or isinstance(found, re.Match) else depending(found)
