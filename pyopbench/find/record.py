@@ -299,11 +299,17 @@ def inputs_of(recording: Path, body: str) -> tuple[list[str], str]:
     shapes = [(Shape(one["inputs"], one["calls"], one["seconds"]), site) for site in here for one in site["shapes"]]
     known = [(shape, site) for shape, site in shapes if shape.size is not None]
     if not known:
+        lambdas = [f"{one['file']}:{one['line']}" for one in sites if one["body"].endswith("<lambda>")]
         raise BadInput(
             "the recording has no inputs of this function",
             received=f"{body} in {recording}",
             legal=", ".join(dict.fromkeys(one["body"] for one in sites)) or "a recording of a run that called it",
-            hint="name the function that the callback calls, or give its inputs with --input",
+            hint="name the function that the callback calls, or give its inputs with --input"
+            + (
+                f"; for a lambda, pyopbench scan --draft {lambdas[0]} --recording {recording} --out my_op.py"
+                if lambdas
+                else ""
+            ),
         )
     usual, site = max(known, key=lambda one: one[0].calls)
     return [_expression(one["shape"], one["dtype"]) for one in usual.inputs or ()], site["kind"]

@@ -98,13 +98,13 @@ def test_the_function_behind_a_lambda_is_the_body_on_arrays(source: Path) -> Non
     np.testing.assert_array_equal(in_another_order.numpy(np.array([1.0, 5.0]), np.array([1.0, 1.0])), [2.0, 3.0])
 
 
-def recorded(source: Path, line: int, *shapes: tuple[list[Any], int]) -> Path:
+def recorded(source: Path, line: int, *shapes: tuple[list[Any], int], body: str = "g") -> Path:
     tally = {"calls": 1, "raised": 0, "seconds": 0.0, "outside_calls": 0, "outside_seconds": 0.0}
     rows = [
         {"inputs": [{"shape": shape, "dtype": dtype} for shape, dtype in inputs], "calls": calls, "seconds": 0.0}
         for inputs, calls in shapes
     ]
-    names = {"file": str(source), "line": line, "function": "f", "kind": "py_function", "mode": "graph", "body": "g"}
+    names = {"file": str(source), "line": line, "function": "f", "kind": "py_function", "mode": "graph", "body": body}
     path = source.with_name("recording.json")
     return stored.seal(path, {"sites": [{**names, "forward": tally, "gradient": tally, "shapes": rows}]})
 
@@ -141,6 +141,9 @@ def test_a_function_without_recorded_inputs_is_refused(source: Path) -> None:
     assert refused.value.legal == "g"
     with pytest.raises(BadInput):
         inputs_of(recorded(source, 17, ([[[2], "float32"]], 9)), "other")
+    with pytest.raises(BadInput) as refused:
+        inputs_of(recorded(source, 17, ([[[2], "float32"]], 9), body="f.<locals>.<lambda>"), "other")
+    assert f"--draft {source}:17 " in refused.value.hint
 
 
 def test_the_function_of_a_body_is_found_in_its_file_and_beside_it(tmp_path: Path) -> None:

@@ -10,8 +10,16 @@ import numpy as np
 from pyopbench.model.source_text import NUMBER, number_of
 from pyopbench.ports.porting.control_flow import dtype_of_name, is_sequence_where_ways_meet
 from pyopbench.ports.porting.grown_lists import refuse_lost, write_list
-from pyopbench.ports.porting.indexing import IndexEntry, Picked, assigned, entries_of, is_by_tensor, pick
-from pyopbench.ports.porting.names import name_of
+from pyopbench.ports.porting.indexing import (
+    IndexEntry,
+    Picked,
+    assigned,
+    entries_of,
+    is_by_tensor,
+    is_never_negative,
+    pick,
+)
+from pyopbench.ports.porting.names import VIEWS, name_of
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, TENSOR
 from pyopbench.ports.porting.operators import BINARY, SHIFTS, write_between, write_items
 from pyopbench.ports.porting.typed import TypedCode, is_number
@@ -110,7 +118,8 @@ def root_of(code: TypedCode, target: ast.expr) -> tuple[ast.Name, list[ast.expr]
 def assign(code: TypedCode, node: ast.Assign) -> str | None:
     """Return an assignment that is not written as it stands."""
     _refuse_aliases(code, node)
-    _refuse_view(code, node)
+    for one in node.targets:
+        refuse_view(code, one, node.value)
     for one in node.targets:
         _refuse_container(code, one)
     if any(_sets_shape(code, one) for one in node.targets):
@@ -169,30 +178,94 @@ def _refuse_aliases(code: TypedCode, node: ast.Assign) -> None:
         )
 
 
-def _refuse_view(code: TypedCode, node: ast.Assign) -> None:
-    """Refuse a view that is written to, or read behind a write to its array: in a port it is another tensor."""
-    value = node.value
-    if len(node.targets) > 1 or not isinstance(node.targets[0], ast.Name) or not isinstance(value, ast.Subscript):
+def refuse_view(code: TypedCode, target: ast.expr, value: ast.expr) -> None:
+    """Refuse another name of an array where one is written to and the other is read: in a port it is another tensor."""
+    if isinstance(target, ast.Tuple | ast.List):
+        is_paired = isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts)
+        values = value.elts if is_paired else [value] * len(target.elts)  # type: ignore[attr-defined]
+        for one, part in zip(target.elts, values, strict=True):
+            if is_paired or (code.is_tensor(value) and code.rank(value) > 1):
+                refuse_view(code, one, part)
         return
-    if not isinstance(value.value, ast.Name) or not code.is_tensor(value) or not code.rank(value):
+    if not isinstance(target, ast.Name) or not any(one.rank for one in code.seen(value) if one.kind in (TENSOR, ARRAY)):
         return
-    if any(entry.kind in ("places", "mask", "points") for entry in entries_of(code, value.slice)):
-        return
-    view, array = node.targets[0].id, value.value.id
     assert code.unit is not None
     names = [one for one in ast.walk(code.unit.node) if isinstance(one, ast.Name)]
-    bound = [one.lineno for one in names if one.id == view and isinstance(one.ctx, ast.Store)]
+    writes, view, line = _lines_written(code), target.id, target.lineno
+    loops = [one for one in ast.walk(code.unit.node) if isinstance(one, ast.For | ast.While) and one.lineno > line]
+    tensors = {one.id for one in names if code.is_tensor(one)}
+    in_place = {
+        id(one.target): one.lineno
+        for one in ast.walk(code.unit.node)
+        if isinstance(one, ast.AugAssign) and one.lineno in writes.get(getattr(one.target, "id", ""), ())
+    }
+    bound = [one for one in names if isinstance(one.ctx, ast.Store) and id(one) not in in_place]
+    for array in sorted(_viewed(code, value) - {view}):
+        for written, other in ((view, array), (array, view)) if tensors & {view, array} else ():
+            for at in (one for one in writes.get(written, ()) if one > line):
+                if any(one.id == written and line < one.lineno <= at for one in bound):
+                    continue
+                if written == view and array in _arrays_of_callers(code):
+                    raise code.refusal(
+                        value, f"`{view}` may be the caller's `{array}`, and is written to", "use .copy()"
+                    )
+                first = min([at + 1, *(one.lineno for one in loops if one.lineno < at <= (one.end_lineno or 0))])
+                for read in (one for one in names if one.id == other and one.lineno >= first):
+                    is_bound_again = any(one.id == other and line < one.lineno < read.lineno for one in bound)
+                    if (isinstance(read.ctx, ast.Load) or id(read) in in_place) and not is_bound_again:
+                        raise code.refusal(
+                            value,
+                            f"`{view}` may be the same memory as `{array}`: one is written to, and the other is read",
+                            "use .copy()",
+                        )
+
+
+def _arrays_of_callers(code: TypedCode) -> set[str]:
+    """Return the parameters of a function that another one calls."""
+    assert code.unit is not None
+    function = code.unit.node
+    names = [one for unit in code.units.in_order() for one in ast.walk(unit.node) if isinstance(one, ast.Name)]
+    is_called = any(one.id == code.unit.name and isinstance(one.ctx, ast.Load) for one in names)
+    return {one.arg for one in function.args.args} if is_called and isinstance(function, ast.FunctionDef) else set()
+
+
+def refuse_written_rows(code: TypedCode, loop: ast.For) -> None:
+    """Refuse `for row in array` that writes to the row, which is a view, if the array is read behind the write."""
+    assert code.unit is not None
+    is_counted = isinstance(loop.iter, ast.Call) and isinstance(loop.iter.func, ast.Name)
+    several = loop.iter.args if is_counted else [loop.iter]  # type: ignore[attr-defined]  # `zip`, `enumerate`
+    arrays = {name for one in several if code.is_tensor(one) for name in _viewed(code, one)}
     writes = _lines_written(code)
-    for name, other in ((view, array), (array, view)):
-        for line in writes.get(name, ()):
-            again = [one for one in bound if node.lineno < one < line or (name == array and line < one)]
-            reads = [one for one in names if one.id == other and isinstance(one.ctx, ast.Load) and one.lineno > line]
-            if line > node.lineno and reads and not again and view != array:
-                raise code.refusal(
-                    node,
-                    f"`{view}` is a view of `{array}`: one is written to, and the other is read",
-                    "use .copy()",
-                )
+    for row in (one for one in ast.walk(loop.target) if isinstance(one, ast.Name)):
+        for at in (one for one in writes.get(row.id, ()) if loop.lineno < one <= (loop.end_lineno or 0)):
+            for read in ast.walk(code.unit.node):
+                is_read = isinstance(read, ast.Name) and isinstance(read.ctx, ast.Load) and read.id in arrays - {row.id}
+                if is_read and read.lineno > at:  # type: ignore[attr-defined]
+                    raise code.refusal(
+                        loop,
+                        f"`{row.id}` is a view of `{read.id}`: one is written to, and the other is read",  # type: ignore[attr-defined]
+                        "write to the elements of the array",
+                    )
+
+
+def _viewed(code: TypedCode, value: ast.AST) -> set[str]:
+    """Return the names of the arrays that a value may be, or be a view of."""
+    if isinstance(value, ast.Name):
+        return {value.id}
+    if isinstance(value, ast.IfExp):
+        return _viewed(code, value.body) | _viewed(code, value.orelse)
+    if isinstance(value, ast.Subscript):
+        is_copy = any(entry.kind in ("places", "mask", "points") for entry in entries_of(code, value.slice))
+        return set() if is_copy else _viewed(code, value.value)
+    if isinstance(value, ast.Attribute):
+        return _viewed(code, value.value) if value.attr in ("T", "mT", "real", "imag") else set()
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        is_kept = any(one.arg == "copy" and ast.unparse(one.value) != "True" for one in value.keywords)
+        if value.func.attr not in VIEWS and not (value.func.attr in ("array", "astype") and is_kept):
+            return set()
+        is_method = code.is_tensor(value.func.value)
+        return _viewed(code, value.func.value if is_method else value.args[0]) if is_method or value.args else set()
+    return set()
 
 
 def _lines_written(code: TypedCode) -> dict[str, list[int]]:
@@ -266,6 +339,7 @@ def _one_by_one(code: Any, node: ast.Assign) -> str:
     (target,) = node.targets
     assert isinstance(target, ast.Tuple | ast.List)
     if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts):
+        _refuse_swapped_views(code, target.elts, value.elts)
         texts, made, lines = [], [], []
         for one, part in zip(target.elts, value.elts, strict=True):
             if isinstance(one, ast.Name):
@@ -286,6 +360,15 @@ def _one_by_one(code: Any, node: ast.Assign) -> str:
         lines += _to(code, one, made[-1], max(code.one(value).rank - 1, 0), node)
     text = f"tf.unstack({code.write(value)})" if code.is_tensor(value) else code.write(value)
     return _in_lines(node, [f"{', '.join(made)} = {text}", *lines])
+
+
+def _refuse_swapped_views(code: TypedCode, targets: list[ast.expr], values: list[ast.expr]) -> None:
+    """Refuse `x[i], x[j] = x[j], x[i]` of rows, which are views: NumPy reads the second when the first is written."""
+    for place, value in enumerate(values):
+        before = [root_of(code, one)[0].id for one in targets[:place] if isinstance(one, ast.Subscript)]
+        if code.is_tensor(value) and code.rank(value) and _viewed(code, value) & set(before):
+            problem = f"`{ast.unparse(value)}` is a view of an array that the same statement has written to"
+            raise code.refusal(value, problem, "use .copy()")
 
 
 def _to(code: TypedCode, target: ast.expr, text: str, rank: int, node: ast.Assign) -> list[str]:
@@ -345,7 +428,8 @@ def assign_in_place(code: TypedCode, node: ast.AugAssign) -> str | None:
         for key in keys:
             text = pick(code, target, Picked(text, code.rank(root)), entries_of(code, key))
         given = code.operand(value, dtype)
-        return write_item(code, target, f"{text} {sign} {_bracketed(value, given)}", 1, node) if name else None
+        rank = max(code.one(value).rank, 1)  # what is added to differs from place to place
+        return write_item(code, target, f"{text} {sign} {_bracketed(value, given)}", rank, node) if name else None
     if isinstance(target, ast.Name) and (code.holds_tensors(value) or code.is_tensor(target)):
         kinds = {one.kind for one in code.seen(target)}
         if kinds == {"sequence"}:
@@ -529,8 +613,15 @@ def _scatter(code: TypedCode, call: ast.Call, function: str) -> str | None:
     several = places.elts if isinstance(places, ast.Tuple) else [places]
     if any(isinstance(one, ast.Slice) or not code.rank(one) for one in several):
         raise code.refusal(call, "`.at` is supported with arrays of indices only")
-    stacked = ", ".join(code.tensor(one, "int64") for one in several)
+    stacked = ", ".join(
+        _from_front(code, one, f"tf.shape({name}, tf.int64)[{axis}]") for axis, one in enumerate(several)
+    )
     given = code.tensor(values, dtype)
     if not code.rank(values):
         given = f"tf.fill(tf.shape({code.write(several[0])}), {given})"
     return f"{name} = tf.tensor_scatter_nd_{function}({name}, tf.stack([{stacked}], axis=-1), {given})"
+
+
+def _from_front(code: TypedCode, places: ast.expr, size: str) -> str:
+    text = code.tensor(places, "int64")
+    return text if is_never_negative(code, places) else f"{code.use('np_from_front')}({text}, {size})"

@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR
 from pyopbench.ports.porting.typed import TypedCode
+from pyopbench.ports.porting.watching import names_written
 
 Kind = Literal["number", "slice", "all", "new", "rest", "places", "mask", "points"]
 
@@ -111,6 +114,9 @@ def look_up(code: TypedCode, node: ast.expr, table: ast.expr, key: ast.expr, def
     if not code.holds_tensors(node) or code.rank(key) or not code.dtype(node):
         raise code.refusal(node, f"`{ast.unparse(node)}` looks up by a value, and finds no numbers", "use an array")
     dtype = code.dtype(node)
+    is_same = default is None or (code.one(default).weak is int and np.dtype(dtype).kind in "iu")
+    if default is not None and not is_same and not np.can_cast(code.dtype(default), dtype, "same_kind"):
+        raise code.refusal(node, f"`{ast.unparse(node)}` has a default of another type than its values", "use one type")
     others = f", {code.tensor(default, dtype)}" if default is not None else ""
     text = f"{code.use('np_looked_up')}({code.write(table)}, {code.tensor(key)}, tf.{dtype}{others})"
     return f"tf.unstack({text})" if code.one(node).kind == SEQUENCE else text
@@ -230,12 +236,16 @@ def _with_basic(code: TypedCode, whole: Picked, entries: Sequence[IndexEntry], p
 def _places(code: TypedCode, node: ast.expr, whole: str, axis: str) -> str:
     """Return indices that count from the front, as TensorFlow wants them."""
     seen = code.seen(node)
+    if any(one.kind == SEQUENCE and one.holds_tensors for one in seen):
+        places = code.tensor(node)
+        items = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
+        if all(is_never_negative(code, one) for one in items):
+            return places
+        return f"{code.use('np_from_front')}(tf.convert_to_tensor({places}), tf.shape({whole})[{axis}])"
     if not any(one.kind == TENSOR for one in seen):
         if not any(one.is_negative for one in seen):
             return code.write(node)
         return f"{code.use('np_from_front')}({code.tensor(node, 'int64')}, tf.shape({whole}, tf.int64)[{axis}])"
-    if any(one.kind == SEQUENCE for one in seen):
-        return code.tensor(node)
     text = code.write(node) if code.dtype(node) in ("int32", "int64") else code.tensor(node, "int64")
     if is_never_negative(code, node):
         return text
@@ -257,6 +267,10 @@ def is_never_negative(code: TypedCode, node: ast.expr, asked: frozenset[str] = f
                 return is_never_negative(code, node.func.value, asked)
         if name == "np.where" and len(node.args) > 1:  # which chooses values
             return all(is_never_negative(code, one, asked) for one in node.args[1:])
+        if name in ("np.arange", "range") and (len(node.args) > 1 or node.keywords):
+            is_named = any(one.arg != "dtype" for one in node.keywords)
+            first_and_step = [*node.args[:1], *node.args[2:3]] if len(node.args) > 1 else []
+            return not is_named and all(is_never_negative(code, one, asked) for one in first_and_step)
         return name in NEVER_NEGATIVE
     if isinstance(node, ast.Subscript):
         return is_never_negative(code, node.value, asked)
@@ -280,6 +294,8 @@ def assigned(code: TypedCode, name: str) -> list[ast.expr | None]:
             found.append(None)
         if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
             found.append(None)
+        if isinstance(node, ast.Assign | ast.AugAssign | ast.Call) and name in names_written([node]):
+            return [None]
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             target = node.targets[0]
             # Of several names that one call is unpacked to, each is a part of what it returns.
@@ -297,7 +313,8 @@ def _pick_points(code: TypedCode, node: ast.expr, whole: Picked, entries: Sequen
     if leading != together or any(entry.kind not in ("all", "rest") for entry in entries[len(together) :]):
         raise code.refusal(node, f"`{ast.unparse(node)}` mixes several arrays of indices with slices", "index twice")
     ranks = {entry.rank for entry in together}
-    shapes = {one.shape for entry in together if entry.rank for one in code.seen(entry.node) if one.kind == TENSOR}
+    arrays = [entry.node for entry in together if entry.rank]
+    shapes = {one.shape for node in arrays for one in code.seen(node) if one.kind in (TENSOR, ARRAY)}
     if len(ranks) > 1 or len(shapes) > 1:
         texts = [_point(code, entry, whole.text, axis) for axis, entry in enumerate(together)]
         return f"tf.gather_nd({whole.text}, {code.use('np_points')}({', '.join(texts)}))"

@@ -33,6 +33,14 @@ SECOND = (
 """Names for what is known under another one."""
 
 
+VIEWS = (
+    "array_split", "asarray", "asanyarray", "ascontiguousarray", "atleast_1d", "atleast_2d", "atleast_3d",
+    "broadcast_to", "diagonal", "dsplit", "expand_dims", "flip", "fliplr", "flipud", "hsplit", "imag", "moveaxis",
+    "ravel", "real", "reshape", "rollaxis", "rot90", "split", "squeeze", "swapaxes", "transpose", "view", "vsplit",
+)  # fmt: skip
+"""Functions and methods whose result may be their argument, or a view of it."""
+
+
 def name_of(value: Any) -> str:
     """Return the name of a function, such as `np.sum` or `len`; empty for one that is in no table."""
     if isinstance(value, type) and issubclass(value, np.generic):

@@ -8,19 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.ports.porting.names import name_of
+from pyopbench.ports.porting.names import VIEWS, name_of
 from pyopbench.ports.porting.units import Unit, Units
 from pyopbench.ports.porting.writing_functions import FUNCTIONS
 
 METHODS = ("byteswap", "fill", "itemset", "partition", "put", "resize", "sort")
 """Methods that write to their array."""
-
-VIEWS = (
-    "asarray", "asanyarray", "ascontiguousarray", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_to", "diagonal",
-    "expand_dims", "flip", "fliplr", "flipud", "moveaxis", "ravel", "reshape", "rollaxis", "rot90", "squeeze",
-    "swapaxes", "transpose", "view",
-)  # fmt: skip
-"""Functions and methods whose result may be their argument, or a view of it."""
 
 NUMBERS = ("dtype", "itemsize", "nbytes", "ndim", "shape", "size")
 """Attributes of an array that do not share its memory."""

@@ -12,6 +12,7 @@ import pytest
 import tensorflow as tf
 
 from pyopbench.ports import traced
+from pyopbench.ports.porting.module_text import import_text
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.tensor_functions.basics import np_part_replaced
 from written_ports import difference, line_of, run_its_test, write_source
@@ -104,6 +105,89 @@ def test_several_arrays_of_places_that_name_one_twice_are_an_error() -> None:
         assert difference(port(np.ones((4, 4)), np.array(at)), body(np.ones((4, 4)), at)) == ""
     with pytest.raises(tf.errors.InvalidArgumentError):
         port(np.ones((4, 4)), np.array([1, 2, 1]))
+
+
+FROM_THE_END = {
+    "a list of indices": "x[[0, n]] = x[[n, 0]]\n    y = [n, 1]\n    return x[y], x[[n, 2]]",
+    "places that begin below 0": "return x[np.arange(n - 1, n + 1)], x[np.arange(0, n - 2, -1)]",
+    "places that are written to": "y = np.zeros(3, np.int64)\n    y[1] = n\n    return x[y]",
+    "places to add to": "np.add.at(x, at, 2.0)\n    np.subtract.at(x, (at,), x[:2])\n    return x",
+    "places beside an array": (
+        "y = np.stack([x, -x])\n    y[np.arange(2)[:, None], np.argsort(y, axis=1)] = x\n    return y * n"
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", FROM_THE_END)
+def test_indices_that_the_example_does_not_have_count_from_the_end(kind: str) -> None:
+    source = f"def body(x, at):\n    n = int(at[0])\n    {FROM_THE_END[kind]}\n"
+    body = import_text("of_the_end", f"import numpy as np\n\n\n{source}").body
+    port = tf.function(traced(body, examples=(np.arange(6.0), np.array([2, 3]))))
+    for first in (2, 0, -1, -3):
+        x, at = np.array([3.0, 1, 2, 5, 4, 0]), np.array([first, 1])
+        assert difference(port(x, at), body(x.copy(), at)) == ""
+
+
+def test_what_is_added_at_places_that_come_twice_is_that_of_the_last() -> None:
+    source = "def body(x, at, y):\n    x = x.copy()\n    x[at] += y\n    return x\n"
+    body = import_text("added", source).body
+    x, at, y = np.ones((4, 2)), np.array([1, 3, 1]), np.arange(6.0).reshape(3, 2)
+    given = tf.constant(y)
+    with tf.GradientTape() as tape:
+        tape.watch(given)
+        found = traced(body, examples=(x, at, y))(tf.constant(x), tf.constant(at), given)
+    assert difference(found, body(x, at, y)) == ""
+    assert difference(tape.gradient(found, given), np.array([[0.0, 0], [1, 1], [1, 1]])) == ""
+
+
+def test_a_default_of_another_type_than_the_values_of_a_dictionary_is_refused(tmp_path: Path) -> None:
+    source = "TABLE = {0: 2, 1: 3}\n\n\ndef body(x, at):\n    return TABLE.get(int(at), 0.5) * x\n"
+    with pytest.raises(CannotPort) as refused:
+        write_source(tmp_path, source, VECTOR, "np.array(1)")
+    assert line_of(refused.value) == "return TABLE.get(int(at), 0.5) * x"
+
+
+TWO_NAMES = [
+    "y = x", "y = np.asarray(x)", "y = x.reshape(2, 3)", "y = x.T", "y = x if x[0] > 0 else x * 2", "y = np.real(x)",
+    "y = x.astype(np.float64, copy=False)", "y, z = x[:3], 1", "y: np.ndarray = x", "for y in x.reshape(2, 3):",
+    "y, z = x.reshape(2, 3)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", TWO_NAMES)
+def test_an_array_with_two_names_is_refused_where_no_example_shows_that_one_is_written_to(
+    line: str, tmp_path: Path
+) -> None:
+    is_loop = line.endswith(":")
+    body = f"def body(x):\n    {line}\n    {'    ' * is_loop}y[y < 0] = 0\n    return "
+    with pytest.raises(CannotPort) as refused:
+        write_source(tmp_path, f"{body}x\n", VECTOR)
+    assert line_of(refused.value) == line
+    if not is_loop:
+        assert write_source(tmp_path, f"{body}y\n", VECTOR).port
+
+
+def test_an_array_that_a_caller_gave_and_that_gets_another_name_is_refused(tmp_path: Path) -> None:
+    source = "def helper(x):\n    y = x\n    y[y < 0] = 0\n    return y.sum()\n\n\n"
+    with pytest.raises(CannotPort) as refused:
+        write_source(tmp_path, f"{source}def body(x):\n    total = helper(x)\n    return x, total\n", VECTOR)
+    assert line_of(refused.value) == "y = x"
+
+
+def test_names_that_change_places_from_round_to_round_are_written(tmp_path: Path) -> None:
+    source = (
+        "def body(x):\n    y, z = np.zeros(6), np.zeros(6)\n    for i in range(1, 6):\n"
+        "        z[i] = y[i - 1] + x[i]\n        y, z = z, y\n    last = y\n    return last\n"
+    )
+    assert write_source(tmp_path, source, VECTOR).port
+
+
+def test_rows_that_change_places_in_one_statement_are_refused(tmp_path: Path) -> None:
+    source = "def body(x, i, j):\n    x[int(i)], x[int(j)] = x[int(j)], x[int(i)]\n    return x\n"
+    with pytest.raises(CannotPort) as refused:
+        write_source(tmp_path, source, "rng.random((3, 2))", "np.array(1)", "np.array(1)")
+    assert line_of(refused.value).startswith("x[int(i)], ")
+    assert write_source(tmp_path, source, VECTOR, "np.array(1)", "np.array(1)").port  # numbers are no views
 
 
 def test_a_key_that_is_not_in_a_dictionary_is_an_error() -> None:
