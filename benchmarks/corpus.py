@@ -51,7 +51,7 @@ POLL_SECONDS = 0.1
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run what was asked for; returns the exit code."""
+    """Run the requested part; return the exit code."""
     options = _read(arguments)
     document = _begun(options)
     try:
@@ -101,7 +101,7 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--json", type=Path, help="write what became of each body here; results/corpus.json if none is named"
     )
-    parser.add_argument("--resume", action="store_true", help="keep what that file holds already")
+    parser.add_argument("--resume", action="store_true", help="keep the results that are already in that file")
     parser.add_argument(
         "--stop-after", type=parse_duration, default=math.inf, help="begin no body after that, e.g. 20m"
     )

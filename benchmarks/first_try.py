@@ -68,7 +68,7 @@ FUNCTIONS: dict[str, tuple[str, ...]] = {
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run what was asked for; returns the exit code."""
+    """Run the requested part; return the exit code."""
     options = _read(arguments)
     document = {**stored_document.begin(VERSION, PACKAGES, {"budget": options.budget}), "functions": []}
     try:
@@ -94,7 +94,7 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="functions; all if none is named")
     parser.add_argument("--json", type=Path, help="keep what came of each here; results/first_try.json for all")
-    parser.add_argument("--resume", action="store_true", help="keep what that file holds already")
+    parser.add_argument("--resume", action="store_true", help="keep the results that are already in that file")
     parser.add_argument("--budget", default="60s", help="of each run (60s)")
     options = parser.parse_args(arguments)
     unknown = [name for name in options.names if name not in FUNCTIONS]

@@ -11,8 +11,8 @@ element. Counted is how often an interval leaves out 1, which for the same form 
 an interval is, and how often somebody is told to change something.
 
 The second table has how often an element that takes longer would be found: of each pair of the same, one is made so
-much slower in the data, by multiplication. Exit code 1 unless the same form is told apart in at most 5 of 100 pairs, a
-change is recommended in at most one, and 25% more are found in 95.
+much slower in the data, by multiplication. Exit code 1 unless the same form is found different in at most 5 of 100
+pairs, a change is recommended in at most one, and 25% more are found in 95.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ BODY = Path(__file__).parents[1] / "examples" / "input_pipeline" / "augment.py"
 PAIRS, HELD, LAUNCHES, ROUNDS = 100, 10, 7, 3
 """Pairs in all, and in one worker; launches of each, and rounds: as many as `pipeline` makes in its usual budget."""
 BLOCK_SECONDS = 0.3
-"""As long as blocks of `pipeline` are if five arrangements are measured to the end."""
+"""Seconds of a block of `pipeline` if five arrangements are measured to the end."""
 SIZE = 8
 """Pixels a side: a body of a third of a millisecond, of which a block holds some hundred calls."""
 MOST_APART, MOST_CHANGED, FOUND, FOUND_SLOWER = 0.05, 0.01, 0.95, 0.25
-"""Shares of pairs: at most distinguished, at most advised to change, and at least found if one is so much slower."""
+"""Shares of pairs: at most found different, at most advised to change, at least found if one is so much slower."""
 SLOWER = (0.05, 0.1, 0.15, 0.2, FOUND_SLOWER, 0.3, 0.4, 0.5)
 """Shares by which an element is made slower in the data."""
 MINIMUM_EFFECT = 0.03

@@ -107,7 +107,7 @@ def of_run_sample(document: Mapping[str, Any]) -> str:
 
 
 def checked(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return how often a person agreed with the scan, and each place where they did not."""
+    """Return how often a person agreed with the scan, and each place at which they did not."""
     lines = [
         (words, tallies.share(sum(key not in row["wrong"] for row in rows), len(rows)))
         for key, words in ASPECTS.items()

@@ -1,4 +1,4 @@
-"""Take README's picture of a program before and after: what `pyopbench advise` measured and changed, as a terminal.
+"""Take README's picture of a program before and after: the output of `pyopbench advise`, as a terminal.
 
     cd PROGRAM; pyopbench advise --out advice -- python train.py
     python scripts/picture_advice.py PROGRAM/advice        # writes docs/images/advice.png
@@ -49,7 +49,7 @@ LONGEST_BAR = 560
 
 
 def changed_lines(patch: str) -> list[str]:
-    """Return the lines that a patch takes out of files of the program and puts in, without imports and new files."""
+    """Return the lines that a patch removes from files of the program and adds, without imports and new files."""
     found: list[str] = []
     is_new = False
     for line in patch.splitlines():

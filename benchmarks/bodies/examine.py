@@ -112,7 +112,7 @@ def examined(
 
 
 def file_in(op: Op, target: Target, name: str, became: Mapping[str, Any]) -> dict[str, Any]:
-    """Return under `file` what becomes of the file of a port that is right; nothing where it is not."""
+    """Return under `file` what becomes of the file of a port that is right; nothing if it is not."""
     if became["became"] != "right":
         return {}
     with tempfile.TemporaryDirectory() as folder:

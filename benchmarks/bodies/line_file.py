@@ -24,8 +24,8 @@ def line_file(
         path: what the command is called with, for its help.
 
     Yields:
-        The options: `path`, `without` (the names of forms that are done), `time`, `batch` and `peer`. And what writes a
-        line, which is in the file when it returns.
+        The options: `path`, `without` (names of forms that are done), `time`, `batch` and `peer`; and a function that
+        writes a line, which is in the file when it returns.
     """
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("path", type=Path, help=path)
@@ -33,7 +33,7 @@ def line_file(
     parser.add_argument("--without", type=lambda names: names.split(","), default=[])
     parser.add_argument("--time", action="store_true", help="say how fast right forms are, too")
     parser.add_argument("--batch", type=int, default=0, help="examples of a batch of batched forms; 0 for none")
-    parser.add_argument("--peer", default="", help="try another library in place of ports, where the command has one")
+    parser.add_argument("--peer", default="", help="try another library in place of ports, if the command has one")
     options = parser.parse_args(arguments)
     tf.get_logger().setLevel("ERROR")
     with options.lines.open("a", encoding="utf-8", buffering=1) as lines:

@@ -23,7 +23,7 @@ def main() -> None:
     runner = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(runner)
     answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # what tests print is no answer
+    os.dup2(2, 1)  # output of tests is not an answer
     for line in sys.stdin:
         folder, module = json.loads(line)
         os.chdir(folder)
@@ -33,7 +33,7 @@ def main() -> None:
         for name in set(sys.modules) - before:  # the next file may have the same name
             if str(getattr(sys.modules[name], "__file__", None) or "").startswith(f"{folder}{os.sep}"):
                 del sys.modules[name]
-        os.chdir("/")  # the folder is thrown away
+        os.chdir("/")  # the folder is deleted
         answers.write(json.dumps(found) + "\n")
 
 

@@ -65,7 +65,7 @@ def counts(bodies: Sequence[Mapping[str, Any]], *, timed: bool, batched: bool) -
 
 
 def files(bodies: Iterable[Mapping[str, Any]]) -> tuple[int, list[str]]:
-    """Return of how many right ports the file was looked at, and those whose file is not right, with the reason."""
+    """Return the number of right ports whose file was looked at, and those whose file is not right, with the reason."""
     looked_at = [
         (f"`{form['form']}` of `{body['body']}`", form["file"])
         for body in bodies
@@ -76,7 +76,7 @@ def files(bodies: Iterable[Mapping[str, Any]]) -> tuple[int, list[str]]:
 
 
 def files_text(bodies: Iterable[Mapping[str, Any]]) -> str:
-    """Return the same as Markdown; empty where no file was looked at."""
+    """Return the same as Markdown; empty if no file was looked at."""
     looked_at, others = files(bodies)
     if not looked_at:
         return ""

@@ -1,6 +1,6 @@
-"""Files that `pyopbench port` writes: has each the bytes that were measured, and does its own test pass?
+"""Files that `pyopbench port` writes: does each have the bytes that were measured, and does its own test pass?
 
-What is measured as a port is a module that the writer makes and imports. The command `port` makes it again, with a
+A measured port is a module that the writer makes and imports. The command `port` makes it again, with a
 test, as it does for a user. That test runs where pyopbench cannot be imported.
 """
 
@@ -30,18 +30,18 @@ TEST_SECONDS = 120.0
 
 
 def became_of_file(op: Op, target: Target, variant: str, folder: Path, seconds: float = TEST_SECONDS) -> dict[str, str]:
-    """Write a port and its test into a folder as the command `port` does, and say what becomes of it.
+    """Write a port and its test into a folder as the command `port` does, and return the outcome.
 
     Args:
         op: as it was measured.
-        target: how the command line names it.
+        target: its name on the command line.
         variant: of the port.
         folder: which exists; the file is named after the op and the variant.
         seconds: how long its own test may take.
 
     Returns:
-        `became`: `right`, `refused` where nothing can be written, `failed` where its own test fails, `other bytes`
-        where it is not the file that is measured; and of the last three `reason` and `at`.
+        `became`: `right`, `refused` if nothing can be written, `failed` if its own test fails, `other bytes`
+        if it is not the file that is measured; and of the last three `reason` and `at`.
     """
     out = path_of(op, variant, folder)
     try:
@@ -51,7 +51,7 @@ def became_of_file(op: Op, target: Target, variant: str, folder: Path, seconds: 
         return _became("failed", "its own test", f"{error.message}: {said}")
     except PyopbenchError as error:
         return _became("refused", Path(str(error.received)).name, error.message)
-    except Exception as error:  # noqa: BLE001 - a defect of what writes is one of the things that are counted
+    except Exception as error:  # noqa: BLE001 - defects of the writer are counted too
         return _became("failed", "while it is written", describe_error(error))
     measured, written = PORTS.file_of(op, variant, op.dtypes[0]).text.encode(), out.read_bytes()
     if measured != written:
@@ -62,7 +62,7 @@ def became_of_file(op: Op, target: Target, variant: str, folder: Path, seconds: 
 
 
 def path_of(op: Op, variant: str, folder: Path) -> Path:
-    """Return where the file of a port is written."""
+    """Return the path of the file of a port."""
     return folder / f"{op.name}_{variant}.py"
 
 
@@ -72,7 +72,7 @@ def _became(became: str, at: str, reason: str) -> dict[str, str]:
 
 @functools.cache
 def _tools() -> Tools:
-    """Return what writes in this process, which has TensorFlow already, and runs tests in one other process."""
+    """Return tools that write in this process, which already has TensorFlow, and run tests in one other process."""
     return replace(TOOLS, ask=lambda request: answer(request, lambda event: None), test=OwnTests().run)
 
 

@@ -8,11 +8,11 @@ python benchmarks/outside/asv_histories.py FOLDER [--json FILE]    writes result
     kedro-benchmark-results/.asv/results                kedro-org/kedro-benchmark-results
     conda-benchmarks/.asv/results                       conda/conda-benchmarks, after `asv update`
 
-Nobody labelled these, and what was measured cannot be measured again. So a change counts as confirmed if a neighbour
+Nobody labelled these, and nothing in them can be measured again. So a change counts as confirmed if a neighbour
 has one in the same direction that may be at the same commits. Neighbours are the other methods of a benchmark's class,
 its other parameters, and the same benchmark in other environments. If half of all series change there in the same
-direction, that is put down to the machine. To show how often neighbours agree by chance, the same is counted with the
-changes of all neighbours moved on by half of the history.
+direction, it is attributed to the machine. To show how often neighbours agree by chance, the same is counted with the
+changes of all neighbours shifted by half of the history.
 
 Only counts are stored.
 """
@@ -40,11 +40,11 @@ SOURCES: Mapping[str, str] = {
     "kedro-benchmark-results": ".asv/results",
     "conda-benchmarks": ".asv/results",
 }
-"""Repository -> where its results are."""
+"""Repository -> the folder of its results."""
 MACHINE_SHARE = 0.5
-"""A change that so many of the series share is the machine's."""
+"""A change that this share of the series have is attributed to the machine."""
 FEWEST_SERIES = 4
-"""Of fewer series, half may be the neighbours themselves."""
+"""With fewer series, half of them may be the neighbours themselves."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Place:
     is_slower: bool
 
     def is_with(self, other: Place, moved: int = 0, many: int = 1) -> bool:
-        """Return whether both may be the same change, the other one moved on in a history of `many` moments."""
+        """Return whether both may be the same change, with the other one shifted in a history of `many` moments."""
         first, last = other.first, other.last
         if moved:
             first = (other.first + moved) % many
@@ -87,7 +87,7 @@ def group_of(case: str) -> str:
 
 
 def sorts_of(places: Sequence[Place], spans: Sequence[tuple[int, int]], moments: int) -> Counter[str]:
-    """Count what changes are: `machine`, `confirmed` by a neighbour, or `alone`; and `by_chance` those confirmed so.
+    """Count kinds of changes: `machine`, `confirmed` by a neighbour, `alone`, and `by_chance` confirmed by chance.
 
     Args:
         places: of all changes.
@@ -164,7 +164,7 @@ def _rows(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Read each history that is there, store the counts, and print them."""
+    """Read each history in the folder, store the counts, and print them."""
     parser = tallies.parser_of(__doc__, STORED)
     parser.add_argument("folder", type=Path, help="checkouts of repositories of results")
     options = parser.parse_args(arguments)

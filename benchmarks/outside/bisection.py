@@ -1,4 +1,4 @@
-"""Count the launches in which `history --bisect` finds planted commits of 30, and those that measuring all takes.
+"""Count the launches in which `history --bisect` finds planted commits of 30, and those needed to measure all.
 
 python benchmarks/outside/bisection.py --simulate 60             writes results/outside/bisection.json
 python benchmarks/outside/bisection.py FOLDER --budget 10m       the same on this machine, printed
@@ -42,7 +42,7 @@ VERSION = 1
 STORED = tallies.RESULTS / "bisection.json"
 COMMITS, STEP = 30, 0.10
 EVERY = {1: 30, 3: 6}
-"""Planted commits -> at which distance commits are measured before any is bisected."""
+"""Planted commits -> the distance between the commits that are measured before any range is bisected."""
 SPREADS = (0.01, 0.02, 0.035)
 """Standard deviations of launches of one commit; launches on a quiet machine differ by 3.5% at most."""
 FEWEST, MOST = 3, 100
@@ -61,7 +61,7 @@ class Machine:
         self.levels = math.log1p(STEP) * np.searchsorted(self.planted, np.arange(COMMITS + 1), "right")
 
     def compare(self, first: int, others: Sequence[int], effect: float) -> list[str]:
-        """Return the verdicts on commits against the first; a resolved one is not measured on."""
+        """Return the verdicts on commits against the first; a resolved one is not measured any further."""
         logs = np.full((len(others), MOST), np.nan)
         outcomes = ["unresolved"] * len(others)
         for block in range(MOST):
@@ -90,7 +90,7 @@ def simulated(seed: int, spread: float, planted: int) -> dict[str, Any]:
     half = math.expm1(math.log1p(STEP) / 2)
     found = []
     for before, after in pairwise(points):
-        # A step that is there is taken to be suspected, as simulations of histories find nearly all of this size.
+        # A real step counts as suspected, because simulated histories find nearly all steps of this size.
         if machine.levels[before] == machine.levels[after]:
             continue
         if machine.compare(before, [after], MINIMUM_EFFECT) == ["slower"]:
@@ -146,7 +146,7 @@ def results_table(document: Mapping[str, Any]) -> str:
 
 
 def measure(folder: Path, budget: str) -> str:
-    """Run both ways on this machine with a repository of 30 commits; return what took how many launches."""
+    """Run both ways on this machine with a repository of 30 commits; return how many launches each took."""
     repositories = helper("repositories")
     repository = folder / "repository"
     places = [5, 14, 25]

@@ -38,7 +38,7 @@ FIRST_TRIED = ("traced_file", "traced", "autograph", "native", "njit")
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run what was asked for; returns the exit code."""
+    """Run the requested part; return the exit code."""
     parser = tallies.parser_of(__doc__)
     parser.add_argument("folder", type=Path, help="of op files")
     parser.add_argument("names", nargs="*", metavar="NAME", help="numbers or names of callbacks; all if none is named")

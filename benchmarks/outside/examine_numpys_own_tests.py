@@ -56,7 +56,7 @@ class Watch:
     def __init__(
         self, write: Callable[[dict[str, Any]], None], without: frozenset[str], run: Run | None = None
     ) -> None:
-        """Write a line when a test function begins, and one when it is done; calls are run as ports if not by `run`."""
+        """Write a line when a test function begins and when it is done; calls run as ports unless `run` is passed."""
         self.run = run
         self.write = write
         self.without = without

@@ -1,4 +1,4 @@
-"""Print how many steps a second a program makes, unchanged or with a written arrangement in its stage.
+"""Print how many steps per second a program makes, unchanged or with a written arrangement in its stage.
 
     python benchmarks/outside/examine_pipeline.py FACTS SECONDS KEY [FILE]
 

@@ -81,7 +81,7 @@ def _written(path: Path, variant: str, test_seconds: float) -> dict[str, str]:
 
 
 def times(path: Path, names: Sequence[str]) -> Iterator[dict[str, float]]:
-    """Yield how long a call of the NumPy body takes, and of each form, in seconds: all that are known so far."""
+    """Yield the seconds of a call of the NumPy body and of each form: all that are known so far."""
     target = read_target(str(path), [], [])
     register_own_ops(OwnOps((target,)))
     op = load_own(target)

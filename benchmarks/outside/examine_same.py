@@ -1,8 +1,8 @@
-"""Run `pyopbench advise` on the program of a folder, with each callback replaced by itself; print what came of it.
+"""Run `pyopbench advise` on the program of a folder, with each callback replaced by itself; print the outcome.
 
     python examine_same.py OUT BUDGET python train.py      # in the folder of the program; a line of JSON
 
-First a callback is measured against the other function of TensorFlow that makes the same op, `py_func` and
+First, a callback is measured against the other function of TensorFlow that makes the same op, `py_func` and
 `numpy_function`, as if that were its port. Whatever the answer, the callback is then replaced by a file that makes the
 same callback again, and the program runs with and without it. No answer may promise anything, and no file may stay.
 """

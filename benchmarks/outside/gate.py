@@ -11,7 +11,7 @@ slowdown by repeating it more often, so that values stay the same. Each part rep
     curve   1, 2, 3, 5, 10 and 20% by the command of `ten` with budgets of 30 s, 90 s and 5 minutes, with the slowdown
             that each run said it would find: `curve_30s`, `curve_90s` and `curve_5m`
 
-A second table shows whether that held: of the runs in which the planted slowdown was as large as what the run said it
+A second table shows whether that was true: of the runs whose planted slowdown was as large as what the run said it
 would find, how many found it.
 
 The body takes nearly all of a call's time (about 95%), so a call is slower by nearly as much as the body. Run the same
@@ -176,7 +176,7 @@ def results_table(document: Mapping[str, Any]) -> str:
 
 
 def promises(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
-    """Yield for each part how often a planted slowdown was found that a run said it would find."""
+    """Yield for each part how often runs found a planted slowdown that they said they would find."""
     for part in dict.fromkeys(row["part"] for row in rows):
         of = [row for row in rows if row["part"] == part and row["smallest_found"] is not None]
         promised = [row for row in of if row["slowdown"] >= row["smallest_found"]]
@@ -186,7 +186,7 @@ def promises(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
 
 
 def promises_table(document: Mapping[str, Any]) -> str:
-    """Return how often what runs said they would find was found, as Markdown."""
+    """Return how often runs found what they said they would find, as Markdown."""
     head = ("part", "runs with a slowdown that they said they would find", "of them found (95% confidence)")
     return table(head, list(promises(document["rows"])))
 

@@ -409,7 +409,7 @@ def summary(series: Sequence[Labelled], run: Mapping[str, Mapping[str, Detector]
 
 
 def agreement(series: Sequence[Labelled]) -> dict[str, float]:
-    """Return by source the mean F1 of each annotator against the others, where there are several."""
+    """Return by source the mean F1 of each annotator against the others, if there are several."""
     found: dict[str, float] = {}
     for source in dict.fromkeys(one.source for one in series):
         several = [one.labels for one in series if one.source == source and len(one.labels) > 1]

@@ -116,7 +116,7 @@ def judge_file(path: Path, variant: str, folder: Path) -> dict[str, Any]:
         folder: where the file is put; it exists.
 
     Returns:
-        As `became_of_file`, and silently wrong where the test of the file passes and it differs on further draws.
+        As `became_of_file`, and silently wrong if the test of the file passes and it differs on further draws.
     """
     target = read_target(str(path), [], [])
     op = load_own(target)

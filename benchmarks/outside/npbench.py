@@ -10,7 +10,7 @@ Of each benchmark an op file is made in a temporary folder, with the file of its
 The body calls that function and returns what it returns and what it writes, of copies. Numbers of Python's among the
 arguments are constants; a benchmark that has no arrays gets its floats as inputs. Sizes are those of the preset S,
 with every integer of at least 16 halved until NumPy takes less than 0.2 s of CPU time and the inputs less than 8 MB.
-There are three sets of inputs: other draws, or the first one scaled by 0.9 and 0.8 where nothing is drawn. Where
+There are three sets of inputs: other draws, or the first one scaled by 0.9 and 0.8 if nothing is drawn. Where
 NPBench allows more than usual, the tolerance is what it usually allows. Gradients are not asked for: these programs
 have none.
 
@@ -85,7 +85,7 @@ USUAL_ERROR = 1e-5
 
 CORE = "0"
 TIMING_SECONDS = 180.0
-"""How long the times of one program may take."""
+"""How long timing one program may take."""
 
 OP_FILE = '''"""{title}, of NPBench."""
 
@@ -146,7 +146,7 @@ class Program:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run what was asked for; returns the exit code."""
+    """Run the requested part; return the exit code."""
     options = _read(arguments)
     infos = _infos(options.folder, options.names)
     if not infos:
@@ -186,14 +186,14 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace:
         parser.error(f"{options.folder} is no checkout of NPBench: it has no folder bench_info")
     if options.peers and (why := _why_no_peers(options.peers)):
         parser.error(
-            f"{options.peers} cannot run NPBench's versions for JAX and Numba: {why}. Make one that can: "
+            f"{options.peers} cannot run NPBench's versions for JAX and Numba: {why}. Create one that can: "
             "python -m venv ~/peers && ~/peers/bin/pip install jax numba scipy"
         )
     return options
 
 
 def _why_no_peers(python: Path) -> str:
-    """Return what a Python lacks to time versions by hand; empty if it has everything."""
+    """Return what a Python installation lacks to time versions by hand; empty if it has everything."""
     try:
         command = [str(python), "-c", "import jax, numba, scipy"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -381,7 +381,7 @@ def _times(path: Path, right: Sequence[str], options: argparse.Namespace) -> dic
 
 
 def _timed(name: str, python: str, rest: Sequence[Any]) -> Iterator[tuple[str, float | str]]:
-    """Yield seconds by name, those that were known before a process ended or took too long, and what became of it."""
+    """Yield seconds by name, those that were known before a process ended or took too long, and the outcome."""
     command = ["taskset", "-c", CORE, python, *map(str, rest)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMING_SECONDS, check=False)
@@ -407,7 +407,7 @@ def counts(found: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def totals(document: Mapping[str, Any]) -> str:
-    """Return of how many benchmarks each form is right, and each file written, as Markdown."""
+    """Return for how many benchmarks each form is right, and each file is written, as Markdown."""
     found = document["benchmarks"]
     rows = [(what, tallies.share(sum(_became_well(one, what) for one in found), len(found))) for what in ALL]
     of_forms = [{"body": one["benchmark"], "forms": one["forms"]} for one in found]

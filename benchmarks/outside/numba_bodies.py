@@ -9,7 +9,7 @@ the candidates (a matrix, a vector, whole numbers, booleans, the numbers 1 and 0
 that the body takes; once for the arguments that it needs, and once for all that it has. Numbers are constants of the
 call, arrays are inputs. A body that returns nothing is taken for one that returns the arrays that it was given.
 
-The port to `traced` is held against NumPy on three draws of two sizes, and on edge cases that the body takes: NaN,
+The port to `traced` is compared with NumPy on three draws of two sizes, and on edge cases that the body takes: NaN,
 infinities, ties, one row and no row. What is right there is written to a file, as `pyopbench port` does: it needs the
 same bytes, and its own test has to pass where pyopbench cannot be imported. Exit codes: 0 done, 1 a module could not be
 examined, 2 bad usage.
@@ -57,7 +57,7 @@ WAYS = {"file": "written to `traced`"}
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run what was asked for; returns the exit code."""
+    """Run the requested part; return the exit code."""
     options = tallies.read_options(tallies.parser_of(__doc__), arguments, FORM_SECONDS, STORED, MODULES)
     paths = [Path(f"{name}.py") for name in options.names or MODULES]
     begun = tallies.begin(VERSION, {"modules": [path.stem for path in paths]})

@@ -36,7 +36,7 @@ WAYS = {"traced": "`traced`", "tnp": "`tf.experimental.numpy`"}
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run what was asked for; returns the exit code."""
+    """Run the requested part; return the exit code."""
     parser = tallies.parser_of(__doc__)
     parser.add_argument("folder", type=Path, help="of the tests")
     parser.add_argument("names", nargs="*", metavar="MODULE", help="modules; all if none is named")

@@ -4,7 +4,7 @@
     python benchmarks/outside/numpys_own_tests.py lib.test_shape_base     # a module; the tables to stdout alone
     python benchmarks/outside/numpys_own_tests.py --peer torch            # by torch._numpy, which has to be installed
 
-A test that makes no array by a function that is replaced is not tried. With a peer, the same calls are run by it
+A test that makes no array with a replaced function is not tried. With a peer, the same calls are run by it
 instead of as ports, and counted by the same rules: results/outside/numpys_own_tests_torch.json. torch has to be
 installed without triton, because its copy of LLVM and TensorFlow's cannot be loaded together. Exit codes: 0 done, 1 a
 module could not be examined, 2 bad usage.
@@ -52,7 +52,7 @@ LOUD = ("refused", "failed", "lost")
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run what was asked for; returns the exit code."""
+    """Run the requested part; return the exit code."""
     parser = tallies.parser_of(__doc__)
     parser.add_argument("--peer", choices=tuple(STORED_BY_PEER), help="run the calls by this library, not as ports")
     options = tallies.read_options(parser, arguments, TEST_SECONDS, STORED, MODULES)
@@ -79,7 +79,7 @@ def counts(examined: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def totals(document: Mapping[str, Any]) -> str:
-    """Return what became of the tests of each module, as Markdown; a module that was not examined says why."""
+    """Return the outcomes of the tests of each module, as Markdown; for a module that was not examined, the reason."""
     rows = []
     for one in (*document["examined"], {"body": "all", "forms": []}):
         counted = (document["counts"] if one["body"] == "all" else counts([one]))["tests"]

@@ -3,11 +3,11 @@
 python benchmarks/outside/package_pairs.py FOLDER [--only NAME...] [--portion 20m]    writes package_pairs.json
 
 For each pair, an op file with one call of that function is measured by `pyopbench run op.py --with A --with B`, and the
-first version against itself. The direction should be that of the notes, and the same version twice should not be told
-apart. Notes are named in `PAIRS`; the bodies are ours. An environment of TensorFlow is installed for each version, from
-your package index, on first use.
+first version against itself. The direction should be that of the notes, and the same version twice should not be found
+different. The notes are named in `PAIRS`; the bodies are ours. An environment of TensorFlow is installed for each
+version, from your package index, on first use.
 
-`FOLDER` keeps all runs. The same command continues: what is there is not measured again. Nothing else may run on the
+`FOLDER` keeps all runs. The same command continues: stored results are not measured again. Nothing else may run on the
 machine meanwhile.
 """
 
@@ -56,17 +56,17 @@ NLTK = "https://www.nltk.org/news.html"
 
 @dataclass(frozen=True)
 class Pair:
-    """Two versions of a package, and what the notes say of the second.
+    """Two versions of a package, and what the notes say about the second.
 
     Attributes:
         name: of the function, in words.
-        package, before, after: what is installed.
+        package, before, after: the package and the versions to install.
         direction: that of the notes.
-        notes: where they are.
-        body: what is called, with `x` the input.
+        notes: their address.
+        body: the code that is called; `x` is the input.
         values: of the input; expression over `size` and `rng`.
         size: of the input.
-        preamble: what is imported or built once.
+        preamble: code that imports or builds something once.
     """
 
     name: str
@@ -214,14 +214,14 @@ def results_table(document: Mapping[str, Any]) -> str:
 
 
 def summary_text(document: Mapping[str, Any]) -> str:
-    """Return how many directions are right and how many identical pairs are told apart."""
+    """Return how many directions are right and how many identical pairs are found different."""
     pairs = [row for row in document["rows"] if row["expected"] != "same"]
     same = [row for row in document["rows"] if row["expected"] == "same"]
     right = sum(row["outcome"] == row["expected"] for row in pairs)
     wrong = sum(row["outcome"] in TOLD_APART and row["outcome"] != row["expected"] for row in pairs)
     return (
         f"{right} of {len(pairs)} pairs have the direction of the notes, {wrong} the opposite one; "
-        f"{sum(row['apart'] > 0 for row in same)} of {len(same)} identical pairs are told apart.\n"
+        f"{sum(row['apart'] > 0 for row in same)} of {len(same)} identical pairs are found different.\n"
     )
 
 

@@ -41,7 +41,7 @@ IN_INTERVAL, IN_MIDDLE = 0.9, 0.8
 """Required shares of the programs whose realised rates are in the interval, and near its middle."""
 COLUMNS = ("program", "answer", "steps/s promised now", "measured", "promised after", "measured", "gain", "in interval")
 KEPT = ("action", "arrangement", "gain", "program", "step", "left_out")
-"""What is stored of a decision."""
+"""The parts of a decision that are stored."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -50,9 +50,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("names", nargs="*", help="programs; all of the folder if none is named")
     parser.add_argument("--budget", default="75s", help="of each measurement (75s)")
-    parser.add_argument("--seconds", type=float, default=8.0, help="for which a program draws from its dataset (8)")
+    parser.add_argument("--seconds", type=float, default=8.0, help="how long a program draws from its dataset (8)")
     parser.add_argument("--json", type=Path, help=f"where the results are stored ({STORED} for all programs)")
-    parser.add_argument("--resume", action="store_true", help="keep what that file holds already")
+    parser.add_argument("--resume", action="store_true", help="keep the results that are already in that file")
     given = parser.parse_args(arguments)
     folders = sorted(path.parent for path in given.folder.glob("*/program.json"))
     folders = [one for one in folders if not given.names or one.name in given.names]

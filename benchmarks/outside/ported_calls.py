@@ -27,13 +27,13 @@ from pyopbench.ports.porting.module_text import import_text
 from pyopbench.worker.prepare.checks import require_equal
 
 TOLERANCE = {"float16": 1e-2, "float32": 1e-4, "complex64": 1e-4, "float64": 1e-9, "complex128": 1e-9}
-"""Relative to the largest magnitude: it is meant to find wrong values, not rounding."""
+"""Tolerance relative to the largest magnitude: it is meant to find wrong values, not rounding."""
 
 OUTCOMES = ("wrong", "failed", "refused", "right", "not tried")
 """What becomes of a call, the worst first."""
 
 OPEN = ("linalg.svd", "linalg.eigh", "linalg.eig", "linalg.qr", "partition", "argpartition", "empty", "empty_like")
-"""Functions whose values NumPy does not specify: signs of vectors, the order within a part, what is in memory. Where
+"""Functions whose values NumPy does not specify: signs of vectors, the order within a part, contents of memory. If
 only values differ, they count as not tried."""
 
 MOST_PORTS = 200
@@ -50,16 +50,16 @@ IN_PLACE = ("fill", "partition", "put", "sort")
 
 
 Run: TypeAlias = Callable[[str, Sequence[Any]], list[Any]]
-"""Runs the text of a body on arrays, and returns the arrays that come of it."""
+"""Runs the text of a body on arrays, and returns the resulting arrays."""
 
 
 @dataclass
 class Calls:
-    """What became of calls, each with its body and the reason.
+    """The outcomes of calls, each with its body and the reason.
 
     Attributes:
-        run: what bodies are run by.
-        found: what became of each, its line and the reason.
+        run: the function that runs bodies.
+        found: the outcome of each, its line and the reason.
     """
 
     run: Run
@@ -76,7 +76,7 @@ _NOTED: list[Calls] = []
 
 @contextmanager
 def noted(run: Run | None = None) -> Iterator[Calls]:
-    """Note what becomes of the calls in a block, run as ports if nothing else is named.
+    """Record the outcomes of the calls in a block, which run as ports unless something else is passed.
 
     Outside of a block, arrays are NumPy's.
     """
@@ -233,7 +233,7 @@ def _note(function: Callable[..., Any], write: Write, arguments: Sequence[Any], 
 
 
 def _called(text: str) -> str:
-    """Return what a body calls, without NumPy or the array in front."""
+    """Return the name of the function that a body calls, without NumPy or the array in front."""
     return text.rpartition("return ")[2].partition("(")[0].partition(".")[2]
 
 
@@ -248,7 +248,7 @@ def _copied(value: Any) -> Any:
 
 def _numbers(returned: Any) -> list[Any] | None:
     """Return the arrays of what was returned; None where a port cannot return it."""
-    # Of a list in a tuple, as histogramdd returns it, NumPy need not be able to make one array.
+    # NumPy may be unable to make one array of a list in a tuple, as histogramdd returns it.
     several = tf.nest.flatten(list(returned)) if isinstance(returned, list | tuple) else as_outputs(returned)
     arrays = [as_array(one) for one in several]
     return arrays if arrays and all(_is_of_tensors(one.dtype) for one in arrays) else None
@@ -270,7 +270,7 @@ def _compared(found: Sequence[Any], expected: Sequence[Any]) -> tuple[str, str]:
 
 
 def by_port(text: str, arrays: Sequence[Any]) -> list[Any]:
-    """Run a body as the port that `traced` writes of it."""
+    """Run a body as the port to `traced` that is written for it."""
     return [np.asarray(one) for one in tf.nest.flatten(_port(text)(*map(tf.constant, arrays)))]
 
 
@@ -294,7 +294,7 @@ def by_torch(text: str, arrays: Sequence[Any]) -> list[Any]:
 
 
 RUNS: dict[str, Run] = {"torch": by_torch}
-"""What else the bodies can be run by."""
+"""Other ways to run the bodies."""
 
 
 @functools.lru_cache(maxsize=MOST_PORTS)

@@ -1,4 +1,4 @@
-"""Run `pyopbench advise` on programs, and keep what it promised next to what was realised.
+"""Run `pyopbench advise` on programs, and store what it promised next to what was realised.
 
     python benchmarks/outside/programs.py FOLDER                      # all: results/outside/programs.json
     python benchmarks/outside/programs.py FOLDER huber spo2           # some; the tables to stdout alone
@@ -7,13 +7,13 @@
     python benchmarks/outside/programs.py FOLDER huber --kills 10     # the command is killed ten times by signal 9
 
 Each program is a folder with one script (`train.py`, or the first `.py` file). A table `sources.tsv` in FOLDER, with
-the columns name, kind, source and rule, says what each is and how it was found; no code of it is kept in the result. A
+the columns name, kind, source and rule, describes each and how it was found; none of its code is in the result. A
 program takes up to `--budget` (8 minutes) and the time to start everything. Programs run one after another, so that
 they can be timed; the machine has to be idle.
 
-A change must not make a program slower, and what it realises should be in the interval that was promised. Replaced by
-itself, a callback must neither be promised to save anything nor be found to; killed, the command must touch no file of
-the program, and continue with what it had. Exit codes: 0 all of that is so, 1 not all of it, 2 bad usage.
+A change must not make a program slower, and the realised share should be in the promised interval. Replaced by
+itself, a callback must neither promise to save anything nor be found to; killed, the command must change no file of
+the program, and continue with what it had. Exit codes: 0 all of this is true, 1 not all of it, 2 bad usage.
 """
 
 from __future__ import annotations
@@ -54,19 +54,19 @@ KEPT = (
     "gain",
     "withdrawn",
 )
-"""What is kept of each callback in a report."""
+"""The parts of each callback in a report that are stored."""
 MISSING = "–"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run what was asked for; returns the exit code."""
+    """Run the requested part; return the exit code."""
     parser = tallies.parser_of(__doc__)
     parser.add_argument("folder", type=Path, help="of programs")
     parser.add_argument("names", nargs="*", metavar="NAME", help="programs; all if none is named")
     parser.add_argument("--budget", default="8m", help="of each program (8m)")
-    parser.add_argument("--out", type=Path, help="where the folders of results stay; none stays otherwise")
-    parser.add_argument("--json", type=Path, help="write what was found here; programs.json where all are run")
-    parser.add_argument("--resume", action="store_true", help="keep what that file holds already")
+    parser.add_argument("--out", type=Path, help="keep the folders of results here; by default none is kept")
+    parser.add_argument("--json", type=Path, help="write the results here; default: programs.json if all are run")
+    parser.add_argument("--resume", action="store_true", help="keep the results that are already in that file")
     parser.add_argument("--same", type=int, default=0, metavar="N", help="replace each callback by itself, N times")
     parser.add_argument("--kills", type=int, default=0, metavar="N", help="kill the command N times")
     options = parser.parse_args(arguments)
@@ -122,13 +122,13 @@ def script_of(folder: Path) -> Path:
 
 
 def command_of(folder: Path, out: Path, budget: str) -> list[str]:
-    """Return the command that is tried."""
+    """Return the command to try."""
     command = [sys.executable, "-m", "pyopbench", "advise", "--out", str(out), "--budget", budget, "--"]
     return [*command, sys.executable, script_of(folder).name]
 
 
 def advise(folder: Path, out: Path, budget: str) -> dict[str, Any]:
-    """Return what a command reports of a program, and how long it took; what went wrong is `error`."""
+    """Return what a command reports about a program, and how long it took; a failure is `error`."""
     start = time.perf_counter()
     done = subprocess.run(command_of(folder, out, budget), cwd=folder, capture_output=True, text=True, check=False)
     found: dict[str, Any] = {"program": folder.name, "seconds": time.perf_counter() - start}
@@ -169,7 +169,7 @@ def same(folder: Path, out: Path, repetitions: int, budget: str) -> dict[str, An
 
 
 def killed(folder: Path, out: Path, kills: int, budget: str) -> dict[str, Any]:
-    """Return what became of a command that was killed many times and then continued to its end."""
+    """Return the outcome of a command that was killed many times and then continued to its end."""
     rng = random.Random(1)
     files, kept, changed, made = _digests(folder, "*"), {}, [], 0
     whole = advise(folder, out.with_name(f"{out.name}-whole"), budget)
@@ -204,7 +204,7 @@ def killed(folder: Path, out: Path, kills: int, budget: str) -> dict[str, Any]:
 
 
 def _digests(folder: Path, pattern: str) -> dict[str, str]:
-    """Return a hash of each file; what a run of an op appends to or replaces as it goes on is left out."""
+    """Return a hash of each file, except those that a run of an op appends to or replaces."""
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob(pattern))
@@ -222,7 +222,7 @@ def _interval(found: Mapping[str, float] | None) -> str:
 
 
 def is_within(promised: Mapping[str, float] | None, realised: Mapping[str, Any] | None) -> bool | None:
-    """Return whether what was realised is in the interval that was promised; None where one of them is missing."""
+    """Return whether the realised share is in the promised interval; None if one of them is missing."""
     if promised is None or realised is None or realised.get("value") is None:
         return None
     return bool(promised["low"] <= realised["value"] <= promised["high"])

@@ -22,8 +22,8 @@ RESULTS = Path(__file__).resolve().parents[2] / "results" / "outside"
 """What is kept, and quoted in docs/outside.md."""
 
 OUTCOMES = ("right", "refused", "failed", "lost", "not tried", "other bytes", "wrong")
-"""What can become of a port: `refused` where it is built, `failed` where it runs, `lost` with the process, and
-`other bytes` where the file that is written is not the one that was measured."""
+"""The outcomes of a port: `refused` when it is built, `failed` when it runs, `lost` with the process, and
+`other bytes` if the file that is written is not the one that was measured."""
 
 
 def read_options(
@@ -46,7 +46,7 @@ def read_options(
         named = f"of {', '.join(modules)}; all if none is named"
         parser.add_argument("names", nargs="*", metavar="MODULE", help=named)
     parser.add_argument("--json", type=Path, help="write what became of each here; none where only some are named")
-    parser.add_argument("--resume", action="store_true", help="keep what that file holds already")
+    parser.add_argument("--resume", action="store_true", help="keep the results that are already in that file")
     parser.add_argument("--seconds", type=float, default=seconds, help=f"how long one step may take ({seconds:g})")
     parser.add_argument("--processes", type=int, default=2, help="at a time (2)")
     options = parser.parse_args(arguments)
@@ -59,7 +59,7 @@ def read_options(
 
 
 def read_sources(folder: Path) -> list[dict[str, str]]:
-    """Return the rows of the table `sources.tsv` of a folder, which says where its content is from; none without it."""
+    """Return the rows of the table `sources.tsv` of a folder, the origin of its content; no rows without it."""
     path = folder / "sources.tsv"
     if not path.exists():
         return []

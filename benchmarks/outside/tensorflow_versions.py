@@ -1,4 +1,4 @@
-"""Measure what callbacks and TensorFlow ops cost in each version of TensorFlow, and confirm what changed.
+"""Measure what callbacks and TensorFlow ops cost in each version of TensorFlow, and confirm the changes.
 
 python benchmarks/outside/tensorflow_versions.py FOLDER [--quick]    writes tensorflow_versions.json
 
@@ -35,7 +35,7 @@ STORED = tallies.RESULTS / "tensorflow_versions.json"
 VARIANTS = ("numpy_function", "py_function_numpy", "native")
 SIZE = "1000"
 BUDGETS = {True: ("18m", "2m"), False: ("3h", "10m")}
-"""Of the run and of each pair that is measured again: with `--quick` and without."""
+"""Budgets of the run and of each pair that is measured again: with `--quick` and without."""
 DONE = (0, 1)
 """Exit codes: nothing slower, or something that is."""
 
@@ -119,7 +119,7 @@ def _steps(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure, find and confirm steps, store what came of it, and print both tables."""
+    """Measure, find and confirm steps, store the results, and print both tables."""
     here = versions_here(sys.version_info[:2])
     parser = tallies.parser_of(__doc__, STORED)
     parser.add_argument("folder", type=Path)

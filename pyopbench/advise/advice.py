@@ -37,7 +37,7 @@ class Withdrawn:
         variant: the change.
         why: it is not made.
         promised: share of a step that it was predicted to save.
-        realised: what it saved where it was the only change; None where that was not timed.
+        realised: what it saved, if it was the only change; None if that was not timed.
     """
 
     name: str
@@ -53,17 +53,17 @@ class Advice:
 
     Attributes:
         program: which.
-        folder: where everything is.
-        usage: of the recording.
+        folder: the folder of all results.
+        usage: what the recording counted.
         step: of the recording.
         rows: one for each callback, the costliest first.
         realised: what all applied changes save together; None if none was applied.
         gains: what each of several applied changes saves, by the names of the callbacks; empty if not measured.
         withdrawn: changes that were tried and are not made, in that order.
-        loss_difference: the largest relative difference of losses; nan where there are none.
+        loss_difference: the largest relative difference of losses; nan if there are none.
         patch: the file that `git apply` takes; None without a change.
-        tried: names of the callbacks that `realised` is of.
-        ended: `steps` or `seconds` where the recording was ended before the program was done.
+        tried: names of the callbacks whose changes `realised` is about.
+        ended: `steps` or `seconds` if the recording was ended before the program was done.
     """
 
     program: Program
@@ -89,7 +89,7 @@ class Advice:
         return Share(min(1.0, sum(one.value for one in shares)), min(low, 1.0), high)
 
     def outcome(self) -> dict[str, Any]:
-        """Return what trying the changes added, as it is stored."""
+        """Return the results of trying the changes, as they are stored."""
         return {
             "answers": {row.callback.name: row.answer.as_plain() for row in self.rows},
             "gains": {name: asdict(gain) for name, gain in self.gains.items()},
@@ -101,7 +101,7 @@ class Advice:
         }
 
     def read_outcome(self, stored: Mapping[str, Any]) -> None:
-        """Take over what an earlier attempt stored of trying the changes."""
+        """Take over what an earlier attempt stored about trying the changes."""
         answers = {name: Answer.from_plain(one) for name, one in stored["answers"].items()}
         self.rows = [replace(row, answer=answers.get(row.callback.name, row.answer)) for row in self.rows]
         self.gains = msgspec.convert(stored["gains"], dict[str, Share])

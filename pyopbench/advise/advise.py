@@ -56,7 +56,7 @@ def advise(program: Program, folder: Path, options: Options, listener: Listener,
 
 @dataclass(frozen=True)
 class Change:
-    """A callback that a stored report did not have, or that had been ported.
+    """A callback that is missing from a stored report, or that had been ported.
 
     Attributes:
         place: file, line and function.
@@ -75,7 +75,7 @@ class Change:
 
 
 class StoredCallback(msgspec.Struct):
-    """What a check reads of a callback in a stored report."""
+    """What a check reads about a callback in a stored report."""
 
     file: str
     function: str
@@ -85,7 +85,7 @@ class StoredCallback(msgspec.Struct):
 
     @property
     def is_replaced(self) -> bool:
-        """Was the callback replaced by the call of a port?"""
+        """Was the callback replaced by a call of a port?"""
         return self.action != "leave" and self.port is not None
 
 
@@ -98,7 +98,7 @@ class StoredReport(msgspec.Struct):
 def check(  # noqa: PLR0913 - as `advise`, with what is compared
     program: Program, folder: Path, options: Options, stored: Path, listener: Listener, tools: Tools | None = None
 ) -> list[Change]:
-    """Record a program, and return the callbacks that a stored report does not have, or that had been ported.
+    """Record a program, and return the callbacks that are missing from a stored report, or that had been ported.
 
     A callback is recognised by its file, its function and its kind, because lines move. Callbacks that take less of a
     step than the minimum effect are ignored.
@@ -188,7 +188,7 @@ def _answer(attempt: Attempt, advice: Advice) -> None:
 
 
 def _read_report(path: Path) -> Any:
-    """Return what a report of an advice has in it.
+    """Return the content of a report of an advice.
 
     Raises:
         BadInput: it is none.

@@ -93,7 +93,7 @@ class Candidate:
     Attributes:
         variant: a port such as `traced`, or in an input pipeline the key of an arrangement, such as `processes`.
         saved, low, high: the share.
-        promised: the share of a step of the program; None before that is known.
+        promised: the share of a step of the program that it saves; None before that is known.
     """
 
     variant: str
@@ -104,7 +104,7 @@ class Candidate:
 
     @property
     def action(self) -> Action:
-        """What to do: a port replaces the body; an arrangement calls the same body otherwise."""
+        """What to do: a port replaces the body; an arrangement calls the same body in another way."""
         key = read_key(self.variant)
         if key is None or key.form == "port" or key.variant in PORTS:
             return "port"
@@ -116,14 +116,14 @@ class Answer:
     """What to do with a callback.
 
     Attributes:
-        action: `leave` it, `port` it, or `arrange` it otherwise in its input pipeline.
+        action: `leave` it, `port` it, or `arrange` it in another way in its input pipeline.
         why: the reason to leave it, or what the measurement says.
-        candidates: what may save time, the surest first.
+        candidates: the changes that may save time, the most certain first.
         variant: the candidate that was chosen.
         port, test: file names of the port and its test; empty for a change of `num_parallel_calls` alone.
         function: the name of the port in its file.
         promised: share of a step of the program that is saved.
-        seconds: of a call today, as measured outside of the program.
+        seconds: of a call of the current callback, as measured outside of the program.
         folder: of the files, in that of the callback.
     """
 
@@ -140,7 +140,7 @@ class Answer:
 
     @property
     def is_change(self) -> bool:
-        """Is anything to be changed?"""
+        """Is there anything to change?"""
         return self.action != "leave"
 
     @property
@@ -186,7 +186,7 @@ def leave(shown: Shown) -> Answer:
 def decide(
     callback: Callback, step: Step, folder: Path, budget_seconds: float, minimum_effect: float = MINIMUM_EFFECT
 ) -> Answer:
-    """Measure a callback against what can replace it, and write the one that is best.
+    """Measure a callback against its possible replacements, and write the best one.
 
     Args:
         callback: which.
@@ -196,7 +196,7 @@ def decide(
         minimum_effect: a share of a step that is worth a change.
 
     Returns:
-        The answer; whatever goes wrong with this callback is a reason to leave it alone.
+        The answer; if anything goes wrong with this callback, that is a reason to leave it alone.
     """
     folder.mkdir(parents=True, exist_ok=True)
     op_file = folder / f"{callback.name}.py"
@@ -219,7 +219,7 @@ def decide(
         use = "training" if callback.gradient_calls else "inference"
         made = [one for one in judgement.decisions if one.use == use] or list(judgement.decisions)
         if not made:
-            return Answer("leave", "nothing about it could be measured")
+            return Answer("leave", "it could not be measured")
         candidates, why, today = _candidates(made[0]), made[0].reason.text(), _today(made[0])
         reason = _why_kept(judgement, made[0])
     if not candidates:
@@ -320,7 +320,7 @@ def _measured_in_pipeline(callback: Callback, op_file: Path, folder: Path, budge
 
 
 def ports_of(callback: Callback) -> tuple[str, ...]:
-    """Return what a callback is compared with: only the body of a py_function can consist of TensorFlow ops."""
+    """Return the variants to compare a callback with: only the body of a py_function can consist of TensorFlow ops."""
     return PORTS if callback.kind == "py_function" else PORTS[:2]
 
 
@@ -348,12 +348,12 @@ def _candidates(decision: Decision) -> tuple[Candidate, ...]:
 def _arrangements(callback: Callback, found: PipelineJudgement) -> tuple[Candidate, ...]:
     """Return the arrangements that may save time, the one that was decided on first.
 
-    What they save is converted from shares of a sequential map to those of the map that the program has.
+    What they save is converted from shares of a sequential map to shares of the program's own map.
     """
     current, chosen = _current_key(callback), found.choice.label
     if current not in found.by_key or chosen == current or (found.choice.action == "keep" and current == CURRENT):
         return ()
-    # What was far behind the best was measured in one launch, which gives no interval.
+    # Arrangements far behind the best were measured in one launch only, which gives no interval.
     saved = {key: (1 - one.seconds / found.current.seconds, -1.0, 1.0) for key, one in found.by_key.items()}
     for gain in found.choice.gains:
         saved[gain.label] = gain.saved, _finite(gain.saved_low), _finite(gain.saved_high, 1.0)
@@ -457,7 +457,7 @@ def _write(callback: Callback, op_file: Path, place: Path, variant: str) -> tupl
 
 
 def _write_body(callback: Callback, op_file: Path, place: Path, module: str) -> tuple[str, str, str] | str:
-    """Write the unchanged body of a py_function, and a test that it does in a graph what it does eagerly."""
+    """Write the unchanged body of a py_function, and a test that its results in a graph equal those in eager code."""
     assert callback.kept is not None
     source = callback.kept.source
     text = source.text.strip()

@@ -35,7 +35,7 @@ from pyopbench.store.open_file import RECORDING, SOURCE, read_bytes
 from pyopbench.store.strict_json import parse, storable
 
 VERSION = 1
-"""Of the files; raised when a key changes its meaning or goes."""
+"""Version of the files; raised when a key changes its meaning or is removed."""
 
 RECORDING_FOLDER, RECORDED, SPENT = "recording", "recorded.json", "spent.json"
 COPY = "program"
@@ -53,12 +53,12 @@ NAMES = {
     "seconds": "--seconds",
     "minimum_effect": "--min-effect",
 }
-"""Of what an advice is for, as the user knows it."""
+"""The keys of the stored state, as the user knows them."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What is asked for.
+    """What the user asked for.
 
     Attributes:
         steps, seconds: after which each run of the program is ended; None for no limit.
@@ -93,7 +93,7 @@ class Attempt:
 
     def __init__(self, program: Program, folder: Path, options: Options, listener: Listener, tools: Tools) -> None:
         self.program, self.options, self.listener, self.tools = program, options, listener, tools
-        self.folder = Path(os.path.abspath(folder))  # a program names its files by absolute paths
+        self.folder = Path(os.path.abspath(folder))  # the program reports its files with absolute paths
         self.begun = tools.clock()
         self.recorded_steps: int | None = None
         self.spent_before = 0.0
@@ -104,20 +104,20 @@ class Attempt:
         return self.options.budget_seconds - self.spent_before - (self.tools.clock() - self.begun)
 
     def begin(self) -> None:
-        """Create the folder, or continue in one of the same program."""
+        """Create the folder, or continue in a folder of the same program."""
         state = self.folder / STATE
         mine = {"version": VERSION, "command": list(self.program.command), "root": str(self.program.root)}
         mine |= {"steps": self.options.steps, "seconds": self.options.seconds, "files": self._fingerprint()}
         mine["minimum_effect"] = self.options.minimum_effect
         if state.exists() and not (self.folder / RECORDING_FOLDER / RECORDED).exists():
-            self.write(state, mine)  # nothing was measured of anything else: the program failed, or was mistyped
+            self.write(state, mine)  # nothing was measured for the earlier command: its program failed, or was mistyped
         elif state.exists():
             found = read_stored(state)
             changed = [NAMES.get(key, key) for key, value in mine.items() if found.get(key) != value]
             if changed:
                 raise BadInput(
-                    "the folder has results of another program or of other settings",
-                    received=f"{self.folder}, which differs in {formatting.listing(changed)}",
+                    "the folder has results of another program or with other settings",
+                    received=f"{self.folder}, with another value for {formatting.listing(changed)}",
                     hint="choose another --out, or remove the folder",
                 )
             self.listener.say(f"continuing {self.folder}", whole=True)
@@ -184,12 +184,12 @@ class Attempt:
             self.program.require_tensorflow()
         if run.code != 0 or run.ended == "timeout":
             last = [line for line in run.errors if line.strip()]
-            wrote = f"what it wrote is in {place / 'parts' / 'stderr'}"
+            wrote = f"its error output is in {place / 'parts' / 'stderr'}"
             if run.ended == "timeout":
                 raise NothingMeasured(
-                    "the program does not end in time",
+                    "the program did not end in time",
                     received=f"{' '.join(self.program.command)}, after {formatting.duration(run.seconds)}",
-                    hint=f"give fewer --steps or more --budget, or end it by --seconds; {wrote}",
+                    hint=f"use fewer --steps, a larger --budget, or --seconds to end it early; {wrote}",
                 )
             raise NothingMeasured(
                 f"the program failed in a copy of its folder: exit code {run.code}",
@@ -211,7 +211,7 @@ class Attempt:
             change: files that are changed or added in the copy, by their paths in it.
 
         Returns:
-            The run, and where the copy was: a program names its files by that.
+            The run, and the path of the copy: the program reports its files with it.
         """
         copy = self.copies / COPY
         shutil.rmtree(copy, ignore_errors=True)
@@ -226,14 +226,14 @@ class Attempt:
 
     @property
     def most_seconds(self) -> float | None:
-        """After how long a run is ended; None where a number of steps was asked for, and they may take their time."""
+        """Seconds after which a run is ended; None if a number of steps was requested, however long they take."""
         if self.options.seconds is None and self.options.steps is not None:
             return None
         return self.options.seconds or self.options.budget_seconds / RUNS_SHARE
 
     @property
     def timeout_seconds(self) -> float:
-        """After how long a run that does not end is killed."""
+        """Seconds after which a run that does not end is killed."""
         return 60 + (self.options.budget_seconds if self.most_seconds is None else 3 * self.most_seconds)
 
 

@@ -59,7 +59,7 @@ class Stage(Struct, frozen=True):
     Attributes:
         file, line: of the call.
         parallel: its `num_parallel_calls`: 1 for none, `AUTOTUNE`, or a number.
-        function, function_line: the name of the mapped function, and where its definition begins.
+        function, function_line: the name of the mapped function, and the line at which its definition begins.
         cell: the text of the cell of a notebook that the call is in; empty elsewhere.
     """
 
@@ -112,7 +112,7 @@ class Callback:
         flight_seconds: from where its inputs are ready to where its outputs are; None where that was not measured.
         kept: what was kept of it; None where nothing was.
         sizes: calls by the elements of the largest input.
-        stage: of the input pipeline, with `file` as above; None where that is not known.
+        stage: of the input pipeline, with `file` as above; None if that is not known.
         cell: and line in it, such as `cell 3:2`, in a notebook, whose cells `line` counts as one source.
     """
 
@@ -144,7 +144,7 @@ class Callback:
 
     @property
     def parallel(self) -> int:
-        """How many calls run at the same time: that of the map, for AUTOTUNE as many as there are cores."""
+        """How many calls run at the same time: the number of the map, or for AUTOTUNE the number of cores."""
         if self.stage is None:
             return 1
         return len(usable_cores()) if self.stage.parallel == AUTOTUNE else max(self.stage.parallel, 1)
@@ -158,7 +158,7 @@ class Callback:
     def most_seconds(self) -> float:
         """The most that it can cost: the time between inputs and outputs, or that in Python, and an allowance per call.
 
-        The allowance is for threads that go on when a callback has ended: a step without callbacks may run in one.
+        The allowance is for threads that continue after a callback: a step without callbacks may run in one thread.
         """
         allowance = DISPATCH_SECONDS * (self.calls + self.gradient_calls)
         return max(self.flight_seconds or 0.0, self.seconds) + allowance
@@ -341,7 +341,7 @@ def write_op_file(callback: Callback, folder: Path) -> Path:
 
 
 def mix_of(callback: Callback) -> dict[int, int]:
-    """Return how often the program calls each size that is in the op file; empty where sizes are not known."""
+    """Return how often the program calls each size that is in the op file; empty if sizes are not known."""
     assert callback.kept is not None
     sizes = {_size(example) for example in _chosen(callback.kept)}
     near: dict[int, int] = {}
@@ -388,7 +388,7 @@ def load(kept: KeptArray, folder: Path) -> np.ndarray[Any, Any]:
 LITERAL_ELEMENTS = 400
 """An array of at most this many elements is written into the op file, and so into the test of the port."""
 PACKED_BYTES = 32 * 1024
-"""A larger one is compressed and written into it if that is no longer than this; else it is a file next to it."""
+"""A larger one is compressed and written into the file if that is no longer than this, else stored next to it."""
 
 
 def _written(array: np.ndarray[Any, Any], folder: Path, name: str) -> str:

@@ -1,6 +1,6 @@
-"""A notebook as a program: where its callbacks are, the text of its file with calls replaced, and what it printed.
+"""A notebook as a program: its callbacks, the text of its file with calls replaced, and what it printed.
 
-The cells are handled as one source, because they share their names. A line with a mark is before each of them, so that
+The cells are handled as one source, because they share their names. A line with a mark precedes each of them, so that
 the source can be divided into cells again after calls in it were replaced.
 """
 
@@ -56,7 +56,7 @@ class Cells:
         return cls(cells, "".join(f"{line}\n" for line in lines), tuple(starts))
 
     def start_of(self, text: str) -> int | None:
-        """Return the line of `code` before the cell that IPython made a text from; None if there is no such cell."""
+        """Return the line of `code` before the cell whose text IPython ran; None if there is no such cell."""
         given = text.rstrip().splitlines()
         for cell, start in zip(self.cells, self.starts, strict=True):
             rows = [row for row, _ in cell.rows]
@@ -73,7 +73,7 @@ class Cells:
 
 
 def _are_same(row: str, python: str, given: str) -> bool:
-    """Is a line of a cell what IPython was given, unless it is IPython's own syntax?"""
+    """Is a line of a cell the line that IPython was given, or IPython's own syntax?"""
     return row.rstrip() == given.rstrip() or python.rstrip() == given.rstrip() or row != python
 
 

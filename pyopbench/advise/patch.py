@@ -64,7 +64,7 @@ class Parallel:
 
     Attributes:
         stage: the call of `Dataset.map`.
-        calls: how many at the same time, or `AUTOTUNE`; 0 for as many as the pool of a module has processes.
+        calls: how many at the same time, or `AUTOTUNE`; 0 for the number of processes in the pool of a module.
         module, package: as in `Placement`.
     """
 
@@ -178,7 +178,7 @@ def _parallel_edit(file: Source, call: ast.Call, calls: str) -> Replacement:
     if given:
         return *file.span(given[0]), calls
     _, end = max(file.span(one) for one in [*call.args, *(one.value for one in call.keywords)])
-    # Behind a parenthesis that closes the last argument, such as that of a generator or of a tuple in the call.
+    # After a parenthesis that closes the last argument, such as that of a generator or of a tuple in the call.
     tail = file.data[end : file.span(call)[1] - 1]
     end += tail.rfind(b")") + 1 if b"#" not in tail else 0
     return end, end, f", num_parallel_calls={calls}"

@@ -97,7 +97,7 @@ class Program:
                 "no such program",
                 received=f"{script}, in {folder}",
                 legal=formatting.listing(_scripts(folder, Path(script).suffix), "or") or "a Python file or a notebook",
-                hint="cd to the folder in which you usually run it, or name it as from here",
+                hint="cd to the folder in which you usually run it, or give its path from here",
             )
         if script is not None and not real_path(folder / script).is_relative_to(root):
             raise BadInput(
@@ -119,7 +119,7 @@ class Program:
                 raise BadInput(
                     "the folder of the program has too many files to copy",
                     received=f"{self.root}, more than {MOST_FILES:,}",
-                    hint="run it in a folder that has only the sources and data of the program",
+                    hint="run it in a folder that contains only the sources and data of the program",
                 )
             place = target / path.relative_to(self.root)
             if is_folder:
@@ -201,14 +201,14 @@ LISTED_SCRIPTS = 10
 
 
 def _is_run(script: str, command: Sequence[str]) -> bool:
-    """Return whether a file is what Python runs, and no argument of a module, of other code or of another program."""
+    """Does Python run this file? If not, it is an argument of a module, of other code or of another program."""
     before = command[1 : list(command).index(script, 1)]
     return PYTHON.fullmatch(Path(command[0]).name) is not None and not any(ENDS_OPTIONS.match(one) for one in before)
 
 
 PYTHON = re.compile(r"(python|pypy)[\d.]*")
 ENDS_OPTIONS = re.compile(r"-[A-Za-z]*[mc]|(?!-).")
-"""`-m` and `-c`, and what is no option; the values of `-W` and `-X` too, whose programs are found out when they run."""
+"""`-m`, `-c`, and words that are no options; also the values of `-W` and `-X`: such a program is checked by running."""
 
 
 HAS_TENSORFLOW = "import importlib.util, sys; sys.exit(importlib.util.find_spec('tensorflow') is None)"
@@ -228,7 +228,7 @@ IN_PLACE = "--inplace"
 
 
 def _require_executed(command: Sequence[str], notebooks: Sequence[str]) -> None:
-    """Check that a notebook is executed by nbclient, and that it is installed.
+    """Check that a notebook is executed by nbclient, and that nbclient is installed.
 
     Raises:
         BadInput: it is not.
@@ -246,7 +246,7 @@ def _require_executed(command: Sequence[str], notebooks: Sequence[str]) -> None:
         raise BadInput(
             "nbclient, which executes notebooks, is not installed",
             received=" ".join(command),
-            hint="pip install 'pyopbench[notebook]', where TensorFlow is installed",
+            hint="pip install 'pyopbench[notebook]', in the environment of TensorFlow",
         )
 
 

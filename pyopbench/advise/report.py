@@ -30,7 +30,7 @@ NONE, MINUS = "–", "−"
 
 
 def rows(advice: Advice) -> list[tuple[str, ...]]:
-    """Return a row for each callback and each change that was withdrawn, and one for all changes where several stay."""
+    """Return a row for each callback and each change that was withdrawn, and one for all changes if several stay."""
     found = []
     for row in advice.rows:
         found.append(_cells(advice, row))
@@ -82,7 +82,7 @@ def realised_text(found: Realised | None) -> str:
 def headline(advice: Advice) -> str:
     """Return what to do, in a sentence."""
     if not advice.rows and advice.ended:
-        return "The program called no callback before it was ended: give more --steps, --seconds or --budget."
+        return "The program called no callback before it was ended: use more --steps, --seconds or --budget."
     if not advice.rows:
         return "The program called no callback: there is nothing to do."
     if advice.patch is None or advice.realised is None:
@@ -103,7 +103,7 @@ def reasons(advice: Advice) -> list[str]:
     if any(row.answer.is_change and row.answer.variant.endswith("njit") for row in advice.rows):
         found.append("a port to njit needs Numba wherever the program runs")
     if advice.patch is not None and len(advice.tried) > 1 and not advice.gains:
-        found.append("no time was left to measure what each change saves: give more --budget")
+        found.append("no time was left to measure what each change saves: use a larger --budget")
     most = sum(row.shown.most for row in advice.rows if row.callback.name in advice.tried)
     if advice.patch is not None and advice.realised is not None and advice.realised.low > most:
         found.append("the runs differ by more than these callbacks take: was the machine busy with something else?")
@@ -213,7 +213,7 @@ def as_data(advice: Advice) -> dict[str, Any]:
 
 
 def _port_of(row: Row) -> str | None:
-    """Return the path of the port's file from the root; None where the callback stays."""
+    """Return the path of the port's file from the root; None if the callback stays."""
     if not row.answer.is_change or not row.answer.port:
         return None
     return (Path(row.callback.file).parent / row.answer.port).as_posix()

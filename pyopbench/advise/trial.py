@@ -1,4 +1,4 @@
-"""Tries changes in a copy of the program: which of them stay, what they save together and each, and their patch."""
+"""Tries changes in a copy of the program: which are kept, what they save together and singly, and their patch."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class Trial:
     """The changes of an advice in a copy of its program.
 
     Attributes:
-        attempt: whose budget and folder are used.
-        advice: whose rows change.
-        earlier: runs before the change that alternated with those of changes that were withdrawn.
+        attempt: the attempt whose budget and folder are used.
+        advice: the advice whose rows change.
+        earlier: runs of the original program that alternated with runs of changes that were withdrawn.
         run_seconds: the longest run so far.
     """
 
@@ -94,7 +94,7 @@ class Trial:
         self.advice.tried = tuple(self.advice.rows[number].callback.name for number in numbers)
 
     def _placeable(self, numbers: Sequence[int]) -> list[int]:
-        """Return those whose changes can be made; the others get their next best answer."""
+        """Return the callbacks whose changes can be made; the others get their next best answer."""
         left = []
         for number in numbers:
             while self.advice.rows[number].answer.is_change:
@@ -183,7 +183,7 @@ class Trial:
                 if turns.is_clear(before, after) or each > self.attempt.left_seconds():
                     break
             number = len(after)
-            # The side that goes first changes, so that neither has a colder machine.
+            # The two sides alternate in going first, so that neither always has the colder machine.
             for side in ("before", "after") if number % 2 == 0 else ("after", "before"):
                 if side == "after":
                     after.append(
@@ -218,7 +218,7 @@ class Trial:
         return run
 
     def _without_differing(self, numbers: Sequence[int], before: list[Run], found: Sequence[Difference]) -> list[int]:
-        """Withdraw the changes that change what the program computes, and return the others and what follows them."""
+        """Withdraw changes that affect what the program computes, and return the others and the next best answers."""
         differing = {numbers[0]: found[0]} if len(numbers) == 1 else {}
         for number in numbers if len(numbers) > 1 else ():
             change = self._change([number])
@@ -294,7 +294,7 @@ def _placement(callback: Callback, answer: Answer) -> Placement:
 
 
 def _parallel(callback: Callback, answer: Answer) -> Parallel | None:
-    """Return how a change affects `num_parallel_calls`; None where it stays."""
+    """Return how a change affects `num_parallel_calls`; None if it stays the same."""
     key, stage = read_key(answer.variant), callback.stage
     if key is None or stage is None:
         return None
@@ -313,7 +313,7 @@ def _promise(answer: Answer) -> float:
 
 
 def _mark(change: Mapping[str, bytes]) -> str:
-    """Return what names a change among those that are tried."""
+    """Return a short hash that identifies a change among those that are tried."""
     digest = hashlib.sha256()
     for path, content in sorted(change.items()):
         digest.update(path.encode() + b"\0" + content + b"\0")

@@ -17,11 +17,11 @@ WARM_UP = 0.2
 """Share of the elements of a run that is left out at its start: importing, tracing, filling buffers."""
 
 LEAST_ELEMENTS = 5
-"""A program that takes fewer elements from iterators is not timed by steps: its whole run is one."""
+"""A program that takes fewer elements from iterators is not timed by steps: its whole run counts as one step."""
 
 CONFIDENCE = 0.95
 EARLY_CONFIDENCE = 0.99
-"""For ending the runs early: checking several times at `CONFIDENCE` would find differences where there are none."""
+"""For ending the runs early: checking several times at `CONFIDENCE` would find differences that are not there."""
 
 LOSS_TOLERANCE = 1e-4
 """Of the first loss, relative to its magnitude: about what float32 leaves of a sum in another order."""
@@ -111,7 +111,7 @@ def gained(before: Sequence[Run], without: Sequence[Run], complete: Sequence[Run
         complete: runs with all changes, alternating with `without`.
 
     Returns:
-        What the step takes less with the change than without it, as a share of the original step.
+        How much less time a step takes with the change than without it, as a share of the original step.
     """
     most = min((run.elements for run in (*before, *without, *complete)), default=0)
     scale = float(
@@ -185,7 +185,7 @@ class Difference:
 
 
 def differences(before: Sequence[Run], after: Sequence[Run]) -> list[Difference]:
-    """Return the differences that a change makes, as far as they exceed those between runs of the same program.
+    """Return the differences that a change makes, if they exceed those between runs of the same program.
 
     Args:
         before: at least one run; two or more show what differs from run to run.
@@ -292,7 +292,7 @@ def _output(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Difference]
 
 
 def _shown(run: Run) -> list[tuple[str, tuple[float, ...]]]:
-    """Return each printed line without its numbers, and the numbers; of a progress bar only its last state."""
+    """Return each printed line without its numbers, and the numbers; for a progress bar only its last state."""
     found = []
     for line in run.lines:
         last = re.split("\r|\x08+", line.rstrip("\r"))[-1]

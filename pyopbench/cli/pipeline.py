@@ -89,10 +89,10 @@ def pipeline(
 
 
 def _read_recording(recording: Path, op: str, inputs: Sequence[str]) -> tuple[Sequence[str], str]:
-    """Return the inputs that a recording has of a function, and the variant that is its callback.
+    """Return the inputs of a function in a recording, and the variant that its callback is.
 
     Raises:
-        BadInput: it has none, the op is no function of a file, or there are inputs already.
+        BadInput: it has none, the op is not a function in a file, or inputs were given too.
     """
     place, colon, function = op.rpartition(":")
     if inputs or not colon:

@@ -51,8 +51,8 @@ class Check:
         name: of the thing.
         needed_by: commands, options or variants.
         state: `unknown` if something else has to be fixed first.
-        found: what is there, such as a version; empty if nothing is.
-        lack: what is wrong and how to fix it; empty if nothing is wrong.
+        found: what was found, such as a version; empty if nothing was.
+        lack: the problem and how to fix it; empty if there is none.
     """
 
     name: str
@@ -79,7 +79,7 @@ def examine() -> Examination:
     """Return what this machine has and lacks.
 
     A worker starts TensorFlow and compiles a small kernel, unless it is in the cache. The noise of the machine is not
-    measured while a run measures on it.
+    measured while a run is measuring on it.
 
     Raises:
         BadInput: `PYOPBENCH_HOST` holds no name.
@@ -127,7 +127,7 @@ def _ask_worker(*, is_quiet: bool) -> _OfWorker:
 
 
 def _sentence(error: PyopbenchError) -> str:
-    """Return what is wrong and how to fix it, in one line."""
+    """Return the problem and how to fix it, in one line."""
     return f"{error.in_a_line}; {error.hint}" if error.hint else error.in_a_line
 
 

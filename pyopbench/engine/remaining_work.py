@@ -156,8 +156,8 @@ class RemainingWork:
     def block_seconds(self, group: str) -> float:
         """Return about how long a block of a group lasts.
 
-        In a pipeline the first blocks only show what is far from the best. Later there are fewer arrangements, and
-        longer blocks make better promises.
+        In a pipeline the first blocks only show which arrangements are far from the best. Later there are fewer, and
+        longer blocks make predictions more accurate.
         """
         usual = self.settings.block_seconds
         keys = [Case.from_id(case).arrangement for case in self.cases(group)]
@@ -185,7 +185,7 @@ class RemainingWork:
         """Store ports that a worker has written, each once.
 
         Raises:
-            BadInput: one differs from the port measured before, so their measurements could not be combined.
+            BadInput: a port differs from the one measured before, so their measurements could not be combined.
         """
         lines = self.side.lines if written else []
         stored = {_port_key(line): line for line in lines if isinstance(line, PortLine)}
@@ -335,7 +335,7 @@ PLANNED = (
 )
 """What of the plan of a pipeline a worker is told."""
 PIPELINE_ROUND_SECONDS, LONGEST_BLOCK_SECONDS = 1.5, 0.5
-"""Of a round of all arrangements that are measured further, and of a block of one."""
+"""Seconds of a round of all remaining arrangements, and most seconds of a block of one."""
 MOST_LOSSES = 2
 """Workers that a variant of an op may cost before it is left alone: one may be by bad luck, or for want of memory."""
 

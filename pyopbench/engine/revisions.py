@@ -172,7 +172,7 @@ def first_changed(commits: Sequence[str], has_changed: Callable[[str], bool | No
 
     Args:
         commits: oldest first; the last has changed, and what comes before the first has not.
-        has_changed: measures a commit; None if the result is unclear.
+        has_changed: measures a commit; returns None if the result is unclear.
     """
     left = list(commits)
     while len(left) > 1:

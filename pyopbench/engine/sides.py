@@ -151,7 +151,7 @@ def begin(folder: Path | None, request: plan.Request, asked: AskedSides) -> Open
     plan.require_new_folder(folder)
     # What is asked for becomes a list of sides, whatever they differ in.
     repository = revisions.repository_of(request.axes.ops, request.own) if asked.revisions else None
-    # Sides are compared to find what became slower, and only variants in use matter; to choose one, all are needed.
+    # A comparison finds slowdowns, and for these only variants in use matter; to choose one, all are needed.
     if asked.wants_control and not request.axes.variants:
         request = changed(request, axes=changed(request.axes, in_use=request.baseline))
     named = revisions.named(repository, asked.revisions, asked.every) if repository is not None else [None]

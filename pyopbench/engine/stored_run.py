@@ -68,7 +68,7 @@ def require_same_own(folder: Path, then: Mapping[str, OwnOp], now: Mapping[str, 
             raise BadInput(
                 f"your {changed} has changed since the run was started" if is_named else f"the run has {had} of yours",
                 received=f"{name}, from {one.words[0]}" + (f", in {one.program}" if one.program else ""),
-                legal="the same ones named again, unchanged, because pyopbench runs no code named by a folder",
+                legal="the same ones, named again and unchanged; pyopbench runs no code that only a folder names",
                 hint="start a new run" if is_named else _resume_command(folder, then_words),
             )
 

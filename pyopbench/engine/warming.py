@@ -50,7 +50,7 @@ class Warming:
         first = max(work.next_launch for work in works)
         self._heard = threading.Event()
         # The first worker of a pipeline runs alone, to find out when the pipeline becomes steady. Later ones start,
-        # check and warm up at the same time; they sample in turns, each while the others are at rest.
+        # check and warm up at the same time; they sample in turns, each while the others are idle.
         most = 1 if any(work.is_in_pipeline and not work.launches for work in works) else MOST_WORKERS
         rows = min(most, max(work.most_needed for work in works))
         self._rows = [
@@ -117,7 +117,7 @@ class Warming:
         expected = max([*known, *((one or 0) for one in growing)]) if known else self._assumed_bytes()
         if not memory.has_room(len(self._rows[0]), expected, growing):
             return "memory"
-        # What the earlier ones took, if none of these is warm yet.
+        # The time of earlier ones, if none of these is warm yet.
         taken = [launch.seconds for launch in self.launches if launch.seconds]
         taken = taken or [seconds for work in self._works if (seconds := work.preparing_seconds())]
         earlier = min(work.launches for work in self._works)

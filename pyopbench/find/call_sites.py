@@ -105,7 +105,7 @@ def find_sites(
         file: how to name it.
         elsewhere: what the dotted path of something in another module stands for there, or the path itself.
         used_elsewhere: context -> names of functions of this file that others use there.
-        bases_elsewhere: of the path of a class of another file, what it derives from; as in `look_around`.
+        bases_elsewhere: called with the path of a class in another file, returns its bases; as in `look_around`.
 
     Raises:
         SyntaxError, ValueError, RecursionError, MemoryError: it is not Python, as `ast.parse` says it.

@@ -142,7 +142,7 @@ def look_around(
     Args:
         source: the file.
         used_elsewhere: context -> names of functions of this file that others use there.
-        bases_elsewhere: of the path of a class, the last names of all classes outside the program that it derives from;
+        bases_elsewhere: called with the path of a class, returns the last names of all its bases outside the program;
             None if the class is not in another file of the program.
     """
     classes = [node for node in ast.walk(source.tree) if isinstance(node, ast.ClassDef)]
@@ -406,7 +406,7 @@ def _derived(
     ends: tuple[str, ...],
     bases_elsewhere: Callable[[str], Set[str] | None],
 ) -> set[str]:
-    """Return the names of the classes that derive from a library's class whose name ends so, perhaps through others.
+    """Return the names of the classes that derive, directly or not, from a library's class whose name ends like this.
 
     A class of the program itself may be called `Model` and have nothing to do with Keras: its own bases count.
     """
@@ -422,7 +422,7 @@ def _derived(
 
 
 def bases_of(source: ProgramSource, classes: Iterable[ast.ClassDef]) -> dict[str, set[str]]:
-    """Return the bases of classes by name: of one in the same file its bare name, of another one its path."""
+    """Return the bases of classes by name: the bare name of a base in the same file, the path of any other."""
     every = [*classes]
     names = {node.name for node in every}
     bases: dict[str, set[str]] = {}

@@ -57,7 +57,7 @@ class Cell:
 
     Attributes:
         number: from 1.
-        source: its lines as JSON has them: a list of texts, or one text; each knows where it is in the file.
+        source: its lines as stored in JSON: a list of texts, or one text; each with its position in the file.
         rows: each line, with its line in the file.
         python: the same lines without IPython syntax, or why they are not Python.
     """
@@ -74,7 +74,7 @@ class Notebook:
 
     Attributes:
         code: the source, with one line for each line of the code cells.
-        places: where each line of it is.
+        places: the place of each line.
         broken: reasons why cells are left out, each with the number of the cell.
     """
 
@@ -132,7 +132,7 @@ def read_cells(content: bytes) -> list[Cell]:
 
 
 class Text(str):
-    """A string of a JSON document, with the positions behind its first and its last quotation mark."""
+    """A string of a JSON document, with the positions after its first and its last quotation mark."""
 
     offset = end = 0
 

@@ -1,4 +1,4 @@
-"""The Python files of a scan as one program: what a name from another module means, and where functions are used.
+"""The Python files of a scan as one program: the meaning of names from other modules, and the uses of functions.
 
 `from mylib import callback` is TensorFlow's function if `mylib.py` is among the files and imports it from there, and a
 function of `preprocess.py` is part of a pipeline if `train.py` maps it over a dataset. Modules are searched for as
@@ -223,7 +223,7 @@ class Program:
         return lambda path: self._outside_bases(file, path, 0)
 
     def _outside_bases(self, file: SourceFile, path: str, depth: int) -> set[str] | None:
-        """Return the names of what a class in another file derives from outside the program; None if it is in none."""
+        """Return the names of the bases outside the program of a class in another file; None if it is not in one."""
         parts = _parts(path)
         for length in range(len(parts) - 1, 0, -1):
             module = self._module(file, parts[:length])
@@ -257,7 +257,7 @@ class Program:
         return self._classes[module.name]
 
     def _may_import_one(self, file: SourceFile) -> bool:
-        """Is a name that a file imports a callback in the module that it comes from?"""
+        """Is a name that a file imports a callback, as defined in the module that it comes from?"""
         follow = self._elsewhere(file)
         return any(makes_callbacks(follow(path)) for path in file.imports if follow(path) != path)
 

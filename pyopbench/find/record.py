@@ -49,7 +49,7 @@ VARIABLE = "PYOPBENCH_RECORD"
 """Names the folder that each process of the program writes to; `find/injected/recorder.py` reads it."""
 
 PROGRAM = "PYOPBENCH_PROGRAM"
-"""Says as JSON what else to record, such as each call for a trace; `find/injected/recorder.py` reads it."""
+"""A variable with JSON that says what else to record, such as each call; `find/injected/recorder.py` reads it."""
 
 INJECTED = PACKAGE / "find" / "injected"
 
@@ -285,7 +285,7 @@ def look_up(recording: Path, file: Path, first: int, last: int | None) -> Record
 
 
 def inputs_of(recording: Path, body: str) -> tuple[list[str], str]:
-    """Return the inputs of a callback as `--input` takes them, with the shapes of most calls, and its kind.
+    """Return the inputs of a callback, with the shapes of most of its calls and written as for `--input`, and its kind.
 
     Args:
         recording: the file of a recording.
@@ -338,7 +338,7 @@ def function_of(file: Path, body: str) -> str:
 
 
 def _expression(shape: Sequence[int], dtype: str) -> str:
-    """Return an expression for an array: floats in [0, 1), whole numbers of 0 and 1, which are places of any array."""
+    """Return an expression for an array: floats in [0, 1), or integers 0 and 1, which are indices of most arrays."""
     axes = tuple(shape)
     if dtype == "string":
         return f"np.full({axes}, b'text', object)"

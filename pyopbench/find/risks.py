@@ -20,10 +20,10 @@ COMMON_RISKS = (
 
 @dataclass(frozen=True)
 class Risk:
-    """What can go wrong with a callback, and not with every one.
+    """A risk that this callback has, but not every callback.
 
     Attributes:
-        name: as programs have it.
+        name: for programs that read the results.
         text: in words.
         fix: what to do about it, without a port.
     """
@@ -91,7 +91,7 @@ def random_numbers(drawn: str) -> Risk:
 
 @dataclass(frozen=True)
 class Traits:
-    """What is known of a callback already, as in `CallSite`; and does its pipeline make parallel calls?"""
+    """What is already known about a callback, as in `CallSite`; and does its pipeline make parallel calls?"""
 
     kind: str
     context: str
@@ -107,12 +107,12 @@ def op_of(call: ast.Call | None, kind: str) -> str:
 
 
 def find_risks(results: Results, node: ast.expr, traits: Traits) -> Iterator[Risk]:
-    """Yield the risks that this callback has and not every one.
+    """Yield the risks of this callback that not every callback has.
 
     Args:
-        results: where results go in its file.
+        results: the uses of results in its file.
         node: the call, decorator or name that makes the callback.
-        traits: what is known of it.
+        traits: what is known about it.
     """
     source = results.source
     call = node if isinstance(node, ast.Call) else None
@@ -167,14 +167,14 @@ def _has_no_outputs(source: ProgramSource, call: ast.Call) -> bool:
 
 
 SHAPING = {"set_shape": "", "ensure_shape": "x", "reshape": "tensor"}
-"""What gives a tensor a shape, with the name of the parameter that takes the tensor, if it is no method."""
+"""Functions that set a tensor's shape, with the name of the parameter for the tensor; empty for a method."""
 
 MEASURING = {"shape", "shape_n", "get_shape", "rank", "ndims", "size", "len", "dtype", "print", "isinstance"}
-"""What says something of a tensor and does not return it."""
+"""Functions that report something about a tensor, and do not return it."""
 
 
 class Results:
-    """Where the results of callbacks go in a file.
+    """The uses of the results of callbacks in a file.
 
     Followed are assignments, unpacking, loops, calls and operators, what functions of the file return and are called
     with, and what functions are mapped over. Functions are distinguished by their names alone.
@@ -196,7 +196,7 @@ class Results:
                 self._functions[node.name].append(node)
 
     def are_shaped(self, node: ast.expr) -> bool:
-        """Is what a callback returns given a shape?
+        """Is a shape set for the result of a callback?
 
         Args:
             node: the call, decorator or name that makes the callback.
@@ -221,7 +221,7 @@ class Results:
         return False
 
     def _bound_by(self, outer: ast.AST, inner: ast.AST, around: set[Scope]) -> list[ast.AST]:
-        """Return the expressions that are a result too if `inner`, a part of `outer`, is one."""
+        """Return the expressions that are results too if `inner`, a part of `outer`, is one."""
         if isinstance(outer, ast.Assign) and inner is outer.value:
             return [read for target in outer.targets for read in self._read(target, outer.value)]
         if isinstance(outer, ast.AnnAssign | ast.AugAssign | ast.NamedExpr):
@@ -234,7 +234,7 @@ class Results:
         return self._read_parameters(outer, inner, around) if isinstance(outer, ast.Call) else []
 
     def _read(self, target: ast.AST, value: ast.AST) -> list[ast.AST]:
-        """Return where a target that a result is assigned to is read: all of a dict, if it becomes an item of one."""
+        """Return the reads of a target that a result is assigned to; for an item of a dict, all reads of the dict."""
         if isinstance(target, ast.Name):
             reads = self._reads[self.source.home(target), target.id]
             return [read for read in reads if getattr(read, "lineno", 0) >= target.lineno]
@@ -247,12 +247,12 @@ class Results:
         return [read for part in parts for read in self._read(part, value)]
 
     def _read_function(self, function: ast.AST) -> list[ast.AST]:
-        """Return where a function is called, or passed to another one, in the file."""
+        """Return the places in the file at which a function is called, or passed to another one."""
         name = getattr(function, "name", "")
         return [*self._reads[self.source.parents.get(function), name], *self._reads[None, name]]
 
     def _read_parameters(self, call: ast.Call, inner: ast.AST, around: set[Scope]) -> list[ast.AST]:
-        """Return where the functions that a result is passed to, or that are mapped over it, read it."""
+        """Return the places at which functions that get a result, as an argument or by a map, read it."""
         if isinstance(call.func, ast.Attribute) and call.func.attr in GROWING and inner is not call.func:
             return self._read(call.func.value, inner)
         found: list[ast.AST] = []
@@ -282,7 +282,7 @@ class Results:
 
 
 def _gives_shape(outer: ast.AST, inner: ast.AST) -> bool:
-    """Does a call give a shape to a part of it?"""
+    """Does a call set the shape of one of its parts?"""
     if not isinstance(outer, ast.Call) or last_name(outer.func) not in SHAPING:
         return False
     name = last_name(outer.func)
@@ -329,15 +329,15 @@ def _writes_to_input(source: ProgramSource, call: ast.Call) -> bool:
 
 
 RANDOM = ("numpy.random.", "random.", "tensorflow.random.")
-"""Begin the paths of what draws; `default_rng` and its like begin a generator of their own."""
+"""The paths of functions that draw begin with these; `default_rng` and the like create a generator of their own."""
 
 SEEDING = ("seed", "get_state", "set_state", "getstate", "setstate")
 
 
 def _draws(source: ProgramSource, node: ast.expr) -> str:
-    """Return what a body calls to draw random numbers, itself or in functions of the file; empty for none.
+    """Return the function with which a body, or a function of its file, draws random numbers; empty if none.
 
-    A generator that comes from elsewhere is not seen.
+    A generator that comes from elsewhere is not recognised.
     """
     functions = {one.name: one for one in ast.walk(source.tree) if isinstance(one, ast.FunctionDef)}
     waiting, seen = list(_bodies(source, node, functions)), set[ast.AST]()
@@ -373,7 +373,7 @@ def _is_stored(node: ast.AST) -> bool:
 
 
 def _target(node: ast.AST) -> str:
-    """Return the name that a subscript which is assigned to begins with."""
+    """Return the name at the start of a subscript that is assigned to."""
     if isinstance(node, ast.Subscript) and _is_stored(node) and isinstance(node.value, ast.Name):
         return node.value.id
     return ""

@@ -1,8 +1,8 @@
-"""The results of a scan as SARIF 2.1.0, for code scanning, and which of them an earlier scan did not have.
+"""The results of a scan as SARIF 2.1.0, for code scanning, and the ones that an earlier scan did not have.
 
 The format: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html. Each callback is one result with its risks
 and how to fix them; each kind of callback is a rule. A result is recognised in another scan by its fingerprint: file,
-function around it, kind and body, and its number among those with the same of these, but not its line.
+function around it, kind and body, and its number among results for which all of these are the same, but not its line.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def document(found: Scan, root: Path, known: Counter[str] | None = None) -> dict
     Args:
         found: what a scan found.
         root: the folder that the paths of files below it are relative to.
-        known: how often each fingerprint was in an earlier scan; None not to compare.
+        known: how often each fingerprint was in an earlier scan; None for no comparison.
     """
     results = list(_results(found, root))
     if known is not None:

@@ -160,7 +160,7 @@ def _read(path: Path, name: str, found: Scan, program: Program) -> None:
 
 
 def read_source(path: Path) -> tuple[bytes, Notebook | None]:
-    """Return the Python code of a file, and for a notebook also where its lines are.
+    """Return the Python code of a file, and for a notebook also the places of its lines.
 
     Raises:
         OSError, BadInput, ValueError: it cannot be read.

@@ -162,7 +162,8 @@ class MeasuredGain:
     def text(self) -> str:
         """Return what is saved with its interval and launches: `native saves 50% (47% to 52%, 3 launches)`.
 
-        What takes twice the time or more has that instead, and what is known to no more than a factor of ten neither.
+        A variant that takes at least twice the time has a multiple of the time instead. One that is known only to a
+        factor of ten has neither.
         """
         launches = formatting.count(self.launches, "launch", "launches")
         if self.low is not None and self.low < -formatting.LARGEST_SHARE:

@@ -1,9 +1,9 @@
 """How quiet the machine was, launch by launch, and whether that was quiet enough for the minimum effect.
 
-No block is dropped because of how long it took: a disturbed block is weighed down by the median over rounds, a
-disturbed launch by the way in which launches are averaged. Where two sides take turns, a pair of turns is discarded if
-the state of the machine differed between its halves. That is judged by what the system reports and never by times of
-samples: a slowdown that only some turns show would be discarded. docs/decisions/0043 has the figures.
+No block is dropped because of how long it took. The median over rounds limits the effect of a disturbed block, and the
+way in which launches are averaged limits that of a disturbed launch. If two sides take turns, a pair of turns is
+discarded if the state of the machine differed between its halves. That is judged by what the system reports and never
+by times of samples: a slowdown that only some turns show would be discarded. docs/decisions/0043 has the figures.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ NORMAL_MAD = 1.4826
 LEAST_BLOCKS = 8
 """Fewer blocks have no median absolute deviation worth the name."""
 LARGE_STEAL = 0.01
-"""Other virtual machines took one hundredth of the CPU time: launches on a quiet machine differ by as much."""
+"""Other virtual machines took 1% of the CPU time: launches on a quiet machine differ by as much."""
 LARGE_FAR = 0.05
 """If one block in twenty is far off, medians begin to move."""
 LARGE_CLOCK = math.log1p(0.01)
-"""A difference of the clock rate by one hundredth, a natural log: times differ by as much."""
+"""A difference in clock rate of 1%, as a natural log: times differ by as much."""
 STEAL_RESOLUTION = 0.02
-"""Two ticks of the clock that counts stolen time, in seconds: a single tick may be made of much that was stolen long
-before (proc(5): a tick is 10 ms where USER_HZ is 100)."""
+"""Two ticks of the clock that counts stolen time, in seconds: most of a single tick may have been stolen long
+before (proc(5): a tick is 10 ms if USER_HZ is 100)."""
 TURN_COLUMNS = ["run", "block", "group", "sweep"]
-"""What a pair of turns has in common: both sides sampled one group right after one another."""
+"""The columns that identify a pair of turns: both sides sampled one group right after one another."""
 
 
 def _unresolved(disturbance: Disturbance) -> str:
@@ -288,8 +288,8 @@ def limits_of(load: float | None, steal: float | None, cores: int) -> tuple[tupl
     """Return load and stolen time in words, each with its value and the largest at which a machine counts as quiet.
 
     Args:
-        load: tasks that run or wait to, over a minute; None if it is not known.
-        steal: share of the time of the cores that other guests of the host had; None if it is not known.
+        load: tasks that run or wait to run, averaged over a minute; None if it is not known.
+        steal: share of the cores' time that other guests of the host used; None if it is not known.
         cores: how many there are.
     """
     return (
@@ -300,14 +300,14 @@ def limits_of(load: float | None, steal: float | None, cores: int) -> tuple[tupl
 
 @dataclass(frozen=True)
 class MachineState:
-    """What the machine did while two or more sides took turns.
+    """The state of the machine while two or more sides took turns.
 
     Attributes:
         turns: pairs of turns, in which both sides sampled a group right after one another.
-        discarded: those of them whose halves ran in different states.
+        discarded: how many of these had halves in different states.
         load: median over all turns of the load over 1 minute; None if it is not known.
-        steal_share: share of the time of the cores that other guests of the host had; None if it is not known.
-        cores: that could be used.
+        steal_share: share of the cores' time that other guests of the host used; None if it is not known.
+        cores: the number of usable cores.
     """
 
     turns: int
@@ -318,17 +318,17 @@ class MachineState:
 
     @property
     def too_large(self) -> tuple[str, ...]:
-        """What was beyond the limits of a quiet machine, in words."""
+        """The values that were beyond the limits of a quiet machine, in words."""
         limits = limits_of(self.load, self.steal_share, self.cores)
         return tuple(text for text, value, most in limits if value is not None and value > most)
 
     @property
     def is_quiet(self) -> bool:
-        """Whether a verdict can be trusted as far as the state of the machine goes."""
+        """Was the machine quiet enough to trust a verdict?"""
         return not self.too_large
 
     def text(self) -> str:
-        """Return what the machine did, and how many pairs of turns were discarded, in sentences."""
+        """Return the state of the machine, and how many pairs of turns were discarded, in sentences."""
         known = [text for text, *_ in limits_of(self.load, self.steal_share, self.cores) if text]
         said = f"Machine: {formatting.listing(known)}. " if known else ""
         if not self.discarded:
@@ -351,12 +351,12 @@ class MachineState:
 
 
 def machine_state(runs: Sequence[Run], turns: int, discarded: int) -> MachineState | None:
-    """Return what the machine did during the runs of all sides; None if nothing was recorded.
+    """Return the state of the machine during the runs of all sides; None if nothing was recorded.
 
     Args:
         runs: one for each side.
         turns: pairs of turns of all comparisons.
-        discarded: those of them that are not judged by.
+        discarded: how many of these were discarded.
     """
     noise = pd.concat([run.noise for run in runs], ignore_index=True)
     if not len(noise):
@@ -368,14 +368,14 @@ def machine_state(runs: Sequence[Run], turns: int, discarded: int) -> MachineSta
 def unlike_turns(first: pd.DataFrame, second: pd.DataFrame, cores: int) -> tuple[pd.DataFrame, int]:
     """Return the pairs of turns whose halves ran in different states of the machine, and how many pairs there are.
 
-    A half is known by its clock rates and by the share of its time that was stolen, never by times of the samples.
-    Switches are not among them: on a machine that other programs kept busy, they said nothing about the ratio of a
-    pair. The median over the pairs of a group is what the code does itself, so only what is far from it counts.
+    The state of a half is its clock rates and the share of its time that was stolen, never the times of the samples.
+    Context switches are not used: on a machine that other programs kept busy, they did not predict the ratio of a
+    pair. The median over the pairs of a group is the effect of the code itself, so only pairs far from it count.
 
     Args:
         first: `measured_run.Run.noise` of one side, with the column `block`.
         second: of the other.
-        cores: that could be used.
+        cores: the number of usable cores.
 
     Returns:
         A frame of `TURN_COLUMNS`, and a count.
@@ -386,7 +386,7 @@ def unlike_turns(first: pd.DataFrame, second: pd.DataFrame, cores: int) -> tuple
         for name in ("steal_seconds", "wall_seconds")
     )
     steal = np.where(
-        np.abs(stolen[1] - stolen[0]) >= STEAL_RESOLUTION * (1 - 1e-9),  # ticks are no binary fractions
+        np.abs(stolen[1] - stolen[0]) >= STEAL_RESOLUTION * (1 - 1e-9),  # 10 ms is not an exact binary fraction
         stolen[1] / (walls[1] * cores) - stolen[0] / (walls[0] * cores),
         0.0,
     )
@@ -399,17 +399,17 @@ def unlike_turns(first: pd.DataFrame, second: pd.DataFrame, cores: int) -> tuple
 
 
 def are_unlike(differences: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    """Return for each pair of turns whether its halves ran in other states than those of most pairs.
+    """Return for each pair of turns whether its halves ran in different states, unlike those of most pairs.
 
     A pair is far from the median if it is `FAR_DEVIATIONS` robust standard deviations from it, and by more than is
-    large: where most pairs do not differ at all, that deviation is 0. That can be less than half of all pairs.
+    large: if most pairs do not differ at all, that deviation is 0. That can be less than half of all pairs.
 
     Args:
         differences: `(pairs, 3)` float64: share of time stolen, and logs of the lowest and the highest clock rate, of
-            the second half less the first; nan is not known.
+            the second half minus the first; nan is not known.
 
     Returns:
-        `(pairs,)` bool; False for all of fewer than `LEAST_BLOCKS` pairs, which show no median worth the name.
+        `(pairs,)` bool; all False for fewer than `LEAST_BLOCKS` pairs, whose median means little.
     """
     if len(differences) < LEAST_BLOCKS:
         return np.zeros(len(differences), dtype=bool)
@@ -421,6 +421,6 @@ def are_unlike(differences: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
 
 
 def _turns(noise: pd.DataFrame) -> pd.DataFrame:
-    """Return one row for each turn of a side, of which a group that was measured again has several."""
+    """Return one row for each turn of a side; a group that was measured again has several turns."""
     by = {"steal_seconds": "sum", "wall_seconds": "sum", "mhz_low": "min", "mhz_high": "max"}
     return noise.groupby(TURN_COLUMNS, observed=True).agg(by).reset_index()

@@ -51,7 +51,7 @@ ACTIONS = {
 THROUGHPUT_ALT = "elements a second of each arrangement, with intervals, on a logarithmic axis"
 SCALING_ALT = "how many times the calls of one thread several threads and processes give, with the line of Amdahl's law"
 HOLDS, RELEASES = 0.8, 0.2
-"""From the first share on, a body is said to hold the lock; up to the second, to release it."""
+"""At or above the first share, a body is said to hold the lock; up to the second, to release it."""
 
 LEAST_SPEEDUP = 1.25
 """Of processes: if they bring less, nothing can be said of the lock, because nothing would scale."""
@@ -310,7 +310,7 @@ class Throughput:
         next_low, next_high: the same for a single run of a program, at another time.
         launches: in which it was measured.
         pool_start_seconds: what starting its processes took, the median; None where it has none.
-        autotuned: what AUTOTUNE had chosen at the end of each launch; empty if it tunes nothing, or does not say it.
+        autotuned: what AUTOTUNE had chosen at the end of each launch; empty if it tunes nothing, or does not report it.
         is_steady: had it become steady in every launch, before it was measured?
     """
 
@@ -464,7 +464,7 @@ class PipelineJudgement:
     def command(self) -> tuple[str, ...]:
         """The command that writes the file of the answer; empty if there is nothing to write.
 
-        Nothing is written for built-in ops, and for ports and callbacks that the user has written.
+        Nothing is written for built-in ops, or for ports and callbacks that the user has written.
         """
         chosen = self.chosen
         if chosen is None or self.action == "keep" or not self.rows.words:

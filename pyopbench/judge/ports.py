@@ -118,7 +118,7 @@ def _gains(judgement: Judgement, op: str, variant: str) -> Iterator[Any]:
 
 
 class Written(Protocol):
-    """What is said of: `engine.port.WrittenPort`."""
+    """The port that is described: `engine.port.WrittenPort`."""
 
     @property
     def notes(self) -> tuple[str, ...]: ...  # noqa: D102 - as that of `WrittenPort`, and those below

@@ -30,7 +30,7 @@ class Extracted:
         text: its source.
         names: the names in it of the functions that were asked for, in their order.
         places: for each line, the user's file and line that it is from, or None.
-        copies: names of functions that are copies of others, with the names of those.
+        copies: names of functions that are copies of others, with the names of the originals.
     """
 
     text: str
@@ -435,10 +435,10 @@ MOST_COPIES = 24
 
 
 def with_copies(extracted: Extracted, name: str) -> Extracted | None:
-    """Return a module in which each place that names a function, outside of itself, names a copy of its own.
+    """Return a module in which each use of a function, outside of itself, has its own copy.
 
-    Of a function that is named once, what calls it is copied. None if there is nothing to copy: it is what was asked
-    for, or there would be too many copies.
+    If a function is used only once, its caller is copied instead. None if there is nothing to copy: it is the requested
+    function, or there would be too many copies.
     """
     source = read_source(extracted.path)
     function = next((one for one in source.tree.body if isinstance(one, ast.FunctionDef) and one.name == name), None)

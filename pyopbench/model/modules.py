@@ -1,4 +1,4 @@
-"""Python files as modules, and the modules that own ops are in.
+"""Python files as modules, and the modules of own ops.
 
 Processes of Grain import this, so nothing here may import TensorFlow.
 """
@@ -15,7 +15,7 @@ from pyopbench.model.own_target import Target
 
 
 def load_file(path: Path, name: str) -> ModuleType:
-    """Run a Python file as the module of a name, under which it is found from here on; return the module."""
+    """Run a Python file as a module with a name, under which it can be imported from then on; return the module."""
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None  # a .py file has both
@@ -26,14 +26,14 @@ def load_file(path: Path, name: str) -> ModuleType:
 
 
 def module_of(target: Target) -> ModuleType:
-    """Return the module of an own op; a file is run, and found under its name from here on."""
+    """Return the module of an own op; a file is run, and can be imported by its name from then on."""
     if not target.is_file:
         return importlib.import_module(target.place)
     path = Path(target.place)
     root, dotted = path.parent, path.stem
     while (root / "__init__.py").is_file():
         root, dotted = root.parent, f"{root.name}.{dotted}"
-    # Last, so that a file of the user's named like a module of TensorFlow's is not taken for that.
+    # Last, so that a user's file with the name of a module of TensorFlow does not replace that module.
     sys.path.append(str(root))
     if "." in dotted:  # a part of a package, which may import the others relatively
         return importlib.import_module(dotted)

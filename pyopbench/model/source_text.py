@@ -30,7 +30,7 @@ class Source:
     Attributes:
         path: of the file.
         data: its text in UTF-8, in which the tree counts columns, with Unix line ends and normalized names.
-        tree: its statements; each node has a number where `read_source` has read it.
+        tree: its statements; each node has a number if `read_source` has read it.
         starts: the offset of each line, in bytes.
     """
 
@@ -41,7 +41,7 @@ class Source:
 
     @classmethod
     def of(cls, text: str, tree: ast.Module, path: str = "") -> Source:
-        """Return a file by its text, with the line ends of Unix, and its tree."""
+        """Return a file from its text, which has Unix line ends, and its tree."""
         data, starts = text.encode(), [0]
         for line in data.splitlines(keepends=True):
             starts.append(starts[-1] + len(line))

@@ -24,7 +24,7 @@ def check_compiled(op: Op, variant: str) -> None:
     """Have Numba compile a port on an example: its test would fail with no line of the user's.
 
     Args:
-        op: whose body it is.
+        op: the op of the body.
         variant: one that Numba compiles.
 
     Raises:

@@ -50,8 +50,8 @@ def in_parts(array: Any) -> Any:
 def relative_errors(found: Any, expected: Any) -> Any:
     """Return how far off each element is, relative to the largest magnitude in `expected` (absolute if that is 0).
 
-    Of a complex number it is the worse part. What is not rounded is off by 0 or 1. Equal infinities are right, and so
-    is NaN where NaN is expected; anything else next to them is infinitely far off.
+    For a complex number this is the worse part. Values that are not rounded are off by 0 or 1. Equal infinities are
+    right, and so is NaN if NaN is expected; any other value in place of these is infinitely far off.
 
     Args:
         found: array to check, of the dtype and shape of `expected`.
@@ -90,7 +90,7 @@ def byte_count(array: Any) -> int:
 
 
 def is_same(found: Any, expected: Any) -> bool:
-    """Are two tensors or arrays the same, bit by bit, so that NaN is NaN? Numbers of Python's are those of NumPy's."""
+    """Are two tensors or arrays equal bit by bit, so that NaN equals NaN? Python's numbers count as NumPy's."""
     one, other = as_array(found), as_array(expected)
     if (one.dtype, one.shape) != (other.dtype, other.shape):
         return False

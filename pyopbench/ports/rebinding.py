@@ -37,7 +37,7 @@ def arrange(function: Body, port: Body) -> Body:
 
 
 def around(body: Body, inside: Body) -> Body:
-    """Return what is around a body, such as what decodes its arguments, around another function."""
+    """Return another function inside the wrappers of a body, such as one that decodes its arguments."""
     body = getattr(body, CALLED, body)
     if not hasattr(body, BODY):
         return inside

@@ -24,9 +24,9 @@ UNIT = "ns"
 
 @dataclass(frozen=True)
 class Value:
-    """What a dashboard shows for a case: nanoseconds, with a 95% interval whose ends are None if there is none.
+    """The value of a case on a dashboard: nanoseconds, with a 95% interval whose ends are None if there is none.
 
-    No end is below zero: an interval of two launches may reach there, and no latency does.
+    No end is below zero: an interval of two launches may reach below it, but no latency does.
     """
 
     case: str
@@ -37,11 +37,11 @@ class Value:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where values come from, for dashboards that need it.
+    """The origin of values, for dashboards that need it.
 
     Attributes:
         created: time of the run, ISO 8601.
-        commit: that was measured; "" if it is unknown.
+        commit: the measured commit; "" if it is unknown.
         repository: its address; "" if it is unknown.
         branch: likewise.
     """

@@ -12,13 +12,13 @@ changes.
 What exceeds the threshold is a change. `THRESHOLDS` has how high the largest statistic over all stretches and
 splits gets in series without one.
 
-**Noise** is estimated from differences between points (`series_noise`). Changes that are found are no noise: then it
+**Noise** is estimated from differences between points (`series_noise`). Changes are not noise: once some are found, it
 is estimated again, from differences that cross none of them (`scale_within`).
 
 **Drift.** The level of a machine may drift, and no threshold for noise of a known kind covers that. So in runs that
 were not interleaved a step must explain the points around it better than a slope does (`_steeper`), and must be large
 compared with the differences between the means of the points before and after every place that is not near a change
-(`_outstanding`). A level of a single point is none there: one run may be off.
+(`_outstanding`). There, a single point is not a level: one run may be off.
 """
 
 from __future__ import annotations
@@ -87,16 +87,16 @@ or has the tails of Student's t with 3 degrees of freedom, whichever needs more;
 other, of normal noise with an autocorrelation of 0.5 too."""
 
 PASSES = 3
-"""So often noise is estimated again without the changes that were found."""
+"""How often noise is estimated again without the changes that were found."""
 WANDERING = 1.5
-"""A series drifts if means of neighbouring stretches differ by more than this many times what noise that lasts
+"""A series drifts if means of neighbouring stretches differ by more than this many times what autocorrelated noise
 explains. Chosen by simulation, like `OUTSTANDING`: with 1.3, a step in noise with an autocorrelation of 0.5 was found
 in 70 of 100 series, with 1.5 in 79, with 1.7 in 83; of random walks 17, 24 and 33 of 100 had a change."""
 OUTSTANDING = 4.0
 """A change must be this many times the usual difference elsewhere in a series that drifts. Without this rule, 90 of 100
 simulated random walks of 100 points had a change."""
 LONGEST_SHARE = 8
-"""The length of a series divided by this is the most that a stretch on either side of a place may have."""
+"""The length of a series divided by this is the maximum length of a stretch on either side of a place."""
 LASTING = 0.5
 """The autocorrelation of noise that the thresholds are for."""
 Places: TypeAlias = npt.NDArray[np.intp]
@@ -160,8 +160,8 @@ class Segmentation:
     Attributes:
         levels: in order, at least one.
         changes: between them, one fewer than levels.
-        excess: what the errors were multiplied with, because neighbours differ by more, or less, than they explain: the
-            median over the points.
+        excess: the factor by which the errors were multiplied, because neighbours differ by more or less than they
+            explain: the median over the points.
         threshold: of the statistic; infinite for a series that is too short to have a change.
     """
 
@@ -189,7 +189,7 @@ def segment(
         errors: `(n,)` float64 above 0, the standard error of each.
         noise: `independent` for points that were measured interleaved, else `autocorrelated`.
         alarm_rate: share of series without a change in which one may be found; a key of `THRESHOLDS`.
-        between: how much of the errors is not known but estimated from the values, by `between_runs`.
+        between: the part of the errors that is estimated from the values, by `between_runs`.
     """
     n = values.size
     limit = threshold(n, noise, alarm_rate)
@@ -201,8 +201,8 @@ def segment(
             before, places = places, _changes(values, judged, noise, limit)
             if places == before:
                 break
-            # The alarm rate is that of a first change. What shows only the noise of shorter stretches never takes the
-            # last change away again.
+            # The alarm rate is that of a first change. A new estimate from shorter stretches never removes the
+            # last change again.
             places = places or before
     else:
         judged = errors * float(excess(values, errors, noise))
@@ -217,7 +217,7 @@ def segment(
 
 
 def _changes(values: Floats, errors: Floats, noise: Noise, limit: float) -> list[int]:
-    """Return the places of the changes in a series whose errors explain what neighbours differ by."""
+    """Return the places of the changes in a series whose errors explain the differences of neighbours."""
     n = values.size
     if n < FEWEST_POINTS:
         return []
@@ -373,9 +373,9 @@ def _longer(values: Floats, places: list[int]) -> list[int]:
 
 
 def _steeper(values: Floats, errors: Floats, places: list[int]) -> list[int]:
-    """Return the changes without those around which a slope explains the points better than the step.
+    """Return the changes without those around which a slope explains the points better than a step.
 
-    A series that drifts evenly is a staircase of steps that are each significant. Those are dropped first whose slope
+    A series that drifts evenly looks like a staircase of significant steps. The steps are dropped first whose slope
     explains most beyond the step; the levels on both sides are then one.
 
     Args:
@@ -404,7 +404,7 @@ def _reaching(least: float, measure: Measure, size: int, places: list[int]) -> l
 
 
 def _explained(values: Floats, weights: Floats, by: npt.NDArray[Any]) -> float:
-    """Return the weighted sum of squares of values, about their mean, that is explained linearly by something else."""
+    """Return the weighted sum of squares of values, about their mean, that another variable explains linearly."""
     shares = weights / weights.sum()
     centred = by - shares @ by
     return float((weights * centred) @ values) ** 2 / float(weights @ centred**2)

@@ -1,8 +1,8 @@
-"""How much the points of a series differ when its level does not change.
+"""The differences between the points of a series while its level does not change.
 
-Neighbours differ by their errors, but for the few between which the level changes. So the median of the differences of
-neighbours shows the noise whatever the levels are (differences: J. Rice, Ann. Statist. 12 (1984) 1215-1230). Noise that
-lasts makes neighbours alike; where points may have it, differences are taken over `LAG` points.
+Neighbours differ by their errors, except for the few between which the level changes. So the median difference of
+neighbours shows the noise, whatever the levels are (J. Rice, Ann. Statist. 12 (1984) 1215-1230). Autocorrelated noise
+makes neighbours alike; if points may have it, differences are taken over `LAG` points.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ NORMAL_QUARTILE = 0.6744897501960817
 WINDOW = 7
 """Points of a running median; a level of four points or more survives it."""
 FARTHEST = 3.0
-"""A point counts for no further from its running median than so many standard errors: one alone is no level."""
+"""A point further from its running median than so many standard errors is moved to there: it alone is no level."""
 LAG = 3
-"""Noise with an autocorrelation of 0.5 is 94% of its size in differences over three points, and 71% in neighbours'."""
+"""With an autocorrelation of 0.5, differences over three points show 94% of the noise, those of neighbours 71%."""
 MANY_POINTS = 20
-"""From so many on, runs that were not interleaved are judged by how much they differ from one another."""
+"""From this number on, runs that were not interleaved are judged by how much they differ from one another."""
 QUANTILES = (0.5, 0.75)
-"""Of differences: the noise is the larger of the estimates from these two. For a machine that switches between two
+"""Quantiles of differences: the noise is the larger of the two estimates. For a machine that switches between two
 speeds and usually has the same one three points later, the median alone would give hardly any noise."""
 NORMAL_QUANTILES = (NORMAL_QUARTILE, 1.1503493803760079)
 """The same quantiles of the absolute value of a standard normal number."""
@@ -59,7 +59,7 @@ def clipped(values: Floats, errors: Floats) -> Floats:
 
 
 def excess(values: Floats, errors: Floats, noise: Noise) -> Floats:
-    """Return what errors have to be multiplied with so that they explain what neighbours differ by, at least 1.
+    """Return the factor for errors at which they explain the differences of neighbours, at least 1.
 
     Args:
         values: `(..., n)` float64.
@@ -101,7 +101,7 @@ def scale_within(values: Floats, errors: Floats, places: Sequence[int] = ()) -> 
 
 
 def _differences(values: Floats, errors: Floats, lag: int) -> Floats:
-    """Return how many standard errors points differ by that are `lag` apart."""
+    """Return the differences of points that are `lag` apart, in standard errors."""
     wide = np.sqrt(errors[..., lag:] ** 2 + errors[..., :-lag] ** 2)
     found: Floats = np.abs(values[..., lag:] - values[..., :-lag]) / wide
     return found
@@ -115,12 +115,12 @@ def larger_estimate(differences: Floats) -> Floats:
 
 
 def between_runs(values: Floats, errors: Floats, assumed: float) -> float:
-    """Return what runs differ by beyond their errors, one standard deviation, for points that are runs of their own.
+    """Return the standard deviation between separate runs, beyond their errors, for points that are one run each.
 
     Args:
         values: `(n,)` float64.
-        errors: `(n,)` float64; 0 where nothing is known.
-        assumed: what it is taken for where fewer than `MANY_POINTS` runs cannot tell; they may tell that it is more.
+        errors: `(n,)` float64; 0 if nothing is known.
+        assumed: the least value with fewer than `MANY_POINTS` runs, which show too little; they may show a larger one.
     """
     # Against errors of 1, the scale is the standard deviation itself.
     shown = float(scale(values, np.ones(values.shape), "autocorrelated")) if values.size > 1 else 0.0

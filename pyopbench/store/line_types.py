@@ -192,12 +192,12 @@ class CallerWaits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class Autotuned(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What `tf.data.AUTOTUNE` had chosen in a pipeline when a launch had sampled it.
+    """The choices of `tf.data.AUTOTUNE` in a pipeline at the end of a launch.
 
     Attributes:
         parallel: number of parallel calls of each stage that it tunes, by its name; the last stage first.
-        cpu_budget: how many calls all stages together may make at the same time, by TensorFlow's own account.
-        ram_budget_bytes: memory that their buffers may take.
+        cpu_budget: how many calls all stages together may make at the same time, as TensorFlow reports it.
+        ram_budget_bytes: memory that their buffers may use.
     """
 
     parallel: dict[str, NotNegative]

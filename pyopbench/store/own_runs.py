@@ -325,7 +325,7 @@ def _pool_pipelines(runs: Sequence[Run], offsets: Sequence[int]) -> PipelineRows
 
 
 def _joined(several: Sequence[Mapping[str, tuple[OfCase, ...]]]) -> dict[str, tuple[OfCase, ...]]:
-    """Return what several runs have for each case, one after another."""
+    """Return the values of several runs for each case, one after another."""
     keys = dict.fromkeys(key for one in several for key in one)
     return {key: tuple(value for one in several for value in one.get(key, ())) for key in keys}
 

@@ -82,7 +82,7 @@ def _path_of(source: Source) -> Path:
 def _runs_of(run: OpenRun) -> tuple[Run, ...]:
     """Return a run for each side, on its own: what failed on one of them says nothing about another.
 
-    Where there are several, `frame` and `noise` have a column `block`: launches of one number were made by turns, one
+    If there are several, `frame` and `noise` have a column `block`: launches of one number were made by turns, one
     of each side. The label of a TensorFlow stands for its version; of revisions the commit stands for pyopbench's, and
     `revision` is the label.
     """

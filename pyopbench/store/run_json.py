@@ -189,10 +189,10 @@ def join_catalogues(catalogues: Sequence[Catalogue]) -> Catalogue:
 
 
 class OwnOp(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where an op of the user's own comes from; it is only shown, and never executed from here.
+    """The origin of a user's own op; it is only shown, and never executed from here.
 
     Attributes:
-        words: that name it on a command line.
+        words: the words that name it on a command line.
         fingerprint: a hash of its files.
         program: the function that makes the dataset in which it is measured, as `FILE:FUNCTION`; empty for none.
     """

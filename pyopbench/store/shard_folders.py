@@ -281,7 +281,7 @@ def _contradicting(found: Sequence[ShardFolder]) -> list[Problem]:
 
 
 def bare_command(command: Sequence[str]) -> list[str]:
-    """Return a command without its options that are of one folder of results only."""
+    """Return a command without the options that concern a single folder of results."""
     words: list[str] = []
     skip = False
     for word in command:

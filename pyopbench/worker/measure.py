@@ -373,7 +373,7 @@ def _warm_ups(prepared: Iterable[Sequence[Prepared]]) -> dict[str, Any]:
 
 
 def _autotuned_of(group: PreparedGroup, cases: Iterable[Case]) -> dict[str, Any]:
-    """Return what `tf.data.AUTOTUNE` has chosen, by the ids of the cases in pipelines for which TensorFlow says it."""
+    """Return what `tf.data.AUTOTUNE` has chosen, by ids of cases in pipelines, if TensorFlow reports it."""
     sources = {case.id: group.runners[case.runner][0].source for case in cases}
     found = {key: source.autotuned() for key, source in sources.items() if isinstance(source, ElementsOfPipeline)}
     known = {key: one for key, one in found.items() if one is not None}

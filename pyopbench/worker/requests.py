@@ -286,7 +286,7 @@ SMALL_KERNEL = "determinant.cc"
 
 
 def examine(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
-    """Answer what variants have and lack on this machine, and how quiet it is.
+    """Report what variants have and lack on this machine, and how quiet it is.
 
     Under `why_not` is for each thing why it cannot be used, null if it can; under `versions` what there is of it. A
     kernel is compiled, or was compiled before, because that alone shows that compiler and headers fit together. With

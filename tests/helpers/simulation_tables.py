@@ -153,7 +153,9 @@ def unpaired(count: int = PAIRS) -> Iterator[str]:
 
 
 def gates() -> Iterator[str]:
-    head = " | ".join(f"{what} at {error:.0%}" for what in ("rows told apart", "gates", "5% found") for error in ERRORS)
+    head = " | ".join(
+        f"{what} at {error:.0%}" for what in ("rows found different", "gates", "5% found") for error in ERRORS
+    )
     yield f"| cases | launches | launches differ by | {head} |"
     for cases, launches in GATES:
         for name, noise in simulated_gates.NOISES.items():
@@ -166,7 +168,7 @@ def gates() -> Iterator[str]:
 
 
 def states() -> Iterator[str]:
-    ends = " | ".join(f"{what} | with the rule" for what in ("told apart", "length of the interval", "10% found"))
+    ends = " | ".join(f"{what} | with the rule" for what in ("found different", "length of the interval", "10% found"))
     yield f"| slow core | blocks | pairs in each | discarded | {ends} |"
     for state, text in simulated_states.STATES.items():
         for blocks, sweeps in STATE_BLOCKS:

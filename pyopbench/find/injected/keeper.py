@@ -25,7 +25,7 @@ MOST_SHAPES, MOST_OF_A_SHAPE = 8, 4
 """Limits on the calls that are kept for a site: some for each of the first shapes, spread over powers of two."""
 
 CELL = f"{os.sep}ipykernel_"
-"""Is in the names of the files of cells (ipykernel/compiler.py, `get_tmp_directory`)."""
+"""Part of the file names that cells have (ipykernel/compiler.py, `get_tmp_directory`)."""
 
 EXTRACTOR = "pyopbench.model.extract"
 
@@ -156,7 +156,7 @@ class Keeper:
         return "text" in again and again["text"] != held.source["text"]
 
     def _source(self, held: Held, function: Any, arguments: int) -> dict[str, Any]:
-        """Return the source of a function with all it needs (`text`, `name`), or why there is none (`refused`)."""
+        """Return the source of a function with all it needs (`text`, `name`), or why it has none (`refused`)."""
         try:
             with _unchanged_random_numbers(), _on_path(self.package):
                 extract = importlib.import_module(EXTRACTOR)
@@ -231,7 +231,7 @@ def describe_call(inputs: Any, output_types: Any, package: str, as_dtype: Callab
 
 
 def _name_of_dtype(given: Any, as_dtype: Callable[[Any], Any]) -> str:
-    """Return the name of a dtype of TensorFlow, NumPy or Python, or of that of a `TensorSpec`."""
+    """Return the name of a dtype of TensorFlow, NumPy or Python, or of the dtype of a `TensorSpec`."""
     try:
         return str(as_dtype(given).name)
     except TypeError:

@@ -164,7 +164,7 @@ class Flights:
         return _call_between(begun, variable, original, arguments, named)
 
     def seconds(self, site: Site) -> float | None:
-        """Return the seconds of all calls of a site and of its gradient; None where they were not measured."""
+        """Return the seconds of all calls of a site and of its gradient; None if they were not measured."""
         variable = self.variables.get(site.key)
         if variable is None or self.trouble:
             return None
@@ -413,7 +413,7 @@ class Recorder:
         return describe_call(given.get("inp"), given.get("Tout"), package, self.script_ops.dtypes.as_dtype)
 
     def _stage(self, frame: FrameType | None) -> dict[str, Any] | None:
-        """Return the call of `Dataset.map` for whose function a callback is made; None if it is made otherwise.
+        """Return the call of `Dataset.map` whose function makes a callback; None if the callback is made elsewhere.
 
         TensorFlow traces the function while `map` is called, so the program's line is above it on the stack.
         """
@@ -457,7 +457,7 @@ class Recorder:
         return function if site is None else self.count(function, site.gradient, None, "py_function")
 
     def _time_gradient(self, original: Callable[..., Any], flights: Flights) -> Callable[..., Any]:
-        """Time the gradient of py_function in graphs, which TensorFlow makes by `_internal_py_func`."""
+        """Time the gradient of py_function in graphs, which TensorFlow makes with `_internal_py_func`."""
 
         @functools.wraps(original)
         def wrapper(*arguments: Any, **named: Any) -> Any:

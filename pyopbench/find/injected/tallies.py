@@ -26,7 +26,7 @@ class Tally:
         calls, raised: how many, and how many of them ended by an exception.
         seconds: inside the body.
         outside_calls, outside_seconds: how many calls were also timed from outside of the body, and for how long.
-        outside: the seconds of those that have not been added up yet; a call adds its own without a lock.
+        outside: the seconds of such calls that have not been added up yet; a call adds its own without a lock.
         by_kernel: are they timed where TensorFlow's kernel calls Python, rather than where the program does?
     """
 

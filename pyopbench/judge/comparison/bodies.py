@@ -33,7 +33,7 @@ from pyopbench.stats.launch_model import over_each_machine
 FEWEST_CASES = 2
 """A single case has its own verdict."""
 FEWEST_FOR_WEIGHTS = 6
-"""In simulations with 3 and 4 blocks, weights from these blocks gave 8 to 11% false verdicts where 5% were promised;
+"""In simulations with 3 and 4 blocks, weights from these blocks gave 8 to 11% false verdicts, not the promised 5%;
 from 6 blocks on, 4 to 6%."""
 ERROR_SHARE = 0.5
 """Share of the error rate of a comparison that is for all bodies; the rest is for all cases."""

@@ -93,8 +93,8 @@ class Gate:
         unmatched: label -> why there is no comparison.
         twins: the first revision against itself; None where that was not measured.
         fail_on: the slowdown that fails, as a share; None if none does.
-        machine: what the machine did meanwhile; None if nothing was recorded.
-        command: that measures it again; none if results are merely compared.
+        machine: the state of the machine meanwhile; None if nothing was recorded.
+        command: the command that measures it again; empty if results are merely compared.
     """
 
     first: Side
@@ -237,7 +237,7 @@ class Gate:
         return "" if self.machine is None else self.machine.warning_text(self.command)
 
     def machine_text(self) -> str:
-        """Return what the machine did meanwhile, and how many pairs of turns were discarded."""
+        """Return the state of the machine meanwhile, and how many pairs of turns were discarded."""
         return "The state of the machine was not recorded." if self.machine is None else self.machine.text()
 
     def reach_text(self) -> str:

@@ -119,7 +119,7 @@ class Sides:
         first, second: the sides; without the turns that were discarded.
         paired: by `round` or `block`, or "" if they were not interleaved.
         turns: pairs of turns in which both were sampled; 0 if they are not paired by block.
-        discarded: those of them whose halves ran in different states of the machine.
+        discarded: how many of these had halves in different states of the machine.
     """
 
     axis: str

@@ -1,4 +1,4 @@
-"""What replaces a piece of source: text with places for parts of that piece, and helpers that a port brings along."""
+"""Replacements of pieces of source: text with places for parts of a piece, and the helpers that a port includes."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ PLACE = re.compile(r"\{(\d+)\}")
 
 
 TYPED = "_typed"
-"""Ends the name of the function that chooses, by the types of its arguments, what Numba compiles for a helper."""
+"""The end of the name of the function that chooses, by argument types, what Numba compiles for a helper."""
 
 OURS = re.compile(r": Any\b| -> (?:Any|None)\b|  # type: ignore\[[\w-]+\]")
-"""What the source of a helper has for type checkers alone."""
+"""The parts of the source of a helper that are for type checkers only."""
 
 
 def helper_names(text: str) -> set[str]:
@@ -72,7 +72,7 @@ def needed_helpers(names: Iterable[str]) -> list[str]:
 
 
 def helper_source(names: Iterable[str]) -> list[str]:
-    """Return the source of some helpers, each with what types it."""
+    """Return the source of some helpers, each with the code that types it."""
     return ["\n\n\n".join(_texts(name)) for name in names]
 
 

@@ -16,7 +16,7 @@ class Given:
     """A call of a function of NumPy's.
 
     Attributes:
-        code: what writes it.
+        code: the writer.
         name: of the function, as tables have it.
         node: the call.
         by_name: its arguments.
@@ -55,7 +55,7 @@ def given(
     """Return the arguments of a call by the names of NumPy's parameters; None where there are others.
 
     Args:
-        code: what writes it.
+        code: the writer.
         name: of the function.
         node: the call.
         first: the array of which it is a method; None for a function.

@@ -156,7 +156,7 @@ POOL_LINE = """
 
 @dataclass(frozen=True)
 class _Arranged:
-    """What an arrangement is written from: the extracted body, and what is known about it."""
+    """The material that an arrangement is written from: the extracted body, and what is known about it."""
 
     op: Op
     key: ArrangementKey
@@ -207,7 +207,7 @@ def _arranged(op: Op, key: ArrangementKey) -> _Arranged:
 
 
 def _same_shapes(op: Op) -> dict[int, int]:
-    """Return for the position of an output that of an input that always has the same shape."""
+    """Return the position of an input that always has the same shape as an output, by the position of the output."""
     examples = examples_of(op)
     returned = [[as_array(one).shape for one in as_tuple(op.numpy(*as_given(one)))] for one in examples]
     given = [[as_array(one).shape for one in example] for example in examples]
@@ -361,7 +361,7 @@ def _says(summary: str, key: ArrangementKey) -> str:
 
 
 def _require_free(units: Units, names: set[str], also: Sequence[str] = ()) -> None:
-    """Check that the names of a file mean nothing else in the user's code; an import that both have is allowed."""
+    """Check that no name of a file has another meaning in the user's code; an import that both have is allowed."""
     same = {name for name, one in units.imports.items() if one.statement in also}
     taken = sorted((names & {*units.by_name, *units.imports}) - same)
     if taken:
@@ -386,7 +386,7 @@ def write_arrangement_test(op: Op, target: Target, name: str, module: str, made:
 
     Args:
         op: whose body is arranged.
-        target: how the command line names it.
+        target: its name on the command line.
         name: the key of the arrangement.
         module: the name of the module with the arrangement.
         made: that module.
@@ -400,6 +400,6 @@ def write_arrangement_test(op: Op, target: Target, name: str, module: str, made:
         old, inputs = original(op, target, made.frozen, is_of_one=bool(key.batch))
         is_of_one = key.batch and key.form not in OF_PORTS
         facts = of_batch(made.facts, FUNCTION) if is_of_one else replace(made.facts, function=FUNCTION)
-        # An arrangement is compared in its values alone.
+        # Only the values of an arrangement are compared.
         checks = ["arrange", *(["batches"] if key.form == "pydataset" else [])]
         return format_text(check_file(module, facts, replace(old, gradient=""), inputs, arranged=checks))

@@ -34,7 +34,7 @@ DISTINCT = frozenset({"np.argsort", "np.arange", "np.where", "np.nonzero", "np.f
 TOGETHER = frozenset(
     {"np.nonzero", "np.where", *(f"np.{one}_indices{end}" for one in ("tril", "triu", "diag") for end in ("", "_from"))}
 )
-"""Functions whose indices together name no element twice."""
+"""Functions whose indices, taken together, contain no element twice."""
 
 SCATTERS = {"np.add": "add", "np.subtract": "sub", "np.maximum": "max", "np.minimum": "min"}
 """Functions whose `.at` is an op that scatters, by its name in TensorFlow."""
@@ -44,7 +44,7 @@ def write_item(code: TypedCode, target: ast.Subscript, value: str, rank: int, no
     """Return `x[key] = value` as a statement that binds `x`.
 
     Args:
-        code: what writes it.
+        code: the writer.
         target: `x[key]`, or `x[key][key]`.
         value: the text of what is written, of the dtype of `x`.
         rank: how many axes that has.
@@ -78,12 +78,12 @@ def _is_whole_mask(entries: list[IndexEntry], rank: int) -> bool:
 
 
 def _replacing(code: TypedCode, entries: list[list[IndexEntry]], axes: int, rank: int) -> str:
-    """Return what replaces elements, where places may be named twice: of one row of them NumPy keeps the last value.
+    """Return what replaces elements, if indices may occur twice: within one row of them NumPy keeps the last value.
 
-    Of several arrays of places, the order in which NumPy writes is that in which they lie in memory.
+    If there are several arrays of indices, NumPy writes in the order of their memory layout.
 
     Args:
-        code: what writes it.
+        code: the writer.
         entries: of one key or several.
         axes: how many the array has.
         rank: how many axes the values have.
@@ -100,7 +100,7 @@ def _replacing(code: TypedCode, entries: list[list[IndexEntry]], axes: int, rank
 
 
 def _is_once(code: TypedCode, entry: IndexEntry) -> bool:
-    """Is it seen from the source that indices name no element twice?"""
+    """Does the source show that indices contain no element twice?"""
     return (is_distinct if entry.kind == "places" else _are_distinct)(code, entry.node)
 
 
@@ -179,7 +179,7 @@ def _refuse_aliases(code: TypedCode, node: ast.Assign) -> None:
 
 
 def refuse_view(code: TypedCode, target: ast.expr, value: ast.expr) -> None:
-    """Refuse another name of an array where one is written to and the other is read: in a port it is another tensor."""
+    """Refuse another name of an array if one is written to and the other is read: in a port it is another tensor."""
     if isinstance(target, ast.Tuple | ast.List):
         is_paired = isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts)
         values = value.elts if is_paired else [value] * len(target.elts)  # type: ignore[attr-defined]
@@ -230,7 +230,7 @@ def _arrays_of_callers(code: TypedCode) -> set[str]:
 
 
 def refuse_written_rows(code: TypedCode, loop: ast.For) -> None:
-    """Refuse `for row in array` that writes to the row, which is a view, if the array is read behind the write."""
+    """Refuse `for row in array` that writes to the row, which is a view, if the array is read after the write."""
     assert code.unit is not None
     is_counted = isinstance(loop.iter, ast.Call) and isinstance(loop.iter.func, ast.Name)
     several = loop.iter.args if is_counted else [loop.iter]  # type: ignore[attr-defined]  # `zip`, `enumerate`
@@ -513,7 +513,7 @@ def _picks_once(code: TypedCode, node: ast.Subscript, asked: frozenset[str]) -> 
 
 
 def _are_distinct(code: TypedCode, node: ast.expr) -> bool:
-    """Is it seen from the source that a tuple of indices names no element twice?"""
+    """Does the source show that a tuple of indices contains no element twice?"""
     if isinstance(node, ast.Name):
         values = assigned(code, node.id)
         return bool(values) and all(isinstance(one, ast.Call) and _are_distinct(code, one) for one in values)

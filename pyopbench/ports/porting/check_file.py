@@ -118,7 +118,7 @@ def check_file(  # noqa: PLR0913 - what a test is made of
         old: what it is held against.
         inputs: on which it is checked.
         on_keras: is the port made of `keras.ops`?
-        arranged: functions of an arrangement, which is no function of tensors: `arrange`, which takes and returns a
+        arranged: functions of an arrangement, which is not a function of tensors: `arrange`, which takes and returns a
             dataset, and `batches`, which makes a dataset for Keras.
     """
     units, code = old.units, Code(old.units)

@@ -166,7 +166,7 @@ def starts(code: TypedCode, node: ast.stmt, name: str, seen: set[Seen], *, is_on
     """Return the statement that binds a name for AutoGraph, if it is not bound before, or is a number.
 
     Args:
-        code: what writes it.
+        code: the writer.
         node: the statement that binds the name where values decide.
         name: the name.
         seen: what it is behind the statement.
@@ -344,7 +344,9 @@ def _results(code: Any, node: ast.stmt) -> dict[str, str]:
     found = {done: "tf.constant(False)"}
     parts = sorted(one for one in left if one.startswith("return"))
     if not parts:
-        raise code.refusal(node, "no example reached a `return` in a loop that runs in the graph", "give one that does")
+        raise code.refusal(
+            node, "no example reached a `return` in a loop that runs in the graph", "add an example that reaches it"
+        )
     for one in parts:
         name = f"{result}{one.removeprefix('return').replace(' ', '_')}"
         found[name] = start_of(code, node, name, left[one])
@@ -446,7 +448,7 @@ def over(code: Any, node: ast.For) -> tuple[str, str, list[str]]:
     name = name_of(code.value_of(iterable.func)) if isinstance(iterable, ast.Call) else ""
     if name == "range":
         if isinstance(node.target, ast.Name):
-            # AutoGraph's `range`, and Python's, may begin behind its end, and TensorFlow's may not.
+            # The `range` of AutoGraph and of Python may begin after its end, but TensorFlow's may not.
             is_as_it_stands = code.lists_are_tensors and any(map(code.holds_tensors, iterable.args))  # type: ignore[attr-defined]
             return code.write(iterable) if is_as_it_stands else _range(code, iterable), "", []
         raise code.refusal(node, "the target of a loop over `range` is not a name")
@@ -470,7 +472,7 @@ def _range(code: Any, call: ast.expr) -> str:
 
 
 def elements(code: Any, node: ast.expr) -> str:
-    """Return what a loop of the graph goes over, as a tensor."""
+    """Return what a loop of the graph iterates over, as a tensor."""
     seen = code.seen(node)
     if any(one.kind == OTHER for one in seen) or not seen:
         raise code.refusal(

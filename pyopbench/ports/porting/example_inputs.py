@@ -75,5 +75,5 @@ def _inputs_of(source: Source) -> ast.expr:
             for value in (*named, *statement.value.args[:1]):
                 return value
     raise CannotPort(
-        "`OP = OwnOp(inputs=...)` is not written in the file, so that the test has no inputs", place=(source.path, 1)
+        "`OP = OwnOp(inputs=...)` is not written in the file, so the test has no inputs", place=(source.path, 1)
     )

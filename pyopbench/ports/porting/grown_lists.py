@@ -42,7 +42,7 @@ def grown_names(code: TypedCode) -> set[str]:
 
 
 def _is_rebound(function: ast.AST, name: str) -> bool:
-    """Is anything but a list that is written out assigned to a name, or does more change it than `append`?"""
+    """Is anything but a list display assigned to a name, or does anything but `append` change it?"""
     for one in ast.walk(function):
         changed = one.func if isinstance(one, ast.Call) else None
         if isinstance(changed, ast.Attribute) and changed.attr in CHANGING and _names_of(changed.value) == {name}:
@@ -105,7 +105,9 @@ def _element(code: TypedCode, name: str) -> tuple[str, list[int | None]]:
 def _of_values(code: TypedCode, name: str, values: list[ast.expr]) -> tuple[str, list[int | None]]:
     assert code.unit is not None
     if not values:
-        raise code.refusal(code.unit.node, f"nothing is appended to `{name}` on any example", "give one that does so")
+        raise code.refusal(
+            code.unit.node, f"nothing is appended to `{name}` in any example", "add an example that does"
+        )
     dtypes = {code.dtype(one) for one in values}
     dtype = code.loop_dtype(*values) if len(dtypes) > 1 else dtypes.pop()
     shapes = set()
@@ -173,13 +175,13 @@ def _loop_of(code: Any, node: ast.ListComp | ast.GeneratorExp, name: str, place:
 
 
 def _behind_hoisted(code: Any, indent: str, line: str) -> list[str]:
-    """Return a line of a loop behind those that its expressions need."""
+    """Return a line of a loop after those that its expressions need."""
     several, code.hoisted = [*code.hoisted, line], []
     return [f"{indent}{each}" for each in several]
 
 
 def _over(code: Any, node: ast.expr, one: ast.comprehension) -> tuple[str, str, list[str]]:
-    """Return what the loop of a comprehension goes over, its target, and what binds the user's."""
+    """Return what the loop of a comprehension iterates over, its target, and the lines that bind the user's target."""
     target = code.source.text(*code.source.span(one.target))
     is_of_graph = any(each.kind == TENSOR for each in code.seen(one.iter)) or any(
         each.kind == TENSOR for part in ast.walk(one.target) for each in code.seen(part)
@@ -260,7 +262,7 @@ def write_call_of_list(code: TypedCode, node: ast.Call) -> str | None:
 
 
 def _reducing(code: TypedCode, name: str, node: ast.Call) -> str:
-    """Return the function that reduces a list as one of Python's does, also where it has NaN."""
+    """Return the function that reduces a list as one of Python's does, also if it contains NaN."""
     is_extreme = name in ("max", "min") and code.dtype(node).startswith("float")
     return code.use(f"python_{name}_of") if is_extreme else REDUCED[name]
 

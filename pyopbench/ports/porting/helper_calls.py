@@ -21,7 +21,7 @@ def write_call(code: TypedCode, name: str, node: ast.Call, first: ast.expr | Non
     """Return the text of a call.
 
     Args:
-        code: what writes it.
+        code: the writer.
         name: of the function, in the table.
         node: the call.
         first: the array of which it is a method; None for a function.

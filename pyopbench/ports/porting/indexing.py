@@ -86,14 +86,18 @@ def write_subscript(code: TypedCode, node: ast.Subscript) -> str | None:
 
 
 def is_table(code: TypedCode, node: ast.expr) -> bool:
-    """Is it a dictionary, or a set, or something else that is no array and no number?"""
+    """Is it a dictionary, a set, or anything else that is neither an array nor a number?"""
     return isinstance(node, ast.Dict | ast.Set) or {one.kind for one in code.seen(node)} == {OTHER}
 
 
 def look_up(code: TypedCode, node: ast.expr, table: ast.expr, key: ast.expr, default: ast.expr | None = None) -> str:
-    """Return what a dictionary has for a key that is a tensor."""
+    """Return the value in a dictionary for a key that is a tensor."""
     if not code.holds_tensors(node) or code.rank(key) or not code.dtype(node):
-        raise code.refusal(node, f"`{ast.unparse(node)}` looks up by a value, and finds no numbers", "use an array")
+        raise code.refusal(
+            node,
+            f"`{ast.unparse(node)}` is supported only for a single key and values that are numbers",
+            "use an array",
+        )
     dtype = code.dtype(node)
     is_same = default is None or (code.one(default).weak is int and np.dtype(dtype).kind in "iu")
     if default is not None and not is_same and not np.can_cast(code.dtype(default), dtype, "same_kind"):
@@ -174,7 +178,7 @@ def _mapped(code: TypedCode, whole: Picked, entries: Sequence[IndexEntry]) -> st
 
 
 def _basic(code: TypedCode, entries: Sequence[IndexEntry]) -> list[str]:
-    """Return numbers and slices as they stand; of other integer dtypes than TensorFlow takes, or of two, as int64."""
+    """Return numbers and slices unchanged; as int64 if they have two integer dtypes, or one that TensorFlow lacks."""
     parts = [[entry.node] for entry in entries if entry.kind == "number"]
     parts += [_bounds(entry.node) for entry in entries if entry.kind == "slice"]
     seen = [one for several in parts for node in several for one in code.seen(node)]

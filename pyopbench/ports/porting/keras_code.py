@@ -194,7 +194,7 @@ class KerasCode(TypedCode):
             return self.tensor(node.args[0], self.dtype(node)) if self.rank(node.args[0]) == 0 else None
         if value is None or isinstance(self._resolved(function), Unit):
             return None
-        raise self.refusal(node, f"`{name or ast.unparse(function)}` has no counterpart in keras.ops that is known")
+        raise self.refusal(node, f"`{name or ast.unparse(function)}` has no known counterpart in keras.ops")
 
     def _mapped(self, node: ast.Call) -> str | None:
         """Return `map(function, items)` of a function of NumPy's as a generator expression."""
@@ -222,7 +222,7 @@ class KerasCode(TypedCode):
         name = f"np.{function.attr}"
         if name in KERAS and function.attr not in ("sort", "fill"):
             return self._of_table(name, node, function.value)
-        raise self.refusal(node, f"`.{function.attr}()` has no counterpart in keras.ops that is known")
+        raise self.refusal(node, f"`.{function.attr}()` has no known counterpart in keras.ops")
 
 
 def _bounds(node: ast.Slice) -> list[ast.expr | None]:

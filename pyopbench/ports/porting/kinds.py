@@ -1,4 +1,4 @@
-"""What the values of a body with text are in Python."""
+"""The kinds of the values of a body with text in Python."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ LONGEST_SEEN = 1_000
 
 @dataclass(frozen=True)
 class Kind:
-    """What a value of Python's is.
+    """The kind of a Python value.
 
     Attributes:
         name: `str`, `bytes`, `int`, `float`, `bool`, `none`, `array`, `list`, `tuple`, `set`, `dict`, `counter` or
             `other`.
         dtype: of an array, `string` for one of text.
-        rank: of an array.
-        text: of an array of text, `str` or `bytes`; empty of one that nothing was written to yet.
-        item: what all items of a list, tuple or set are; None if it is empty or they differ.
-        is_empty: of a list, was it seen only empty?
-        is_negative: of a number or an array, is one below 0?
-        is_cut: of an array of text, does it cut what is written to it, because its items have a fixed size?
+        rank: number of axes of an array.
+        text: for an array of text, `str` or `bytes`; empty if nothing has been written to it yet.
+        item: the kind of all items of a list, tuple or set; None if it is empty or they differ.
+        is_empty: was a list always empty when it was observed?
+        is_negative: is a number, or an element of an array, below 0?
+        is_cut: does an array of text cut off what is written to it, because its items have a fixed size?
     """
 
     name: str
@@ -54,7 +54,7 @@ class Kind:
 
     @property
     def leaf(self) -> Kind | None:
-        """What is in the innermost lists; of what is no list, itself."""
+        """The kind of the items of the innermost lists; for anything but a list, the kind itself."""
         found: Kind | None = self
         while found is not None and found.name in ("list", "tuple", "set"):
             found = found.item
@@ -62,7 +62,7 @@ class Kind:
 
     @property
     def depth(self) -> int:
-        """How many lists are around a leaf; of an array its axes."""
+        """How many lists are around a leaf; for an array, its number of axes."""
         if self.name in ("list", "tuple", "set"):
             return 1 + (self.item.depth if self.item is not None else 0)
         return self.rank
@@ -95,7 +95,7 @@ def merged(kinds: set[Kind]) -> Kind | None:
 
 
 def _number_of_several(kinds: set[Kind]) -> Kind | None:
-    """Return the kind of a number of Python's or NumPy's, which decides its dtype in a graph."""
+    """Return the kind of a Python or NumPy number, which decides its dtype in a graph."""
     if not all(one.name in ("int", "float") or (one.name == "array" and not one.rank) for one in kinds):
         return None
     is_negative = any(one.is_negative for one in kinds)
@@ -110,7 +110,7 @@ def _number_of_several(kinds: set[Kind]) -> Kind | None:
 
 
 def kind_of(value: Any) -> Kind:
-    """Return what a value is."""
+    """Return the kind of a value."""
     if value is None:
         return Kind("none")
     if isinstance(value, WatchedObject):

@@ -81,8 +81,8 @@ class Seen:
         is_negative: is an element of an array or number below 0?
         grows: do values decide how many items a sequence has?
         common: of a sequence, the dtype of an array of its items; empty if it is not known.
-        is_point: is it a tuple of integers or arrays of integers, which as a key are one index for each axis?
-        kind_in_python: in a body with text, what it is there.
+        is_point: is it a tuple of integers or arrays of integers, which as a key is one index for each axis?
+        kind_in_python: in a body with text, its kind in Python.
     """
 
     kind: str
@@ -231,7 +231,7 @@ class _Runs:
         self.is_off_course = False
         self.names: dict[Place, dict[str, str]] = {}
         watch = copy_functions(body, lambda one: _watched(one, self))
-        # What is around a body with text decodes it.
+        # The code around a body with text decodes it.
         self.copy = around(body, entered(watch)) if has_text else arrange(body, watch)
 
     def knowledge(self) -> tuple[Any, ...]:
@@ -310,7 +310,7 @@ class _Runs:
 
 
 def entered(body: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a body with text as one that takes and returns what is not watched."""
+    """Return a body with text as a function that takes and returns values that are not watched."""
 
     def on_plain(*values: Any, **named: Any) -> Any:
         return plain(body(*map(_as_input, values), **{name: _as_input(value) for name, value in named.items()}))
@@ -406,7 +406,7 @@ class _Watcher:
         return value
 
     def _is_of_any_dtype(self, value: Any) -> bool:
-        """Is it empty where there would be text, or numbers of some dtype? NumPy makes float64 of no items."""
+        """Is it empty, so that it does not show whether it is text, or its dtype? NumPy makes no items float64."""
         is_array = isinstance(value, WatchedArray) and value.dtype == float and not plain(value).size
         return self.runs.has_text and (is_array or (isinstance(value, list) and not value and value in GROWN))
 
@@ -738,7 +738,7 @@ def dtype_of(seen: set[Seen]) -> str:
 
 
 def seen_as(value: Any) -> Seen:
-    """Return what a value is."""
+    """Return the kind of a value."""
     if CONTROL.has_text:
         kind = kind_of(value)
         return replace(_with_text(value, kind) or _seen_as(value), kind_in_python=kind)
@@ -746,7 +746,7 @@ def seen_as(value: Any) -> Seen:
 
 
 def _with_text(value: Any, kind: Kind) -> Seen | None:
-    """Return how text, or a sequence whose length values decide, is seen: as a tensor. None for any other value."""
+    """Return text, or a sequence whose length depends on values, as observed: a tensor. None for any other value."""
     dtype = dtype_of_kind(kind.leaf)
     if kind.is_sequence and value in GROWN and dtype:
         return Seen(TENSOR, dtype, kind.depth, None, (None,) * kind.depth, grows=True)

@@ -140,7 +140,7 @@ def _with_bodies(op: Op, names: Sequence[str], found: Mapping[str, Any]) -> Op:
 
 
 def _body(op: Op, module: str) -> Body:
-    """Return what is ported, with what a port of it takes and returns."""
+    """Return the body that is ported, with what a port of it takes and returns."""
     source, definition = definition_of(written(op.numpy))
     keywords = op.own.keywords if op.own is not None else ()
     names = input_names(definition, keywords, len(examples_of(op, 1, 1)[0]))
@@ -181,7 +181,7 @@ def write_test(op: Op, target: Target, variant: str, module: str, port: PortModu
 
     Args:
         op: whose NumPy body is ported.
-        target: how the command line names it.
+        target: its name on the command line.
         variant: whose port it is.
         module: the name of the module that the port is.
         port: it.
@@ -198,10 +198,10 @@ def original(op: Op, target: Target, frozen: Frozen, *, is_of_one: bool) -> tupl
     """Return the function that something was written from, and its inputs, for a test that compares the two.
 
     Args:
-        op: whose body it is.
-        target: how the command line names it.
-        frozen: statements of the user's whose values are written down in their place.
-        is_of_one: does it take an example where what was written takes a batch?
+        op: the op of the body.
+        target: its name on the command line.
+        frozen: the user's statements that are replaced by their values.
+        is_of_one: does it take an example, while the body that was written takes a batch?
     """
     inputs = Extraction(frozen)
     expression = add_inputs(inputs, target, op)

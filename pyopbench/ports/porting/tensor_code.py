@@ -91,7 +91,9 @@ class TensorCode(TypedCode):
             around, self.hoisted = self.hoisted, []
             text = super().write(node)
             if self.hoisted and isinstance(node, ast.While):
-                raise self.refusal(node, "needs a statement before it in each round", "write `while True` and `break`")
+                raise self.refusal(
+                    node, "needs a statement before it in each iteration", "write `while True` and `break`"
+                )
             calls, self.hoisted = [*calls, *self.hoisted], around
         ahead = [*ahead, *calls]
         if ahead and (self._is_behind_another(node) or is_elif(self, node)):
@@ -108,19 +110,19 @@ class TensorCode(TypedCode):
         return refusal
 
     def elements(self, node: ast.expr) -> str:
-        """Return what a loop of the graph goes over."""
+        """Return what a loop of the graph iterates over."""
         return elements(self, node)
 
     def around_loop(self, loop: ast.For | ast.While) -> tuple[list[str], list[str]]:
-        """Return further lines before and behind a loop of the graph."""
+        """Return further lines before and after a loop of the graph."""
         return [], []
 
     def loop_body(self, loop: ast.For | ast.While) -> str:
-        """Return a loop of the graph, of which parts may be replaced."""
+        """Return a loop of the graph; some of its parts may be replaced."""
         return self.as_it_stands(loop)
 
     def output(self, node: ast.expr) -> str:
-        """Return what the body returns, where that is neither an array nor a number; empty for those."""
+        """Return what the body returns if that is neither an array nor a number; empty if it is."""
         return ""
 
     def named_before(self, name: str, text: str) -> str:

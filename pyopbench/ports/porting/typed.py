@@ -108,7 +108,7 @@ class TypedCode(Code):
         return one.rank
 
     def _of_several(self, node: ast.expr, why: str, fix: str = "") -> CannotPort:
-        """Return the error about an expression that is not the same in all calls of a function."""
+        """Return the error about an expression that differs between calls of a function."""
         refusal = self.refusal(node, why, fix)
         refusal.function = "" if self.unit is None else self.unit.name
         return refusal
@@ -171,7 +171,7 @@ class TypedCode(Code):
         if one.dtype and isinstance(node, ast.ListComp) and self.observed.decides(self.source, node):
             return text if one.dtype == dtype else f"tf.cast({text}, tf.{dtype})"  # a loop: a tensor as it stands
         if not one.dtype:
-            # Not tf.cast, which rounds a number of Python's to float32 before anything else.
+            # Not tf.cast, which first rounds a Python number to float32.
             text = f"[{self.use('np_number')}(item, tf.{dtype}) for item in {text}]"
         own = one.dtype or dtype
         found = f"{self.use('np_of_items')}({text}, tf.{own})"

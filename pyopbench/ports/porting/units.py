@@ -39,7 +39,7 @@ class Units:
     Attributes:
         by_name: the statements by the name that they are needed for.
         imports: import statements by the name that they bind.
-        resolved: what was asked for before, by file and name: a table may have a call for each of its values.
+        resolved: earlier results, by file and name: a table may have a call for each of its values.
     """
 
     by_name: dict[str, Unit] = field(default_factory=dict)

@@ -1,6 +1,6 @@
-"""What functions do that are called in a body while it is watched: Python's, those of its library, and TensorFlow's.
+"""The functions that a body calls while it is watched: those of Python, of its library, and of TensorFlow.
 
-What NumPy's functions do is in `watched_values`, because arrays are asked for it.
+NumPy's functions are in `watched_values`, because NumPy calls the arrays for them.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from pyopbench.ports.porting.watched_values import (
 )
 
 OF_TEXT = (str, bytes, bytearray, ord, chr, hash, repr, format)
-"""Functions of Python's that take or return text."""
+"""Python functions that take or return text."""
 
 MODULES = frozenset(
     {"re", "posixpath", "genericpath", "ntpath", "os", "posix", "nt", "zlib", "unicodedata", "string", "collections"}
     | {"hashlib", "_hashlib", "_md5", "_sha1", "_sha2", "_blake2", "base64", "binascii", "json", "struct", "html"}
 )
-"""Modules of Python's whose functions compute something from what they are given."""
+"""Modules of Python's library whose functions only compute something from their arguments."""
 
 READING = ("get", "index", "count", "pop", "keys", "values", "items", "copy")
-"""Methods that read what is in a list, a set or a dict."""
+"""Methods that read the content of a list, a set or a dict."""
 
 
 def _length(value: Any) -> Any:
@@ -73,7 +73,7 @@ def _taken(function: Any) -> Any:
 
 
 def _of_their_dtype(found: Any, given: list[Any]) -> Any:
-    """Return the largest or smallest of numbers, of the dtype of those that are NumPy's: values decide which it is."""
+    """Return the largest or smallest number, in the dtype of the NumPy numbers: the values decide which one it is."""
     dtypes = {one.dtype for one in flat(given) if isinstance(one, WatchedArray | np.generic)}
     is_number = isinstance(found, WatchedNumber) or type(found) in NUMBERS
     return dtypes.pop().type(plain(found)) if is_number and len(dtypes) == 1 else found
@@ -97,14 +97,14 @@ PYTHON: dict[Any, Any] = {
     **{one: _listed(one) for one in (list, tuple, set, frozenset)},
     sorted: _listed(_taken(sorted)),
 }
-"""What is called in place of functions of Python's."""
+"""The functions that are called in place of Python's."""
 
 NUMERIC = frozenset({int, float, complex, bool, abs, round, divmod, pow})
-"""Functions of Python's on numbers."""
+"""Python functions on numbers."""
 
 
 def is_numeric(function: Any) -> bool:
-    """Is it a function that computes with numbers, and not one of the user's?"""
+    """Is it a function that computes with numbers, and not the user's?"""
     if isinstance(function, types.FunctionType | type | np.ufunc | types.BuiltinFunctionType) or callable(function):
         if isinstance(getattr(function, "__self__", None), WatchedArray):
             return True
@@ -126,7 +126,7 @@ def is_numeric(function: Any) -> bool:
 
 
 def call(function: Any, arguments: Any, options: Any) -> Any:
-    """Return what any function that is called in a body does."""
+    """Return the result of any function that is called in a body."""
     try:
         known = PYTHON.get(function)
     except TypeError:
@@ -136,7 +136,7 @@ def call(function: Any, arguments: Any, options: Any) -> Any:
             return Several(function, arguments, options)
         return known(*map(_as_callable, arguments), **{key: _as_callable(one) for key, one in options.items()})
     if function is np.apply_along_axis and len(arguments) > 2 and isinstance(arguments[2], WatchedArray):
-        # NumPy gives the function plain rows, by which nothing is seen of it.
+        # NumPy calls the function with plain rows, which show nothing about it.
         arguments[0](depending(np.moveaxis(plain(arguments[2]), arguments[1], -1)[(0,) * (np.ndim(arguments[2]) - 1)]))
     if function in (isinstance, issubclass):
         return watched(function(*arguments))
@@ -160,7 +160,7 @@ def call(function: Any, arguments: Any, options: Any) -> Any:
 
 
 def _as_callable(value: Any) -> Any:
-    """Return a function that is given to another one as one that is called with what is watched."""
+    """Return a function that is passed to another one so that it is called with watched values."""
     is_function = isinstance(value, type | types.BuiltinFunctionType | np.ufunc | types.FunctionType)
     if (
         is_function
@@ -177,14 +177,14 @@ def _is_of_tensorflow(function: Any) -> bool:
 
 
 def _convert(function: Any, arguments: Any, options: Any) -> Any:
-    """Return an array for what makes a tensor."""
+    """Return an array in place of what makes a tensor."""
     found = function(*plain(tuple(arguments)), **plain(options))
     array = found.numpy() if hasattr(found, "numpy") else found
     return as_result(array, tuple(arguments), options, "", is_dependent=depends([*arguments, *options.values()]))
 
 
 def is_of_text(function: Any) -> bool:
-    """Is it a function that computes with text, and not one of the user's?"""
+    """Is it a function that computes with text, and not the user's?"""
     if isinstance(function, types.FunctionType | types.BuiltinFunctionType | type | types.MethodType):
         receiver = getattr(function, "__self__", None)
         if isinstance(receiver, str | bytes | re.Pattern | re.Match):
@@ -195,7 +195,7 @@ def is_of_text(function: Any) -> bool:
 
 
 def call_with_text(function: Any, arguments: Any, options: Any) -> Any:
-    """Return what any function that is called in a body with text does."""
+    """Return the result of any function that is called in a body with text."""
     receiver, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
     if function is map:
         found = [call_with_text(arguments[0], given, {}) for given in zip(*arguments[1:], strict=False)]
@@ -219,7 +219,7 @@ def call_with_text(function: Any, arguments: Any, options: Any) -> Any:
 
 
 def as_dependent(found: Any) -> Any:
-    """Return what was made of text as dependent on it; so is the length of a list."""
+    """Return a value made from text as dependent on the text; so is the length of a list."""
     if isinstance(found, list):
         made = [as_dependent(one) for one in found]
         GROWN.add(made)

@@ -225,10 +225,10 @@ def _enter_operators(kind: type, number: type) -> None:
 
 
 class WatchedText:
-    """Text that depends on an input; its subclasses are texts. What is made of it is watched where it is called."""
+    """Text that depends on an input; its subclasses are texts. The results of its methods are watched by the caller."""
 
     def numpy(self) -> Any:
-        """Return what an eager tensor does: itself."""
+        """Return itself, as an eager tensor does."""
         return self
 
 
@@ -247,7 +247,7 @@ class WatchedBytes(WatchedText, bytes):
 
 
 class WatchedObject:
-    """What is found in text where there may be nothing: a match of a pattern, or None."""
+    """The result of a search in text that may find nothing: a match of a pattern, or None."""
 
     def __init__(self, found: Any) -> None:
         self.found = found
@@ -543,8 +543,8 @@ def as_result(found: Any, given: tuple[Any, ...], options: dict[str, Any], name:
     Args:
         found: its result.
         given: its arguments by position.
-        options: those by name.
-        name: of the function; empty for one that is not NumPy's.
+        options: its arguments by name.
+        name: the name of a NumPy function; empty for any other.
         is_dependent: does any argument depend on an input?
     """
     if isinstance(found, tuple | list):

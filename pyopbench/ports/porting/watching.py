@@ -292,7 +292,7 @@ class _Watching(ast.NodeTransformer):
 
 
 class _WatchingText(_Watching):
-    """Shows what is made of text, too."""
+    """Also records the values made from text."""
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> Any:
         for one in node.values:
@@ -378,7 +378,7 @@ def names_written(statements: Sequence[ast.AST]) -> set[str]:
 
 
 def output_of(call: ast.Call) -> ast.expr | None:
-    """Return the array that a function of NumPy's writes to, given as `out` or behind its inputs; None without one."""
+    """Return the array that a NumPy function writes to, passed as `out` or after its inputs; None without one."""
     named = next((one.value for one in call.keywords if one.arg == "out"), None)
     ufunc = getattr(np, call.func.attr, None) if isinstance(call.func, ast.Attribute) else None
     is_behind = isinstance(ufunc, np.ufunc) and ufunc.nout == 1 and len(call.args) == ufunc.nin + 1

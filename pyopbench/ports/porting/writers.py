@@ -98,7 +98,7 @@ def _traced(op: Op, body: Body, examples: Examples, *, is_compiled: bool = False
 def _of_tensors(
     body: Body, observed: Observed, writer: type[TensorCode] = TensorCode, *, is_compiled: bool = False
 ) -> tuple[Made, TensorCode]:
-    """Return the body in TensorFlow ops, and what wrote it."""
+    """Return the body in TensorFlow ops, and its writer."""
     units, facts, name = Units(), body.facts, body.definition.name
     units.add(body.source, name)
     code = writer(units, observed)
@@ -126,7 +126,7 @@ def _of_tensors(
 
 
 def _without_copies(units: Units, statements: dict[str, str]) -> dict[str, str]:
-    """Return statements without copies of functions, made for their calls, that became the same in the end."""
+    """Return the statements without copies of functions, made for single calls, that turned out to be the same."""
     copies = dict(of for unit in units.in_order() for of in getattr(extracted_at(unit.source.path), "copies", ()))
     while True:
         kept = {name: text for name, text in statements.items() if name in copies.values() or name in copies}

@@ -28,7 +28,7 @@ def written_inputs(body: Callable[..., Any], examples: Sequence[Sequence[Any]], 
     Args:
         body: takes the inputs by position.
         examples: arrays for it.
-        units: the top-level statements that it consists of.
+        units: the top-level statements of the body.
         root: the statement that defines the body itself.
     """
     found = set().union(*(_written_on(body, example) for example in examples))
@@ -98,7 +98,7 @@ class _Reader:
             unit: the function.
             block: the statements.
             of_names: the parameters that the array of a name may be, or may be a view of; it is kept up to date.
-            is_sure: are they run whenever the function is? Only then does an assignment replace the array of a name.
+            is_sure: do they always run if the function does? Only then does an assignment replace the array of a name.
         """
         found: set[str] = set()
         for statement in block:

@@ -1,4 +1,4 @@
-"""What functions on tensors have in common: axes, sizes, and tests for NaN; and the step that stays in NumPy."""
+"""The common parts of functions on tensors: axes, sizes, and tests for NaN; and the step that stays in NumPy."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def np_is_denormal(tensor: Any) -> Any:
 
 
 def np_replaced(tensor: Any, places: Any, values: Any) -> Any:
-    """Return a tensor with other values at some of the places that `np_element_places` numbers."""
+    """Return a tensor with other values at some of the positions that `np_element_places` numbers."""
     tensor = tf.convert_to_tensor(tensor)
     values = tf.broadcast_to(tf.cast(values, tensor.dtype), tf.shape(places))
     flat = tf.tensor_scatter_nd_update(tf.reshape(tensor, [-1]), tf.reshape(places, [-1, 1]), tf.reshape(values, [-1]))
@@ -139,7 +139,7 @@ def np_replaced(tensor: Any, places: Any, values: Any) -> Any:
 
 
 def np_last_replaced(tensor: Any, places: Any, values: Any) -> Any:
-    """Return what `np_replaced` does; of places that are equal, the last value stays."""
+    """Return the result of `np_replaced`, except that of several values for one position the last one stays."""
     tensor = tf.convert_to_tensor(tensor)
     values = tf.reshape(tf.broadcast_to(tf.cast(values, tensor.dtype), tf.shape(places)), [-1])
     last = tf.math.unsorted_segment_max(tf.range(tf.size(places)), tf.reshape(places, [-1]), tf.size(tensor))
@@ -149,7 +149,7 @@ def np_last_replaced(tensor: Any, places: Any, values: Any) -> Any:
 
 
 def np_once_replaced(tensor: Any, places: Any, values: Any) -> Any:
-    """Return what `np_replaced` does; places that are equal are an error, as NumPy's order depends on the memory."""
+    """Return the result of `np_replaced`; equal positions are an error, as NumPy's order depends on memory layout."""
     flat = tf.reshape(places, [-1])
     counts = tf.math.unsorted_segment_sum(tf.ones_like(flat), flat, tf.size(tensor))
     is_distinct = tf.reduce_all(counts < 2)
@@ -158,7 +158,7 @@ def np_once_replaced(tensor: Any, places: Any, values: Any) -> Any:
 
 
 def np_part_replaced(tensor: Any, key: Any, values: Any) -> Any:
-    """Return a tensor with other values at `tensor[key]`, where the key is of numbers, slices and `...`."""
+    """Return a tensor with other values at `tensor[key]`, for a key of numbers, slices and `...`."""
     tensor = tf.convert_to_tensor(tensor)
     part = tensor[key]
     values = tf.cast(values, tensor.dtype)
@@ -189,12 +189,12 @@ def np_part_replaced(tensor: Any, key: Any, values: Any) -> Any:
 
 
 def np_element_places(tensor: Any) -> Any:
-    """Return the numbers of a tensor's elements, in its shape."""
+    """Return the number of each element of a tensor, in its shape."""
     return tf.reshape(tf.range(tf.size(tensor)), tf.shape(tensor))
 
 
 def np_looked_up(table: Any, key: Any, dtype: Any, default: Any = None) -> Any:
-    """Return what a dictionary of numbers has for a key; one that is not there is an error if there is no default."""
+    """Return the value in a dictionary of numbers for a key; a missing key is an error if there is no default."""
     values = list(table.values())
     if len({type(one) for one in values}) > 1 or any(tf.is_tensor(one) for one in values):
         raise NotImplementedError("needs a dictionary whose values are of one type")
@@ -212,23 +212,23 @@ def np_from_front(places: Any, size: Any) -> Any:
 
 
 def python_max(x: Any, y: Any) -> Any:
-    """Return what Python's `max` does: the first number unless the second is larger, whichever of them is NaN."""
+    """Return the result of Python's `max`: the first number unless the second is larger, whichever of them is NaN."""
     return tf.where(y > x, y, x)
 
 
 def python_min(x: Any, y: Any) -> Any:
-    """Return what Python's `min` does: the first number unless the second is smaller, whichever of them is NaN."""
+    """Return the result of Python's `min`: the first number unless the second is smaller, whichever of them is NaN."""
     return tf.where(y < x, y, x)
 
 
 def python_max_of(items: Any) -> Any:
-    """Return what Python's `max` does of a vector: NaN if that is the first element, else the largest number."""
+    """Return the result of Python's `max` of a vector: NaN if that is the first element, else the largest number."""
     found = tf.reduce_max(tf.where(tf.math.is_nan(items), tf.constant(-np.inf, items.dtype), items))
     return tf.where(tf.math.is_nan(items[0]), items[0], found)
 
 
 def python_min_of(items: Any) -> Any:
-    """Return what Python's `min` does of a vector: NaN if that is the first element, else the smallest number."""
+    """Return the result of Python's `min` of a vector: NaN if that is the first element, else the smallest number."""
     found = tf.reduce_min(tf.where(tf.math.is_nan(items), tf.constant(np.inf, items.dtype), items))
     return tf.where(tf.math.is_nan(items[0]), items[0], found)
 
@@ -245,7 +245,7 @@ def np_points_in(tensor: Any, places: Any) -> Any:
 
 
 def np_of_items(items: Any, dtype: Any) -> Any:
-    """Return a list as an array, which has one axis and this dtype where the list is empty."""
+    """Return a list as an array, which has one axis and this dtype if the list is empty."""
     return tf.stack(items) if len(items) else tf.zeros([0], dtype)
 
 
@@ -264,7 +264,7 @@ def np_step(
 
     Results that no tensor can represent are left out, and are None.
 
-    A gradient that has to go through its floats raises an error; without that part it would be a wrong one.
+    A gradient that has to go through its floats raises an error, because it would be wrong without that part.
     """
 
     def on_arrays(*arrays: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Elements picked by their places, and places as indices."""
+"""Elements selected by position, and positions as indices."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyopbench.ports.tensor_functions.table import of_numpy
 
 @of_numpy("np.ix_", args="own")
 def np_ix(*args: Any) -> Any:
-    """Return vectors as indices of all their combinations; of truth values where they are true."""
+    """Return vectors as indices of all their combinations; for booleans, the indices at which they are true."""
     count = len(args)
     flat = [tf.where(one)[:, 0] if one.dtype == tf.bool else one for one in args]
     return tuple(tf.reshape(one, [1] * at + [-1] + [1] * (count - 1 - at)) for at, one in enumerate(flat))
@@ -22,25 +22,25 @@ def np_ix(*args: Any) -> Any:
 
 @of_numpy("np.diag_indices_from", arr="own")
 def np_diag_indices_from(arr: Any) -> Any:
-    """Return the places of the diagonal of an array, along each axis."""
+    """Return the indices of the diagonal of an array, along each axis."""
     return (tf.range(tf.shape(arr, tf.int64)[0]),) * arr.shape.rank
 
 
 @of_numpy("np.tril_indices_from", arr="own", needs_shapes=True)
 def np_tril_indices_from(arr: Any, k: int = 0) -> Any:
-    """Return where the lower triangle of a matrix is."""
+    """Return the indices of the lower triangle of a matrix."""
     return tuple(tf.constant(one) for one in np.tril_indices(arr.shape[-2], k, arr.shape[-1]))
 
 
 @of_numpy("np.triu_indices_from", arr="own", needs_shapes=True)
 def np_triu_indices_from(arr: Any, k: int = 0) -> Any:
-    """Return where the upper triangle of a matrix is."""
+    """Return the indices of the upper triangle of a matrix."""
     return tuple(tf.constant(one) for one in np.triu_indices(arr.shape[-2], k, arr.shape[-1]))
 
 
 @of_numpy("np.take", a="own", indices="number")
 def np_take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
-    """Return elements by their places along an axis, or among all."""
+    """Return the elements at positions along an axis, or among all elements."""
     a = tf.reshape(a, [-1]) if axis is None else a
     (place,) = np_axes(0 if axis is None else axis, a.shape.rank)
     size = tf.shape(a, tf.int64)[place]
@@ -56,7 +56,7 @@ def np_take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str =
 
 @of_numpy("np.take_along_axis", arr="own", indices="int64")
 def np_take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
-    """Return elements by places along an axis, other ones for each row."""
+    """Return the elements at positions along an axis, which may differ from row to row."""
     if axis is None:
         return np_take(arr, indices)
     if indices.shape.rank != arr.shape.rank:
@@ -72,7 +72,7 @@ def np_take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
 
 @of_numpy("np.compress", condition="bool", a="own")
 def np_compress(condition: Any, a: Any, axis: Any = None) -> Any:
-    """Return what a condition picks along an axis, or among all elements."""
+    """Return the elements that a condition selects along an axis, or among all elements."""
     a = tf.reshape(a, [-1]) if axis is None else a
     return tf.gather(a, tf.where(condition)[:, 0], axis=0 if axis is None else axis)
 
@@ -85,7 +85,7 @@ def np_extract(condition: Any, arr: Any) -> Any:
 
 @of_numpy("np.choose", a="int64", choices="*common")
 def np_choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
-    """Return of each place the element of the array with that number."""
+    """Return for each position the element of the array with that number."""
     if mode != "raise":
         raise NotImplementedError(f"is not supported for mode={mode!r}")
     several = tf.unstack(choices) if tf.is_tensor(choices) else choices
@@ -95,7 +95,7 @@ def np_choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any
 
 @of_numpy("np.ravel_multi_index", multi_index="*int64")
 def np_ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: str = "C") -> Any:
-    """Return places in an array as places among all elements."""
+    """Return indices into an array as positions among all elements."""
     if order != "C" or mode != "raise":
         raise NotImplementedError("is supported only for order='C' and mode='raise'")
     several = tf.unstack(multi_index) if tf.is_tensor(multi_index) else multi_index
@@ -107,7 +107,7 @@ def np_ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order
 
 @of_numpy("np.unravel_index", indices="int64")
 def np_unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
-    """Return places among all elements as places in an array, along each axis."""
+    """Return positions among all elements as indices into an array, one for each axis."""
     if order != "C":
         raise NotImplementedError("is supported only for order='C'")
     left, found = indices, []

@@ -194,7 +194,7 @@ def np_insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
 
 @of_numpy("np.resize", a="own")
 def np_resize(a: Any, new_shape: Any) -> Any:
-    """Return the elements of an array, again and again, in another shape."""
+    """Return the elements of an array, repeated as often as needed, in another shape."""
     sizes = list(new_shape) if isinstance(new_shape, (list, tuple)) else [new_shape]
     flat = tf.reshape(a, [-1])
     if 0 in a.shape:

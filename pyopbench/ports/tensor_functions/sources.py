@@ -77,7 +77,7 @@ def _definitions() -> dict[str, tuple[str, Definition]]:
 
 
 def _without_annotations(source: Source, node: ast.FunctionDef) -> str:
-    """Return the text of a function as it may stand in any file: without annotations and decorators of ours."""
+    """Return the text of a function so that it fits into any file: without our annotations and decorators."""
     _, end = source.span(node)
     kept = [one for one in node.decorator_list if ast.unparse(one).startswith("functools.")]
     begin = source.starts[(kept[0] if kept else node).lineno - 1]

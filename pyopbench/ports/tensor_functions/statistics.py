@@ -130,7 +130,7 @@ def np_nanprod(
 
 
 def np_kept(a: Any, where: Any, value: float) -> Any:
-    """Return an array with a value in place of what is left out."""
+    """Return an array with a value in place of the elements that are left out."""
     return a if where is True else tf.where(where, a, tf.constant(value, a.dtype))
 
 
@@ -143,7 +143,7 @@ def np_nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -
 
 @of_numpy("np.nancumprod", a="own")
 def np_nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-    """Return running products of what is not NaN."""
+    """Return running products of the elements that are not NaN."""
     tensor = np_as_summed(np_without_nan(a, 1), dtype)
     return tf.math.cumprod(tf.reshape(tensor, [-1])) if axis is None else tf.math.cumprod(tensor, axis)
 

@@ -1,4 +1,4 @@
-"""What Python does with text, its containers and its paths, on tensors."""
+"""Python's functions on text, containers and paths, on tensors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SPACES = r"\t-\r\x1c-\x1f \x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}
 
 @functools.cache
 def _characters(method: Any, others: Any = "", is_in: Any = True) -> Any:
-    """Return the characters of which a method of `str` is true, and others, as ranges inside of a class of RE2."""
+    """Return the characters for which a method of `str` is true, and others, as ranges in an RE2 character class."""
     ranges: list[list[int]] = []
     for code in range(0x110000):
         if 0xD800 <= code < 0xE000 or (getattr(chr(code), method)() or chr(code) in others) != is_in:
@@ -26,7 +26,7 @@ def _characters(method: Any, others: Any = "", is_in: Any = True) -> Any:
 
 
 def _in_case(text: Any, change: Any) -> Any:
-    """Return text of UTF-8 in lower or upper case, which TensorFlow knows of the letters of Unicode 13."""
+    """Return UTF-8 text in lower or upper case; TensorFlow knows the letters of Unicode 13."""
     newer = (
         r"\x{0}\x{1c89}\x{1c8a}\x{2c2f}\x{2c5f}\x{a7c0}\x{a7c1}\x{a7cb}-\x{a7dc}"
         r"\x{10570}-\x{105bc}\x{10d50}-\x{10d85}"
@@ -57,28 +57,28 @@ def _character(text: Any, place: Any) -> Any:
 
 
 def _find(text: Any, part: Any, unit: Any) -> Any:
-    """Return where a part of a text begins first, -1 if it is not there."""
+    """Return the first position of a part of a text, -1 if it is not in it."""
     parts = tf.strings.split(text, part, maxsplit=1)
     begin = tf.cast(tf.strings.length(parts[0], unit=unit), tf.int64)
     return tf.where(tf.size(parts) > 1, begin, tf.constant(-1, tf.int64))
 
 
 def _contains(text: Any, part: Any) -> Any:
-    """Is a text a part of another one?"""
+    """Does a text contain another one?"""
     is_empty = tf.equal(part, "")
     parts = tf.strings.split(text, tf.where(is_empty, " ", part), maxsplit=1)
     return is_empty | (tf.size(parts) > 1)
 
 
 def _whole_number(text: Any) -> Any:
-    """Return the numbers that texts are, as `int` reads them in ASCII."""
+    """Return texts as numbers, as `int` reads them in ASCII."""
     is_number = tf.strings.regex_full_match(text, r"[\t-\r ]*[+-]?[0-9]+(_[0-9]+)*[\t-\r ]*")
     tf.debugging.Assert(tf.reduce_all(is_number), ["no whole number in ASCII:", text])
     return tf.strings.to_number(tf.strings.regex_replace(text, "_", ""), tf.int64)
 
 
 def _number(text: Any) -> Any:
-    """Return the numbers that texts are, as `float` reads them in ASCII."""
+    """Return texts as numbers, as `float` reads them in ASCII."""
     digits = "[0-9]+(_[0-9]+)*"
     number = rf"(inf(inity)?|nan|({digits}\.?({digits})?|\.{digits})(e[+-]?{digits})?)"
     is_number = tf.strings.regex_full_match(text, rf"(?i)[\t-\r ]*[+-]?{number}[\t-\r ]*")
@@ -87,7 +87,7 @@ def _number(text: Any) -> Any:
 
 
 def _places_of(words: Any) -> Any:
-    """Return a table that has the place of each word, of one that is there twice the first, and -1 for any other."""
+    """Return a table with the position of each word, the first one if it occurs twice, and -1 for any other word."""
     words = list(words)
     places = {word: place for place, word in reversed(list(enumerate(words)))}
     keys = tf.constant(list(places), tf.int64 if isinstance(words[0], int) else tf.string)
@@ -102,30 +102,30 @@ def _growing(items: Any) -> Any:
 
 
 def _unsized(items: Any) -> Any:
-    """Return items of which a loop may change the number."""
+    """Return items whose number a loop may change."""
     return tf.compat.v1.placeholder_with_default(items, [None, *items.shape[1:]])
 
 
 def _present(places: Any, keys: Any) -> Any:
-    """Return places in a table; TensorFlow raises an error where a key has none."""
+    """Return positions in a table; a key that is not in it raises an error."""
     tf.debugging.Assert(tf.reduce_all(places >= 0), ["not there:", keys])
     return places
 
 
 def _not_zero(number: Any) -> Any:
-    """Return a number that something is divided by, which Python raises an error for if it is 0."""
+    """Return a divisor; as in Python, 0 raises an error."""
     tf.debugging.assert_none_equal(number, tf.zeros_like(number), "division by zero")
     return number
 
 
 def _not_empty(items: Any) -> Any:
-    """Return items of which there has to be one."""
-    tf.debugging.assert_positive(tf.size(items), "there is no item")
+    """Return items; it is an error if there are none."""
+    tf.debugging.assert_positive(tf.size(items), "there are no items")
     return items
 
 
 def _part(text: Any, separator: Any, place: Any) -> Any:
-    """Return the text before, at or behind a separator, which is where it is first: `text.partition(separator)`."""
+    """Return the text before the first separator, it, and the text after it: `text.partition(separator)`."""
     parts = tf.strings.split(text, separator, maxsplit=1)
     is_there = tf.size(parts) > 1
     if place == 0:
@@ -134,19 +134,19 @@ def _part(text: Any, separator: Any, place: Any) -> Any:
 
 
 def _decimals(number: Any, digits: Any) -> Any:
-    """Return numbers with so many digits behind the point."""
+    """Return numbers with so many digits after the point."""
     number = tf.where(tf.math.is_nan(number), tf.constant(float("nan"), number.dtype), number)
     return tf.strings.as_string(number, precision=digits)
 
 
 def _directory(path: Any) -> Any:
-    """Return `os.path.dirname(path)`, of POSIX."""
+    """Return `os.path.dirname(path)` on POSIX."""
     head = tf.strings.regex_replace(path, r"[^/]*\z", "")
     return tf.where(tf.strings.regex_full_match(head, "/*"), head, tf.strings.regex_replace(head, r"/+\z", ""))
 
 
 def _split_extension(path: Any) -> Any:
-    """Return `os.path.splitext(path)`, of POSIX: an extension begins at the last dot that is not one of the first."""
+    """Return `os.path.splitext(path)` on POSIX: an extension begins at the last dot, except for leading dots."""
     with_extension = r"(?s)((?:.*/)?\.*[^/.][^/]*)(\.[^./]*)"
     is_there = tf.strings.regex_full_match(path, with_extension)
     root = tf.strings.regex_replace(path, rf"\A{with_extension}\z", r"\1")
@@ -155,7 +155,7 @@ def _split_extension(path: Any) -> Any:
 
 
 def _joined_path(path: Any, other: Any) -> Any:
-    """Return `os.path.join(path, other)`, of POSIX."""
+    """Return `os.path.join(path, other)` on POSIX."""
     with_slash = tf.strings.regex_full_match(path, "(?s)(.*/)?")
     joined = tf.where(with_slash, tf.strings.join([path, other]), tf.strings.join([path, "/", other]))
     return tf.where(tf.strings.regex_full_match(other, "(?s)/.*"), other, joined)

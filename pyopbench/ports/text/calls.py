@@ -227,7 +227,7 @@ def _named(code: TextCode, node: ast.Call, name: str) -> str | None:
     if name == "reversed" and code.is_long(first):
         return f"tf.reverse({code.items_of(first)}, [0])"
     if name in ("enumerate", "zip", "filter", "iter", "next") and any(map(code.is_long, arguments)):
-        raise code.refusal(node, f"`{name}` is supported in a `for` only", "loop over it")
+        raise code.refusal(node, f"`{name}` is supported only in a `for` loop", "loop over it")
     is_stacked = name in ("np.stack", "np.vstack") and len(arguments) == 1 and not node.keywords
     if is_stacked and code.is_dynamic(first) and kind is not None and kind.depth == 2:
         return code.write(first)
@@ -371,7 +371,7 @@ def _path_text(code: TextCode, node: ast.expr) -> str:
 def _method(code: TextCode, node: ast.Call, receiver: ast.expr, name: str) -> str | None:
     kind = code.kind(receiver)
     if kind is None:
-        raise code.refusal(node, f"`{ast.unparse(node)}` was never run", "give an example that reaches it")
+        raise code.refusal(node, f"`{ast.unparse(node)}` was never run", "add an example that reaches it")
     if kind.is_text:
         if name == "format":
             return _format(code, node, receiver)
@@ -410,7 +410,9 @@ def _of_list(code: TextCode, node: ast.Call, receiver: ast.expr, name: str) -> s
             or not found.is_text
             or not isinstance(receiver, ast.Name | ast.Attribute)
         ):
-            raise code.refusal(node, f"`{ast.unparse(node)}` is not supported", "use a list of text of the file's")
+            raise code.refusal(
+                node, f"`{ast.unparse(node)}` is not supported", "use a list of text that is defined in the file"
+            )
         text = code.write(node.args[0])
         if not text.isidentifier():
             text = code.named_before("word", text)

@@ -39,25 +39,25 @@ class TextCode(TensorCode):
     # What things are.
 
     def kind(self, node: ast.AST) -> Kind | None:
-        """Return what an expression was in Python; None if it was never evaluated.
+        """Return the kind that an expression had in Python; None if it was never evaluated.
 
         Raises:
-            CannotPort: it was text once and a number another time, or the like.
+            CannotPort: it had several kinds, such as text once and a number another time.
         """
         seen = {one.kind_in_python for one in self.observed.of(self.source, node)} - {None}
         if not seen and isinstance(node, ast.Name):
-            # A line that no example reached has the names of lines that were.
+            # A line that no example reached uses the names of lines that were reached.
             of_name = {kind for one in self._reads(node.id) if (kind := self.kind(one)) is not None}
             return merged(of_name) if of_name else None
         found = merged(seen) if seen else None  # type: ignore[arg-type]
         if seen and found is None:
             names = " and ".join(sorted({one.dtype or one.name for one in seen}))  # type: ignore[union-attr]
             why = f"`{ast.unparse(node)}` is of several kinds: {names}"
-            raise self.refusal(node, why, "give each a name of its own")
+            raise self.refusal(node, why, "use a separate name for each")
         return found
 
     def _reads(self, name: str, unit: Unit | None = None) -> list[ast.Name]:
-        """Return where a function reads a local name, or binds it, and something is known of it."""
+        """Return where a function reads or binds a local name that something is known about."""
         unit = unit or self.unit
         if unit is None:
             return []
@@ -69,7 +69,7 @@ class TextCode(TensorCode):
         return self.names[id(unit.node)].get(name, [])
 
     def seen(self, node: ast.AST) -> set[Seen]:
-        """Return what an expression was: a list whose length depends on an input in any line is a tensor."""
+        """Return an expression as observed: a list whose length depends on an input in any line is a tensor."""
         found = super().seen(node)
         if not any(one.kind == SEQUENCE for one in found) or not self.is_dynamic(node):
             return found
@@ -120,7 +120,7 @@ class TextCode(TensorCode):
         return any(one.grows for one in self.observed.of(self.source, node))
 
     def chooses(self, node: ast.ListComp | ast.GeneratorExp) -> bool:
-        """Does it depend on an input how many items a comprehension has?"""
+        """Does the number of items of a comprehension depend on an input?"""
         return any(self.is_long(one.iter) or any(map(self.depends, one.ifs)) for one in node.generators)
 
     def is_static_list(self, node: ast.AST) -> bool:
@@ -278,8 +278,8 @@ class TextCode(TensorCode):
         if not wanted:
             raise self.refusal(
                 node,
-                f"`{ast.unparse(node)}` was empty in every example, so that its dtype is not known",
-                "give an example in which it has items",
+                f"`{ast.unparse(node)}` was empty in every example, so its dtype is not known",
+                "add an example in which it has items",
             )
         if self.is_dynamic(node) or (kind is not None and kind.name == "array"):
             return self.write(node) if own in ("", wanted) else self.cast(node, own, wanted)
@@ -305,11 +305,11 @@ class TextCode(TensorCode):
     # Comprehensions and loops.
 
     def elements(self, node: ast.expr) -> str:
-        """Return what a loop of the graph goes over."""
+        """Return what a loop of the graph iterates over."""
         return self.items_of(node)
 
     def truth_of(self, node: ast.expr) -> str | None:
-        """Return the truth of text or of a list, which is true if there is something in it."""
+        """Return the truth of text or of a list, which is true unless it is empty."""
         return operations.truth_of(self, node)
 
     def items_of(self, node: ast.expr) -> str:
@@ -474,7 +474,7 @@ class TextCode(TensorCode):
             raise self.refusal(
                 self.unit.node,
                 f"`{name}` is of several dtypes: {names}" if names else f"`{name}` was empty in every example",
-                "give each a name of its own" if names else "give an example in which it has items",
+                "use a separate name for each" if names else "add an example in which it has items",
             )
         return dtype_of_kind(kind)
 
@@ -543,7 +543,7 @@ class TextCode(TensorCode):
         return f"tf.constant({self.write(node)})" if is_constant else ""
 
     def lists_in(self, loop: ast.For | ast.While) -> tuple[set[str], set[str]]:
-        """Return the lists that a loop appends to, and those to which it gives another length otherwise."""
+        """Return the lists that a loop appends to, and those whose length it changes in another way."""
         bound = names_bound(loop.body)
         own = {name for name in bound | _receivers(loop.body, "append", "extend") if self._is_before(name, loop)}
         own -= grown_lists.grown_names(self)
@@ -551,7 +551,7 @@ class TextCode(TensorCode):
         return own & appended, own - appended - self.growing
 
     def _is_before(self, name: str, loop: ast.stmt) -> bool:
-        """Is it a list whose length depends on an input, and that is there before a loop?"""
+        """Is it a list whose length depends on an input, and that exists before a loop?"""
         assert self.unit is not None
         if not self.name_is_dynamic(name) or not is_bound_before(self.unit.node, loop, name):
             return False
@@ -559,7 +559,7 @@ class TextCode(TensorCode):
         return any(one is not None and one.is_sequence for one in kinds)
 
     def around_loop(self, loop: ast.For | ast.While) -> tuple[list[str], list[str]]:
-        """Return the lines before and behind a loop that make lists arrays to which it appends, and lists again."""
+        """Return the lines before and after a loop that turn lists into arrays to append to, and back into lists."""
         grown, resized = map(sorted, self.lists_in(loop))
         before = [f"{one} = {self._grown(one)}" for one in grown]
         before += [f"{one} = {self.use('_unsized')}({one})" for one in resized]

@@ -299,7 +299,7 @@ def write_regular(code: TextCode, node: ast.Call, name: str, compiled: Any, argu
     """Return a function of `re`.
 
     Args:
-        code: what writes it.
+        code: the writer.
         node: the call.
         name: of the function.
         compiled: the pattern.

@@ -110,7 +110,7 @@ class Elements:
         return batched_form_on(self.op, name, first, size=self.case.size, dtype=self.case.dtype)
 
     def source(self) -> tf.data.Dataset:
-        """Return the elements over and over: of each its inputs and its number, int64."""
+        """Return the elements repeated endlessly: the inputs and the number, int64, of each."""
         stacked = (np.stack(column) for column in zip(*self.inputs, strict=True))
         numbers = np.arange(len(self.inputs), dtype=np.int64)
         return tf.data.Dataset.from_tensor_slices((*stacked, numbers)).repeat()

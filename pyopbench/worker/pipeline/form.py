@@ -38,7 +38,7 @@ class PipelineSettings:
 
     Attributes:
         parallel: values of `num_parallel_calls`; `AUTOTUNE` is one.
-        batch: elements of a batch that goes into one callback; none where batches are not wanted.
+        batch: elements of a batch that goes into one callback; none if batches are not wanted.
         deterministic: do elements keep their order?
         processes: worker processes of a pool.
         private_threads: of a thread pool that is each pipeline's own; 0 for the one that all of TensorFlow shares.
@@ -158,9 +158,9 @@ def why_no_batch(elements: Elements, batch: int) -> str | None:
 
 
 def usual_batch(settings: PipelineSettings) -> int:
-    """Return the one size of a batch for what gains by the first few dozen elements, and by more no longer.
+    """Return the single batch size for an arrangement that gains from the first few dozen elements, and not from more.
 
-    0 where batches are not wanted.
+    0 if batches are not wanted.
     """
     if USUAL_BATCH in settings.batch:
         return USUAL_BATCH
@@ -236,7 +236,7 @@ def function_of(elements: Elements, name: str) -> Callable[..., tuple[Any, ...]]
 def written_module(arrangement: Arrangement, context: PipelineContext) -> Any:
     """Return the module of the file that `pyopbench port` writes for an arrangement.
 
-    None for what the user has already written: their own ports and callbacks, such as `native`, and the current
+    None for code that the user has already written: their own ports and callbacks, such as `native`, and the current
     callback, for which a file cannot always be written.
 
     Raises:

@@ -165,7 +165,7 @@ def arrange_pydataset(context: PipelineContext) -> Arrangements:
 
 
 def _build_pydataset(arrangement: Arrangement, context: PipelineContext) -> tf.data.Dataset:
-    """Return what `fit` of Keras reads from the dataset of the file."""
+    """Return the dataset that Keras's `fit` reads from the dataset of the file."""
     try:
         from keras.src.trainers.data_adapters.py_dataset_adapter import PyDatasetAdapter
     except ImportError as error:
@@ -188,7 +188,7 @@ def _build_pydataset(arrangement: Arrangement, context: PipelineContext) -> tf.d
 
 
 def arrange_device(context: PipelineContext) -> Arrangements:
-    """Yield the work moved out of the pipeline and onto the device, which no pipeline is measured with."""
+    """Yield the arrangement that moves the work onto the device; it is always left out, with the reason."""
     arrangement = Arrangement("device", "port", "outputs = port_of_batch(batch)  # in the step, on the device")
     if tf.config.list_physical_devices("GPU"):
         reason = "it is part of the step, not of the pipeline: measure the port there with `pyopbench run --device gpu`"

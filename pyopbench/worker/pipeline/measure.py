@@ -1,8 +1,8 @@
 """An op in a pipeline: its arrangements as cases, and preparing these, so that blocks of elements can be timed.
 
-Elements of an op alone are drawn by a loop in a graph, so that no Python of pyopbench's competes with a callback for
-the interpreter. Those of a user's program are drawn by a loop in Python, as its training does. The iterator stays from
-block to block. While others are measured a pipeline fills its buffers and comes to rest; what lies in them is drawn
+Elements of an op alone are drawn by a loop in a graph, so that pyopbench's own Python does not compete with a callback
+for the interpreter. Those of a user's program are drawn by a loop in Python, as its training does. The iterator stays
+from block to block. While others are measured, a pipeline fills its buffers and stops; the elements in them are drawn
 before the clock starts.
 """
 
@@ -89,7 +89,7 @@ def thread_rate(context: PipelineContext, threads: int, seconds: float) -> float
 
 
 def process_rate(context: PipelineContext, processes: int, seconds: float) -> float:
-    """Return how often a second so many processes together call the body, each with batches that take a while.
+    """Return how often per second so many processes together call the body, each with batches that take a while.
 
     Raises:
         CannotPort: there is no pool, because its file cannot be written.
@@ -319,7 +319,7 @@ class RunningPipeline:
             Exception: whatever the pipeline raises.
         """
         self._check_delivery()
-        # One more than buffers hold: a delivery that was waited for, so that the clock starts when one has come.
+        # One more than the buffers hold, which has to be waited for, so that the clock starts when an element arrives.
         self._timed((math.ceil(self._buffered / self.delivered) + 1) * self.delivered)
         periods = max(1, round(seconds / max(self.seconds_per_element * self.period, 1e-9)))
         elements = periods * self.period
@@ -336,7 +336,7 @@ class RunningPipeline:
     def autotuned(self) -> dict[str, Any] | None:
         """Return what `tf.data.AUTOTUNE` has chosen, as in `store.line_types.Autotuned`; None if it tunes nothing.
 
-        Older versions of TensorFlow do not say what it has chosen.
+        Older versions of TensorFlow do not report it.
         """
         get_model = getattr(tf.data.experimental, "get_model_proto", None)
         if get_model is None:
@@ -401,7 +401,7 @@ class RunningProgram(RunningPipeline):
         return self._program.check(drawn, is_ordered=is_ordered), is_ordered
 
     def _check_delivery(self) -> tuple[float, list[int]]:
-        next(self._iterator)  # which element it is cannot be known
+        next(self._iterator)  # there is no way to know which element it is
         return 0.0, []
 
     def _timed(self, elements: int) -> float:
@@ -543,7 +543,7 @@ class ElementsOfPipeline:
         return max(seconds, self._running.period * self._running.seconds_per_element)
 
     def block(self, seconds: float) -> tuple[int, float]:
-        """Draw elements for about so many seconds, and wait until the pipeline is at rest; raises as its `block`.
+        """Draw elements for about so many seconds, and wait until the pipeline is idle; raises as its `block`.
 
         Returns:
             How many elements came, and the seconds that they took.
@@ -609,7 +609,7 @@ def prepare_pipelines(cases: Sequence[Case], request: Mapping[str, Any], at: Cal
                 return found
             continue
         found[case.runner] = made
-        # A time that is known badly is no reason to leave something else out.
+        # An inexact time is no reason to leave something else out.
         if isinstance(made, ElementsOfPipeline) and (key == CURRENT or made.warm_up.is_precise):
             warm[key] = (arranged[key][0].effort, made.warm_up.seconds_per_element)
     return found
@@ -668,7 +668,7 @@ def _context_of(asked: Mapping[str, Any]) -> PipelineContext:
     elements = make_elements(op.name, asked["variant"], size, asked["dtype"] or op.dtypes[0], asked["elements"])
     target = elements.target
     program = Program(target.program, elements) if target is not None and target.program else None
-    # A program has its own batches, and a stage that is moved behind `batch` gets those.
+    # A program has its own batches, and a stage that is moved after `batch` gets those.
     is_batched = program is not None and program.step_elements > 1
     batch = (program.step_elements,) if program is not None and is_batched else tuple(asked["batch"])
     settings = PipelineSettings(

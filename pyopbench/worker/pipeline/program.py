@@ -61,7 +61,7 @@ class InBatches:
 
     Attributes:
         arrange: takes and returns a dataset of batches, as `arrange` of a written file does.
-        batch: elements of a batch if the pipeline makes none behind the stage.
+        batch: elements of a batch if the pipeline makes none after the stage.
     """
 
     arrange: Callable[..., tf.data.Dataset]
@@ -131,7 +131,7 @@ class Program:
 
     @classmethod
     def of_change(cls, text: str, elements: Elements) -> Program:
-        """Return a program of which only `changed` is called, so no elements are drawn."""
+        """Return a program that is only used for `changed`, so no elements are drawn."""
         made = cls.__new__(cls)
         made._begin(text, elements)
         return made
