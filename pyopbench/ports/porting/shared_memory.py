@@ -214,7 +214,7 @@ def _arrays_of_callers(code: Any) -> set[str]:
     function = code.unit.node
     names = [one for unit in code.units.in_order() for one in ast.walk(unit.node) if isinstance(one, ast.Name)]
     is_called = any(one.id == code.unit.name and isinstance(one.ctx, ast.Load) for one in names)
-    return {one.arg for one in function.args.args} if is_called and isinstance(function, ast.FunctionDef) else set()
+    return {one.arg for one in _parameters(function)} if is_called and isinstance(function, ast.FunctionDef) else set()
 
 
 Binding = tuple[str, ast.expr, int | None]
