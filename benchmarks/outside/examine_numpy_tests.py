@@ -12,6 +12,7 @@ the port of a body of one line (`ported_calls.py`).
 
 from __future__ import annotations
 
+import functools
 import importlib.abc
 import importlib.util
 import os
@@ -34,7 +35,7 @@ import tensorflow as tf
 import tensorflow.experimental.numpy as tnp
 
 from bodies.line_file import line_file
-from outside.ported_calls import TOLERANCE, noted, ported
+from outside.ported_calls import TOLERANCE, PortedArray, noted, plain, ported
 from pyopbench.model.errors import WrongResult
 from pyopbench.model.failures import LONGEST_REASON
 from pyopbench.ports.arrays import as_array
@@ -69,13 +70,26 @@ CASTS = {
 """Names that the tests use and that NumPy has no more, or never had."""
 
 
+CONVERSIONS = ("array", "asarray")
+"""Functions of NumPy's that would return a plain array of one whose operations are tried."""
+
+
+def _keeping(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def convert(value: Any, *args: Any, **named: Any) -> Any:
+        found = function(plain(value), *args, **named)
+        return ported(found) if isinstance(value, PortedArray) else found
+
+    return convert
+
+
 class Namespace(types.ModuleType):
     """NumPy, with the names of `CASTS` where it lacks them."""
 
     def __getattr__(self, name: str) -> Any:
         """Return what NumPy has by a name."""
         if hasattr(np, name):
-            return getattr(np, name)
+            return _keeping(getattr(np, name)) if name in CONVERSIONS else getattr(np, name)
         if name in CASTS:
             return CASTS[name]
         raise AttributeError(f"NumPy has no {name}")
@@ -225,6 +239,7 @@ def _in_tnp(function: Callable[..., Any], arguments: Sequence[Any]) -> Callable[
 
 
 def _of_tnp(value: Any) -> Any:
+    value = getattr(value, "__wrapped__", value)
     is_numpys = callable(value) and not isinstance(value, type) and getattr(value, "__module__", "") in (None, "numpy")
     name = getattr(value, "__name__", "")
     return getattr(tnp, name, None) if is_numpys and getattr(np, name, None) is value else value

@@ -75,7 +75,7 @@ def totals(document: Mapping[str, Any]) -> str:
         for way, text in WAYS.items():
             calls = counted["calls"][way]
             tried = sum(calls.values()) - calls.get("not tried", 0)
-            right = tallies.share(calls.get("right", 0), tried)
+            right = tallies.share(calls.get("right", 0), tried) if tried else "no call was tried"
             right = f"not examined: {cell(one['failed'])}" if "failed" in one else right
             others = (str(calls.get(became, "")) for became in ("refused", "failed", "wrong"))
             rows.append((f"`{one['body']}`", text, right, *others))

@@ -294,6 +294,11 @@ class Tests(unittest.TestCase):
     def testSum_of_rows(self):
         self._CheckAgainstNumpy(onp.sum, lambda x: lnp.sum(x, 0), lambda: [onp.ones((2, 3), onp.float32)])
 
+    def testIndexing_of_rows(self):
+        self._CheckAgainstNumpy(
+            lambda x: x[1:], lambda x: lnp.asarray(x)[1:] + lnp.array(x, onp.float32)[0], lambda: [onp.ones((2, 3))]
+        )
+
     def testEig_of_one(self):
         self._CheckAgainstNumpy(onp.linalg.eig, lnp.linalg.eig, lambda: [onp.eye(2)])
 
@@ -310,10 +315,19 @@ def test_the_calls_of_tests_are_written_and_held_against_numpy(tmp_path: Path, m
     lines = [json.loads(json.dumps(line)) for line in examine_numpy_tests.examined(path, ["testNegative"])]
     by_name = {line["form"]: line for line in lines if "form" in line}
     assert by_name["testSum"]["calls"] == {"traced": {"right": 1}, "tnp": {"right": 1}}
+    assert by_name["testIndexing"]["calls"]["traced"] == {"right": 1}
     assert by_name["testEig"]["calls"]["traced"] == {"refused": 1}
     assert "testNegative" not in by_name
     counted = numpy_tests.counts([{"body": "np_planted_test", "forms": list(by_name.values())}])
-    assert (counted["groups with calls"], counted["groups that are right"]) == (2, 1)
+    assert (counted["groups with calls"], counted["groups that are right"]) == (3, 2)
+
+
+def test_a_module_of_which_no_call_was_tried_is_not_shown_as_a_share() -> None:
+    calls = {"traced": {"not tried": 3}, "tnp": {"right": 2, "wrong": 1}}
+    one = {"body": "a_test", "forms": [form("testX", "tests", "not tried", calls=calls)]}
+    rows = numpy_tests.totals({"examined": [one]}).splitlines()[2:]
+    assert ["of 3" in row for row in rows] == [False, True]
+    assert "0 of" not in rows[0]
 
 
 def wrong_port(text: str) -> Callable[..., Any]:

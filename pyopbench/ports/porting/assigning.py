@@ -19,11 +19,11 @@ from pyopbench.ports.porting.indexing import (
     is_never_negative,
     pick,
 )
-from pyopbench.ports.porting.names import VIEWS, name_of
+from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, TENSOR
 from pyopbench.ports.porting.operators import BINARY, SHIFTS, write_between, write_items
 from pyopbench.ports.porting.typed import TypedCode, is_number
-from pyopbench.ports.porting.watching import names_written, output_of
+from pyopbench.ports.porting.watching import output_of
 
 MATCHING = ("scipy.optimize.linear_sum_assignment",)
 """Functions that return rows and columns, each of which is there once."""
@@ -53,6 +53,9 @@ def write_item(code: TypedCode, target: ast.Subscript, value: str, rank: int, no
     root, keys = root_of(code, target)
     name = code.write(root)
     entries = [entries_of(code, key) for key in keys]
+    if not isinstance(node, ast.Assign | ast.AugAssign):
+        _refuse_copy(code, target, entries)
+    _refuse_copy(code, target, entries[:-1])
     if len(entries) == 1 and not rank and _is_whole_mask(entries[0], code.rank(root)):
         return f"{name} = tf.where({code.write(entries[0][0].node)}, {value}, {name})"
     if len(entries) == 1 and entries[0] and not code.is_mapped and all(map(_is_of_part, entries[0])):
@@ -64,6 +67,14 @@ def write_item(code: TypedCode, target: ast.Subscript, value: str, rank: int, no
         text = pick(code, target, Picked(text, axes), several)
         axes = code.rank(root)
     return f"{name} = {code.use(function)}({name}, {text}, {value})"
+
+
+def _refuse_copy(code: TypedCode, target: ast.expr, entries: list[list[IndexEntry]]) -> None:
+    """Refuse to write to what arrays of indices or a mask have picked: NumPy writes to a copy, which is lost."""
+    if any(entry.kind in ("places", "mask", "points") for one in entries for entry in one):
+        raise code.refusal(
+            target, f"`{ast.unparse(target)}` is a part of a copy, so nothing is written to the array", "use one key"
+        )
 
 
 def _is_of_part(entry: IndexEntry) -> bool:
@@ -117,9 +128,6 @@ def root_of(code: TypedCode, target: ast.expr) -> tuple[ast.Name, list[ast.expr]
 
 def assign(code: TypedCode, node: ast.Assign) -> str | None:
     """Return an assignment that is not written as it stands."""
-    _refuse_aliases(code, node)
-    for one in node.targets:
-        refuse_view(code, one, node.value)
     for one in node.targets:
         _refuse_container(code, one)
     if any(_sets_shape(code, one) for one in node.targets):
@@ -158,131 +166,6 @@ def _with_shape(code: TypedCode, target: ast.expr, value: ast.expr) -> str:
     assert isinstance(target, ast.Attribute)
     is_number = code.one(value).kind == NUMBER_KIND
     return f"{_name(code, target.value)} = tf.reshape({code.write(target.value)}, {f'[{text}]' if is_number else text})"
-
-
-def _refuse_aliases(code: TypedCode, node: ast.Assign) -> None:
-    """Refuse `a = b = array` of which one is written to: in NumPy it is one array, and in a port two."""
-    names = {one.id for one in node.targets if isinstance(one, ast.Name)}
-    assert code.unit is not None
-    if len(names) < 2 or not any(one.kind in ("tensor", "array") and one.rank for one in code.seen(node.value)):
-        return
-    written = names_written(code.unit.node.body)  # type: ignore[attr-defined]
-    written = written | {
-        one.target.id
-        for one in ast.walk(code.unit.node)
-        if isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name)
-    }
-    if names & written:
-        raise code.refusal(
-            node, f"`{ast.unparse(node)}` gives two names to an array that is written to", "make one with .copy()"
-        )
-
-
-def refuse_view(code: TypedCode, target: ast.expr, value: ast.expr) -> None:
-    """Refuse another name of an array if one is written to and the other is read: in a port it is another tensor."""
-    if isinstance(target, ast.Tuple | ast.List):
-        is_paired = isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts)
-        values = value.elts if is_paired else [value] * len(target.elts)  # type: ignore[attr-defined]
-        for one, part in zip(target.elts, values, strict=True):
-            if is_paired or (code.is_tensor(value) and code.rank(value) > 1):
-                refuse_view(code, one, part)
-        return
-    if not isinstance(target, ast.Name) or not any(one.rank for one in code.seen(value) if one.kind in (TENSOR, ARRAY)):
-        return
-    assert code.unit is not None
-    names = [one for one in ast.walk(code.unit.node) if isinstance(one, ast.Name)]
-    writes, view, line = _lines_written(code), target.id, target.lineno
-    loops = [one for one in ast.walk(code.unit.node) if isinstance(one, ast.For | ast.While) and one.lineno > line]
-    tensors = {one.id for one in names if code.is_tensor(one)}
-    in_place = {
-        id(one.target): one.lineno
-        for one in ast.walk(code.unit.node)
-        if isinstance(one, ast.AugAssign) and one.lineno in writes.get(getattr(one.target, "id", ""), ())
-    }
-    bound = [one for one in names if isinstance(one.ctx, ast.Store) and id(one) not in in_place]
-    for array in sorted(_viewed(code, value) - {view}):
-        for written, other in ((view, array), (array, view)) if tensors & {view, array} else ():
-            for at in (one for one in writes.get(written, ()) if one > line):
-                if any(one.id == written and line < one.lineno <= at for one in bound):
-                    continue
-                if written == view and array in _arrays_of_callers(code):
-                    raise code.refusal(
-                        value, f"`{view}` may be the caller's `{array}`, and is written to", "use .copy()"
-                    )
-                first = min([at + 1, *(one.lineno for one in loops if one.lineno < at <= (one.end_lineno or 0))])
-                for read in (one for one in names if one.id == other and one.lineno >= first):
-                    is_bound_again = any(one.id == other and line < one.lineno < read.lineno for one in bound)
-                    if (isinstance(read.ctx, ast.Load) or id(read) in in_place) and not is_bound_again:
-                        raise code.refusal(
-                            value,
-                            f"`{view}` may be the same memory as `{array}`: one is written to, and the other is read",
-                            "use .copy()",
-                        )
-
-
-def _arrays_of_callers(code: TypedCode) -> set[str]:
-    """Return the parameters of a function that another one calls."""
-    assert code.unit is not None
-    function = code.unit.node
-    names = [one for unit in code.units.in_order() for one in ast.walk(unit.node) if isinstance(one, ast.Name)]
-    is_called = any(one.id == code.unit.name and isinstance(one.ctx, ast.Load) for one in names)
-    return {one.arg for one in function.args.args} if is_called and isinstance(function, ast.FunctionDef) else set()
-
-
-def refuse_written_rows(code: TypedCode, loop: ast.For) -> None:
-    """Refuse `for row in array` that writes to the row, which is a view, if the array is read after the write."""
-    assert code.unit is not None
-    is_counted = isinstance(loop.iter, ast.Call) and isinstance(loop.iter.func, ast.Name)
-    several = loop.iter.args if is_counted else [loop.iter]  # type: ignore[attr-defined]  # `zip`, `enumerate`
-    arrays = {name for one in several if code.is_tensor(one) for name in _viewed(code, one)}
-    writes = _lines_written(code)
-    for row in (one for one in ast.walk(loop.target) if isinstance(one, ast.Name)):
-        for at in (one for one in writes.get(row.id, ()) if loop.lineno < one <= (loop.end_lineno or 0)):
-            for read in ast.walk(code.unit.node):
-                is_read = isinstance(read, ast.Name) and isinstance(read.ctx, ast.Load) and read.id in arrays - {row.id}
-                if is_read and read.lineno > at:  # type: ignore[attr-defined]
-                    raise code.refusal(
-                        loop,
-                        f"`{row.id}` is a view of `{read.id}`: one is written to, and the other is read",  # type: ignore[attr-defined]
-                        "write to the elements of the array",
-                    )
-
-
-def _viewed(code: TypedCode, value: ast.AST) -> set[str]:
-    """Return the names of the arrays that a value may be, or be a view of."""
-    if isinstance(value, ast.Name):
-        return {value.id}
-    if isinstance(value, ast.IfExp):
-        return _viewed(code, value.body) | _viewed(code, value.orelse)
-    if isinstance(value, ast.Subscript):
-        is_copy = any(entry.kind in ("places", "mask", "points") for entry in entries_of(code, value.slice))
-        return set() if is_copy else _viewed(code, value.value)
-    if isinstance(value, ast.Attribute):
-        return _viewed(code, value.value) if value.attr in ("T", "mT", "real", "imag") else set()
-    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
-        is_kept = any(one.arg == "copy" and ast.unparse(one.value) != "True" for one in value.keywords)
-        if value.func.attr not in VIEWS and not (value.func.attr in ("array", "astype") and is_kept):
-            return set()
-        is_method = code.is_tensor(value.func.value)
-        return _viewed(code, value.func.value if is_method else value.args[0]) if is_method or value.args else set()
-    return set()
-
-
-def _lines_written(code: TypedCode) -> dict[str, list[int]]:
-    """Return the lines that write to elements of arrays, by their names."""
-    assert code.unit is not None
-    found: dict[str, list[int]] = {}
-    for one in ast.walk(code.unit.node):
-        if isinstance(one, ast.Assign | ast.AugAssign | ast.Expr):
-            for name in names_written([one]):
-                found.setdefault(name, []).append(one.lineno)
-        if (
-            isinstance(one, ast.AugAssign)
-            and isinstance(one.target, ast.Name)
-            and any(s.rank for s in code.seen(one.target))
-        ):
-            found.setdefault(one.target.id, []).append(one.lineno)
-    return found
 
 
 def _refuse_container(code: TypedCode, target: ast.expr) -> None:
@@ -339,7 +222,6 @@ def _one_by_one(code: Any, node: ast.Assign) -> str:
     (target,) = node.targets
     assert isinstance(target, ast.Tuple | ast.List)
     if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts):
-        _refuse_swapped_views(code, target.elts, value.elts)
         texts, made, lines = [], [], []
         for one, part in zip(target.elts, value.elts, strict=True):
             if isinstance(one, ast.Name):
@@ -360,15 +242,6 @@ def _one_by_one(code: Any, node: ast.Assign) -> str:
         lines += _to(code, one, made[-1], max(code.one(value).rank - 1, 0), node)
     text = f"tf.unstack({code.write(value)})" if code.is_tensor(value) else code.write(value)
     return _in_lines(node, [f"{', '.join(made)} = {text}", *lines])
-
-
-def _refuse_swapped_views(code: TypedCode, targets: list[ast.expr], values: list[ast.expr]) -> None:
-    """Refuse `x[i], x[j] = x[j], x[i]` of rows, which are views: NumPy reads the second when the first is written."""
-    for place, value in enumerate(values):
-        before = [root_of(code, one)[0].id for one in targets[:place] if isinstance(one, ast.Subscript)]
-        if code.is_tensor(value) and code.rank(value) and _viewed(code, value) & set(before):
-            problem = f"`{ast.unparse(value)}` is a view of an array that the same statement has written to"
-            raise code.refusal(value, problem, "use .copy()")
 
 
 def _to(code: TypedCode, target: ast.expr, text: str, rank: int, node: ast.Assign) -> list[str]:

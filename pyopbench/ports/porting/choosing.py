@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import ast
+import operator
+from collections.abc import Callable
+
+import numpy as np
 
 from pyopbench.ports.porting.arguments import Given
 from pyopbench.ports.porting.indexing import Picked, entries_of, pick
 from pyopbench.ports.porting.table import written
 from pyopbench.ports.porting.typed import TypedCode
+
+WHOLE: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Pow: operator.pow,
+    ast.LShift: operator.lshift,
+}  # fmt: skip
+"""Operators of whole numbers in the source."""
 
 
 @written("np.where", "condition x y")
@@ -63,9 +73,44 @@ def clip(given: Given) -> str:
     low, high = given.get("a_min") or given.get("min"), given.get("a_max") or given.get("max")
     text = code.tensor(given["a"], given.dtype)
     # Not `tf.clip_by_value`, which returns the lower bound where that is the larger one.
-    if low is not None:
+    if low is not None and not _is_out_of_range(given, low, "below"):
         text = f"tf.maximum({text}, {code.operand(low, given.dtype)})"
-    return text if high is None else f"tf.minimum({text}, {code.operand(high, given.dtype)})"
+    if high is None or _is_out_of_range(given, high, "above"):
+        return text
+    return f"tf.minimum({text}, {code.operand(high, given.dtype)})"
+
+
+def _is_out_of_range(given: Given, bound: ast.expr, side: str) -> bool:
+    """Is a bound in the source one that no integer of the dtype passes? TensorFlow would wrap it around.
+
+    Raises:
+        CannotPort: it is out of range on the other side, where NumPy raises an error.
+    """
+    value = _whole_number(bound)
+    if value is None or np.dtype(given.dtype).kind not in "iu":
+        return False
+    limits = np.iinfo(given.dtype)
+    if limits.min <= value <= limits.max:
+        return False
+    if (value < limits.min) != (side == "below"):
+        raise given.code.refusal(bound, f"`{ast.unparse(bound)}` is out of the range of {given.dtype}")
+    return True
+
+
+def _whole_number(node: ast.expr) -> int | None:
+    """Return a whole number that is written in the source, such as `-5` or `2 ** 31 - 1`; None for anything else."""
+    if isinstance(node, ast.Constant):
+        return node.value if type(node.value) is int else None
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        value = _whole_number(node.operand)
+        return None if value is None else -value
+    if not isinstance(node, ast.BinOp) or type(node.op) not in WHOLE:
+        return None
+    left, right = _whole_number(node.left), _whole_number(node.right)
+    is_power = isinstance(node.op, ast.Pow | ast.LShift)
+    if left is None or right is None or (is_power and not 0 <= right <= 64):
+        return None
+    return int(WHOLE[type(node.op)](left, right))
 
 
 @written("np.take", "a indices axis")

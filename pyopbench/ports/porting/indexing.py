@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -298,11 +298,24 @@ def _pick_points(code: TypedCode, node: ast.expr, whole: Picked, entries: Sequen
         raise code.refusal(node, f"`{ast.unparse(node)}` mixes several arrays of indices with slices", "index twice")
     ranks = {entry.rank for entry in together}
     arrays = [entry.node for entry in together if entry.rank]
-    shapes = {one.shape for node in arrays for one in code.seen(node) if one.kind in (TENSOR, ARRAY)}
+    shapes = {shape for node in arrays for shape in _shapes_of(code, node)}
     texts = [_point(code, entry, whole.text, axis) for axis, entry in enumerate(together)]
     if len(ranks) > 1 or len(shapes) > 1:
         return f"tf.gather_nd({whole.text}, {code.use('np_points')}({', '.join(texts)}))"
     return f"tf.gather_nd({whole.text}, tf.stack([{', '.join(texts)}], axis=-1))"
+
+
+def _shapes_of(code: TypedCode, node: ast.expr) -> set[tuple[Any, ...]]:
+    """Return the shapes of an array of indices; that of a list is written in the source, or else one of its own."""
+    found: set[tuple[Any, ...]] = {one.shape for one in code.seen(node) if one.kind in (TENSOR, ARRAY)}
+    if found:
+        return found
+    lengths: list[Any] = []
+    inner: ast.expr = node
+    while isinstance(inner, ast.List | ast.Tuple) and inner.elts:
+        lengths.append(len(inner.elts))
+        inner = inner.elts[0]
+    return {(*lengths, ast.unparse(inner))} if not isinstance(inner, ast.Constant | ast.UnaryOp) else {tuple(lengths)}
 
 
 def _point(code: TypedCode, entry: IndexEntry, whole: str, axis: int) -> str:

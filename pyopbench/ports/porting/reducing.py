@@ -20,7 +20,9 @@ def _reduced(given: Given, function: str, dtype: str) -> str:
 
 def _sum(name: str, function: str) -> None:
     @written(f"np.{name}", "a axis dtype | keepdims")
-    def write(given: Given) -> str:
+    def write(given: Given) -> str | None:
+        if given.dtype.startswith("float") and given.code.dtype(given["a"]).startswith("complex"):
+            return None  # real spreads of complex numbers, of which a cast would lose the imaginary parts
         return _reduced(given, function, given.dtype)
 
 
@@ -119,7 +121,7 @@ def softmax(given: Given) -> str | None:
 @written("np.linalg.norm", "x | axis keepdims")
 def norm(given: Given) -> str | None:
     """Return Euclidean lengths."""
-    if given.dtype not in ("float32", "float64"):
+    if given.dtype not in ("float32", "float64") or given.code.dtype(given["x"]).startswith("complex"):
         return None
     text = given.code.tensor(given["x"], given.dtype)
     return f"tf.norm({joined([text, given.option('axis'), given.option('keepdims')])})"

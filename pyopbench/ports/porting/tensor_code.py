@@ -10,7 +10,7 @@ import numpy as np
 from pyopbench.model.source_text import number_of, parts_of
 from pyopbench.ports.porting import choosing, elementwise, grown_lists, reducing, shaping, writing_functions
 from pyopbench.ports.porting.arguments import given
-from pyopbench.ports.porting.assigning import assign, assign_in_place, refuse_view, refuse_written_rows, write_statement
+from pyopbench.ports.porting.assigning import assign, assign_in_place, write_statement
 from pyopbench.ports.porting.control_flow import (
     elements,
     is_elif,
@@ -34,6 +34,7 @@ from pyopbench.ports.porting.operators import (
     write_unary,
 )
 from pyopbench.ports.porting.refusal import CannotPort
+from pyopbench.ports.porting.shared_memory import refuse_shared_memory
 from pyopbench.ports.porting.steps import can_be_step, is_of_library, write_step
 from pyopbench.ports.porting.table import TABLE
 from pyopbench.ports.porting.typed import TypedCode, is_number, joined
@@ -252,10 +253,10 @@ class TensorCode(TypedCode):
         if self._is_left_out(node):
             self.not_run.append((self.source.path, node.lineno))
             return None
+        refuse_shared_memory(self, node)
         if isinstance(node, ast.If):
             return write_if(self, node)
         if isinstance(node, ast.For):
-            refuse_written_rows(self, node)
             return write_for(self, node)
         if isinstance(node, ast.While):
             return write_while(self, node)
@@ -269,8 +270,6 @@ class TensorCode(TypedCode):
             return assign(self, node)
         if isinstance(node, ast.AugAssign):
             return assign_in_place(self, node)
-        if isinstance(node, ast.AnnAssign) and node.value is not None:
-            refuse_view(self, node.target, node.value)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             return grown_lists.write_append(self, node.value) or write_statement(self, node.value)
         return None

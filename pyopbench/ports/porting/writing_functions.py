@@ -65,11 +65,12 @@ def _writes(code: Any, unit: Unit, function: ast.FunctionDef) -> Iterator[tuple[
         if isinstance(target, ast.Name) and any(one.rank for one in code.observed.of(unit.source, target)):
             found.append((target.id, target.lineno))
         if isinstance(node, ast.Call):
-            found += [(name, node.lineno) for name in _written_by_call(code, unit, node)]
+            found += [(name, node.lineno) for name in written_by_call(code, unit, node)]
     yield from sorted(found, key=lambda one: -one[1])
 
 
-def _written_by_call(code: Any, unit: Unit, call: ast.Call) -> Iterator[str]:
+def written_by_call(code: Any, unit: Unit, call: ast.Call) -> Iterator[str]:
+    """Yield the names of arrays that a call writes to, by a method, a function of NumPy's or one of the user's."""
     function = call.func
     if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.attr in METHODS:
         yield function.value.id

@@ -140,7 +140,7 @@ def np_diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     return tf.linalg.diag_part(planes, k=offset)
 
 
-@of_numpy("np.trace np.linalg.trace", a="own")
+@of_numpy("np.trace", a="own")
 def np_trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
     """Return sums of diagonals."""
     found = np_diagonal(a, offset, axis1, axis2)
@@ -149,6 +149,12 @@ def np_trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any
     elif found.dtype == tf.bool or (found.dtype.is_integer and found.dtype.size < 8):
         found = tf.cast(found, tf.uint64 if found.dtype.is_unsigned else tf.int64)
     return tf.reduce_sum(found, -1)
+
+
+@of_numpy("np.linalg.trace", x="own")
+def np_trace_of_matrices(x: Any, *, offset: int = 0, dtype: Any = None) -> Any:
+    """Return sums of diagonals of the matrices of the last two axes."""
+    return np_trace(x, offset, -2, -1, dtype)
 
 
 @of_numpy("np.diag", v="own")
@@ -186,7 +192,8 @@ def np_slogdet(a: Any) -> Any:
     """Return the sign and the logarithm of the magnitude of determinants."""
     finite = tf.reduce_all(np_is_finite(a))
     a = np_checked(a, finite, "slogdet: the sign for a matrix that is not finite is another one in NumPy")
-    return SlogdetResult(*tf.linalg.slogdet(a))
+    sign, logarithm = tf.linalg.slogdet(a)
+    return SlogdetResult(sign, tf.math.real(logarithm) if a.dtype.is_complex else logarithm)
 
 
 @of_numpy("np.linalg.cholesky", a="float")
@@ -208,13 +215,15 @@ def np_solve(a: Any, b: Any) -> Any:
 @of_numpy("np.linalg.eigh", a="float")
 def np_eigh(a: Any, UPLO: str = "L") -> Any:
     """Return eigenvalues, ascending, and eigenvectors of symmetric matrices; signs of vectors may be others."""
-    return EighResult(*tf.linalg.eigh(a if UPLO.upper() == "L" else tf.linalg.adjoint(a)))
+    values, vectors = tf.linalg.eigh(a if UPLO.upper() == "L" else tf.linalg.adjoint(a))
+    return EighResult(tf.math.real(values) if a.dtype.is_complex else values, vectors)
 
 
 @of_numpy("np.linalg.eigvalsh", a="float")
 def np_eigvalsh(a: Any, UPLO: str = "L") -> Any:
     """Return the eigenvalues of symmetric matrices, ascending."""
-    return tf.linalg.eigvalsh(a if UPLO.upper() == "L" else tf.linalg.adjoint(a))
+    values = tf.linalg.eigvalsh(a if UPLO.upper() == "L" else tf.linalg.adjoint(a))
+    return tf.math.real(values) if a.dtype.is_complex else values
 
 
 @of_numpy("np.linalg.svd", a="float")

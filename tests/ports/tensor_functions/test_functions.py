@@ -175,6 +175,38 @@ def test_a_complex_number_of_which_one_part_is_nan_is_left_out(name: str) -> Non
     np.testing.assert_array_equal(function(tf.constant(array)).numpy(), getattr(np, name)(array))
 
 
+MATRIX = np.random.default_rng(0).random((3, 3)) + 1j * np.random.default_rng(1).random((3, 3))
+OF_OTHER_DTYPES = {
+    "np.linalg.slogdet(x)": MATRIX,
+    "np.linalg.slogdet(x).logabsdet": MATRIX.astype(np.complex64),
+    "np.linalg.eigh(x + np.conj(x.T))[0]": MATRIX,
+    "np.linalg.eigvalsh(x + np.conj(x.T))": MATRIX.astype(np.complex64),
+    "np.linalg.norm(x)": MATRIX,
+    "np.linalg.norm(x, axis=0)": MATRIX,
+    "np.var(x)": MATRIX,
+    "x.std(axis=1)": MATRIX.astype(np.complex64),
+    "np.trace(x) + np.linalg.trace(x)": MATRIX,
+    "np.linalg.trace(x, offset=1)": np.arange(24.0).reshape(2, 3, 4),
+    "np.clip(x, -2**40, 2**40)": np.arange(5, dtype=np.int32),
+    "np.clip(x, -300, 3)": np.arange(5, dtype=np.int8),
+    "x.clip(-1, 300)": np.arange(5, dtype=np.uint8),
+    "x.clip(1, 2**8 - 1)": np.arange(5, dtype=np.uint8),
+}
+"""Arrays and bounds for which NumPy's result is of another dtype than the array, or no bound is one."""
+
+
+@pytest.mark.parametrize("expression", [one for one in OF_OTHER_DTYPES if exists(one)])
+def test_a_result_of_another_dtype_than_its_array_is_numpys(expression: str, tmp_path: Path) -> None:
+    body = loaded(tmp_path, f"{HEAD}def body(x):\n    return {expression}\n", "dtypes_body").body
+    array = OF_OTHER_DTYPES[expression]
+    try:
+        expected = body(array)
+    except OverflowError:
+        pytest.skip("this NumPy has no bounds out of range")
+    found = tf.function(loaded(tmp_path, written(body, (array,)), "dtypes_port").body)(tf.constant(array))
+    assert difference([*found] if isinstance(found, tuple) else found, expected) == ""
+
+
 def test_every_function_of_the_tables_is_in_a_row() -> None:
     called = set().union(*map(functions_in, GROUPS))
     names = {*TABLE, *table.TABLE}

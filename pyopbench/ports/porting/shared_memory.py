@@ -1,0 +1,475 @@
+"""Names that share the memory of one array, where a write to one of them is seen through another.
+
+In a port each name is a tensor of its own, so a write to one of them does not change the others. A port is refused if
+one name is written to and another one is read afterwards.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pyopbench.ports.porting.indexing import entries_of
+from pyopbench.ports.porting.names import VIEWS
+from pyopbench.ports.porting.observe import ARRAY, SEQUENCE, TENSOR
+from pyopbench.ports.porting.units import Unit
+from pyopbench.ports.porting.watching import names_written, output_of
+from pyopbench.ports.porting.writing_functions import unit_of, written_by_call
+
+NUMBERS = ("dtype", "itemsize", "nbytes", "ndim", "shape", "size")
+"""Attributes of an array that do not depend on its elements."""
+
+COLLECTING = ("list", "tuple", "reversed", "zip", "enumerate", "iter", "next", "dict", "sorted")
+"""Functions of Python's that return, or go through, the very objects that they are called with."""
+
+HANDING_OUT = ("get", "pop", "values", "items", "copy")
+"""Methods of lists and dicts that return what is in them."""
+
+ADDING = ("append", "extend", "insert", "setdefault")
+"""Methods of lists and dicts that add an object."""
+
+
+class Lines:
+    """The lines of a function that bind names and write to arrays, and the ways from one line to another."""
+
+    def __init__(self, code: Any, function: ast.AST) -> None:
+        nodes = list(ast.walk(function))
+        self.names = [one for one in nodes if isinstance(one, ast.Name)]
+        self.tensors = {one.id for one in self.names if code.holds_tensors(one)}
+        self.arrays = {one.id for one in self.names if _may_be_shared(code, one)}
+        self.only_sizes = {id(one.value) for one in nodes if isinstance(one, ast.Attribute) and one.attr in NUMBERS}
+        self.writes: dict[str, list[int]] = {}
+        in_place = set()
+        for one in nodes:
+            written: set[str] = set()
+            if isinstance(one, ast.Assign | ast.AugAssign | ast.Expr):
+                written |= {name for name in names_written([one]) if not _is_item_replaced(code, one, name)}
+            target = one.target if isinstance(one, ast.AugAssign) else None
+            if isinstance(target, ast.Name) and any(seen.rank for seen in code.seen(target)):
+                in_place.add(id(target))
+                written.add(target.id)
+            if isinstance(one, ast.Call):
+                written |= set(written_by_call(code, code.unit, one))
+            for name in written:
+                self.writes.setdefault(name, []).append(one.lineno)  # type: ignore[attr-defined]
+        stores = [one for one in self.names if not isinstance(one.ctx, ast.Load) and id(one) not in in_place]
+        self.bound = [(one.id, one.lineno) for one in stores]
+        self.reads = [
+            (one.id, one.lineno)
+            for one in self.names
+            if (isinstance(one.ctx, ast.Load) or id(one) in in_place) and id(one) not in self.only_sizes
+        ]
+        self.loops = [
+            (one.lineno, one.end_lineno or one.lineno) for one in nodes if isinstance(one, ast.For | ast.While)
+        ]
+        self.blocks: list[tuple[int, int, bool]] = []
+        self.instead: list[tuple[tuple[int, int], tuple[int, int]]] = []
+        for one in nodes:
+            if not isinstance(one, ast.If | ast.For | ast.While | ast.Try):
+                continue
+            several = [block for block in (one.body, one.orelse) if block]
+            spans = [(block[0].lineno, block[-1].end_lineno or block[-1].lineno) for block in several]
+            self.blocks += [
+                (*span, isinstance(block[-1], ast.Return | ast.Raise))
+                for span, block in zip(spans, several, strict=True)
+            ]
+            if isinstance(one, ast.If) and len(spans) > 1:
+                self.instead += [(spans[0], spans[1]), (spans[1], spans[0])]
+
+    def has_way(self, first: int, last: int, names: set[str]) -> bool:
+        """Is there a way from behind a line to another one on which none of the names is bound for sure?"""
+        bound = [line for name, line in self.bound if name in names]
+        is_bound = any(first < one < last and self._is_sure(one, last) for one in bound)
+        if last > first and not is_bound and not self._is_apart(first, last):
+            return True
+        for start, end in self.loops:
+            if not (start <= first <= end and start <= last <= end):
+                continue
+            before = any(first < one <= end and self._is_sure(one, first) for one in bound)
+            if not before and not any(start <= one < last and self._is_sure(one, last) for one in bound):
+                return True
+        return False
+
+    def _is_sure(self, line: int, where: int) -> bool:
+        """Is a line run whenever another one is?"""
+        return all(start <= where <= end for start, end, _ in self.blocks if start <= line <= end)
+
+    def _is_apart(self, first: int, last: int) -> bool:
+        """Is one line in an `if` and the other in its `else`, or behind a block that the first one leaves for good?"""
+        left = any(ends and start <= first <= end < last for start, end, ends in self.blocks)
+        return left or any(a <= first <= b and c <= last <= d for (a, b), (c, d) in self.instead)
+
+
+def refuse_shared_memory(code: Any, statement: ast.stmt) -> None:
+    """Refuse a statement that gives memory another name, if one is written to and the other one read afterwards."""
+    if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Tuple | ast.List):
+        for target in statement.targets:
+            _refuse_swapped(code, target, statement.value)
+    lines = lines_of(code)
+    for name, value, place in _bindings(statement):
+        if name not in lines.arrays:
+            continue
+        for other in sorted(_sharing(code, name, value, place, statement)):
+            if lines.tensors & {name, other}:
+                _refuse_pair(code, lines, name, other, value)
+    if isinstance(statement, ast.Expr):
+        for call in (one for one in ast.walk(statement) if isinstance(one, ast.Call)):
+            _refuse_local(code, lines, call)
+    if isinstance(statement, ast.For):
+        _refuse_rows_ahead(code, statement)
+
+
+def _refuse_pair(code: Any, lines: Lines, name: str, other: str, value: ast.expr) -> None:
+    line = value.lineno
+    is_both = isinstance(value, ast.Name) and isinstance(value.ctx, ast.Store)  # `x = y = value`
+    if (other, line) in lines.bound and not is_both:  # `x, y = y, x`
+        return
+    for written, read in ((name, other), (other, name)):
+        for at in lines.writes.get(written, ()):
+            if not lines.has_way(line, at, {written, read}):
+                continue
+            if written == name and other in _arrays_of_callers(code):
+                raise code.refusal(value, f"`{name}` may be the caller's `{other}`, and is written to", "use .copy()")
+            if any(one == read and lines.has_way(at, where, {read}) for one, where in lines.reads):
+                raise code.refusal(
+                    value,
+                    f"`{name}` may be the same memory as `{other}`: one is written to, and the other is read",
+                    "use .copy()",
+                )
+
+
+def _refuse_local(code: Any, lines: Lines, call: ast.Call) -> None:
+    """Refuse a call of a function in the function that writes to what it is called with: a port returns nothing."""
+    function = _local(code, call)
+    if not isinstance(function, ast.FunctionDef):
+        return
+    written = names_written(function.body)
+    for name, value in _arguments(function, call):
+        root = value
+        while isinstance(root, ast.Subscript):
+            root = root.value
+        if name not in written or not isinstance(root, ast.Name) or root.id not in lines.tensors:
+            continue
+        if any(one == root.id and lines.has_way(call.lineno, at, {one}) for one, at in lines.reads):
+            problem = f"`{function.name}`, a function in a function, writes to `{root.id}`"
+            raise code.refusal(call, problem, "define it outside")
+
+
+def _refuse_swapped(code: Any, target: ast.expr, value: ast.Tuple | ast.List) -> None:
+    """Refuse `x[i], x[j] = x[j], x[i]` of rows, which are views: NumPy reads the second when the first is written."""
+    written: set[str] = set()
+    targets = target.elts if isinstance(target, ast.Tuple | ast.List) else []
+    for one, part in zip(targets, value.elts, strict=False):
+        if code.is_tensor(part) and code.rank(part) and viewed(code, part) & written:
+            problem = f"`{ast.unparse(part)}` is a view of an array that the same statement has written to"
+            raise code.refusal(part, problem, "use .copy()")
+        while isinstance(one, ast.Subscript):
+            one = one.value  # noqa: PLW2901
+            written |= {one.id} if isinstance(one, ast.Name) else set()
+
+
+def _refuse_rows_ahead(code: Any, loop: ast.For) -> None:
+    """Refuse a loop over the rows of an array that writes to rows which come later: a port has taken them before."""
+    is_counted = isinstance(loop.iter, ast.Call) and isinstance(loop.iter.func, ast.Name)
+    counter = loop.target.elts[0] if is_counted and isinstance(loop.target, ast.Tuple) else None
+    several = loop.iter.args if is_counted else [loop.iter]  # type: ignore[attr-defined]  # `zip`, `enumerate`
+    arrays = {name for one in several if code.is_tensor(one) for name in viewed(code, one)}
+    for one in ast.walk(loop):
+        if not isinstance(one, ast.Subscript) or not isinstance(one.ctx, ast.Store):
+            continue
+        key = one.slice.elts[0] if isinstance(one.slice, ast.Tuple) else one.slice
+        if counter is not None and ast.unparse(key) == ast.unparse(counter):
+            continue  # the row of this round
+        if isinstance(one.value, ast.Name) and one.value.id in arrays:
+            problem = f"`{one.value.id}` is written to in a loop over its rows"
+            raise code.refusal(loop, problem, "loop over a .copy() of it")
+
+
+def lines_of(code: Any) -> Lines:
+    """Return the lines of the function that is being written."""
+    known: dict[int, Lines] = code.__dict__.setdefault("lines_of_memory", {})
+    function = code.unit.node
+    if id(function) not in known:
+        known[id(function)] = Lines(code, function)
+    return known[id(function)]
+
+
+def _is_item_replaced(code: Any, statement: ast.AST, name: str) -> bool:
+    """Does a statement replace items of a list or a dict, whose memory stays as it is?"""
+    parts = [one for one in ast.walk(statement) if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store)]
+    roots = [one.value for one in parts if isinstance(one.value, ast.Name) and one.value.id == name]
+    return bool(roots) and not any(_is_array(code, one) or not code.seen(one) for one in roots)
+
+
+def _may_be_shared(code: Any, node: ast.AST) -> bool:
+    return any(
+        (one.kind in (TENSOR, ARRAY) and one.rank) or one.kind not in (TENSOR, ARRAY, "number")
+        for one in code.seen(node)
+    )
+
+
+def _arrays_of_callers(code: Any) -> set[str]:
+    """Return the parameters of a function that another one calls."""
+    function = code.unit.node
+    names = [one for unit in code.units.in_order() for one in ast.walk(unit.node) if isinstance(one, ast.Name)]
+    is_called = any(one.id == code.unit.name and isinstance(one.ctx, ast.Load) for one in names)
+    return {one.arg for one in _parameters(function)} if is_called and isinstance(function, ast.FunctionDef) else set()
+
+
+Binding = tuple[str, ast.expr, int | None]
+"""A name, the value of which it is all or a part, and which part of it if that is known."""
+
+
+def _bindings(statement: ast.AST) -> Iterator[Binding]:
+    """Yield the names that a statement binds, or adds something to."""
+    if isinstance(statement, ast.Assign):
+        for target in statement.targets:
+            yield from _paired(target, statement.value)
+        for target in statement.targets[1:]:
+            yield from _paired(target, statement.targets[0])
+    elif isinstance(statement, ast.AnnAssign | ast.AugAssign) and statement.value is not None:
+        if not isinstance(statement, ast.AugAssign) or not isinstance(statement.target, ast.Subscript):
+            yield from _paired(statement.target, statement.value)
+    elif isinstance(statement, ast.For):
+        yield from _of_loop(statement.target, statement.iter)
+    elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        function = statement.value.func
+        if isinstance(function, ast.Attribute) and function.attr in ADDING and isinstance(function.value, ast.Name):
+            yield from ((function.value.id, one, None) for one in statement.value.args)
+
+
+def _of_loop(target: ast.expr, items: ast.expr) -> Iterator[Binding]:
+    function = items.func.id if isinstance(items, ast.Call) and isinstance(items.func, ast.Name) else ""
+    if function in ("zip", "enumerate") and isinstance(target, ast.Tuple):
+        several = items.args if function == "zip" else [ast.Constant(0), *items.args[:1]]  # type: ignore[attr-defined]
+        for one, part in zip(target.elts, several, strict=False):
+            yield from _of_loop(one, part)
+    elif isinstance(items, ast.Tuple | ast.List):
+        for part in items.elts:
+            yield from _paired(target, part)
+    else:
+        yield from _paired(target, items)
+
+
+def _paired(target: ast.expr, value: ast.expr, place: int | None = None) -> Iterator[Binding]:
+    if isinstance(target, ast.Starred):
+        yield from _paired(target.value, value)
+    elif isinstance(target, ast.Tuple | ast.List):
+        is_paired = isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts)
+        for number, one in enumerate(target.elts):
+            part = value.elts[number] if is_paired else value  # type: ignore[attr-defined]
+            yield from _paired(one, part, None if is_paired else number)
+    elif isinstance(target, ast.Name):
+        yield target.id, value, place
+    elif isinstance(target, ast.Subscript):  # of a list or a dict; an array copies what is written to it
+        root: ast.expr = target
+        while isinstance(root, ast.Subscript):
+            root = root.value
+        if isinstance(root, ast.Name):
+            yield root.id, value, place
+
+
+def _all_bindings(code: Any) -> list[tuple[str, ast.expr, int | None, int]]:
+    known: dict[int, Any] = code.__dict__.setdefault("bindings_of_memory", {})
+    function = code.unit.node
+    if id(function) not in known:
+        known[id(function)] = [
+            (*one, statement.lineno)
+            for statement in ast.walk(function)
+            if isinstance(statement, ast.stmt)
+            for one in _bindings(statement)
+            if not _is_written_to(code, statement, one[0])
+        ]
+    found: list[tuple[str, ast.expr, int | None, int]] = known[id(function)]
+    return found
+
+
+def _is_written_to(code: Any, statement: ast.stmt, name: str) -> bool:
+    """Is a statement a write to elements of an array of that name, which copies the values?"""
+    roots = [one for one in ast.walk(statement) if isinstance(one, ast.Name) and one.id == name]
+    is_array = any(seen.kind in (TENSOR, ARRAY) for one in roots for seen in code.seen(one))
+    targets = getattr(statement, "targets", [getattr(statement, "target", None)])
+    is_part = any(isinstance(one, ast.Subscript) for target in targets if target for one in ast.walk(target))
+    return is_array and (is_part or isinstance(statement, ast.AugAssign))
+
+
+def _sharing(code: Any, name: str, value: ast.expr, place: int | None, statement: ast.stmt) -> set[str]:
+    """Return the names that may be the same memory as a name that is bound to a value."""
+    if _is_written_to(code, statement, name):
+        return set()
+    lines, line = lines_of(code), statement.lineno
+    roots = _origins(code, viewed(code, value, place), line)
+    found = set(roots)
+    for other, its_value, its_place, at in _all_bindings(code):
+        if other in found or other == name or at == line or not lines.has_way(at, line, {other}):
+            continue
+        if other not in lines.arrays or _are_apart(value, its_value):
+            continue
+        if _origins(code, viewed(code, its_value, its_place), at) & roots:
+            found.add(other)
+    return found - {name}
+
+
+def _origins(code: Any, names: set[str], line: int) -> set[str]:
+    """Return names, and those whose memory they may be, as seen from a line."""
+    lines, found = lines_of(code), set(names)
+    waiting = [(one, line) for one in names]
+    while waiting:
+        name, seen_at = waiting.pop()
+        for bound, value, place, at in _all_bindings(code):
+            if bound != name or at == seen_at or not lines.has_way(at, seen_at, {name}):
+                continue
+            new = {one for one in viewed(code, value, place) - found if lines.has_way(at, seen_at, {one})}
+            found |= new
+            waiting += [(one, at) for one in new]
+    return found
+
+
+def _are_apart(one: ast.expr, other: ast.expr) -> bool:
+    """Do two keys of one variable pick different parts, as `x[:, 0]` and `x[:, 1]`, or `x[:2]` and `x[2:]`?"""
+    if not isinstance(one, ast.Subscript) or not isinstance(other, ast.Subscript):
+        return False
+    if ast.unparse(one.value) != ast.unparse(other.value):
+        return False
+    keys = [each.slice.elts if isinstance(each.slice, ast.Tuple) else [each.slice] for each in (one, other)]
+    for key, its in zip(*keys, strict=False):
+        if isinstance(key, ast.Constant) and key.value is Ellipsis and len(keys[0]) != len(keys[1]):
+            return False
+        spans = [_span(key), _span(its)]
+        if None not in spans and (spans[0][1] <= spans[1][0] or spans[1][1] <= spans[0][0]):  # type: ignore[index]
+            return True
+    return False
+
+
+def _span(key: ast.expr) -> tuple[float, float] | None:
+    """Return the first index of a key and the one behind its last, if all count from the front."""
+    if isinstance(key, ast.Constant) and type(key.value) is int:
+        return key.value, key.value + 1
+    if not isinstance(key, ast.Slice) or key.step is not None:
+        return None
+    ends = [one.value if isinstance(one, ast.Constant) else None for one in (key.lower, key.upper)]
+    first = 0 if key.lower is None else ends[0]
+    last = float("inf") if key.upper is None else ends[1]
+    return (first, last) if isinstance(first, int) and isinstance(last, int | float) else None
+
+
+def viewed(code: Any, value: ast.AST, place: int | None = None) -> set[str]:
+    """Return the names of the arrays that a value may be, may be a view of, or may hold.
+
+    Args:
+        code: what writes the function.
+        value: the value.
+        place: of the part of it that is meant; None for all.
+    """
+    seen = code.seen(value)
+    if seen and not _may_be_shared(code, value):
+        return set()
+    parts: Sequence[ast.AST] = ()
+    if isinstance(value, ast.Name):
+        return {value.id}
+    if isinstance(value, ast.IfExp):
+        parts = [value.body, value.orelse]
+    elif isinstance(value, ast.BoolOp | ast.Dict):
+        parts = value.values
+    elif isinstance(value, ast.Tuple | ast.List):
+        parts = value.elts if place is None or place >= len(value.elts) else [value.elts[place]]
+    elif isinstance(value, ast.Starred | ast.NamedExpr):
+        parts = [value.value]
+    elif isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add) and {one.kind for one in seen} == {SEQUENCE}:
+        parts = [value.left, value.right]
+    elif isinstance(value, ast.ListComp | ast.GeneratorExp):
+        of_element = viewed(code, value.elt)
+        for one in value.generators:
+            targets = {each.id for each in ast.walk(one.target) if isinstance(each, ast.Name)}
+            if targets & of_element:
+                of_element = of_element - targets | viewed(code, one.iter)
+        return of_element
+    elif isinstance(value, ast.Subscript):
+        is_copy = any(entry.kind in ("places", "mask", "points") for entry in entries_of(code, value.slice))
+        parts = [] if is_copy and _is_array(code, value.value) else [value.value]
+    elif isinstance(value, ast.Attribute):
+        parts = [value.value] if value.attr in ("T", "mT", "real", "imag") else []
+    elif isinstance(value, ast.Call):
+        return _of_call(code, value, place)
+    return set().union(*(viewed(code, one) for one in parts))
+
+
+def _is_array(code: Any, node: ast.AST) -> bool:
+    return any(one.kind in (TENSOR, ARRAY) for one in code.seen(node))
+
+
+def _of_call(code: Any, call: ast.Call, place: int | None) -> set[str]:
+    function = call.func
+    parts: list[ast.expr] = []
+    if isinstance(function, ast.Attribute):
+        is_kept = any(one.arg == "copy" and ast.unparse(one.value) != "True" for one in call.keywords)
+        is_method = _is_array(code, function.value)
+        if function.attr in VIEWS or (function.attr in ("array", "astype", "nan_to_num") and is_kept):
+            parts = [function.value] if is_method else call.args[:1]
+        elif function.attr in HANDING_OUT and not is_method and isinstance(function.value, ast.Name):
+            parts = [function.value] if code.value_of(function.value) is None else []
+    elif isinstance(function, ast.Name) and function.id in COLLECTING and function.id not in code.units.by_name:
+        parts = call.args
+    output = output_of(call)
+    found = set().union(*(viewed(code, one) for one in [*parts, *([output] if output is not None else [])]))
+    local, unit = _local(code, call), unit_of(code, code.unit, function)
+    if local is not None:
+        names = _returned(code, local, place)
+        own = {one.arg for one in _parameters(local)}
+        found |= (names - own) | set().union(
+            *(viewed(code, one) for name, one in _arguments(local, call) if name in names)
+        )
+    elif unit is not None:
+        names = _returned_by_unit(code, unit, place)
+        found |= set().union(*(viewed(code, one) for name, one in _arguments(unit.node, call) if name in names))
+    return found
+
+
+def _local(code: Any, call: ast.Call) -> ast.FunctionDef | ast.Lambda | None:
+    """Return the function in the function that is called, or the lambda that has a name there; None for any other."""
+    if not isinstance(call.func, ast.Name):
+        return None
+    for one in ast.walk(code.unit.node):
+        if isinstance(one, ast.FunctionDef) and one is not code.unit.node and one.name == call.func.id:
+            return one
+        names = [each.id for each in one.targets if isinstance(each, ast.Name)] if isinstance(one, ast.Assign) else []
+        if isinstance(getattr(one, "value", None), ast.Lambda) and call.func.id in names:
+            return one.value  # type: ignore[attr-defined, no-any-return]
+    return None
+
+
+def _parameters(function: Any) -> list[ast.arg]:
+    return [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+
+
+def _arguments(function: Any, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the names of parameters with what a call has for them."""
+    names = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
+    if any(isinstance(one, ast.Starred) for one in call.args):
+        yield from ((name, one) for name in names for one in call.args)
+    else:
+        yield from zip(names, call.args, strict=False)
+    for one in call.keywords:
+        yield from ((name, one.value) for name in ([one.arg] if one.arg else names))
+
+
+def _returned_by_unit(code: Any, unit: Unit, place: int | None) -> set[str]:
+    around = code.source, code.unit
+    code.source, code.unit = unit.source, unit
+    try:
+        return _returned(code, unit.node, place)
+    finally:
+        code.source, code.unit = around
+
+
+def _returned(code: Any, function: ast.AST, place: int | None) -> set[str]:
+    """Return the names in a function whose memory it may return."""
+    known: dict[tuple[int, int | None], set[str]] = code.__dict__.setdefault("returned_memory", {})
+    key = id(function), place
+    if key not in known:
+        known[key] = set()  # of a function that calls itself
+        values = [function.body] if isinstance(function, ast.Lambda) else []
+        values += [one.value for one in ast.walk(function) if isinstance(one, ast.Return) and one.value is not None]
+        known[key] = set().union(*(_origins(code, viewed(code, one, place), one.lineno) for one in values))
+    return known[key]

@@ -1,0 +1,136 @@
+"""Names that share the memory of one array, one of which is written to: what a port refuses, and what it does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from pyopbench.ports import traced
+from pyopbench.ports.porting.module_text import import_text
+from pyopbench.ports.porting.refusal import CannotPort
+from written_ports import difference, line_of, write_source
+
+VECTOR = "rng.random(6)"
+
+TWO_NAMES = [
+    "y = x", "y = np.asarray(x)", "y = x.reshape(2, 3)", "y = x.T", "y = x if x[0] > 0 else x * 2", "y = np.real(x)",
+    "y = x.astype(np.float64, copy=False)", "y, z = x[:3], 1", "y: np.ndarray = x", "for y in x.reshape(2, 3):",
+    "y, z = x.reshape(2, 3)", "y, z = np.split(x, 2)", "y = np.split(x, 2)[0]", "for y in [x[:3], x[3:]]:",
+    "for z, y in enumerate([x[:3], x[3:]]):", "y = [x, 1][0]", "y = {'a': x}['a']",
+    "y = [z for z in x.reshape(2, 3)][0]",
+    "y = whole(x)", "y = part(x)", "y, z = pair(1, x=x)", "y = pair(1, x)[0]", "y = of_lambda(x)",
+    "y = np.add(x, 0, out=x)", "y = list(x.reshape(2, 3))[0]",
+]  # fmt: skip
+
+RETURNING = """def whole(x):
+    return x
+
+
+def part(x):
+    z = whole(x)
+    return z[1:] if x[0] > 0 else z[::-1]
+
+
+def pair(n, x):
+    return x[n:], n
+
+
+of_lambda = lambda x: x[::2]
+
+
+"""
+
+
+@pytest.mark.parametrize("line", TWO_NAMES)
+def test_an_array_with_two_names_is_refused_where_no_example_shows_that_one_is_written_to(
+    line: str, tmp_path: Path
+) -> None:
+    is_loop = line.endswith(":")
+    body = f"def body(x):\n    {line}\n    {'    ' * is_loop}y[y < 0] = 0\n    return "
+    with pytest.raises(CannotPort) as refused:
+        write_source(tmp_path, f"{RETURNING}{body}x\n", VECTOR)
+    assert line_of(refused.value) == line
+    if not is_loop and "out=" not in line:
+        assert write_source(tmp_path, f"{RETURNING}{body}y\n", VECTOR).port
+
+
+SHARED = {
+    "by way of another name": "z = x\n    y = z\n    y[y < 0] = 0\n    return x",
+    "two names in one statement": "y = z = x * 2\n    v = y\n    v[v < 0] = 0\n    return z",
+    "two views": "y = x[:4]\n    z = x[3:]\n    y[y < 0] = 0\n    return z",
+    "a name that is bound again on one way only": (
+        "y = x\n    if x[0] > 2:\n        y = y * 2\n    y[y < 0] = 0\n    return x"
+    ),
+    "a list": "y = []\n    y.append(x)\n    x[x < 0] = 0\n    return np.stack(y)",
+    "a list that a loop adds to": (
+        "y = []\n    for i in range(3):\n        x[x < -i] = i\n        y.append(x)\n    return np.stack(y)"
+    ),
+    "the row of the round before": (
+        "y, z = x * 1, 0.0\n    for i in range(3):\n        x[x < -i] = i\n"
+        "        z += y[1]\n        y = x\n    return z"
+    ),
+    "a view in a loop": (
+        "z = 0.0\n    for i in range(3):\n        y = x[i:]\n        y[y < -i] = i\n        z += y[0]\n    return z"
+    ),
+    "rows that come later": (
+        "z, y = 0.0, x.reshape(3, 2)\n    for i, r in enumerate(y):\n        z += r.sum()\n"
+        "        y[2] = np.where(y[2] < -i, i, y[2])\n    return z"
+    ),
+    "a function in the function": "def f(z):\n        z[z < 0] = 0\n\n    f(x)\n    return x",
+    "a view that is sorted": "y = x[:1]\n    y.sort()\n    return x",
+    "a part of what a mask picks": "x[x < 0][:1] = 5\n    return x",
+    "a part of what indices pick": "x[np.argsort(x)][0] += 1\n    return x",
+    "an output that a mask picks": "np.negative(x[:0], out=x[x < 0])\n    return x",
+    "what is replaced in a copy": "np.place(x[[0, 1]], x[[0, 1]] < 0, 9)\n    return x",
+}
+
+NOT_SHARED = {
+    "what a helper computes": "y = whole(x) * 2\n    y[y < 0] = 0\n    return x + y",
+    "halves": "y = x[:3]\n    z = x[3:]\n    y[y < 1] = 1\n    return y + z",
+    "columns": "z = x.reshape(3, 2) * 1\n    y, z = z[:, 0], z[:, 1]\n    y *= 2\n    return y + z",
+    "an item of a list": "y = [x[:3], x[3:]]\n    y[0] = np.maximum(y[0], 0)\n    return x, np.stack(y)",
+    "a shape": "y = x.reshape(-1)\n    y[y < 0] = 0\n    return y.reshape(x.shape)",
+    "the other way of an if": ("y = x\n    if x[0] > 0:\n        y[y < 0.5] = 0\n        return y\n    return x * 2"),
+    "the row of this round": ("y = x.reshape(3, 2)\n    for i, r in enumerate(y):\n        y[i] = r / 2\n    return y"),
+}
+
+
+@pytest.mark.parametrize("kind", SHARED)
+def test_memory_that_is_written_under_one_name_and_read_under_another_is_refused(kind: str, tmp_path: Path) -> None:
+    with pytest.raises(CannotPort):
+        write_source(tmp_path, f"{RETURNING}def body(x):\n    {SHARED[kind]}\n", VECTOR)
+
+
+@pytest.mark.parametrize("kind", NOT_SHARED)
+def test_memory_that_names_do_not_share_is_written(kind: str) -> None:
+    body = import_text("not_shared", f"import numpy as np\n\n\n{RETURNING}def body(x):\n    {NOT_SHARED[kind]}\n").body
+    port = tf.function(traced(body, examples=(np.arange(1.0, 7),)))
+    x = np.array([3.0, -1, 2, -5, 4, 0])
+    for found, expected in zip(tf.nest.flatten(port(x)), tf.nest.flatten(body(x.copy())), strict=True):
+        assert difference(found, expected) == ""
+
+
+def test_an_array_that_a_caller_gave_and_that_gets_another_name_is_refused(tmp_path: Path) -> None:
+    source = "def helper(x):\n    y = x\n    y[y < 0] = 0\n    return y.sum()\n\n\n"
+    with pytest.raises(CannotPort) as refused:
+        write_source(tmp_path, f"{source}def body(x):\n    total = helper(x)\n    return x, total\n", VECTOR)
+    assert line_of(refused.value) == "y = x"
+
+
+def test_names_that_change_places_from_round_to_round_are_written(tmp_path: Path) -> None:
+    source = (
+        "def body(x):\n    y, z = np.zeros(6), np.zeros(6)\n    for i in range(1, 6):\n"
+        "        z[i] = y[i - 1] + x[i]\n        y, z = z, y\n    last = y\n    return last\n"
+    )
+    assert write_source(tmp_path, source, VECTOR).port
+
+
+def test_rows_that_change_places_in_one_statement_are_refused(tmp_path: Path) -> None:
+    source = "def body(x, i, j):\n    x[int(i)], x[int(j)] = x[int(j)], x[int(i)]\n    return x\n"
+    with pytest.raises(CannotPort) as refused:
+        write_source(tmp_path, source, "rng.random((3, 2))", "np.array(1)", "np.array(1)")
+    assert line_of(refused.value).startswith("x[int(i)], ")
+    assert write_source(tmp_path, source, VECTOR, "np.array(1)", "np.array(1)").port  # numbers are no views
