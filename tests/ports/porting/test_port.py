@@ -227,7 +227,7 @@ def test_its_test_fails_where_the_gradient_is_wrong(
 def test_large_numbers_do_not_hide_a_wrong_gradient(
     body: str, inputs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What rounding leaves of a difference is no jump, and a constant in an output allows its slope little."""
+    """A rounding error in a difference is not a jump, and a constant in an output allows its slope little."""
     made = write_source(tmp_path, f"def body(x):\n    return {body}\n", inputs)
     assert "test_gradient" in run_its_test(made, tmp_path, monkeypatch)
     wrong = "import tensorflow as tf\n" + made.port.replace("return ", "return 0.98 * (").rstrip() + ")\n"
