@@ -38,7 +38,7 @@ STATES = {
 
 
 def turns(rng: np.random.Generator, state: str, blocks: int, sweeps: int) -> tuple[Floats, Floats]:
-    """Return log ratios `(blocks, sweeps)` of two copies of one code, and differences of states, as `are_unlike` takes them.
+    """Return log ratios `(blocks, sweeps)` of two copies of one code, and differences of states, for `are_unlike`.
 
     Args:
         rng: random numbers.
