@@ -131,16 +131,3 @@ def sources(document: Mapping[str, Any]) -> str:
 
 def _share(number: int, of: int) -> str:
     return f"{number:,}, {number / max(of, 1):.0%}"
-
-
-PARTS = {
-    "how many": how_many,
-    "kinds and places": places,
-    "risks": risks,
-    "what bodies do": traits,
-    "first obstacles": obstacles,
-    "most often": names,
-    "next to ports that were run": of_run_sample,
-    "repositories": sources,
-}
-"""What `scripts/quote_reference.py` quotes."""

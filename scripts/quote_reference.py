@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from pyopbench.judge.findings import Answer
 from pyopbench.model import formatting
@@ -26,7 +26,7 @@ from pyopbench.store.certificate import Certificate
 from pyopbench.store.promises import misses_of
 from pyopbench.store.strict_json import convert
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).resolve().parents[1]
 sys.path += [str(ROOT / folder) for folder in ("benchmarks", "scripts")]
 import callback_census  # noqa: E402 - its folder was just added
 import census_tables  # noqa: E402 - likewise
@@ -63,6 +63,7 @@ BLOCK = re.compile(r"(?P<begin><!-- quoted: (?P<name>[^>]+) -->\n).*?(?P<end><!-
 PROMISES = 4
 """So many rows of a certificate, of those that promise something, say how often verdicts are wrong."""
 USES = ("inference", "training")
+Part: TypeAlias = Callable[[Mapping[str, Any]], str]
 MOVES = ("3%", "5%", "10%")
 """The movements that `benchmarks/peers` counts, as its JSON names them."""
 
@@ -167,13 +168,9 @@ def alarms(path: Path = ALARMS) -> str:
     return table(columns, [_alarm(*names, counted) for names, counted in found.items()])
 
 
-NOT_STORED = "Not stored yet.\n"
-
-
-def stored(part: Callable[[Mapping[str, Any]], str], path: Path) -> str:
+def stored(part: Part, path: Path) -> str:
     """Return a part of what a script stored, as Markdown."""
     return part(_content(path)) if path.exists() else f"No `{path.name}` is stored with this version.\n"
-    return part(_content(path)) if path.exists() else NOT_STORED
 
 
 def _alarm(noise: str, method: str, counted: Counter[str]) -> tuple[str, ...]:
@@ -212,55 +209,87 @@ def _content(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
+PARTS: Mapping[Path, Mapping[str, Part]] = {
+    CORPUS: {
+        "how it was made": tables.made,
+        "how many": tables.totals,
+        "each body": tables.families,
+        "what stopped forms": tables.reasons,
+    },
+    FIRST_TRY: {
+        "how it was made": first_try_tables.made,
+        "how many": first_try_tables.counted,
+        "each function": first_try_tables.functions,
+    },
+    callbacks.STORED: {
+        "how it was made": tallies.made,
+        "how many": callbacks.totals,
+        "silently wrong": tallies.silent_table,
+        "each callback": callbacks.callbacks,
+    },
+    numba_bodies.STORED: {
+        "how it was made": tallies.made,
+        "how many": numba_bodies.totals,
+        "silently wrong": tallies.silent_table,
+        "wrong at once": numba_bodies.at_once,
+        "what stopped them": numba_bodies.reasons,
+    },
+    npbench.STORED: {
+        "how it was made": tallies.made,
+        "how many": npbench.totals,
+        "what stopped them": npbench.obstacles,
+        "how fast": npbench.times,
+    },
+    numpy_tests.STORED: {
+        "how it was made": tallies.made,
+        "how many": numpy_tests.totals,
+        "wrong": numpy_tests.wrong,
+        "what stopped them": numpy_tests.reasons,
+    },
+    **{
+        path: {
+            "how it was made": tallies.made,
+            "how many": numpys_own_tests.totals,
+            "wrong": numpys_own_tests.wrong,
+            "what stopped them": numpys_own_tests.reasons,
+        }
+        for path in (numpys_own_tests.STORED, *numpys_own_tests.STORED_BY_PEER.values())
+    },
+    asv_histories.STORED: {"how it was made": tallies.made, "changes": asv_histories.results_table},
+    bisection.STORED: {"": bisection.results_table},
+    histories.STORED: {
+        "how it was made": tallies.made,
+        "how good": histories.results_table,
+        "left out": histories.skipped_text,
+    },
+    pipelines.STORED: {"": pipelines.report},
+    callback_census.STORED: {
+        "how many": census_tables.how_many,
+        "kinds and places": census_tables.places,
+        "risks": census_tables.risks,
+        "what bodies do": census_tables.traits,
+        "first obstacles": census_tables.obstacles,
+        "most often": census_tables.names,
+        "next to ports that were run": census_tables.of_run_sample,
+        "repositories": census_tables.sources,
+    },
+    callback_census.CHECKED: {"": census_tables.checked},
+    FOUND: {"": gate_tables.found},
+    IDENTICAL: {"": gate_tables.identical},
+}
+"""Stored document -> what is quoted of it, by the name behind its path; nothing behind it is an empty name."""
+
 QUOTES: dict[str, Callable[[], str]] = {
     "what results/reference decided": decided,
     "the certificate of results/reference": trusted,
     "results/certificates": certified,
     "results/peers.json": compared,
     "results/change_alarms.json": alarms,
-    "results/corpus.json: how it was made": partial(stored, tables.made, CORPUS),
-    "results/corpus.json: how many": partial(stored, tables.totals, CORPUS),
-    "results/corpus.json: each body": partial(stored, tables.families, CORPUS),
-    "results/corpus.json: what stopped forms": partial(stored, tables.reasons, CORPUS),
-    "results/first_try.json: how it was made": partial(stored, first_try_tables.made, FIRST_TRY),
-    "results/first_try.json: how many": partial(stored, first_try_tables.counted, FIRST_TRY),
-    "results/first_try.json: each function": partial(stored, first_try_tables.functions, FIRST_TRY),
-    "results/outside/callbacks.json: how it was made": partial(stored, tallies.made, callbacks.STORED),
-    "results/outside/callbacks.json: how many": partial(stored, callbacks.totals, callbacks.STORED),
-    "results/outside/callbacks.json: silently wrong": partial(stored, tallies.silent_table, callbacks.STORED),
-    "results/outside/callbacks.json: each callback": partial(stored, callbacks.callbacks, callbacks.STORED),
-    "results/outside/numba_bodies.json: how it was made": partial(stored, tallies.made, numba_bodies.STORED),
-    "results/outside/numba_bodies.json: how many": partial(stored, numba_bodies.totals, numba_bodies.STORED),
-    "results/outside/numba_bodies.json: silently wrong": partial(stored, tallies.silent_table, numba_bodies.STORED),
-    "results/outside/numba_bodies.json: wrong at once": partial(stored, numba_bodies.at_once, numba_bodies.STORED),
-    "results/outside/numba_bodies.json: what stopped them": partial(stored, numba_bodies.reasons, numba_bodies.STORED),
-    "results/outside/npbench.json: how it was made": partial(stored, tallies.made, npbench.STORED),
-    "results/outside/npbench.json: how many": partial(stored, npbench.totals, npbench.STORED),
-    "results/outside/npbench.json: what stopped them": partial(stored, npbench.obstacles, npbench.STORED),
-    "results/outside/npbench.json: how fast": partial(stored, npbench.times, npbench.STORED),
-    "results/outside/numpy_tests.json: how it was made": partial(stored, tallies.made, numpy_tests.STORED),
-    "results/outside/numpy_tests.json: how many": partial(stored, numpy_tests.totals, numpy_tests.STORED),
-    "results/outside/numpy_tests.json: wrong": partial(stored, numpy_tests.wrong, numpy_tests.STORED),
-    "results/outside/numpy_tests.json: what stopped them": partial(stored, numpy_tests.reasons, numpy_tests.STORED),
     **{
-        f"results/outside/{path.name}: {name}": partial(stored, part, path)
-        for path in (numpys_own_tests.STORED, *numpys_own_tests.STORED_BY_PEER.values())
-        for name, part in numpys_own_tests.PARTS.items()
+        f"{path.relative_to(ROOT)}{': ' if name else ''}{name}": partial(stored, part, path)
+        for path, parts in PARTS.items()
+        for name, part in parts.items()
     },
-    "results/outside/asv_histories.json: how it was made": partial(stored, tallies.made, asv_histories.STORED),
-    "results/outside/asv_histories.json: changes": partial(stored, asv_histories.results_table, asv_histories.STORED),
-    "results/outside/bisection.json": partial(stored, bisection.results_table, bisection.STORED),
-    "results/outside/histories.json: how it was made": partial(stored, tallies.made, histories.STORED),
-    "results/outside/histories.json: how good": partial(stored, histories.results_table, histories.STORED),
-    "results/outside/histories.json: left out": partial(stored, histories.skipped_text, histories.STORED),
-    "results/outside/pipelines.json": partial(stored, pipelines.report, pipelines.STORED),
-    **{
-        f"results/outside/census.json: {name}": partial(stored, part, callback_census.STORED)
-        for name, part in census_tables.PARTS.items()
-    },
-    "results/outside/census_checked.json": lambda: census_tables.checked(_content(callback_census.CHECKED)),
-    "results/found_changes.json": partial(stored, gate_tables.found, FOUND),
-    "results/identical_commits.json": partial(stored, gate_tables.identical, IDENTICAL),
 }
 
 

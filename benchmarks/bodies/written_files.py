@@ -19,6 +19,7 @@ from typing import Any
 
 from pyopbench.engine.port import TOOLS, Tools, write_port
 from pyopbench.model.errors import PyopbenchError, WrongResult
+from pyopbench.model.failures import LONGEST_REASON, describe_error, describe_message
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target
 from pyopbench.ops.port_file import PORTS
@@ -26,7 +27,6 @@ from pyopbench.worker.requests import write_port as answer
 
 PROCESS = Path(__file__).with_name("own_test_process.py")
 TEST_SECONDS = 120.0
-LONGEST_REASON = 300
 
 
 def became_of_file(op: Op, target: Target, variant: str, folder: Path, seconds: float = TEST_SECONDS) -> dict[str, str]:
@@ -47,11 +47,12 @@ def became_of_file(op: Op, target: Target, variant: str, folder: Path, seconds: 
     try:
         write_port(target, variant, out, seconds, _tools())
     except WrongResult as error:
-        return _became("failed", "its own test", f"{error.message}: {error.received}")
+        said = describe_message(*str(error.received).partition(": ")[::2])
+        return _became("failed", "its own test", f"{error.message}: {said}")
     except PyopbenchError as error:
         return _became("refused", Path(str(error.received)).name, error.message)
     except Exception as error:  # noqa: BLE001 - defects of the writer are counted too
-        return _became("failed", "while it is written", f"{type(error).__name__}: {error}")
+        return _became("failed", "while it is written", describe_error(error))
     measured, written = PORTS.file_of(op, variant, op.dtypes[0]).text.encode(), out.read_bytes()
     if measured != written:
         lines = zip(measured.splitlines(), written.splitlines(), strict=False)

@@ -165,9 +165,8 @@ def _rows(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read each history in the folder, store the counts, and print them."""
-    parser = tallies.parser_of(__doc__)
+    parser = tallies.parser_of(__doc__, STORED)
     parser.add_argument("folder", type=Path, help="checkouts of repositories of results")
-    parser.add_argument("--json", type=Path, default=STORED, help=f"what is written ({STORED})")
     options = parser.parse_args(arguments)
     there = {name: options.folder / name / part for name, part in SOURCES.items()}
     there = {name: folder for name, folder in there.items() if folder.is_dir()}
@@ -175,7 +174,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error(f"{options.folder} has none of {', '.join(SOURCES)}")
     document = stored_document.begin(VERSION, ("numpy", "pandas"), {})
     document |= {"rows": [row_of(name, folder) for name, folder in there.items()]}
-    options.json.parent.mkdir(parents=True, exist_ok=True)
     stored_document.write(options.json, document)
     sys.stdout.write(results_table(document))
 

@@ -186,11 +186,10 @@ def launches_in(folder: Path) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Simulate and store, or measure and print."""
-    parser = tallies.parser_of(__doc__)
+    parser = tallies.parser_of(__doc__, STORED)
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--simulate", type=int, default=0, metavar="SERIES")
     parser.add_argument("--budget", default="10m", help="of each run on this machine (10m)")
-    parser.add_argument("--json", type=Path, default=STORED, help=f"what is written ({STORED})")
     options = parser.parse_args(arguments)
     if bool(options.simulate) == bool(options.folder):
         parser.error("give a folder, or --simulate")
@@ -208,7 +207,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for seed in range(options.simulate)
         ]
     }
-    options.json.parent.mkdir(parents=True, exist_ok=True)
     stored_document.write(options.json, document)
     sys.stdout.write(results_table(document))
 

@@ -23,6 +23,7 @@ import numpy as np
 from bodies import examine
 from bodies.line_file import line_file
 from outside.judging import judge_file, load
+from pyopbench.model.failures import LONGEST_REASON, describe_error
 from pyopbench.model.portable import PORTABLE
 
 FILES = ("traced", "njit")
@@ -45,7 +46,7 @@ def examined(path: Path, without: Sequence[str]) -> Iterator[dict[str, Any]]:
     except Exception as error:  # noqa: BLE001 - code of others may raise anything
         yield {
             "body": path.stem,
-            "failed": f"no op: {' '.join(str(error).split())}".replace(f"{path.parent}/", "")[:300],
+            "failed": f"no op: {describe_error(error)}".replace(f"{path.parent}/", "")[:LONGEST_REASON],
         }
         return
     for line in examine.examined(str(path), without=without, files=set(PORTABLE) - set(FILES)):

@@ -34,8 +34,9 @@ import tensorflow as tf
 import tensorflow.experimental.numpy as tnp
 
 from bodies.line_file import line_file
-from outside.ported_calls import LONGEST_REASON, TOLERANCE, noted, ported
+from outside.ported_calls import TOLERANCE, noted, ported
 from pyopbench.model.errors import WrongResult
+from pyopbench.model.failures import LONGEST_REASON
 from pyopbench.ports.arrays import as_array
 from pyopbench.worker.prepare.checks import require_equal
 

@@ -32,7 +32,8 @@ import numpy as np
 import pytest
 
 from bodies.line_file import line_file
-from outside.ported_calls import LONGEST_REASON, OUTCOMES, RUNS, Run, noted, plain, ported
+from outside.ported_calls import OUTCOMES, RUNS, Run, noted, plain, ported
+from pyopbench.model.failures import LONGEST_REASON
 
 MAKERS = ("arange", "array", "asarray", "eye", "full", "linspace", "ones", "zeros")
 """Functions whose arrays are replaced, with at least one axis and of a dtype that tensors have."""

@@ -12,7 +12,6 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -33,7 +32,7 @@ def main(arguments: Sequence[str]) -> None:
     facts, seconds, key, *file = arguments
     given = json.loads(facts)
     target = read_target(given["op"], given.get("inputs", ()), [], given.get("seed_with", ""))
-    op = load_own(replace(target))
+    op = load_own(target)
     elements: Any = SimpleNamespace(op=op, dtypes=op.output_dtypes(op.dtypes[0]))
     program = Program.of_change(read_program(given["program"]), elements)
     change = None if key == CURRENT else change_of(key, Path(file[0]) if file and file[0] else None)

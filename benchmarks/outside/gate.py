@@ -193,12 +193,11 @@ def promises_table(document: Mapping[str, Any]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what is left within the portion, keep a row for each trial, and print the table."""
-    parser = tallies.parser_of(__doc__)
+    parser = tallies.parser_of(__doc__, STORED)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--part", nargs="+", choices=list(PARTS), default=["same", "ten", "five"])
     parser.add_argument("--repetitions", type=int, default=20)
     parser.add_argument("--portion", type=parse_duration, default=None)
-    parser.add_argument("--json", type=Path, default=STORED, help=f"what is written ({STORED})")
     options = parser.parse_args(arguments)
     folder = options.folder.resolve()
     begun = stored_document.begin(VERSION, ("tensorflow", "tensorflow-cpu", "numpy"), {"rounds": ROUNDS})
@@ -208,7 +207,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     trials = trials_in(folder, make_repository(folder / "repository"), options.part, options.repetitions)
     named = {trial.folder: (name, percent) for name, percent, trial in trials}
     left = still_to_run([trial for _, _, trial in trials], document["rows"])
-    options.json.parent.mkdir(parents=True, exist_ok=True)
     for trial, answer in in_portions(left, options.portion):
         document["rows"].append(row_of(*named[trial.folder], trial, answer))
         stored_document.write(options.json, document)

@@ -471,9 +471,8 @@ def skipped_text(document: Mapping[str, Any]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run every detector on every series, and store a summary."""
-    parser = tallies.parser_of(__doc__)
+    parser = tallies.parser_of(__doc__, STORED)
     parser.add_argument("folder", type=Path, help="checkouts of the projects")
-    parser.add_argument("--json", type=Path, default=STORED, help=f"what is written ({STORED})")
     parser.add_argument("--again", nargs="+", default=[], metavar="NAME", help="only these detectors")
     options = parser.parse_args(arguments)
     series, left_out = series_in(options.folder)
@@ -495,7 +494,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "agreement": agreement(series),
         "summary": in_order([*summary(series, run), *kept]),
     }
-    options.json.parent.mkdir(parents=True, exist_ok=True)
     stored_document.write(options.json, document)
     sys.stdout.write(results_table(document) + "\n" + skipped_text(document))
 

@@ -14,8 +14,9 @@ import numpy as np
 import tensorflow as tf
 
 from bodies.examine import Trial
-from bodies.written_files import LONGEST_REASON, became_of_file, path_of
+from bodies.written_files import became_of_file, path_of
 from pyopbench.model.errors import WrongResult
+from pyopbench.model.failures import LONGEST_REASON
 from pyopbench.model.modules import load_file
 from pyopbench.model.op import Body, Op
 from pyopbench.model.own_target import read_target

@@ -51,10 +51,11 @@ from bodies.tables import files_text
 from corpus import PACKAGES, examine
 from markdown_table import cell, table
 from outside import tallies
+from pyopbench.model.failures import describe_error
 from pyopbench.model.modules import load_file
 
 HERE = Path(__file__).resolve().parent
-STORED = HERE.parents[1] / "results" / "outside" / "npbench.json"
+STORED = tallies.RESULTS / "npbench.json"
 VERSION = 1
 
 PRESET = "S"
@@ -62,6 +63,9 @@ MOST_SECONDS = 0.2
 MOST_BYTES = 8e6
 LEAST_HALVED = 16
 """The smallest integer that is halved: smaller ones are often the sizes of kernels, counts of channels, or powers."""
+
+STEP_SECONDS = 600.0
+"""As `pyopbench port` allows."""
 
 DRAWS = 3
 SCALE = 0.1
@@ -162,31 +166,22 @@ def main(arguments: Sequence[str]) -> int:
                 document["counts"] = counts(document["benchmarks"])
                 print(_line(found), file=sys.stderr, flush=True)
                 if options.json:
-                    options.json.parent.mkdir(parents=True, exist_ok=True)
                     stored_document.write(options.json, document)
     print("\n".join(part(document) for part in (totals, obstacles, times)))
     return 1 if any("failed" in one for one in document["benchmarks"]) else 0
 
 
 def _read(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = tallies.parser_of(__doc__)
     parser.add_argument("folder", type=Path, help="a checkout of NPBench")
     parser.add_argument("names", nargs="*", metavar="NAME", help="short names of benchmarks; all if none is named")
-    parser.add_argument(
-        "--json", type=Path, help="write what became of each here; results/outside/npbench.json for all"
-    )
     parser.add_argument("--forms", default=",".join(ALL), help=f"what is tried ({','.join(ALL)})")
-    parser.add_argument("--resume", action="store_true", help="keep the results that are already in that file")
     parser.add_argument("--work", type=Path, help="keep the op files here")
     parser.add_argument("--time", action="store_true", help="also how long a call takes, on one core")
     parser.add_argument(
         "--peers", type=Path, help="the Python that has jax, numba and scipy, for NPBench's own versions"
     )
-    parser.add_argument(
-        "--seconds", type=float, default=600.0, help="how long one step may take (600, as `pyopbench port` allows)"
-    )
-    parser.add_argument("--processes", type=int, default=2, help="benchmarks at a time, without --time (2)")
-    options = parser.parse_args(arguments)
+    options = tallies.read_options(parser, arguments, STEP_SECONDS, STORED)
     if not (options.folder / "bench_info").is_dir():
         parser.error(f"{options.folder} is no checkout of NPBench: it has no folder bench_info")
     if options.peers and (why := _why_no_peers(options.peers)):
@@ -194,8 +189,6 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace:
             f"{options.peers} cannot run NPBench's versions for JAX and Numba: {why}. Create one that can: "
             "python -m venv ~/peers && ~/peers/bin/pip install jax numba scipy"
         )
-    if not options.names and not options.json:
-        options.json = STORED
     return options
 
 
@@ -238,7 +231,7 @@ def _became(
         program = prepare(info, options.folder / "npbench" / "benchmarks" / info["relative_path"], kept.get("sizes"))
         path = write_op(program, folder)
     except Exception as error:  # noqa: BLE001 - code of others may raise anything
-        return kept | {"failed": f"{type(error).__name__}: {error}"[:300], "forms": []}
+        return kept | {"failed": describe_error(error), "forms": []}
     if "forms" not in kept:
         script = [str(HERE / "examine_program.py"), "--forms", options.forms, "--test-seconds", str(options.seconds)]
         found = examine(path, form_seconds=options.seconds, script=script)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -112,15 +112,6 @@ def _shown(document: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
         for form in body["forms"]
         for one in form.get("shown", [])
     ]
-
-
-PARTS: dict[str, Callable[[Mapping[str, Any]], str]] = {
-    "how it was made": tallies.made,
-    "how many": totals,
-    "wrong": wrong,
-    "what stopped them": reasons,
-}
-"""What docs/outside.md quotes of a stored document."""
 
 
 if __name__ == "__main__":

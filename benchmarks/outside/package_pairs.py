@@ -236,12 +236,11 @@ def left_in(pairs: Sequence[Pair], rows: Sequence[Mapping[str, Any]]) -> Iterato
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what is left within the portion, keep a row for each run, and print the table."""
-    parser = tallies.parser_of(__doc__)
+    parser = tallies.parser_of(__doc__, STORED)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", nargs="+", choices=[pair.name for pair in PAIRS], default=None)
     parser.add_argument("--budget", default="60s", help="of each run (60s)")
     parser.add_argument("--portion", type=parse_duration, default=None)
-    parser.add_argument("--json", type=Path, default=STORED, help=f"what is written ({STORED})")
     options = parser.parse_args(arguments)
     folder = options.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
@@ -250,7 +249,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.json.exists():
         document = stored_document.read_to_go_on(options.json, begun)
     pairs = [pair for pair in PAIRS if options.only is None or pair.name in options.only]
-    options.json.parent.mkdir(parents=True, exist_ok=True)
     start = monotonic()
     for pair, is_same in left_in(pairs, document["rows"]):
         if options.portion is not None and monotonic() - start > options.portion:

@@ -30,10 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import stored_document
 from markdown_table import table
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-import tallies
+from outside import tallies
 
 RUNNER = Path(__file__).with_name("examine_pipeline.py")
 STORED = tallies.RESULTS / "pipelines.json"
@@ -73,7 +70,7 @@ def main(arguments: Sequence[str]) -> int:
         print(f"{folder.name} ...", file=sys.stderr, flush=True)
         document["examined"][folder.name] = examine(folder, given.budget, given.seconds)
         if stored is not None:
-            stored.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+            stored_document.write(stored, document)
     print(programs(document))
     print(totals(document))
     return 0 if _holds(list(document["examined"].values())) else 1

@@ -19,6 +19,7 @@ import numpy as np
 import tensorflow as tf
 
 from pyopbench.model.errors import BadInput, WrongResult
+from pyopbench.model.failures import LONGEST_REASON, describe_error
 from pyopbench.model.literals import NotWritable, source_parts
 from pyopbench.ports import traced
 from pyopbench.ports.arrays import as_array, as_outputs
@@ -35,7 +36,6 @@ OPEN = ("linalg.svd", "linalg.eigh", "linalg.eig", "linalg.qr", "partition", "ar
 """Functions whose values NumPy does not specify: signs of vectors, the order within a part, contents of memory. If
 only values differ, they count as not tried."""
 
-LONGEST_REASON = 250
 MOST_PORTS = 200
 """Bodies whose ports are kept."""
 
@@ -226,7 +226,7 @@ def _note(function: Callable[..., Any], write: Write, arguments: Sequence[Any], 
     except BadInput as error:
         became, reason = "refused", error.message.partition(": ")[2] or error.message
     except Exception as error:  # noqa: BLE001 - a port may raise anything
-        became, reason = "failed", f"{type(error).__name__}: {error}"
+        became, reason = "failed", describe_error(error)
     lines = text.partition("):\n")[2].splitlines()
     line = "".join(lines[-2:][:1]).strip().removeprefix("return ")  # of a body that changes an array, how
     _NOTED[-1].found.append((became, line[:LONGEST_REASON], " ".join(reason.split())[:LONGEST_REASON]))

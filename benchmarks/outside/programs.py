@@ -98,7 +98,6 @@ def _advise_all(folders: Sequence[Path], out: Path, options: Any) -> int:
         document["programs"].append(found)
         print(f"{folder.name}: {found['seconds']:.0f} s", file=sys.stderr, flush=True)
         if stored is not None:
-            stored.parent.mkdir(parents=True, exist_ok=True)
             stored_document.write(stored, document)
     print(f"{programs_table(document)}\n{totals(document)}")
     counted = _counts(document)

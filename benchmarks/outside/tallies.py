@@ -67,9 +67,12 @@ def read_sources(folder: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
-def parser_of(description: str | None) -> argparse.ArgumentParser:
-    """Return what reads the options of a command whose description is set as it stands."""
-    return argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+def parser_of(description: str | None, stored: Path | None = None) -> argparse.ArgumentParser:
+    """Return what reads the options of a command, whose description keeps its lines; `--json` if it stores one file."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    if stored is not None:
+        parser.add_argument("--json", type=Path, default=stored, help=f"what is written ({stored})")
+    return parser
 
 
 def run(
@@ -104,7 +107,6 @@ def run(
             begun["examined"] = [done[each.stem] for each in paths if each.stem in done]
             begun["counts"] = counts(begun["examined"])
             if options.json:
-                options.json.parent.mkdir(parents=True, exist_ok=True)
                 stored_document.write(options.json, begun)
     return begun
 

@@ -121,12 +121,11 @@ def _steps(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, find and confirm steps, store the results, and print both tables."""
     here = versions_here(sys.version_info[:2])
-    parser = tallies.parser_of(__doc__)
+    parser = tallies.parser_of(__doc__, STORED)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--quick", action="store_true", help="about 40 minutes in place of several hours")
     parser.add_argument("--versions", nargs="+", choices=here, default=here, metavar="VERSION")
     parser.add_argument("--ops", nargs="+", default=sorted(find("ops")), help="the built-in ops")
-    parser.add_argument("--json", type=Path, default=STORED, help=f"what is written ({STORED})")
     options = parser.parse_args(arguments)
     folder = options.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
@@ -137,7 +136,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     history = json.loads((folder / "history" / "history.json").read_text(encoding="utf-8"))
     document = stored_document.begin(VERSION, (), {"quick": options.quick})
     document |= {"versions": options.versions, "rows": rows_of(history)}
-    options.json.parent.mkdir(parents=True, exist_ok=True)
     stored_document.write(options.json, document)
     sys.stdout.write(f"{results_table(document)}\n{steps_table(document)}")
 

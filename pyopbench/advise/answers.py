@@ -40,6 +40,7 @@ PORTS = ("traced", "njit", "autograph")
 computes with TensorFlow, its unchanged body, converted by AutoGraph."""
 
 IN_GRAPH = "in_graph"
+TEST_SECONDS = 300.0
 MOST_ARRANGEMENTS = 3
 """How many arrangements of a callback may be tried in the program, one after another."""
 
@@ -477,9 +478,6 @@ def _write_body(callback: Callback, op_file: Path, place: Path, module: str) -> 
     if "failed" in result:
         return f"its test fails: {_last(result['error'])}"
     return f"{module}.py", f"test_{module}.py", f"{source.name}_{IN_GRAPH}"
-
-
-TEST_SECONDS = 300.0
 
 
 def output_dtypes(callback: Callback) -> list[str]:

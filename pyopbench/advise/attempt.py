@@ -164,7 +164,7 @@ class Attempt:
             try:
                 with self.listener.busy("recording the program"):
                     self._record(place)
-            except BadInput:  # it cannot be started
+            except BadInput:  # it cannot be started, or has no TensorFlow
                 if self.has_made_folder:
                     shutil.rmtree(self.folder)
                 raise
@@ -180,6 +180,8 @@ class Attempt:
         if run.code != 0 and not run.ended:  # perhaps it fails because of the ops around its callbacks
             shutil.rmtree(place, ignore_errors=True)
             run, copy = self._try(place, flights=False)
+        if run.code != 0 and not run.ended:
+            self.program.require_tensorflow()
         if run.code != 0 or run.ended == "timeout":
             last = [line for line in run.errors if line.strip()]
             wrote = f"its error output is in {place / 'parts' / 'stderr'}"

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -151,6 +153,27 @@ class Program:
             return ""
         return path.relative_to(copy).as_posix()
 
+    def require_tensorflow(self) -> None:
+        """Check that the Python of a command has TensorFlow; anything but a Python is taken to have it.
+
+        Raises:
+            BadInput: it has not.
+        """
+        first = self.command[0]
+        if PYTHON.fullmatch(Path(first).name) is None or _has_tensorflow(first, self.folder):
+            return
+        folders = dict.fromkeys((self.folder, self.root))
+        near = [folder / name / "bin" / "python" for folder in folders for name in (".venv", "venv")]
+        candidates = [str(one) for one in (*near, Path(sys.executable)) if one.exists()]
+        python = next((one for one in candidates if _has_tensorflow(one, self.folder)), "")
+        raise BadInput(
+            "the Python that the command starts has no TensorFlow",
+            received=shutil.which(first) or first,
+            hint=f"pyopbench advise -- {shlex.join([python, *self.command[1:]])}"
+            if python
+            else "activate the virtual environment of the program, or name its python: .venv/bin/python",
+        )
+
     @property
     def notebook(self) -> str:
         """The notebook that is executed, as in the command; empty for any other program."""
@@ -186,6 +209,14 @@ def _is_run(script: str, command: Sequence[str]) -> bool:
 PYTHON = re.compile(r"(python|pypy)[\d.]*")
 ENDS_OPTIONS = re.compile(r"-[A-Za-z]*[mc]|(?!-).")
 """`-m`, `-c`, and words that are no options; also the values of `-W` and `-X`: such a program is checked by running."""
+
+
+HAS_TENSORFLOW = "import importlib.util, sys; sys.exit(importlib.util.find_spec('tensorflow') is None)"
+
+
+def _has_tensorflow(python: str, folder: Path) -> bool:
+    """Return whether a Python that is started in a folder would find TensorFlow."""
+    return subprocess.run([python, "-c", HAS_TENSORFLOW], cwd=folder, capture_output=True, check=False).returncode == 0
 
 
 def _scripts(folder: Path, suffix: str) -> list[str]:

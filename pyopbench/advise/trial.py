@@ -167,7 +167,8 @@ class Trial:
             if parallel is not None:
                 by_file.setdefault(parallel.stage.file, ([], []))[1].append(parallel)
         for file, (placements, maps) in by_file.items():
-            content, edit = read_bytes(self.attempt.program.root / file, SOURCE), partial(_replaced, placements, maps)
+            content = read_bytes(self.attempt.program.root / file, SOURCE)
+            edit = partial(replaced, placements=placements, maps=maps)
             files[file] = edited(content, edit) if is_notebook(file) else edit(content)
         return files
 
@@ -305,10 +306,6 @@ def _parallel(callback: Callback, answer: Answer) -> Parallel | None:
     # Ports and other callbacks are measured with AUTOTUNE in a pipeline.
     calls = key.parallel if key.form == "map" else AUTOTUNE
     return None if calls == stage.parallel else Parallel(stage, calls)
-
-
-def _replaced(placements: Sequence[Placement], maps: Sequence[Parallel], code: bytes) -> bytes:
-    return replaced(code, placements, maps)
 
 
 def _promise(answer: Answer) -> float:

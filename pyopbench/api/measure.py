@@ -201,7 +201,7 @@ def resume(  # noqa: PLR0913 - all but the folder have a default
     judging = judging_of(baseline, effect, mix, requires, calls_per_step, step_seconds)
     with _resumable(place, op, inputs), alone_on_this_machine():
         name, own = ("", NO_OWN_OPS) if op is None else read_op(op, inputs, place, seed_with)
-        own = pipelines.with_program(name, own, program)
+        own = pipelines.with_program(name, own, program, stored_run.resume_command(run))
         stored_run.require_resumable(run.measured[0], own)
         run = replace(run, own=own)
         return _measured(run, judging, listener_here(progress=progress), probes=bool(requires))

@@ -45,9 +45,10 @@ def resume(
     """Continue an interrupted run as it was planned, write the decision report, and return the exit code."""
     _require_own(folder, ops)
     names, own = read_ops(ops, inputs, seed_with)
-    own = with_program(names[0] if names else "", own, program)
     require_own(folder)
-    run = replace(run_sides.open_run(folder), own=own)
+    run = run_sides.open_run(folder)
+    own = with_program(names[0] if names else "", own, program, stored_run.resume_command(run))
+    run = replace(run, own=own)
     for side in run.measured:
         require_own(side.folder)
     if run.has_revisions:

@@ -128,8 +128,14 @@ class PipelineRequest:
         }
 
 
-def with_program(name: str, own: OwnOps, program: str) -> OwnOps:
+def with_program(name: str, own: OwnOps, program: str, command: str = "") -> OwnOps:
     """Return the own op of a run with the program in which it is measured.
+
+    Args:
+        name: of the op; empty if none was named.
+        own: ops of the user's own.
+        program: in which the op is measured; empty for none.
+        command: that is right for the run, if it exists already.
 
     Raises:
         BadInput: the program is not valid, or the op is not one of the user's own.
@@ -139,8 +145,8 @@ def with_program(name: str, own: OwnOps, program: str) -> OwnOps:
     if name not in own:
         raise BadInput(
             "--program needs an op of your own",
-            received=f"--program {program} with the built-in op {name}",
-            hint=f"pyopbench pipeline my_op.py --program {program}",
+            received=f"--program {program} with " + (f"the built-in op {name}" if name else "no op"),
+            hint=command or f"pyopbench pipeline my_op.py --program {program}",
         )
     return OwnOps((replace(own[name], program=read_program(program)),))
 

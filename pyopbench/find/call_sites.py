@@ -35,6 +35,9 @@ TENSORFLOW_NAMES = re.compile(r"_?(tf|tensorflow)(_compat)?(_?v?\d)?|script_ops|
 DISTINCT = {"py_function", "numpy_function"}
 """Names that mean TensorFlow's wherever they come from; Numba's functions have a `py_func` as well."""
 
+LOOKING = {f"{UNKNOWN}{name}" for name in ("hasattr", "getattr", "callable", "isinstance", "print")}
+"""Functions of Python that call nothing that they are given."""
+
 WORD = re.compile(rb"py_func|numpy_function|PyFunc")
 """What every file that calls one of `CALLBACKS` holds, so that no other one has to be searched."""
 
@@ -49,7 +52,7 @@ class CallSite:
         function: the functions and classes around it, joined by dots.
         kind: `py_function`, `numpy_function` or `py_func`.
         form: `call`, `decorator`, `partial` (bound by functools.partial and not called in the file) or `passed` (handed
-            to another function).
+            to another function, returned, or an item of a list or dict).
         certain: False where the name alone says that it is TensorFlow's.
         context: `tf.data`, `loss`, `Keras metric`, `Keras layer`, `loop` or `plain`.
         gradient: `custom_gradient`, `override_map`, `defun`, `tape`, `none`, or `is one` inside a custom gradient.
@@ -122,7 +125,10 @@ def parse(code: bytes) -> ast.Module:
 
 
 def find_callbacks(source: ProgramSource) -> list[CallbackNode]:
-    """Return the callbacks of a parsed file; a partial that is called under a name counts where it is called."""
+    """Return the callbacks of a parsed file.
+
+    A partial that is called under a name counts where it is called, and so does what a function of the file returns.
+    """
     calls = [node for node in ast.walk(source.tree) if isinstance(node, ast.Call)]
     decorators = {
         decorator
@@ -131,11 +137,13 @@ def find_callbacks(source: ProgramSource) -> list[CallbackNode]:
         for decorator in node.decorator_list
     }
     found = [found for call in calls for found in _find_in_call(source, call, decorators)]
+    found += _find_returned(source)
     bare = [node for node in decorators if not isinstance(node, ast.Call)]
     found += [
         CallbackNode(node, kind, "decorator", source.path(node)) for node in bare if (kind := _kind(source, node))
     ]
-    return [one for one in found if one.form != "partial" or one.node not in _called_partials(source, found)]
+    called = _followed_calls(source, found)
+    return [one for one in found if one.form not in ("partial", "passed") or one.node not in called]
 
 
 def _find_in_call(source: ProgramSource, call: ast.Call, decorators: set[ast.expr]) -> Iterator[CallbackNode]:
@@ -147,20 +155,44 @@ def _find_in_call(source: ProgramSource, call: ast.Call, decorators: set[ast.exp
     if made_by == "functools.partial" and call.args and (kind := _kind(source, call.args[0])):
         yield CallbackNode(call, kind, "decorator" if call in decorators else "partial", source.path(call.args[0]))
         return
-    if made_by in {f"{UNKNOWN}{name}" for name in ("hasattr", "getattr", "callable", "isinstance", "print")}:
+    if _is_looked_at(source, call):
         return
     for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
         if isinstance(argument, ast.Name | ast.Attribute) and (kind := _kind(source, argument)):
             yield CallbackNode(argument, kind, "passed", source.path(argument))
 
 
-def _called_partials(source: ProgramSource, found: list[CallbackNode]) -> set[ast.AST]:
-    """Return the calls of functools.partial whose name is called in the file."""
+def _is_looked_at(source: ProgramSource, node: ast.AST) -> bool:
+    """Is a node a call that looks at its arguments, and calls none of them?"""
+    return isinstance(node, ast.Call) and source.path(node.func) in LOOKING
+
+
+def _find_returned(source: ProgramSource) -> Iterator[CallbackNode]:
+    """Yield what lambdas and functions return, and what is an item of a list, tuple or dict."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Lambda):
+            given: list[ast.expr] = [node.body]
+        elif isinstance(node, ast.Return) and node.value:
+            given = [node.value]
+        elif isinstance(node, ast.Dict):
+            given = node.values
+        elif isinstance(node, ast.List | ast.Tuple) and isinstance(node.ctx, ast.Load):
+            given = [] if _is_looked_at(source, source.parents[node]) else node.elts
+        else:
+            continue
+        for one in given:
+            if isinstance(one, ast.Name | ast.Attribute) and (kind := _kind(source, one)):
+                yield CallbackNode(one, kind, "passed", source.path(one))
+
+
+def _followed_calls(source: ProgramSource, found: list[CallbackNode]) -> set[ast.AST]:
+    """Return the calls of functools.partial whose name is called in the file, and what is returned to calls in it."""
     source.partials.clear()
+    source.returned.clear()
     for one in found:
-        if one.form in {"call", "decorator"} and one.call and isinstance(one.call.func, ast.Name):
+        if one.form in {"call", "decorator"} and one.call and isinstance(one.call.func, ast.Name | ast.Call):
             source.path(one.call.func)
-    return set(source.partials)
+    return source.partials | source.returned
 
 
 def makes_callbacks(path: str) -> bool:

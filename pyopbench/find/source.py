@@ -30,12 +30,14 @@ class ProgramSource:
         parents: node -> the node that it stands in.
         elsewhere: what the dotted path of something in another module stands for there, or the path itself.
         partials: calls of `functools.partial` that a name was followed to.
+        returned: what functions that were called return, where a call was followed to it.
     """
 
     tree: ast.Module
     parents: dict[ast.AST, ast.AST]
     elsewhere: Callable[[str], str] = str
     partials: set[ast.AST] = field(default_factory=set)
+    returned: set[ast.AST] = field(default_factory=set)
     _bound: dict[Scope, dict[str, list[str | ast.expr]]] = field(default_factory=dict)
     _following: set[tuple[Scope, str]] = field(default_factory=set)
 
@@ -99,19 +101,48 @@ class ProgramSource:
         return self._call(node, scopes, depth) if isinstance(node, ast.Call) else ""
 
     def _call(self, node: ast.Call, scopes: list[Scope], depth: int) -> str:
+        for found in self._returned_by(node.func, scopes):
+            path = self._path(found, self.scopes(found), depth + 1)
+            if path and not path.startswith(UNKNOWN):
+                self.returned.add(found)
+                return path
         if not node.args:
             return ""
         made_by = self._path(node.func, scopes, depth + 1)
         if made_by == "functools.partial":
             self.partials.add(node)
             return self._path(node.args[0], scopes, depth + 1)
-        literal = node.args[-1].value if isinstance(node.args[-1], ast.Constant) else None
-        if made_by == "importlib.import_module" and isinstance(literal, str):
-            return literal
-        if made_by == f"{UNKNOWN}getattr" and len(node.args) == 2 and isinstance(literal, str):
+        if made_by == "importlib.import_module":
+            return self._text(node.args[-1], scopes)
+        if made_by == f"{UNKNOWN}getattr" and len(node.args) in (2, 3) and (name := self._text(node.args[1], scopes)):
             base = self._path(node.args[0], scopes, depth + 1)
-            return f"{base}.{literal}" if base else ""
+            return f"{base}.{name}" if base else ""
         return ""
+
+    def _text(self, node: ast.expr, scopes: list[Scope]) -> str:
+        """Return a text, or the one that a name stands for; empty for anything else."""
+        found = self._bound_to(node, scopes) if isinstance(node, ast.Name) else [node]
+        texts = [one.value for one in found if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+        return texts[0] if len(texts) == len(found) == 1 else ""
+
+    def _returned_by(self, function: ast.expr, scopes: list[Scope]) -> list[ast.expr]:
+        """Return the name that a function of this file returns in its last line; empty for anything else."""
+        found: list[ast.expr] = []
+        for one in self._bound_to(function, scopes) if isinstance(function, ast.Name) else [function]:
+            if isinstance(one, ast.Lambda):
+                found.append(one.body)
+            elif isinstance(one, ast.FunctionDef) and isinstance(last := one.body[-1], ast.Return) and last.value:
+                found.append(last.value)
+        return [one for one in found if isinstance(one, ast.Name | ast.Attribute)]
+
+    def _bound_to(self, name: ast.Name, scopes: list[Scope]) -> list[ast.AST]:
+        """Return the expressions and functions that a name is bound to, in the scope that binds it."""
+        for place, scope in enumerate(scopes):
+            if not (place and isinstance(scope, ast.ClassDef)) and name.id in self._bindings(scope):
+                values = [one for one in self._bindings(scope)[name.id] if isinstance(one, ast.expr)]
+                nodes = [one for one in own_nodes(scope) if isinstance(one, ast.FunctionDef) and one.name == name.id]
+                return [*values, *nodes]
+        return []
 
     def _name(self, name: str, scopes: list[Scope], depth: int) -> str:
         for place, scope in enumerate(scopes):

@@ -259,12 +259,11 @@ def _judged_blocks(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _launch(key: tuple[str, int], blocks: pd.DataFrame, noise: pd.DataFrame, cores: int) -> LaunchNoise:
     wall = float(noise["wall_seconds"].sum())
-    steal = noise[["steal_seconds", "wall_seconds"]].dropna().sum()
     judged = int(blocks["judged"].sum())
     return LaunchNoise(
         run=str(key[0]),
         launch=int(key[1]),
-        steal_share=_known(steal["steal_seconds"] / (steal["wall_seconds"] * cores)) if steal["wall_seconds"] else None,
+        steal_share=_steal_share(noise, cores),
         load=_known(noise["load"].max()),
         mhz_low=_known(noise["mhz_low"].min()),
         mhz_high=_known(noise["mhz_high"].max()),
@@ -273,6 +272,12 @@ def _launch(key: tuple[str, int], blocks: pd.DataFrame, noise: pd.DataFrame, cor
         blocks=len(blocks),
         far_share=int(blocks["far"].sum()) / judged if judged else None,
     )
+
+
+def _steal_share(noise: pd.DataFrame, cores: int) -> float | None:
+    """Return the share of the time of the cores that other guests of the host had; None if it is not known."""
+    known = noise[["steal_seconds", "wall_seconds"]].dropna().sum()
+    return _known(known["steal_seconds"] / (known["wall_seconds"] * cores)) if known["wall_seconds"] else None
 
 
 def _known(value: float) -> float | None:
@@ -357,9 +362,7 @@ def machine_state(runs: Sequence[Run], turns: int, discarded: int) -> MachineSta
     if not len(noise):
         return None
     cores = int(runs[0].environment.get("cores") or 1)
-    known = noise[["steal_seconds", "wall_seconds"]].dropna().sum()
-    steal = known["steal_seconds"] / (known["wall_seconds"] * cores) if known["wall_seconds"] else math.nan
-    return MachineState(turns, discarded, _known(noise["load"].median()), _known(steal), cores)
+    return MachineState(turns, discarded, _known(noise["load"].median()), _steal_share(noise, cores), cores)
 
 
 def unlike_turns(first: pd.DataFrame, second: pd.DataFrame, cores: int) -> tuple[pd.DataFrame, int]:

@@ -36,7 +36,12 @@ def describe_error(error: BaseException) -> str:
     """Return type and message of an error in one line that fits a table, without what differs from run to run."""
     if isinstance(error, PyopbenchError):
         return error.message
-    return shorten_reason(_telling_line(type(error).__name__, tidy(str(error))))
+    return describe_message(type(error).__name__, str(error))
+
+
+def describe_message(name: str, message: str) -> str:
+    """Return what `describe_error` does, of an error in another process: the name of its type, and its message."""
+    return shorten_reason(_telling_line(name, tidy(message)))
 
 
 def tidy(message: str) -> str:

@@ -24,7 +24,7 @@ compared with the differences between the means of the points before and after e
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -100,6 +100,8 @@ LONGEST_SHARE = 8
 LASTING = 0.5
 """The autocorrelation of noise that the thresholds are for."""
 Places: TypeAlias = npt.NDArray[np.intp]
+Measure: TypeAlias = Callable[[int, int, int, list[int]], float]
+"""Of the change before, a change, the change after it, and all changes that are left."""
 
 DECAY = 2**-0.5
 """By what stretches become shorter from layer to layer, as Kovacs et al. have it."""
@@ -381,16 +383,23 @@ def _steeper(values: Floats, errors: Floats, places: list[int]) -> list[int]:
         errors: `(n,)` float64, of single points.
         places: of changes, ascending.
     """
+
+    def gain(before: int, place: int, after: int, _: list[int]) -> float:
+        part, weights, at = values[before:after], errors[before:after] ** -2.0, np.arange(before, after)
+        return _explained(part, weights, at >= place) - _explained(part, weights, at)
+
+    return _reaching(0.0, gain, values.size, places)
+
+
+def _reaching(least: float, measure: Measure, size: int, places: list[int]) -> list[int]:
+    """Return the changes that measure at least enough; the smallest is dropped first, and the others measured anew."""
     while places:
-        ends = [0, *places, values.size]
-        gains = []
-        for before, place, after in zip(ends, places, ends[2:], strict=False):
-            part, weights, at = values[before:after], errors[before:after] ** -2.0, np.arange(before, after)
-            gains.append(_explained(part, weights, at >= place) - _explained(part, weights, at))
-        least = int(np.argmin(gains))
-        if gains[least] >= 0:
+        ends = [0, *places, size]
+        found = [measure(*three, places) for three in zip(ends, places, ends[2:], strict=False)]
+        smallest = int(np.argmin(found))
+        if found[smallest] >= least:
             break
-        places = [*places[:least], *places[least + 1 :]]
+        places = [*places[:smallest], *places[smallest + 1 :]]
     return places
 
 
@@ -410,17 +419,11 @@ def _outstanding(values: Floats, errors: Floats, places: list[int]) -> list[int]
         places: of changes, ascending.
     """
     usual = float(np.median(errors))
-    while places:
-        ends = [0, *places, values.size]
-        ratios = [
-            _against_elsewhere(values, places, place, min(place - before, after - place), usual)
-            for before, place, after in zip(ends, places, ends[2:], strict=False)
-        ]
-        least = int(np.argmin(ratios))
-        if ratios[least] >= OUTSTANDING:
-            break
-        places = [*places[:least], *places[least + 1 :]]
-    return places
+
+    def ratio(before: int, place: int, after: int, left: list[int]) -> float:
+        return _against_elsewhere(values, left, place, min(place - before, after - place), usual)
+
+    return _reaching(OUTSTANDING, ratio, values.size, places)
 
 
 def _against_elsewhere(values: Floats, places: Sequence[int], place: int, width: int, usual: float) -> float:

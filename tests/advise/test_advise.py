@@ -7,6 +7,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -134,7 +135,7 @@ class World:
 
     def advise(self, **options: Any) -> Advice:
         out = self.root / "out" if self.out is None else self.out
-        program = Program.here(["python", "train.py"], self.root / "program", [out])
+        program = Program.here([sys.executable, "train.py"], self.root / "program", [out])
         tools = Tools(self.run, self.decide, self.decide_again, lambda: self.now)
         return advise(program, out, Options(**options), Listener(), tools)
 
@@ -430,7 +431,7 @@ def test_no_callback_leaves_nothing_to_do(world: World, monkeypatch: pytest.Monk
 
 
 def checked(world: World, **options: Any) -> list[tuple[str, str]]:
-    program = Program.here(["python", "train.py"], world.root / "program")
+    program = Program.here([sys.executable, "train.py"], world.root / "program")
     tools = Tools(world.run, world.decide, clock=lambda: 0.0)
     report, folder = world.root / "out" / "report.json", world.root / f"check-{len(world.ran)}"
     found = check(program, folder, Options(**options), report, Listener(), tools)

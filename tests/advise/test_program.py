@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -78,6 +79,39 @@ def test_the_folder_that_is_copied_is_the_repository(folder: Path) -> None:
 def test_a_command_that_cannot_be_advised_on_is_refused(folder: Path, command: list[str]) -> None:
     with pytest.raises(BadInput):
         Program.here(command, folder)
+
+
+def python_with(folder: Path, *, tensorflow: bool) -> str:
+    """Return a Python in a folder that finds TensorFlow, or does not."""
+    folder.mkdir(parents=True)
+    python = folder / "python"
+    python.write_text(f"#!/bin/sh\nexit {0 if tensorflow else 1}\n")
+    python.chmod(0o755)
+    return str(python)
+
+
+def test_a_python_without_tensorflow_is_refused_and_the_one_of_the_program_is_named(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bare = python_with(tmp_path / "bare", tensorflow=False)
+    own = python_with(folder / ".venv" / "bin", tensorflow=True)
+    mine = python_with(tmp_path / "mine", tensorflow=True)
+    monkeypatch.setattr(sys, "executable", mine)
+    program = Program.here([bare, "train.py", "two words"], folder)
+    with pytest.raises(BadInput) as near:
+        program.require_tensorflow()
+    assert near.value.received == bare
+    assert shlex.split(near.value.hint) == ["pyopbench", "advise", "--", own, "train.py", "two words"]
+    Path(own).unlink()
+    with pytest.raises(BadInput) as far:
+        program.require_tensorflow()
+    assert mine in shlex.split(far.value.hint)
+    monkeypatch.setattr(sys, "executable", bare)
+    with pytest.raises(BadInput) as nowhere:
+        program.require_tensorflow()
+    assert bare not in shlex.split(nowhere.value.hint)
+    Program.here([mine, "train.py"], folder).require_tensorflow()
+    Program.here(["./run", "train.py"], folder).require_tensorflow()
 
 
 EXECUTE = """#!/bin/sh

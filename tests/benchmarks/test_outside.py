@@ -123,6 +123,16 @@ def test_a_file_whose_test_passes_and_whose_values_differ_later_is_silently_wron
     assert (became["became"], became["is_silent"]) == ("wrong", True)
 
 
+FAILING = """
+import tensorflow as tf
+
+
+@tf.function
+def doubled(x):
+    raise ValueError("planted")
+"""
+
+
 class TestFiles:
     """The file of a port has the bytes that were measured, and its own test passes without pyopbench."""
 
@@ -147,13 +157,16 @@ class TestFiles:
             (lambda text: f"{text}# planted\n", "other bytes"),
             (lambda text: text.replace("2.0", "2.5"), "failed"),
             (lambda text: f"import pyopbench.ports\n{text}", "failed"),
+            (lambda text: f"{text}\n\n{FAILING}", "failed"),
             (lambda text: f"{text}\nimport os\nos._exit(7)\n", "failed"),
         ],
     )
     def test_a_planted_difference_is_found(
         self, change: Callable[[str], str], became: str, op: Op, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        assert self.became(op, tmp_path / "doubled_outside.py", change, monkeypatch)["became"] == became
+        found = self.became(op, tmp_path / "doubled_outside.py", change, monkeypatch)
+        assert found["became"] == became
+        assert f"{tempfile.gettempdir()}/" not in found.get("reason", "")
 
     def test_a_test_that_does_not_end_is_ended(self, tmp_path: Path) -> None:
         (tmp_path / "test_endless.py").write_text("import time\n\n\ndef test_it():\n    time.sleep(600)\n")
@@ -313,6 +326,14 @@ def test_a_call_that_is_wrong_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     calls.check("testX", np.positive, [np.array([1.0, 2.0])])
     assert calls.counted["traced"] == {"wrong": 1}
     assert calls.shown["wrong"][0]["at"] == "testX(float64[2]): np.positive(x0)"
+
+
+def test_the_reason_of_a_call_that_fails_has_no_path_of_this_machine() -> None:
+    with ported_calls.noted() as calls:
+        np.corrcoef(ported_calls.ported(np.array([1j, 2.0])))
+    became, _, reason = calls.worst
+    assert became == "failed"
+    assert f"{tempfile.gettempdir()}/" not in reason
 
 
 def test_calls_are_bodies_of_one_line_and_go_on_with_what_numpy_returns() -> None:

@@ -67,6 +67,23 @@ def test_run_itself_continues_nothing(call: Call, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("_no_worker")
+def test_a_program_without_an_op_of_your_own_is_refused(call: Call, tmp_path: Path) -> None:
+    """A folder without results is refused for that, and the next step never names an op that nobody named."""
+    (tmp_path / "empty").mkdir()
+    empty = call("resume", "--program", "train.py:make", tmp_path / "empty")
+    assert (empty.code, empty.out) == (2, "")
+    assert empty.err == call("resume", tmp_path / "empty").err
+    folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
+    ended = call("resume", "--program", "train.py:make", folder)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == told(
+        "--program needs an op of your own",
+        received="--program train.py:make with no op",
+        hint=f"pyopbench resume {folder}",
+    )
+
+
+@pytest.mark.usefixtures("_no_worker")
 def test_the_name_of_an_op_is_refused(call: Call, tmp_path: Path) -> None:
     folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
     ended = call("resume", folder, "sinh")

@@ -28,6 +28,13 @@ def sites_of(code: str) -> list[CallSite]:
         ("tf.contrib.eager.py_func(f, [x], 1)", "py_function"),
         ("tf.raw_ops.EagerPyFunc(input=[x], token='t', Tout=[1])", "py_function"),
         ("getattr(tf, 'py_function')(f, [x], 1)", "py_function"),
+        ("getattr(tf, 'py_function', None)(f, [x], 1)", "py_function"),
+        ("call = getattr(tf.compat.v1, 'py_func', None)\ncall(f, [x], 1)", "py_func"),
+        ("NAME = 'py_function'\ngetattr(tf, NAME)(f, [x], 1)", "py_function"),
+        ("(lambda: tf.numpy_function)()(f, [x], 1)", "numpy_function"),
+        ("make = lambda: tf.numpy_function\nmake()(f, [x], 1)", "numpy_function"),
+        ("def make():\n    return tf.numpy_function\nmake()(f, [x], 1)", "numpy_function"),
+        ("def make():\n    return tf.numpy_function\ncall = make()\ncall(f, [x], 1)", "numpy_function"),
         ("ds.map(lambda x: tf.numpy_function(f, [x], 1))", "numpy_function"),
     ],
 )
@@ -53,8 +60,18 @@ def test_a_partial_counts_where_it_is_called_or_else_where_it_is_made() -> None:
     assert [site.form for site in sites_of("make(partial(tf.py_function, Tout=1))")] == ["partial"]
 
 
-def test_a_function_that_is_handed_on_is_told_as_such() -> None:
-    assert [site.form for site in sites_of("wrap(tf.numpy_function)")] == ["passed"]
+@pytest.mark.parametrize(
+    "code",
+    [
+        "wrap(tf.numpy_function)",
+        "wrap(lambda: tf.numpy_function)",
+        "def make():\n    return tf.numpy_function",
+        "table = {'host': tf.numpy_function}\ntable[kind](f, [x], 1)",
+        "for call in (tf.numpy_function, run):\n    call(f, [x], 1)",
+    ],
+)
+def test_a_function_that_is_handed_on_is_told_as_such(code: str) -> None:
+    assert [(site.kind, site.form) for site in sites_of(code)] == [("numpy_function", "passed")]
 
 
 def test_a_name_that_comes_from_elsewhere_is_found_and_not_certain() -> None:
@@ -69,6 +86,10 @@ def test_a_name_that_comes_from_elsewhere_is_found_and_not_certain() -> None:
         "def py_function(f): ...\npy_function(1)",
         "# tf.py_function(f)\ntext = 'tf.py_function(f)'",
         "hasattr(tf, 'py_function')\nprint(tf.py_function)",
+        "isinstance(f, (tf.py_function, tf.numpy_function))",
+        "getattr(tf, name)(f, [x], 1)",
+        "NAME = 'py_function'\nNAME = read()\ngetattr(tf, NAME)(f, [x], 1)",
+        "f = lambda: f()\nf()(1)\n# py_function",
         "tf.numpy_functions(f)",
         "class C:\n    def g(self):\n        self.py_function(1)",
     ],

@@ -14,30 +14,11 @@ from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE,
 from pyopbench.ports.porting.typed import TypedCode
 from pyopbench.ports.porting.watching import names_written
 
-Kind = Literal["number", "slice", "all", "new", "rest", "places", "mask", "points"]
-
 NEVER_NEGATIVE = frozenset(
     {
-        *(
-            "np.argsort",
-            "np.argmax",
-            "np.argmin",
-            "np.where",
-            "np.nonzero",
-            "np.flatnonzero",
-            "np.arange",
-            "np.lexsort",
-        ),
-        *(
-            "np.searchsorted",
-            "np.digitize",
-            "np.argpartition",
-            "np.bincount",
-            "range",
-            "np.argwhere",
-            "len",
-            "np.zeros",
-        ),
+        *("range", "len", "np.argsort", "np.argmax", "np.argmin", "np.where", "np.nonzero", "np.flatnonzero"),
+        *("np.arange", "np.lexsort", "np.searchsorted", "np.digitize", "np.argpartition", "np.bincount"),
+        *("np.argwhere", "np.zeros"),
     }
 )
 """Functions of which no result is below 0, so that it can be gathered as it is."""
@@ -47,7 +28,7 @@ NEVER_NEGATIVE = frozenset(
 class IndexEntry:
     """One of the expressions in brackets."""
 
-    kind: Kind
+    kind: Literal["number", "slice", "all", "new", "rest", "places", "mask", "points"]
     node: ast.expr
     rank: int = 0
 
@@ -162,16 +143,15 @@ def pick(code: TypedCode, node: ast.expr, whole: Picked, entries: Sequence[Index
         return _pick_points(code, node, whole, entries)
     (place,) = special
     entry = entries[place]
-    before, behind = entries[:place], entries[place + 1 :]
+    before = entries[:place]
     if any(one.kind == "new" for one in entries):
         raise code.refusal(node, f"`{ast.unparse(node)}` mixes an array of indices with None", "index twice")
-    if any(one.kind == "number" for one in before) and any(one.kind not in ("number",) for one in before):
+    if any(one.kind == "number" for one in before) and any(one.kind != "number" for one in before):
         raise code.refusal(node, f"`{ast.unparse(node)}` mixes integers, slices and arrays of indices", "index twice")
     text, axis = _with_basic(code, whole, entries, place)
     if entry.kind == "mask":
         where = f", axis={axis}" if axis not in ("0", "") else ""
         return f"tf.boolean_mask({text}, {code.write(entry.node)}{where})"
-    del behind
     where = f", axis={axis}" if axis != "0" else ""
     return f"tf.gather({text}, {_places(code, entry.node, text, axis)}{where})"
 
@@ -319,10 +299,9 @@ def _pick_points(code: TypedCode, node: ast.expr, whole: Picked, entries: Sequen
     ranks = {entry.rank for entry in together}
     arrays = [entry.node for entry in together if entry.rank]
     shapes = {one.shape for node in arrays for one in code.seen(node) if one.kind in (TENSOR, ARRAY)}
-    if len(ranks) > 1 or len(shapes) > 1:
-        texts = [_point(code, entry, whole.text, axis) for axis, entry in enumerate(together)]
-        return f"tf.gather_nd({whole.text}, {code.use('np_points')}({', '.join(texts)}))"
     texts = [_point(code, entry, whole.text, axis) for axis, entry in enumerate(together)]
+    if len(ranks) > 1 or len(shapes) > 1:
+        return f"tf.gather_nd({whole.text}, {code.use('np_points')}({', '.join(texts)}))"
     return f"tf.gather_nd({whole.text}, tf.stack([{', '.join(texts)}], axis=-1))"
 
 

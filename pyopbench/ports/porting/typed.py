@@ -87,11 +87,12 @@ class TypedCode(Code):
             if kind == SEQUENCE and found and any(one.holds_tensors for one in found):
                 found = [one for one in found if one.holds_tensors]
             if found:
-                if len({(one.dtype, one.weak) for one in found}) > 1:
-                    names = " and ".join(sorted(one.dtype or str(one.weak) for one in found))
+                # Python's bool is promoted as NumPy's is; its other numbers are not.
+                if len({(one.dtype, None if one.weak is bool else one.weak) for one in found}) > 1:
+                    names = " and ".join(sorted({_name_of_dtype(one) for one in found}))
                     why = f"`{ast.unparse(node)}` is of several dtypes: {names}"
                     raise self._of_several(node, why, "convert it first")
-                return found[0]
+                return next((one for one in found if one.weak is None), found[0])
         return Seen(OTHER)
 
     def rank(self, node: ast.expr) -> int:
@@ -284,3 +285,7 @@ def _is_call(text: str) -> bool:
 def joined(texts: Iterable[str]) -> str:
     """Return texts as the arguments of a call."""
     return ", ".join(one for one in texts if one)
+
+
+def _name_of_dtype(seen: Seen) -> str:
+    return seen.dtype if seen.weak is None else f"Python's {seen.weak.__name__}"

@@ -115,9 +115,8 @@ def np_nansum(
     where: Any = True,
 ) -> Any:  # fmt: skip
     """Return sums of what is not NaN."""
-    kept = np_as_summed(np_kept(np_without_nan(a, 0), where, 0), dtype)
-    found = tf.reduce_sum(kept, np_axes(axis, a.shape.rank), keepdims)
-    return found if initial is None else found + np_number(initial, kept.dtype)
+    found = np_add_reduce(np_kept(np_without_nan(a, 0), where, 0), axis, dtype, keepdims=keepdims)
+    return found if initial is None else found + np_number(initial, found.dtype)
 
 
 @of_numpy("np.nanprod", a="own", where="bool")
@@ -126,9 +125,8 @@ def np_nanprod(
     where: Any = True,
 ) -> Any:  # fmt: skip
     """Return products of what is not NaN."""
-    kept = np_as_summed(np_kept(np_without_nan(a, 1), where, 1), dtype)
-    found = tf.reduce_prod(kept, np_axes(axis, a.shape.rank), keepdims)
-    return found if initial is None else found * np_number(initial, kept.dtype)
+    found = np_multiply_reduce(np_kept(np_without_nan(a, 1), where, 1), axis, dtype, keepdims=keepdims)
+    return found if initial is None else found * np_number(initial, found.dtype)
 
 
 def np_kept(a: Any, where: Any, value: float) -> Any:

@@ -40,6 +40,12 @@ SAME_BRIDGE = ("py_func",)
 BATCH_PORT_EFFORT = 0.5
 """What the port of a batch takes beyond that of an element."""
 
+KERAS_QUEUE = 10
+"""Batches that Keras keeps ready by default (`max_queue_size`)."""
+
+MOST_BATCHES = 1 << 40
+"""Of a dataset for Keras that does not end while it is measured."""
+
 
 # The current callback, and other callbacks over the same body.
 
@@ -84,7 +90,7 @@ def arrange_port_batch(context: PipelineContext) -> Arrangements:
         code = f"ds.batch({batch}).map({name}_of_batch, num_parallel_calls=tf.data.AUTOTUNE)"
         effort_of_batch, tried = effort + BATCH_PORT_EFFORT, is_attempt(context.elements, name)
         arrangement = Arrangement("port_batch", "port", code, AUTOTUNE, batch, name, effort_of_batch, is_attempt=tried)
-        yield arrangement, reason or why_no_batch(context.elements, batch) or partial(from_file, arrangement)
+        yield arrangement, reason or _batch_builder(context, arrangement)
 
 
 # One callback for a batch: fewer trips.
@@ -133,7 +139,7 @@ def arrange_processes(context: PipelineContext) -> Arrangements:
     if not batch:
         return
     several = Arrangement("processes", "processes", f"ds = arrange(ds.batch({batch}))", calls, batch, extra_effort=0.5)
-    yield several, why_no_batch(context.elements, batch) or partial(from_file, several)
+    yield several, _batch_builder(context, several)
 
 
 def arrange_grain(context: PipelineContext) -> Arrangements:
@@ -156,12 +162,6 @@ def arrange_pydataset(context: PipelineContext) -> Arrangements:
     arrangement = Arrangement("pydataset", "outside", code, calls, batch, ahead=ahead)
     why = None if find_spec("keras") else "Keras is not installed here"
     yield arrangement, why or why_no_batch(context.elements, batch) or partial(_build_pydataset, arrangement)
-
-
-KERAS_QUEUE = 10
-"""Batches that Keras keeps ready by default (`max_queue_size`)."""
-MOST_BATCHES = 1 << 40
-"""Number of batches of a dataset for Keras, so that it does not end while it is measured."""
 
 
 def _build_pydataset(arrangement: Arrangement, context: PipelineContext) -> tf.data.Dataset:

@@ -393,10 +393,13 @@ class _Watch:
         finally:
             self._instead = None
 
-    def _batch(self, original: Any, dataset: Any, *args: Any, **kwargs: Any) -> Any:
-        size = inspect.signature(original).bind(dataset, *args, **kwargs).arguments["batch_size"]
+    def _note_batch(self, original: Any, *args: Any, **kwargs: Any) -> None:
+        size = inspect.signature(original).bind(*args, **kwargs).arguments["batch_size"]
         with suppress(TypeError, ValueError):  # a tensor of a graph
             self.batches.append(int(size))
+
+    def _batch(self, original: Any, dataset: Any, *args: Any, **kwargs: Any) -> Any:
+        self._note_batch(original, dataset, *args, **kwargs)
         arranged = getattr(dataset, ARRANGED, None)
         if arranged is None:
             return original(dataset, *args, **kwargs)
@@ -404,9 +407,7 @@ class _Watch:
         return arrange(original(source, *args, **kwargs))
 
     def _padded_batch(self, original: Any, dataset: Any, *args: Any, **kwargs: Any) -> Any:
-        size = inspect.signature(original).bind(dataset, *args, **kwargs).arguments["batch_size"]
-        with suppress(TypeError, ValueError):
-            self.batches.append(int(size))
+        self._note_batch(original, dataset, *args, **kwargs)
         return original(dataset, *args, **kwargs)
 
     def _prefetch(self, original: Any, dataset: Any, buffer_size: Any, *args: Any, **kwargs: Any) -> Any:

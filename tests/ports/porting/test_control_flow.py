@@ -67,6 +67,10 @@ BODIES = {
         "x = x.copy()\n    for i in range(5):\n        if x[i] > x[i + 1]:\n"
         "            x[i], x[i + 1] = x[i + 1], x[i]\n    return x"
     ),
+    "a flag of Python's bool and NumPy's": (
+        "ok = bool(x[0] > 0.5)\n    for i in range(3):\n        if ok:\n            x = x + 1\n"
+        "        ok = np.any(x > 2)\n    return x * 1.0"
+    ),
     "a raise that guards": "if x.sum() < 0:\n        raise ValueError('negative')\n    return x * 2",
     "an assertion": "assert x.min() >= 0, 'negative'\n    return x * 2",
     "a tuple that is carried": (
