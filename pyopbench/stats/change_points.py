@@ -392,7 +392,7 @@ def _steeper(values: Floats, errors: Floats, places: list[int]) -> list[int]:
 
 
 def _reaching(least: float, measure: Measure, size: int, places: list[int]) -> list[int]:
-    """Return the changes whose measure is large enough; the smallest is dropped first, and the others measured again."""
+    """Return the changes with a large enough measure; the smallest is dropped first, and others are measured again."""
     while places:
         ends = [0, *places, size]
         found = [measure(*three, places) for three in zip(ends, places, ends[2:], strict=False)]
