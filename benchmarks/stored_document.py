@@ -75,7 +75,7 @@ def read_to_go_on(path: Path, begun: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write(path: Path, document: Mapping[str, Any]) -> None:
-    """Write a document whole, so that an interrupted run leaves the last one, and make its folder."""
+    """Write a document atomically, so that an interrupted run leaves the last one, and create its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")
     part.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")

@@ -277,7 +277,7 @@ PARTS: Mapping[Path, Mapping[str, Part]] = {
     FOUND: {"": gate_tables.found},
     IDENTICAL: {"": gate_tables.identical},
 }
-"""Stored document -> what is quoted of it, by the name behind its path; nothing behind it is an empty name."""
+"""Stored document -> the parts that are quoted, by the name after the path; an empty name if nothing follows."""
 
 QUOTES: dict[str, Callable[[], str]] = {
     "what results/reference decided": decided,

@@ -1,4 +1,4 @@
-"""Does a program get what was promised? An augmentation in rounds of a loop, measured as an op, then in `Dataset.map`.
+"""Does a program save what was promised? An augmentation with a loop, measured as an op, then in `Dataset.map`.
 
     python benchmarks/outside/program.py
 
@@ -91,7 +91,7 @@ def main(arguments: Sequence[str]) -> int:
             print(f"callback {callback:,.0f} elements a second, file {written:,.0f}: {written / callback:.2f} times")
         gain = statistics.median(written / callback for callback, written in pairs)
     promised = 1 / (1 - answer["saved_low"])
-    print(f"the program gains {gain:.2f} times; an op at least {promised:.2f} times was told")
+    print(f"the program gains {gain:.2f} times; at least {promised:.2f} times was promised for the op")
     return 0 if is_same and gain >= 1 else 1
 
 

@@ -68,7 +68,7 @@ def read_sources(folder: Path) -> list[dict[str, str]]:
 
 
 def parser_of(description: str | None, stored: Path | None = None) -> argparse.ArgumentParser:
-    """Return what reads the options of a command, whose description keeps its lines; `--json` if it stores one file."""
+    """Return the parser of a command, whose description keeps its lines; with `--json` if it stores one file."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     if stored is not None:
         parser.add_argument("--json", type=Path, default=stored, help=f"what is written ({stored})")

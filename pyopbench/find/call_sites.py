@@ -36,7 +36,7 @@ DISTINCT = {"py_function", "numpy_function"}
 """Names that mean TensorFlow's wherever they come from; Numba's functions have a `py_func` as well."""
 
 LOOKING = {f"{UNKNOWN}{name}" for name in ("hasattr", "getattr", "callable", "isinstance", "print")}
-"""Functions of Python that call nothing that they are given."""
+"""Python functions that call none of their arguments."""
 
 WORD = re.compile(rb"py_func|numpy_function|PyFunc")
 """What every file that calls one of `CALLBACKS` holds, so that no other one has to be searched."""
@@ -186,7 +186,7 @@ def _find_returned(source: ProgramSource) -> Iterator[CallbackNode]:
 
 
 def _followed_calls(source: ProgramSource, found: list[CallbackNode]) -> set[ast.AST]:
-    """Return the calls of functools.partial whose name is called in the file, and what is returned to calls in it."""
+    """Return the calls of functools.partial whose name is called in the file, and callbacks returned to calls in it."""
     source.partials.clear()
     source.returned.clear()
     for one in found:

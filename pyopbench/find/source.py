@@ -120,7 +120,7 @@ class ProgramSource:
         return ""
 
     def _text(self, node: ast.expr, scopes: list[Scope]) -> str:
-        """Return a text, or the one that a name stands for; empty for anything else."""
+        """Return a string, or the string that a name is bound to; empty for anything else."""
         found = self._bound_to(node, scopes) if isinstance(node, ast.Name) else [node]
         texts = [one.value for one in found if isinstance(one, ast.Constant) and isinstance(one.value, str)]
         return texts[0] if len(texts) == len(found) == 1 else ""

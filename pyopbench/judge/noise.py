@@ -275,7 +275,7 @@ def _launch(key: tuple[str, int], blocks: pd.DataFrame, noise: pd.DataFrame, cor
 
 
 def _steal_share(noise: pd.DataFrame, cores: int) -> float | None:
-    """Return the share of the time of the cores that other guests of the host had; None if it is not known."""
+    """Return the share of the cores' time that other guests of the host used; None if it is not known."""
     known = noise[["steal_seconds", "wall_seconds"]].dropna().sum()
     return _known(known["steal_seconds"] / (known["wall_seconds"] * cores)) if known["wall_seconds"] else None
 

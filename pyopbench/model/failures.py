@@ -40,7 +40,7 @@ def describe_error(error: BaseException) -> str:
 
 
 def describe_message(name: str, message: str) -> str:
-    """Return what `describe_error` does, of an error in another process: the name of its type, and its message."""
+    """Describe an error of another process as `describe_error` does: the name of its type, and its message."""
     return shorten_reason(_telling_line(name, tidy(message)))
 
 

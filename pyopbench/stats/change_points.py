@@ -101,7 +101,7 @@ LASTING = 0.5
 """The autocorrelation of noise that the thresholds are for."""
 Places: TypeAlias = npt.NDArray[np.intp]
 Measure: TypeAlias = Callable[[int, int, int, list[int]], float]
-"""Of the change before, a change, the change after it, and all changes that are left."""
+"""Called with the change before, a change, the change after it, and all remaining changes."""
 
 DECAY = 2**-0.5
 """By what stretches become shorter from layer to layer, as Kovacs et al. have it."""
@@ -392,7 +392,7 @@ def _steeper(values: Floats, errors: Floats, places: list[int]) -> list[int]:
 
 
 def _reaching(least: float, measure: Measure, size: int, places: list[int]) -> list[int]:
-    """Return the changes that measure at least enough; the smallest is dropped first, and the others measured anew."""
+    """Return the changes with a large enough measure; the smallest is dropped first, and others are measured again."""
     while places:
         ends = [0, *places, size]
         found = [measure(*three, places) for three in zip(ends, places, ends[2:], strict=False)]

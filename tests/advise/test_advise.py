@@ -213,7 +213,7 @@ def test_a_port_that_changes_a_loss_is_taken_back_and_the_other_one_stays(world:
 
 
 def of_variant(fast: frozenset[str]) -> Callable[[frozenset[str]], float]:
-    """Return seconds of a step: half for each port that is fast, a tenth more for any other."""
+    """Return the seconds of a step: half for each fast port, a tenth more for any other."""
     return lambda ports: STEP_SECONDS * 0.5 ** len(ports & fast) * 1.1 ** len(ports - fast)
 
 

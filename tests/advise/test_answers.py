@@ -1,4 +1,4 @@
-"""What to do with a callback of an input pipeline, from what was measured there."""
+"""The answer for a callback of an input pipeline, from measurements in a pipeline."""
 
 from __future__ import annotations
 

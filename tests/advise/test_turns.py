@@ -56,7 +56,7 @@ def test_an_a_a_of_noisy_runs_is_rarely_called_different() -> None:
 
 
 def test_a_port_that_changes_nothing_is_rarely_kept_however_often_one_looks() -> None:
-    """It is kept if it is shown to be faster, at one of the looks or at the end: at most 5% of 400.
+    """It is kept if it is shown to be faster, at an interim analysis or at the end: at most 5% of 400.
 
     Ending the turns early leaves the interval what it says it is: it has no change in it in 93% and more.
     """

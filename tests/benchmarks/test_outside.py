@@ -139,7 +139,7 @@ class TestFiles:
     def became(
         self, op: Op, path: Path, change: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
     ) -> dict[str, str]:
-        """Return what becomes of a file whose text is changed while it is written."""
+        """Return the outcome for a file whose text is changed while it is written."""
         tools = written_files._tools()
 
         def ask(request: dict[str, Any]) -> dict[str, Any]:

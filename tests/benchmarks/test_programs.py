@@ -1,4 +1,4 @@
-"""What `programs.py` keeps of advice, and what it counts."""
+"""The parts of an advice that `programs.py` stores, and its counts."""
 
 from __future__ import annotations
 

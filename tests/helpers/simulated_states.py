@@ -1,4 +1,4 @@
-"""Made-up gates whose halves of pairs ran in different states of the machine, judged with the rule and without it.
+"""Simulated gates whose halves of pairs ran in different states of the machine, judged with the rule and without it.
 
 A half takes a random time, a launch has something of its own, and some halves run on a core that is 1.65 times slower,
 which its clock rate tells. The value of a block is the median of its turns.
@@ -19,14 +19,14 @@ Floats = npt.NDArray[np.float64]
 
 LEVEL = 0.95
 SLOWER = math.log1p(0.10)
-"""What is planted, a natural log."""
+"""The planted slowdown, a natural log."""
 EFFECT = math.log1p(0.05 / 3)
 """Minimum effect of a gate that is to fail on slowdowns by 5%."""
 SLOW_CORE = math.log(1.65)
 SHARE = 0.15
-"""Of pairs with a half on a slow core."""
+"""Share of pairs with a half on a slow core."""
 ROUNDS, LAUNCHES = 0.02, 0.01
-"""Standard deviations of a turn, and of what the turns of a launch share."""
+"""Standard deviations of a turn, and of the noise that the turns of a launch share."""
 STATES = {
     "alike": "no half on a slow core",
     "random": "in a random half",
@@ -38,7 +38,7 @@ STATES = {
 
 
 def turns(rng: np.random.Generator, state: str, blocks: int, sweeps: int) -> tuple[Floats, Floats]:
-    """Return log ratios `(blocks, sweeps)` of two copies of one code, and differences of states, as of `are_unlike`.
+    """Return log ratios `(blocks, sweeps)` of two copies of one code, and differences of states, for `are_unlike`.
 
     Args:
         rng: random numbers.
@@ -88,7 +88,7 @@ class Judged:
 
     @property
     def told_apart(self) -> int:
-        """How many gates tell both copies apart."""
+        """How many gates find the two copies different."""
         return int(((self.low > 0) | (self.high < 0)).sum())
 
     @property

@@ -51,7 +51,7 @@ GATE_ROWS, MOST_GATES, GATE_SLOWDOWNS = 4_500, 200, 20
 """Rows and gates of identical code at the most, and gates of slower code, a cell of `gates`."""
 STATE_BLOCKS = ((8, 1), (12, 1), (8, 3), (8, 30))
 STATE_GATES = 1_000
-"""Of a row of `states`."""
+"""Number of gates in a row of `states`."""
 
 
 def verdicts() -> Iterator[str]:

@@ -31,7 +31,7 @@ AUTOMATIC = {
     "traced_xla",
     "xla_autograph",
 }
-"""Variants that are tried by themselves for own ops, and for no other op."""
+"""Variants that are tried automatically for own ops, and for no other op."""
 
 
 @pytest.fixture(scope="module")

@@ -44,7 +44,7 @@ KERAS_QUEUE = 10
 """Batches that Keras keeps ready by default (`max_queue_size`)."""
 
 MOST_BATCHES = 1 << 40
-"""Of a dataset for Keras that does not end while it is measured."""
+"""Number of batches of a dataset for Keras, so that it does not end while it is measured."""
 
 
 # The current callback, and other callbacks over the same body.
