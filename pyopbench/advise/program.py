@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from pyopbench.advise.notebook import printed
+from pyopbench.advise.notebook import Cells, printed
 from pyopbench.find.notebook import SUFFIX
 from pyopbench.find.record import PROGRAM, environment_of
 from pyopbench.model import formatting
@@ -85,10 +85,17 @@ class Program:
                 received=" ".join(command),
                 hint="give the command for one process: pyopbench advise -- python train.py",
             )
+        folder = real_path(folder)
         notebooks = [word for word in command if word.endswith(SUFFIX)]
         if notebooks:
             _require_executed(command, notebooks)
-        folder = real_path(folder)
+        elif name == "jupyter":
+            raise BadInput(
+                "no notebook to execute",
+                received=" ".join(command),
+                legal=formatting.listing(_scripts(folder, SUFFIX), "or") or "a notebook",
+                hint="for example `pyopbench advise -- jupyter execute train.ipynb`",
+            )
         root = next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
         script = next((word for word in command[1:] if word.endswith((".py", SUFFIX))), None)
         is_run = script is not None and (bool(notebooks) or _is_run(script, command))
@@ -105,6 +112,8 @@ class Program:
                 received=f"{script}; the folder that is copied is {root}",
                 hint=f"cd {real_path(folder / script).parent} first",
             )
+        if notebooks:
+            _require_notebook(folder / notebooks[0])
         first = os.path.abspath(folder / command[0]) if os.sep in command[0] else command[0]  # .venv is not copied
         return cls((first, *command[1:]), root, folder, tuple(real_path(one) for one in left_out))
 
@@ -250,6 +259,20 @@ def _require_executed(command: Sequence[str], notebooks: Sequence[str]) -> None:
         )
 
 
+def _require_notebook(path: Path) -> None:
+    """Check that a file is a notebook.
+
+    Raises:
+        BadInput: it is not.
+    """
+    try:
+        Cells.of(read_bytes(path, SOURCE))
+    except ValueError as error:
+        raise BadInput(
+            "cannot read the notebook", received=f"{path}: {error}", hint="open it in Jupyter, and save it"
+        ) from error
+
+
 @dataclass(frozen=True)
 class Asked:
     """The settings of a run.
@@ -346,7 +369,8 @@ def run_program(program: Program, copy: Path, parts: Path, asked: Asked) -> Run:
     seconds = time.perf_counter() - start
     run = Run(code, seconds, _lines(output), _lines(errors)[-LAST_LINES:], ended=ended)
     if program.notebook:
-        run.lines = printed(read_bytes(where / program.notebook, SOURCE))
+        # Where it failed, the file is as it was, and perhaps no notebook.
+        run.lines = printed(read_bytes(where / program.notebook, SOURCE)) if code == 0 else []
     for watched in _watched(parts):
         if not run.samples or (watched.samples and watched.samples[-1][1] > run.elements):
             run.samples, run.losses, run.weights = watched.samples, watched.losses, watched.weights

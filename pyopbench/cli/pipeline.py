@@ -94,13 +94,14 @@ def _read_recording(recording: Path, op: str, inputs: Sequence[str]) -> tuple[Se
     Raises:
         BadInput: it has none, the op is not a function in a file, or inputs were given too.
     """
-    place, colon, function = op.rpartition(":")
+    _, colon, function = op.rpartition(":")
     if inputs or not colon:
+        named = op if colon else f"{op if op.endswith('.py') else 'FILE.py'}:FUNCTION"
         raise BadInput(
             "--recording gives the inputs of a function",
-            received=f"{op} with {len(inputs)} inputs",
+            received=f"{op} with --input" if inputs else op,
             legal="FILE.py:FUNCTION, without --input",
-            hint=f"pyopbench pipeline {place or op}:FUNCTION --recording {recording}",
+            hint=f"pyopbench pipeline {named} --recording {recording}",
         )
     found, kind = inputs_of(recording, function)
     return found, BASELINES[kind]

@@ -45,7 +45,7 @@ def written_atomically(path: Path) -> Iterator[IO[bytes]]:
     Raises:
         OSError: it cannot be written; what was there is as it was.
     """
-    with opened_folder(path.parent) as folder:
+    with _naming(path), opened_folder(path.parent) as folder:
         scratch = f".{path.name[:100]}.{secrets.token_hex(8)}"
         descriptor = os.open(scratch, NEW, MODE, dir_fd=folder)
         try:
@@ -68,7 +68,7 @@ def write_new(path: Path, content: bytes) -> None:
         FileExistsError: something of that name is there.
         OSError: it cannot be written.
     """
-    with opened_folder(path.parent) as folder:
+    with _naming(path), opened_folder(path.parent) as folder:
         descriptor = os.open(path.name, NEW, MODE, dir_fd=folder)
         try:
             _fill(descriptor, content)
@@ -76,6 +76,17 @@ def write_new(path: Path, content: bytes) -> None:
             os.unlink(path.name, dir_fd=folder)
             raise
         sync_folder(folder)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Give errors the path of a file: they name no file if the disk is full, or the scratch file without its folder."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None or os.sep not in str(error.filename):
+            error.filename, error.filename2 = str(path), None
+        raise
 
 
 @contextmanager

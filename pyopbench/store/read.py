@@ -130,12 +130,17 @@ def _none_of_these(path: Path) -> BadInput:
     if not path.exists():
         what = f"{path}: no such file or folder"
     elif path.is_dir():
-        what = f"{path}: a folder with neither {run_folder.RUN_FILE} nor a machine.json of asv in it or below"
+        what = f"{path}: a folder without {run_folder.RUN_FILE}, and without a machine.json of asv in it or below"
     else:
         what = f"{path}: JSON of something else"
+    runs = sorted({file.parent for file in path.rglob(run_folder.RUN_FILE)})[:MOST_SHOWN] if path.is_dir() else []
     files = sorted(path.rglob("*.json"))[:MOST_SHOWN] if path.is_dir() else []
-    named = formatting.listing([str(file) for file in files], "or")
-    hint = f"name one file: {named}" if named else "`pyopbench run` makes results; name the folder that it printed"
+    named = formatting.listing([str(one) for one in runs or files], "or")
+    hint = (
+        f"name one {'folder' if runs else 'file'}: {named}"
+        if named
+        else "`pyopbench run` makes results; name the folder that it printed"
+    )
     return BadInput("these are not results", received=what, legal=LEGAL, hint=hint)
 
 

@@ -146,7 +146,7 @@ def why_no_json(content: str) -> str:
         (HALF, "cannot read these results", why_no_json(HALF)),
         ({**document("asv-first"), "version": 1}, "cannot read these results", "version is 1"),
         ({"a": 1}, "these are not results", "JSON of something else"),
-        (None, "these are not results", "a folder with neither run.json nor a machine.json of asv in it or below"),
+        (None, "these are not results", "a folder without run.json, and without a machine.json of asv in it or below"),
     ],
 )
 def test_what_is_no_results_is_2_with_its_name_and_why(

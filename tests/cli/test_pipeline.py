@@ -10,7 +10,7 @@ import pytest
 
 import pairs
 import pipelines
-from commands import Call
+from commands import Call, told
 from fake_worker import FAILURES
 from pipelines import ALL, BATCH, CURRENT
 from places import FAKE_WORKER_COMMAND
@@ -155,3 +155,24 @@ def test_without_the_current_callback_the_exit_code_says_so(
 @pytest.mark.parametrize("words", [("--parallel", "some"), ("--batch", "AUTOTUNE"), ("--step-ms", "0")])
 def test_bad_numbers_are_refused(call: Call, words: tuple[str, ...]) -> None:
     assert call("pipeline", "sinh", *words).code == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "received", "next_op"),
+    [
+        (("sinh",), "sinh", "FILE.py:FUNCTION"),
+        (("losses.py",), "losses.py", "losses.py:FUNCTION"),
+        (("losses.py:loss", "--input", "rng.random(3)"), "losses.py:loss with --input", "losses.py:loss"),
+    ],
+)
+def test_a_recording_needs_a_function_of_a_file(
+    call: Call, words: tuple[str, ...], received: str, next_op: str
+) -> None:
+    ended = call("pipeline", *words, "--recording", "recording.json")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == told(
+        "--recording gives the inputs of a function",
+        received=received,
+        legal="FILE.py:FUNCTION, without --input",
+        hint=f"pyopbench pipeline {next_op} --recording recording.json",
+    )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -93,3 +95,27 @@ def test_only_a_plain_file_of_one_name_is_changed_in_place(folder: Path, victim:
         open_to_change(path.name, opened, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     assert victim.read_bytes() == b"keep me"
     assert not (folder / "missing").exists()
+
+
+@pytest.mark.parametrize("write", [write_atomically, write_new])
+def test_an_error_has_the_path_of_the_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path, bytes], None]
+) -> None:
+    """A full disk is an error without a name, and what is opened in a folder is named without the folder."""
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def read_only(name: str, *rest: object, **more: object) -> int:
+        raise OSError(errno.EROFS, "Read-only file system", name)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match=r"a\.json") as caught:
+            write(folder / "a.json", b"x")
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(folder / "a.json"))
+    opened = os.open
+    monkeypatch.setattr(os, "open", lambda name, *rest, **more: (read_only if more else opened)(name, *rest, **more))
+    with pytest.raises(OSError, match=r"a\.json") as caught:
+        write(folder / "a.json", b"x")
+    assert (caught.value.errno, caught.value.filename) == (errno.EROFS, str(folder / "a.json"))

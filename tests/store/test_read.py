@@ -50,11 +50,19 @@ def test_a_folder_of_something_else_names_the_files_that_it_could_be(tmp_path: P
     with pytest.raises(BadInput) as refused:
         read.read_source(tmp_path)
     assert (
-        refused.value.received == f"{tmp_path}: a folder with neither run.json nor a machine.json of asv in it or below"
+        refused.value.received
+        == f"{tmp_path}: a folder without run.json, and without a machine.json of asv in it or below"
     )
     with pytest.raises(BadInput) as refused:
         read.read_source(tmp_path / "nowhere")
     assert refused.value.received == f"{tmp_path}/nowhere: no such file or folder"
+
+
+def test_a_folder_with_runs_below_names_their_folders(own: Path) -> None:
+    """Their files are not what a command reads."""
+    with pytest.raises(BadInput) as refused:
+        read.read_source(own.parent)
+    assert [word for word in refused.value.hint.split() if "/" in word] == [str(own)]
 
 
 def test_one_damaged_file_in_a_folder_of_asv_refuses_the_folder(asv: Path) -> None:
