@@ -135,11 +135,15 @@ def write_list(code: Any, target: ast.expr, value: ast.expr) -> str | None:
             "start with []",
         )
     dtype, shape = _element(code, target.id)
-    options = f"size={len(value.elts)}, dynamic_size=True, clear_after_read=False, element_shape={shape}"
-    text = f"tf.TensorArray(tf.{dtype}, {options}{', infer_shape=False' if None in shape else ''})"
+    text = _array_of(dtype, shape, len(value.elts))
     if value.elts:
         text += f".unstack({code.tensor(value, dtype)})"
     return f"{target.id} = {text}"
+
+
+def _array_of(dtype: str, shape: list[int | None], size: int) -> str:
+    options = f"size={size}, dynamic_size=True, clear_after_read=False, element_shape={shape}"
+    return f"tf.TensorArray(tf.{dtype}, {options}{', infer_shape=False' if None in shape else ''})"
 
 
 def write_comprehension(code: Any, node: ast.ListComp | ast.GeneratorExp) -> str:
@@ -156,8 +160,7 @@ def _loop_of(code: Any, node: ast.ListComp | ast.GeneratorExp, name: str, place:
     if isinstance(statement, ast.While) or bound & _bound_outside(code):
         raise code.refusal(node, "a comprehension whose length depends on values", "write it as a loop")
     dtype, shape = _of_values(code, name, [node.elt] if code.seen(node.elt) else [])
-    options = f"size=0, dynamic_size=True, clear_after_read=False, element_shape={shape}"
-    lines = [f"{name} = tf.TensorArray(tf.{dtype}, {options}{', infer_shape=False' if None in shape else ''})"]
+    lines = [f"{name} = {_array_of(dtype, shape, 0)}"]
     around, code.hoisted = code.hoisted, []
     indent = ""
     for one in node.generators:

@@ -29,7 +29,6 @@ class Kind:
         text: for an array of text, `str` or `bytes`; empty if nothing has been written to it yet.
         item: the kind of all items of a list, tuple or set; None if it is empty or they differ.
         is_empty: was a list always empty when it was observed?
-        is_negative: is a number, or an element of an array, below 0?
         is_cut: does an array of text cut off what is written to it, because its items have a fixed size?
     """
 
@@ -39,7 +38,6 @@ class Kind:
     text: str = ""
     item: Kind | None = None
     is_empty: bool = False
-    is_negative: bool = False
     is_cut: bool = False
 
     @property
@@ -90,23 +88,21 @@ def merged(kinds: set[Kind]) -> Kind | None:
     kinds = {one for one in kinds if one.text or one.dtype != STRING} or kinds
     if len({(one.dtype, one.rank, one.text) for one in kinds}) > 1:
         return None
-    is_negative, is_cut = any(one.is_negative for one in kinds), any(one.is_cut for one in kinds)
-    return replace(next(iter(kinds)), is_negative=is_negative, is_cut=is_cut)
+    return replace(next(iter(kinds)), is_cut=any(one.is_cut for one in kinds))
 
 
 def _number_of_several(kinds: set[Kind]) -> Kind | None:
     """Return the kind of a Python or NumPy number, which decides its dtype in a graph."""
     if not all(one.name in ("int", "float") or (one.name == "array" and not one.rank) for one in kinds):
         return None
-    is_negative = any(one.is_negative for one in kinds)
     dtypes = {one.dtype for one in kinds if one.name == "array"}
     if not dtypes:
-        return Kind("float", is_negative=is_negative)
+        return Kind("float")
     (dtype, *others) = dtypes
     is_float = any(one.name == "float" for one in kinds)
     if others or not dtype.startswith(("float",) if is_float else ("float", "int", "uint")):
         return None
-    return Kind("array", dtype, is_negative=is_negative)
+    return Kind("array", dtype)
 
 
 def kind_of(value: Any) -> Kind:
@@ -121,7 +117,7 @@ def kind_of(value: Any) -> Kind:
         return _array(np.asarray(value))
     if isinstance(value, bool | int | float):
         number = value.weak if isinstance(value, WatchedNumber) else type(value)
-        return Kind(number.__name__, is_negative=bool(value < 0))
+        return Kind(number.__name__)
     if isinstance(value, Counter):
         return Kind("counter", item=_items(list(value)))
     if isinstance(value, dict):
@@ -151,8 +147,7 @@ def _array(value: Any) -> Kind:
         if len(texts) == 1 and texts <= {"str", "bytes"}:
             return Kind("array", STRING, value.ndim, texts.pop())
         return OTHER_KIND
-    is_negative = value.dtype.kind in "if" and value.size > 0 and bool(np.min(value) < 0)
-    return Kind("array", value.dtype.name, value.ndim, is_negative=is_negative)
+    return Kind("array", value.dtype.name, value.ndim)
 
 
 def dtype_of_kind(kind: Kind | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -128,8 +129,6 @@ def _percent(code: TextCode, node: ast.BinOp) -> str:
     if not isinstance(template, str):
         raise code.refusal(node, f"`{ast.unparse(node)}` is not supported", "use an f-string")
     values = list(node.right.elts) if isinstance(node.right, ast.Tuple) else [node.right]
-    import re
-
     parts = []
     position = 0
     for found in re.finditer(r"%(%|s|d|i|0\d+d|\.\d+f)|%", template):
