@@ -169,7 +169,7 @@ def length(given: Given) -> str:
     if code.is_tensor(given.node):
         return f"tf.shape({text}, tf.int64)[0]"
     code.fixed_shapes = True
-    return f"{text}.shape[0]"
+    return f"{code.use('np_known_size')}({text}, 0)"
 
 
 @written("max min", "x y")

@@ -186,7 +186,7 @@ def ndim(given: Given) -> str:
 def shape(given: Given) -> str:
     """Return the shape."""
     given.code.fixed_shapes = True
-    return f"tuple({given.code.atom(given['a'])}.shape)"
+    return f"tuple({given.code.use('np_known_sizes')}({given.code.atom(given['a'])}))"
 
 
 @written("np.size", "a axis")
@@ -198,7 +198,7 @@ def size(given: Given) -> str | None:
     if given.code.is_tensor(given.node):
         return f"tf.size({text}, tf.int64)"
     given.code.fixed_shapes = True
-    return f"{text}.shape.num_elements()"
+    return f"int(np.prod({given.code.use('np_known_sizes')}({text})))"
 
 
 @written("np.iscomplexobj", "x")

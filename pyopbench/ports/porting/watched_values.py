@@ -497,6 +497,9 @@ OF_UNKNOWN_SIZE = frozenset(
 )
 """Functions whose results are as long as values have it."""
 
+SPLITTING = {"split": 0, "array_split": 0, "vsplit": 0, "hsplit": 1, "dsplit": 2}
+"""Functions whose results are as long as values have it along an axis, if the places of cuts depend on values."""
+
 WRITING = frozenset({"copyto", "put", "putmask", "place", "fill_diagonal", "put_along_axis", "shuffle"})
 WRITING_METHODS = frozenset({"sort", "fill", "put", "partition", "itemset", "resize", "setfield"})
 SIZED = frozenset({"zeros", "ones", "empty", "full", "reshape", "broadcast_to", "tile", "resize"})
@@ -590,6 +593,9 @@ def _unknown_of_result(
         return frozenset({0})
     if found.ndim and any(isinstance(one, list | WatchedText) and length_depends(one) for one in given):
         return frozenset({0})
+    if name in SPLITTING and depends(options.get("indices_or_sections", given[1:2])):
+        axis = options.get("axis", given[2] if len(given) > 2 else SPLITTING[name])
+        return frozenset({int(axis) % found.ndim})
     if name in ("arange", "repeat", "linspace") and found.ndim:
         counted = given[1:] if name == "repeat" else given[2:] if name == "linspace" else given
         if any(map(depends, [*counted, *(one for key, one in options.items() if key in ("repeats", "num", "stop"))])):

@@ -26,12 +26,18 @@ def np_sizes(tensor: Any) -> Any:
     return [shape[axis] if size is None else size for axis, size in enumerate(known)]
 
 
-def np_known_sizes(tensor: Any) -> Any:
-    """Return the sizes of the axes as numbers."""
-    known = tensor.shape.as_list()
-    if None in known:
+def np_known_sizes(tensor: Any, axes: Any = slice(None)) -> Any:
+    """Return the sizes of the axes, or of a slice of them, as numbers."""
+    known = tensor.shape.as_list()[axes]
+    if None in known:  # which Python takes for no bound of a slice, and for false
         raise NotImplementedError("needs shapes that are known before the graph runs")
     return known
+
+
+def np_known_size(tensor: Any, axis: Any) -> Any:
+    """Return the size of an axis as a number."""
+    (size,) = np_known_sizes(tensor, slice(axis, axis + 1 or None))
+    return size
 
 
 def np_count(tensor: Any, axes: Any) -> Any:

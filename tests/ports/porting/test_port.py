@@ -7,11 +7,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from pyopbench.model.portable import BATCHED, PORTABLE, SKELETON, WRITABLE, format_text
+from pyopbench.ports.porting.module_text import import_text
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.writers import WRITERS
 from written_ports import CORPUS, body_of, lines_of, run_its_test, write, write_source
@@ -95,7 +98,10 @@ def test_a_comment_inside_of_what_is_written_anew_stands_above_it(tmp_path: Path
         ("return x.astype(np.float32)", "return tf.cast(x, tf.float32)"),
         ("return np.maximum(x, 0)", "return tf.maximum(x, 0)"),
         ("return x.sum(keepdims=True)", "return tf.reduce_sum(x, keepdims=True)"),
-        ("return np.zeros(x.shape, x.dtype) + x", "return np.zeros(tuple(x.shape), x.dtype.as_numpy_dtype) + x"),
+        (
+            "return np.zeros(x.shape, x.dtype) + x",
+            "return np.zeros(tuple(np_known_sizes(x)), x.dtype.as_numpy_dtype) + x",
+        ),
         ("return x @ x", "return tf.tensordot(x, x, 1)"),
     ],
 )
@@ -498,4 +504,38 @@ def test_a_loop_that_values_decide_about_is_written(loop: str, tmp_path: Path, m
     source = f"def body(x, labels):\n    total = np.float32(0)\n    {loop}\n    return total\n"
     made = write_source(tmp_path, source, "rng.random(9, np.float32)", "np.arange(9) % 4")
     assert "for " in body_of(made)
+    assert run_its_test(made, tmp_path, monkeypatch)
+
+
+def _value_of(expression: str) -> Any:
+    return eval(expression, {"x": np.ones(5), "np": np})
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "np.arange(9.0)[: len(x)]", "np.arange(9.0)[: x.shape[0]]", "np.arange(9.0)[: x.size]",
+        "np.arange(9.0)[: np.size(x)]", "x if len(x) else x + 1", "x if x.shape[0] != 5 else x + 1",
+        "x if x.shape[:1] != (5,) else x + 1", "x if np.shape(x) != (5,) else x + 1",
+    ],
+)  # fmt: skip
+def test_a_size_that_the_graph_does_not_know_is_never_taken_for_another(expression: str, tmp_path: Path) -> None:
+    made = write_source(tmp_path, f"def body(x):\n    return {expression}\n", "rng.random(5)")
+    port = import_text("sizes", made.port).body
+    np.testing.assert_array_equal(tf.function(port)(tf.ones(5, tf.float64)), _value_of(expression))
+    with pytest.raises(NotImplementedError):
+        tf.function(port, input_signature=[tf.TensorSpec([None], tf.float64)])(tf.ones(5, tf.float64))
+
+
+@pytest.mark.parametrize(
+    "split", ["np.split(x, at)", "np.split(x, indices_or_sections=at)", "np.array_split(x, at, axis=0)"]
+)
+def test_parts_between_places_that_values_choose_have_any_length(
+    split: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = (
+        f"def body(x, at):\n    y = np.zeros((3, 9))\n    for i, part in enumerate({split}):\n"
+        "        if not len(part):\n            continue\n        y[i, : len(part)] = part\n    return y\n"
+    )
+    made = write_source(tmp_path, source, "rng.random(6)", "np.sort(rng.integers(0, 6, 2))")
     assert run_its_test(made, tmp_path, monkeypatch)
