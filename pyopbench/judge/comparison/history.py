@@ -30,7 +30,7 @@ from pyopbench.stats.series_noise import FEWEST_POINTS
 from pyopbench.stats.unpaired import RUN_SPREAD
 from pyopbench.store import run_sides
 from pyopbench.store.limitations import Limitation
-from pyopbench.store.measured_run import Run
+from pyopbench.store.measured_run import Run, limitations_of
 from pyopbench.store.read import read_source
 from pyopbench.store.run_sides import Side
 from pyopbench.store.warnings import RunWarning
@@ -214,7 +214,7 @@ def remarks_of(
         yield TooShort(short, FEWEST_POINTS)
     if small:
         yield SmallChanges(len(small), small[0])
-    yield from dict.fromkeys(one for run in runs for one in run.cannot)
+    yield from limitations_of(runs)
 
 
 def values_changed(axis: Axis, sources: Sequence[Sequence[Run]]) -> Iterator[ValuesChanged]:

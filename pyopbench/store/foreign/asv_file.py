@@ -26,6 +26,7 @@ from pyopbench.store.strict_json import problem
 VERSION = 2
 BESIDE = ("machine.json", "benchmarks.json")
 """What asv writes beside its results."""
+CONVERT = "convert the whole folder of results with `asv update`; nothing was read from this file"
 MOST_COMBINATIONS = 1_000_000
 """More would be months of asv's time, and is a file that nobody measured."""
 TIMES = re.compile(r"(time_|timeraw_|Time[A-Z_]|Timeraw[A-Z_])")
@@ -135,7 +136,9 @@ def _moment(path: Path, name: str, milliseconds: float) -> str:
 def _check(path: Path, document: Mapping[str, Any]) -> None:
     version = document.get("version")
     if version != VERSION or type(version) is not int:
-        raise damaged(path, f"version is {version!r}", f"version {VERSION} (`asv update` converts older files)")
+        # asv wrote version 1 until 0.3, and converts it.
+        hints = (CONVERT,) if version == 1 else ()
+        raise damaged(path, f"version is {version!r}", f"version {VERSION}", *hints)
     wrong = problem(document, Document)
     if wrong is not None:
         raise damaged(path, wrong)

@@ -79,13 +79,18 @@ def load(path: Path) -> Any:
         raise damaged(path, f"not JSON that can be read ({formatting.shorten(str(error), 80)})") from error
 
 
-def damaged(path: Path, problem: str, legal: str = "the file as the tool wrote it") -> BadInput:
+def damaged(
+    path: Path,
+    problem: str,
+    legal: str = "the file as the tool wrote it",
+    hint: str = "restore the file or measure again; nothing was read from it",
+) -> BadInput:
     """Return the error for a file that is not as its tool writes it; nothing of it is used."""
     return BadInput(
         "cannot read these results",
         received=f"{path}: {shown(problem, 300)}",
         legal=legal,
-        hint="restore the file or measure again; nothing was read from it",
+        hint=hint,
     )
 
 
