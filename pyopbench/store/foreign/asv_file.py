@@ -24,7 +24,8 @@ from pyopbench.store.foreign.common import damaged
 from pyopbench.store.strict_json import problem
 
 VERSION = 2
-BESIDE = ("machine.json", "benchmarks.json")
+MACHINE = "machine.json"
+BESIDE = (MACHINE, "benchmarks.json")
 """What asv writes beside its results."""
 CONVERT = "convert the whole folder of results with `asv update`; nothing was read from this file"
 MOST_COMBINATIONS = 1_000_000
@@ -86,7 +87,7 @@ def is_result(document: Any) -> bool:
 
 def files_in(folder: Path) -> list[Path]:
     """Return the files below a folder of results that hold results, sorted; none if it is no such folder."""
-    machines = sorted(folder.rglob("machine.json")) if folder.is_dir() else []
+    machines = sorted(folder.rglob(MACHINE)) if folder.is_dir() else []
     return [path for machine in machines for path in sorted(machine.parent.glob("*.json")) if path.name not in BESIDE]
 
 
