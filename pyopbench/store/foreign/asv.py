@@ -91,7 +91,8 @@ def _sorted(entries: Sequence[AsvEntry]) -> tuple[list[Timed], list[tuple[bool, 
             continue
         case = _case(DIRECTIONS[entry.benchmark], parameters, usual) if parameters else None
         if entry.result is not None and not math.isnan(entry.result):
-            timed.append(Timed(entry.name, case, entry.calls, entry.samples or (entry.result,)))
+            seconds = entry.samples or (entry.result,)
+            timed.append(Timed(entry.name, case, entry.calls, seconds, entry.samples is not None))
         else:
             key = entry.name if case is None else case.id
             failures.append((case is not None, _failure(key, failed=entry.result is None)))
@@ -163,5 +164,9 @@ def _counted(names: Sequence[str]) -> tuple[Counted, ...]:
 
 
 def _cannot(timed: Sequence[Timed]) -> tuple[Limitation, ...]:
-    samples = [len(one.seconds) for one in timed]
-    return (OnlyOneLaunch(TOOL), NotInterleaved(TOOL), VersionsUnknown(TOOL), *samples_not_kept(TOOL, samples))
+    return (
+        OnlyOneLaunch(TOOL),
+        NotInterleaved(TOOL),
+        VersionsUnknown(TOOL),
+        *samples_not_kept(TOOL, [one.has_samples for one in timed]),
+    )

@@ -47,12 +47,14 @@ class Timed:
         case: the case that it is, or None for a benchmark that is not one of pyopbench.
         calls: calls in each sample, at least 1.
         seconds: of one call, for each sample in the order of the file; the median alone where samples were not kept.
+        has_samples: whether they were, though it may be a single one.
     """
 
     name: str
     case: Case | None
     calls: int
     seconds: tuple[float, ...]
+    has_samples: bool
 
     @property
     def key(self) -> str:

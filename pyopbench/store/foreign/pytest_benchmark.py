@@ -136,6 +136,7 @@ def _timed(path: Path, place: int, benchmark: Any) -> Timed:
         _case(path, where, _own(benchmark).get("case")),
         stats["iterations"],
         _seconds(path, where, stats),
+        bool(stats.get("data")),
     )
 
 
@@ -198,5 +199,4 @@ def _count(value: Any) -> int | None:
 
 
 def _cannot(timed: Sequence[Timed]) -> tuple[Limitation, ...]:
-    samples = [len(one.seconds) for one in timed]
-    return (OnlyOneLaunch(TOOL), NotInterleaved(TOOL), *samples_not_kept(TOOL, samples))
+    return (OnlyOneLaunch(TOOL), NotInterleaved(TOOL), *samples_not_kept(TOOL, [one.has_samples for one in timed]))

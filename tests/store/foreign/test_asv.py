@@ -131,6 +131,14 @@ def test_names_of_others_cannot_reach_a_terminal() -> None:
     assert not any("\x1b" in name for name in (*found.others["case"], found.name, *found.environment.values()) if name)
 
 
+def test_a_benchmark_of_a_single_sample_has_it() -> None:
+    """As `asv run --quick --record-samples` writes it."""
+    content = document("asv-first")
+    values = column(content, FORWARD, "result")
+    once = with_column(content, FORWARD, "samples", [None if math.isnan(value) else [value] for value in values])
+    assert not any(isinstance(one, SamplesNotKept) for one in read(once).cannot)
+
+
 def test_versions_are_known_as_far_as_the_matrix_names_them(run: Run) -> None:
     assert run.environment["tensorflow"] is None
     content = document("asv-second")

@@ -78,6 +78,13 @@ def test_without_samples_there_is_the_median_alone_and_it_says_so() -> None:
     assert read(REAL).cannot == always
 
 
+def test_a_benchmark_of_a_single_round_has_its_sample() -> None:
+    """As `benchmark.pedantic(function)` runs it."""
+    content = document("pytest-benchmark-first")
+    content["benchmarks"][0]["stats"].update(rounds=1, data=[2e-06], median=2e-06)
+    assert read(content).cannot == read(REAL).cannot
+
+
 def test_without_an_environment_of_the_suite_the_tool_is_asked() -> None:
     content = document("pytest-benchmark-first")
     for one in content["benchmarks"]:
