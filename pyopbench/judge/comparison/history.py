@@ -33,7 +33,7 @@ from pyopbench.store.limitations import Limitation
 from pyopbench.store.measured_run import Run, limitations_of
 from pyopbench.store.read import read_source
 from pyopbench.store.run_sides import Side
-from pyopbench.store.warnings import RunWarning
+from pyopbench.store.warnings import RunWarning, united
 
 MOMENTS: dict[Axis, tuple[str, str]] = {
     "commit": ("commit", "commits"),
@@ -370,7 +370,7 @@ def history_of(
         traced,
         tuple(sorted(changes, key=importance)),
         (*values_changed(axis, sources), *remarks_of(traced, changes, small, runs)),
-        tuple(dict.fromkeys(warning for run in runs for warning in run.warnings)),
+        united(warning for run in runs for warning in run.warnings),
         tuple(sorted({run.tool for run in runs})),
     )
 

@@ -137,7 +137,7 @@ def _moment(path: Path, name: str, milliseconds: float) -> str:
 def _check(path: Path, document: Mapping[str, Any]) -> None:
     version = document.get("version")
     if version != VERSION or type(version) is not int:
-        # asv wrote version 1 until 0.3, and converts it.
+        # asv wrote it before 0.5, and converts it.
         hints = (CONVERT,) if version == 1 else ()
         raise damaged(path, f"version is {version!r}", f"version {VERSION}", *hints)
     wrong = problem(document, Document)
