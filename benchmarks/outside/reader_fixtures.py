@@ -1,4 +1,4 @@
-"""Read the files that asv, pytest-benchmark and benchzoo test themselves with, and compare each value.
+"""Read the files that asv, pytest-benchmark and readers of both test themselves with, and compare each value.
 
 python benchmarks/outside/reader_fixtures.py FOLDER [--json FILE]    writes results/outside/reader_fixtures.json
 
@@ -7,6 +7,7 @@ python benchmarks/outside/reader_fixtures.py FOLDER [--json FILE]    writes resu
     asv/test/example_results              airspeed-velocity/asv
     pytest-benchmark/tests                ionelmc/pytest-benchmark
     benchzoo/tests/data                   nyrkio/benchzoo, one folder for each tool
+    github-action-benchmark/test/data     benchmark-action/github-action-benchmark, likewise
     asv-older, pytest-benchmark-older     all other versions of these files that git has; without symbolic links
     written                               made here by asv and pytest-benchmark from the benchmarks in their own tests:
         asv run -E existing:same --quick --record-samples --set-commit-hash HASH      (of asv/test/benchmark)
@@ -44,6 +45,7 @@ SOURCES: Mapping[str, str] = {
     "pytest-benchmark": "tests",
     "pytest-benchmark-older": ".",
     "benchzoo": "tests/data",
+    "github-action-benchmark": "test/data",
     "written": ".",
 }
 """Repository -> the folder of its files."""
