@@ -45,6 +45,7 @@ from outside import (  # noqa: E402 - likewise
     numpy_tests,
     numpys_own_tests,
     pipelines,
+    reader_fixtures,
     tallies,
 )
 from stored_document import environment_text  # noqa: E402 - likewise
@@ -263,6 +264,7 @@ PARTS: Mapping[Path, Mapping[str, Part]] = {
         "left out": histories.skipped_text,
     },
     pipelines.STORED: {"": pipelines.report},
+    reader_fixtures.STORED: {"how it was made": tallies.made, "how many": reader_fixtures.results_table},
     callback_census.STORED: {
         "how many": census_tables.how_many,
         "kinds and places": census_tables.places,

@@ -97,12 +97,12 @@ Limitation: TypeAlias = OnlyOneLaunch | NotInterleaved | VersionsUnknown | Sampl
 """Something that results of another tool cannot support."""
 
 
-def samples_not_kept(tool: ForeignTool, samples: Sequence[int]) -> tuple[SamplesNotKept, ...]:
+def samples_not_kept(tool: ForeignTool, kept: Sequence[bool]) -> tuple[SamplesNotKept, ...]:
     """Return the limitation that some benchmarks have one number only, if any has.
 
     Args:
         tool: whose results they are.
-        samples: how many each benchmark has.
+        kept: whether the samples of each benchmark were.
     """
-    bare = sum(many == 1 for many in samples)
-    return (SamplesNotKept(tool, bare, len(samples)),) if bare else ()
+    bare = len(kept) - sum(kept)
+    return (SamplesNotKept(tool, bare, len(kept)),) if bare else ()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -12,7 +13,7 @@ import pandas as pd
 from pyopbench.model.arrangement import CURRENT
 from pyopbench.model.case import Case, Failure
 from pyopbench.store.certificate import Certificate
-from pyopbench.store.limitations import Limitation
+from pyopbench.store.limitations import ForeignTool, Limitation, SamplesNotKept
 from pyopbench.store.line_types import (
     Autotuned,
     EndedLine,
@@ -124,6 +125,7 @@ class Run:
         limits: the lines that say what the machine can do at most, in order.
         tool: what measured it: `pyopbench`, `asv` or `pytest-benchmark`; ratios are never formed across tools.
         others: benchmarks of another tool that are no cases, as `frame`, with their name for the case and no parts.
+        other_failures: those of them that failed or were skipped, likewise.
         cannot: what results of this tool cannot support; nothing for runs of pyopbench.
         checked: id of a case -> by how much it was off its reference in the first launch, by `values`, `gradient` and
             `finite_difference`, as `checks.Checked`.
@@ -159,6 +161,7 @@ class Run:
     limits: tuple[LimitsLine, ...] = ()
     tool: str = "pyopbench"
     others: pd.DataFrame = field(default_factory=lambda: no_rows(COLUMNS))
+    other_failures: tuple[Failure, ...] = ()
     cannot: tuple[Limitation, ...] = ()
     checked: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     waits: pd.DataFrame = field(default_factory=lambda: no_rows(WAIT_COLUMNS))
@@ -170,3 +173,19 @@ class Run:
     hosts: Mapping[int, str] = field(default_factory=dict)
     machines: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     ports: tuple[PortLine, ...] = ()
+
+
+def limitations_of(runs: Sequence[Run]) -> tuple[Limitation, ...]:
+    """Return what results of some runs cannot support, each once; benchmarks without samples are counted together."""
+    each = dict.fromkeys(one for run in runs for one in run.cannot)
+    bare = Counter[ForeignTool]()
+    for run in runs:
+        bare.update({one.tool: one.bare for one in run.cannot if isinstance(one, SamplesNotKept)})
+    return (
+        *(one for one in each if not isinstance(one, SamplesNotKept)),
+        *(SamplesNotKept(tool, many, _results_of(tool, runs)) for tool, many in bare.items()),
+    )
+
+
+def _results_of(tool: str, runs: Iterable[Run]) -> int:
+    return sum(rows["case"].nunique() for run in runs if run.tool == tool for rows in (run.frame, run.others))

@@ -133,6 +133,9 @@ def _none_of_these(path: Path) -> BadInput:
         what = f"{path}: a folder without {run_folder.RUN_FILE}, and without a machine.json of asv in it or below"
     else:
         what = f"{path}: JSON of something else"
+    if path.is_file() and (path.parent / asv_file.MACHINE).is_file() and path.name not in asv_file.BESIDE:
+        # Its folder is what was named, most of the time: one file less leaves all others readable.
+        return BadInput("these are not results", received=what, legal=LEGAL, hint=f"move it out of {path.parent}")
     runs = sorted({file.parent for file in path.rglob(run_folder.RUN_FILE)})[:MOST_SHOWN] if path.is_dir() else []
     files = sorted(path.rglob("*.json"))[:MOST_SHOWN] if path.is_dir() else []
     named = formatting.listing([str(one) for one in runs or files], "or")

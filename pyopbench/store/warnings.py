@@ -5,6 +5,7 @@ That is what could not be read, what bodies left running in their workers, and w
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -101,15 +102,17 @@ class MissingShards:
 
 @dataclass(frozen=True)
 class NoTimes:
-    """Benchmarks of asv that measure no time; they are left out."""
+    """Benchmarks of asv that measure no time; they are left out of a file, or of so many `files` in a folder."""
 
     path: str
     benchmarks: tuple[str, ...]
+    files: int = 1
     kind: Literal["no_times"] = "no_times"
 
     def text(self) -> str:
         """Return a warning in a sentence, without a full stop."""
-        return f"{self.path}: ignored, because they do not measure time: {formatting.listing(self.benchmarks)}"
+        where = self.path if self.files == 1 else f"{self.path} ({formatting.count(self.files, 'file')})"
+        return f"{where}: ignored, because they do not measure time: {formatting.listing(self.benchmarks)}"
 
 
 @dataclass(frozen=True)
@@ -233,3 +236,15 @@ def _slowing(gpus: Iterable[Gpu]) -> list[str]:
     """Return each reason that holds a GPU back, once."""
     reasons = dict.fromkeys(reason for gpu in gpus for reason in gpu.held_back_by or ())
     return [reason for reason in reasons if reason in SLOWING]
+
+
+def united(warnings: Iterable[RunWarning]) -> tuple[RunWarning, ...]:
+    """Return the warnings of many files, each once, and of benchmarks that measure no time a single one."""
+    each = list(dict.fromkeys(warnings))
+    untimed = [one for one in each if isinstance(one, NoTimes)]
+    if len(untimed) < 2:
+        return tuple(each)
+    folder = os.path.commonpath([one.path for one in untimed])
+    names = sorted({name for one in untimed for name in one.benchmarks})
+    first = NoTimes(folder, tuple(names), sum(one.files for one in untimed))
+    return (first, *(one for one in each if not isinstance(one, NoTimes)))

@@ -203,14 +203,25 @@ def test_no_results_are_told(call, tmp_path):
 
 
 def test_thousands_of_warnings_are_counted_and_not_listed(call, tmp_path, monkeypatch) -> None:
-    """Each file of asv's has benchmarks that measure no time."""
+    """Each of these runs was interrupted in the middle of a line."""
     monkeypatch.setattr(history, "MOST_ROWS", 2)
-    code, _, err = call(write_asv(tmp_path / "asv", [1.0] * 5))
+    runs = write_commits(tmp_path, [{}] * 5)
+    for run in runs:
+        with (run / "samples.jsonl").open("a", encoding="utf-8") as lines:
+            lines.write('{"kind": "gro')
+    code, _, err = call(*runs)
     assert code == 0
     *listed, last = err.splitlines()
     assert [line.partition(":")[0] for line in listed] == ["warning"] * 2
     stored_ones = json.loads((tmp_path / "results/history/history.json").read_text(encoding="utf-8"))["warnings"]
     assert last == f"and {len(stored_ones) - 2} more warnings, all in history.json"
+
+
+def test_what_measures_no_time_is_said_once_and_not_for_each_file_of_asv(call, tmp_path) -> None:
+    code, _, _ = call(write_asv(tmp_path / "asv", [1.0] * 5))
+    assert code == 0
+    (stored_one,) = json.loads((tmp_path / "results/history/history.json").read_text(encoding="utf-8"))["warnings"]
+    assert (stored_one["kind"], stored_one["files"], stored_one["path"]) == ("no_times", 5, str(tmp_path / "asv/here"))
 
 
 class RevisionReruns:

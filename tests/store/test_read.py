@@ -73,6 +73,14 @@ def test_one_damaged_file_in_a_folder_of_asv_refuses_the_folder(asv: Path) -> No
     assert refused.value.received == f"{asv}/here/second.json: not JSON: Expecting ',' delimiter at line 1, column 3537"
 
 
+def test_a_file_of_something_else_in_a_folder_of_asv_is_to_be_moved_out_of_it(asv: Path) -> None:
+    write(asv / "here" / "notes.json", {"explanation": "no results"})
+    with pytest.raises(BadInput) as refused:
+        read.read_source(asv)
+    assert refused.value.received.startswith(f"{asv}/here/notes.json")
+    assert [word for word in refused.value.hint.split() if "/" in word] == [f"{asv}/here"]
+
+
 def test_several_runs_of_other_tools_are_not_pooled(own: Path, asv: Path) -> None:
     with pytest.raises(BadInput) as refused:
         read.read_one([asv])

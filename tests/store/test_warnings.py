@@ -28,6 +28,7 @@ from pyopbench.store.warnings import (
     gpu_warnings,
     is_spoilt,
     left_running,
+    united,
 )
 from pyopbench.worker import environment
 
@@ -100,6 +101,7 @@ def test_every_reason_is_one_that_the_library_gives() -> None:
         (UnfinishedLine("run/samples.jsonl", 6), "run/samples.jsonl:6: the unfinished last line is ignored"),
         (UnreadableFile("not JSON", "run/copies.json"), "not JSON: run/copies.json; ignored"),
         (NoTimes("a.json", ("x", "y")), "a.json: ignored, because they do not measure time: x and y"),
+        (NoTimes("a", ("x",), 3), "a (3 files): ignored, because they do not measure time: x"),
         (
             UnknownGradients("a.json", (Counted("magic", 4), Counted("tricks", 1))),
             "a.json: ignored, because these variants or gradients are unknown: magic (4) and tricks (1)",
@@ -120,3 +122,10 @@ def test_every_reason_is_one_that_the_library_gives() -> None:
 )
 def test_warnings(warning: RunWarning, said: str) -> None:
     assert warning.text() == said
+
+
+def test_what_measures_no_time_in_many_files_is_one_warning_of_their_folder() -> None:
+    other = UnfinishedLine("run/samples.jsonl", 6)
+    files = [NoTimes("asv/here/a.json", ("x", "y")), other, NoTimes("asv/there/b.json", ("z", "y")), other]
+    assert united(files) == (NoTimes("asv", ("x", "y", "z"), 2), other)
+    assert united(files[:2]) == tuple(files[:2])

@@ -45,7 +45,7 @@ from pyopbench.stats.unpaired import NOTHING, RUN_SPREAD, unpaired
 from pyopbench.stats.unresolved import NotAboveZero, Unresolved
 from pyopbench.store import run_sides
 from pyopbench.store.limitations import Limitation, OnlyOneLaunch
-from pyopbench.store.measured_run import Run
+from pyopbench.store.measured_run import Run, limitations_of
 from pyopbench.store.read import read_source
 from pyopbench.store.run_sides import OpenRun
 from pyopbench.store.run_sides import Side as RunSide
@@ -445,7 +445,7 @@ Note: TypeAlias = DifferentProcessors | Paired | NotPaired | SteppedDown | Reach
 def notes_of(comparison: Comparison) -> tuple[Note, ...]:
     """Return what a reader has to know before the table, the gravest first."""
     sides = comparison.sides
-    limitations = dict.fromkeys(one for side in (sides.first, sides.second) for run in side.runs for one in run.cannot)
+    limitations = limitations_of([*sides.first.runs, *sides.second.runs])
     return (
         *(DifferentProcessors(one.first, one.second) for one in comparison.differences if one.loud),
         NotPaired(comparison.run_spread, comparison.common) if sides.paired == "" else Paired(sides.paired),

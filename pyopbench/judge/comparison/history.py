@@ -30,10 +30,10 @@ from pyopbench.stats.series_noise import FEWEST_POINTS
 from pyopbench.stats.unpaired import RUN_SPREAD
 from pyopbench.store import run_sides
 from pyopbench.store.limitations import Limitation
-from pyopbench.store.measured_run import Run
+from pyopbench.store.measured_run import Run, limitations_of
 from pyopbench.store.read import read_source
 from pyopbench.store.run_sides import Side
-from pyopbench.store.warnings import RunWarning
+from pyopbench.store.warnings import RunWarning, united
 
 MOMENTS: dict[Axis, tuple[str, str]] = {
     "commit": ("commit", "commits"),
@@ -214,7 +214,7 @@ def remarks_of(
         yield TooShort(short, FEWEST_POINTS)
     if small:
         yield SmallChanges(len(small), small[0])
-    yield from dict.fromkeys(one for run in runs for one in run.cannot)
+    yield from limitations_of(runs)
 
 
 def values_changed(axis: Axis, sources: Sequence[Sequence[Run]]) -> Iterator[ValuesChanged]:
@@ -370,7 +370,7 @@ def history_of(
         traced,
         tuple(sorted(changes, key=importance)),
         (*values_changed(axis, sources), *remarks_of(traced, changes, small, runs)),
-        tuple(dict.fromkeys(warning for run in runs for warning in run.warnings)),
+        united(warning for run in runs for warning in run.warnings),
         tuple(sorted({run.tool for run in runs})),
     )
 

@@ -154,14 +154,15 @@ def side_of(label: str, runs: Sequence[Run], match: Callable[[Case], CaseKey], a
     for run, environment in zip(map(with_pipeline, runs), _environments(label, runs, apart), strict=True):
         cases = dict.fromkeys([*run.frame["case"].unique(), *(failure.case for failure in run.failures)])
         found = {str(case): match(Case.from_id(str(case))) for case in cases}
-        found |= {str(name): CaseKey(str(name)) for name in run.others["case"].unique()}
+        others = [*run.others["case"].unique(), *(failure.case for failure in run.other_failures)]
+        found |= {str(name): CaseKey(str(name)) for name in others}
         found = {case: replace(key, environment=environment) for case, key in found.items()}
         keys |= {str(key): key for key in found.values()}
         # Compared by their names: benchmarks of other suites have nothing else.
         checked = [part for part in (checked_frame(run), run.others) if len(part)]
         frame = pd.concat(checked, ignore_index=True) if checked else run.frame
         frames.append(frame.assign(case=frame["case"].map({case: str(key) for case, key in found.items()})))
-        for failure in run.failures:
+        for failure in (*run.failures, *run.other_failures):
             failures.setdefault(str(found[failure.case]), failure)
     return ComparedSide(label, tuple(runs), pd.concat(frames, ignore_index=True), failures, _environment(runs), keys)
 
@@ -441,7 +442,7 @@ def _of_variant(run: Run, label: str) -> Run:
     labels = _labels(run)
     frame = run.frame[run.frame["case"].map(labels) == label]
     failures = tuple(failure for failure in run.failures if labels[failure.case] == label)
-    return replace(run, frame=frame, failures=failures, others=run.others.iloc[:0])
+    return replace(run, frame=frame, failures=failures, others=run.others.iloc[:0], other_failures=())
 
 
 def pair_logs(sides: Sides) -> pd.DataFrame:

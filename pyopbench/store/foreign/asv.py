@@ -54,7 +54,8 @@ def read(files: Iterable[tuple[Path, Mapping[str, Any]]]) -> list[Run]:
 
 
 def _without_frames(path: Path, document: Mapping[str, Any]) -> tuple[Run, list[Timed]]:
-    timed, failures, strange = _sorted(asv_file.entries_of(path, document))
+    timed, failed, strange = _sorted(asv_file.entries_of(path, document))
+    failures, other_failures = ([one for is_case, one in failed if is_case == wanted] for wanted in (True, False))
     common.require_once((one.key for one in timed), path)
     environment = {**_environment(document), "commit_date": asv_file.committed_of(path, document)}
     name = f"{document['commit_hash'][:8]} in {document['env_name']}"
@@ -69,6 +70,7 @@ def _without_frames(path: Path, document: Mapping[str, Any]) -> tuple[Run, list[
         catalogue=common.catalogue_of(cases),
         cases=tuple(dict.fromkeys(case.id for case in cases)),
         failures=tuple(failures),
+        other_failures=tuple(other_failures),
         launches=(),
         frame=no_rows(COLUMNS),
         warnings=_warnings(path, asv_file.others_of(document), strange),
@@ -78,8 +80,8 @@ def _without_frames(path: Path, document: Mapping[str, Any]) -> tuple[Run, list[
     return run, timed
 
 
-def _sorted(entries: Sequence[AsvEntry]) -> tuple[list[Timed], list[Failure], list[str]]:
-    """Return what was timed, what has no number, and the variants that are not known here."""
+def _sorted(entries: Sequence[AsvEntry]) -> tuple[list[Timed], list[tuple[bool, Failure]], list[str]]:
+    """Return what was timed, what has no number and whether that is a case, and variants that are not known here."""
     usual = {name: facts.get("gradients", ()) for name, facts in declared("variants").items()}
     timed, failures, strange = [], [], []
     for entry in entries:
@@ -89,9 +91,11 @@ def _sorted(entries: Sequence[AsvEntry]) -> tuple[list[Timed], list[Failure], li
             continue
         case = _case(DIRECTIONS[entry.benchmark], parameters, usual) if parameters else None
         if entry.result is not None and not math.isnan(entry.result):
-            timed.append(Timed(entry.name, case, entry.calls, entry.samples or (entry.result,)))
-        elif case is not None:
-            failures.append(_failure(case, failed=entry.result is None))
+            seconds = entry.samples or (entry.result,)
+            timed.append(Timed(entry.name, case, entry.calls, seconds, entry.samples is not None))
+        else:
+            key = entry.name if case is None else case.id
+            failures.append((case is not None, _failure(key, failed=entry.result is None)))
     return timed, failures, strange
 
 
@@ -116,12 +120,10 @@ def _case(direction: str, parameters: Parameters, usual: Mapping[str, Sequence[s
     return Case(op, variant, gradient, direction, "call", "float32", size, placement)
 
 
-def _failure(case: Case, *, failed: bool) -> Failure:
+def _failure(key: str, *, failed: bool) -> Failure:
     if failed:
-        return Failure(case.id, "raised", "the benchmark failed; `asv show` has what it said", None)
-    return Failure(
-        case.id, "unsupported", "no result: the suite skipped the combination, or the run did not select it", None
-    )
+        return Failure(key, "raised", "the benchmark failed; `asv show` has what it said")
+    return Failure(key, "unsupported", "no result: the suite skipped the combination, or the run did not select it")
 
 
 def _environment(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -162,5 +164,9 @@ def _counted(names: Sequence[str]) -> tuple[Counted, ...]:
 
 
 def _cannot(timed: Sequence[Timed]) -> tuple[Limitation, ...]:
-    samples = [len(one.seconds) for one in timed]
-    return (OnlyOneLaunch(TOOL), NotInterleaved(TOOL), VersionsUnknown(TOOL), *samples_not_kept(TOOL, samples))
+    return (
+        OnlyOneLaunch(TOOL),
+        NotInterleaved(TOOL),
+        VersionsUnknown(TOOL),
+        *samples_not_kept(TOOL, [one.has_samples for one in timed]),
+    )

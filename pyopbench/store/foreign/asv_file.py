@@ -24,8 +24,10 @@ from pyopbench.store.foreign.common import damaged
 from pyopbench.store.strict_json import problem
 
 VERSION = 2
-BESIDE = ("machine.json", "benchmarks.json")
+MACHINE = "machine.json"
+BESIDE = (MACHINE, "benchmarks.json")
 """What asv writes beside its results."""
+CONVERT = "convert the whole folder of results with `asv update`; nothing was read from this file"
 MOST_COMBINATIONS = 1_000_000
 """More would be months of asv's time, and is a file that nobody measured."""
 TIMES = re.compile(r"(time_|timeraw_|Time[A-Z_]|Timeraw[A-Z_])")
@@ -85,7 +87,7 @@ def is_result(document: Any) -> bool:
 
 def files_in(folder: Path) -> list[Path]:
     """Return the files below a folder of results that hold results, sorted; none if it is no such folder."""
-    machines = sorted(folder.rglob("machine.json")) if folder.is_dir() else []
+    machines = sorted(folder.rglob(MACHINE)) if folder.is_dir() else []
     return [path for machine in machines for path in sorted(machine.parent.glob("*.json")) if path.name not in BESIDE]
 
 
@@ -135,7 +137,9 @@ def _moment(path: Path, name: str, milliseconds: float) -> str:
 def _check(path: Path, document: Mapping[str, Any]) -> None:
     version = document.get("version")
     if version != VERSION or type(version) is not int:
-        raise damaged(path, f"version is {version!r}", f"version {VERSION} (`asv update` converts older files)")
+        # asv wrote it before 0.5, and converts it.
+        hints = (CONVERT,) if version == 1 else ()
+        raise damaged(path, f"version is {version!r}", f"version {VERSION}", *hints)
     wrong = problem(document, Document)
     if wrong is not None:
         raise damaged(path, wrong)

@@ -47,12 +47,14 @@ class Timed:
         case: the case that it is, or None for a benchmark that is not one of pyopbench.
         calls: calls in each sample, at least 1.
         seconds: of one call, for each sample in the order of the file; the median alone where samples were not kept.
+        has_samples: whether they were, though it may be a single one.
     """
 
     name: str
     case: Case | None
     calls: int
     seconds: tuple[float, ...]
+    has_samples: bool
 
     @property
     def key(self) -> str:
@@ -79,13 +81,18 @@ def load(path: Path) -> Any:
         raise damaged(path, f"not JSON that can be read ({formatting.shorten(str(error), 80)})") from error
 
 
-def damaged(path: Path, problem: str, legal: str = "the file as the tool wrote it") -> BadInput:
+def damaged(
+    path: Path,
+    problem: str,
+    legal: str = "the file as the tool wrote it",
+    hint: str = "restore the file or measure again; nothing was read from it",
+) -> BadInput:
     """Return the error for a file that is not as its tool writes it; nothing of it is used."""
     return BadInput(
         "cannot read these results",
         received=f"{path}: {shown(problem, 300)}",
         legal=legal,
-        hint="restore the file or measure again; nothing was read from it",
+        hint=hint,
     )
 
 

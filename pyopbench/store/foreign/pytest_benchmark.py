@@ -1,8 +1,9 @@
 """Results of pytest-benchmark: one JSON file for each session, which is one run.
 
-The format is that of pytest-benchmark 3 to 5: a list of benchmarks with statistics in seconds, and with the samples
+The format is that of pytest-benchmark 2.5 to 5: a list of benchmarks with statistics in seconds, and with the samples
 themselves under `data` where the file was written by `--benchmark-json` or with `--benchmark-save-data`. A benchmark of
-pyopbench's own suite says in its `extra_info` which case it is, and on what it ran.
+pyopbench's own suite says in its `extra_info` which case it is, and on what it ran, under a version of `pyopbench`:
+without that, `extra_info` is another suite's, whose keys may have the same names.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from pyopbench.store.strict_json import problem
 
 TOOL: Final = "pytest-benchmark"
 
+OWN = "pyopbench"
+"""The key in `extra_info` that only pyopbench's own suite writes."""
 SAME = ("cpu", "cores", "tensorflow", "numpy", "python")
 """What has to be equal for all benchmarks of a session: it is one process."""
 
@@ -47,7 +50,7 @@ class Environment(Struct):
 
 
 class ExtraInfo(Struct):
-    """What is read of the extra information of a benchmark."""
+    """What is read of the extra information of a benchmark of pyopbench's own suite."""
 
     case: str | UnsetType = UNSET
     environment: Environment | UnsetType = UNSET
@@ -63,13 +66,17 @@ class Stats(Struct):
 
 
 class Benchmark(Struct):
-    """What is read of a benchmark."""
+    """What is read of a benchmark; before pytest-benchmark 3 none had an `extra_info`."""
 
-    name: str
     fullname: str
-    params: dict[str, Any] | None
-    extra_info: ExtraInfo
     stats: Stats
+    extra_info: dict[str, Any] | UnsetType = UNSET
+
+
+class OwnBenchmark(Struct):
+    """What is read of a benchmark of pyopbench's own suite besides that."""
+
+    extra_info: ExtraInfo
 
 
 def is_result(document: Any) -> bool:
@@ -116,6 +123,8 @@ def read(path: Path, document: Mapping[str, Any]) -> Run:
 def _timed(path: Path, place: int, benchmark: Any) -> Timed:
     where = f"benchmarks[{place}]"
     wrong = problem(benchmark, Benchmark)
+    if wrong is None and _own(benchmark):
+        wrong = problem(benchmark, OwnBenchmark)
     if wrong is not None:
         raise damaged(path, f"{where}: {wrong}")
     stats = benchmark["stats"]
@@ -124,10 +133,17 @@ def _timed(path: Path, place: int, benchmark: Any) -> Timed:
         raise damaged(path, told, f"for both {common.COUNT}")
     return Timed(
         common.in_one_line(benchmark["fullname"]),
-        _case(path, where, benchmark["extra_info"].get("case")),
+        _case(path, where, _own(benchmark).get("case")),
         stats["iterations"],
         _seconds(path, where, stats),
+        bool(stats.get("data")),
     )
+
+
+def _own(benchmark: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the extra information that pyopbench's own suite wrote; nothing of another suite."""
+    extra: Mapping[str, Any] = benchmark.get("extra_info", {})
+    return extra if OWN in extra else {}
 
 
 def _case(path: Path, where: str, key: str | None) -> Case | None:
@@ -152,7 +168,7 @@ def _seconds(path: Path, where: str, stats: Mapping[str, Any]) -> tuple[float, .
 
 def _environment(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the environment that the suite recorded, with what pytest-benchmark knows in place of what is missing."""
-    told = [info["environment"] for one in document["benchmarks"] if "environment" in (info := one["extra_info"])]
+    told = [info["environment"] for one in document["benchmarks"] if "environment" in (info := _own(one))]
     first = told[0] if told else {}
     for other in told:
         differing = [key for key in SAME if other.get(key) != first.get(key)]
@@ -183,5 +199,4 @@ def _count(value: Any) -> int | None:
 
 
 def _cannot(timed: Sequence[Timed]) -> tuple[Limitation, ...]:
-    samples = [len(one.seconds) for one in timed]
-    return (OnlyOneLaunch(TOOL), NotInterleaved(TOOL), *samples_not_kept(TOOL, samples))
+    return (OnlyOneLaunch(TOOL), NotInterleaved(TOOL), *samples_not_kept(TOOL, [one.has_samples for one in timed]))

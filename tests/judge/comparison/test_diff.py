@@ -12,7 +12,7 @@ import pytest
 
 import pairs
 import stored
-from foreign_files import asv_folder, document, scaled, write
+from foreign_files import asv_folder, document, scaled, with_column, write
 from frames import Bench
 from pairs import VARIANTS, cases, write_run
 from pyopbench.judge.comparison.diff import (
@@ -37,7 +37,7 @@ from pyopbench.model.errors import NothingMeasured
 from pyopbench.stats import estimate
 from pyopbench.stats.unresolved import OneLaunch
 from pyopbench.store import run_folder, run_sides
-from pyopbench.store.limitations import NotInterleaved, VersionsUnknown
+from pyopbench.store.limitations import NotInterleaved, SamplesNotKept, VersionsUnknown
 from revision_runs import write_revisions
 
 MANY = cases(ops=("double", "square", "cube", "sinh"))
@@ -202,6 +202,26 @@ def test_commits_of_asv_are_compared_with_the_benchmarks_of_other_suites(tmp_pat
         "strange.Other.time_it('a|b', 1)",
         "strange.Other.time_it('<script>', 1)",
     }
+
+
+def test_a_benchmark_of_another_suite_that_fails_on_one_side_is_said_to(tmp_path: Path) -> None:
+    name = "strange.Other.time_it"
+    first = document("asv-first")
+    broken = with_column(first, name, "result", [None, math.nan])
+    found = compared(*(write(tmp_path / f"{many}.json", one) for many, one in enumerate((first, broken))))
+    assert [(str(one.key), one.side, one.kind, one.status) for one in found.unmatched] == [
+        (f"{name}('<script>', 1)", "A", "failed", "unsupported"),
+        (f"{name}('a|b', 1)", "A", "failed", "raised"),
+    ]
+
+
+def test_benchmarks_without_samples_are_counted_over_all_files(tmp_path: Path) -> None:
+    first, bare = document("asv-first"), document("asv-without-samples")
+    found = compared(*(write(tmp_path / f"{many}.json", one) for many, one in enumerate((first, bare))))
+    many = [side.frame["case"].nunique() for side in (found.sides.first, found.sides.second)]
+    assert [one for one in notes_of(found) if isinstance(one, SamplesNotKept)] == [
+        SamplesNotKept("asv", bare=many[1], results=sum(many))
+    ]
 
 
 def test_two_files_of_pytest_benchmark_have_ratios_and_no_interval(tmp_path: Path) -> None:

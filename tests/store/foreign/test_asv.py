@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,24 @@ def test_what_was_skipped_and_what_failed_is_listed_with_its_reason(run: Run) ->
     content = document("asv-second")
     failed = read(with_column(content, FORWARD, "result", None))
     assert [failure.status for failure in failed.failures if "/forward/" in failure.case] == ["raised"] * 12
+
+
+def test_benchmarks_of_others_that_failed_or_were_skipped_are_listed_with_their_names() -> None:
+    """As asv writes them: null where all combinations failed, NaN for one that `setup` skipped."""
+    rows = {
+        "time_ranges": [[3e-06, math.nan, None], [["1000", "2000", "None"]]],
+        "timeraw_it": [None, []],
+        "track_it": [None, []],
+    }
+    content = document("asv-second")
+    run = read({**content, "result_columns": ["result", "params"], "results": rows})
+    assert run.others["case"].tolist() == ["time_ranges(1000)"]
+    assert [(one.case, one.status) for one in run.other_failures] == [
+        ("time_ranges(2000)", "unsupported"),
+        ("time_ranges(None)", "raised"),
+        ("timeraw_it", "raised"),
+    ]
+    assert (run.failures, run.cases) == ((), ())
 
 
 def test_benchmarks_of_others_keep_their_names_and_memory_is_left_out_with_a_word(run: Run) -> None:
@@ -110,6 +129,14 @@ def test_names_of_others_cannot_reach_a_terminal() -> None:
     content["env_name"] = "\x1b[31m"
     found = read(content)
     assert not any("\x1b" in name for name in (*found.others["case"], found.name, *found.environment.values()) if name)
+
+
+def test_a_benchmark_of_a_single_sample_has_it() -> None:
+    """As `asv run --quick --record-samples` writes it."""
+    content = document("asv-first")
+    values = column(content, FORWARD, "result")
+    once = with_column(content, FORWARD, "samples", [None if math.isnan(value) else [value] for value in values])
+    assert not any(isinstance(one, SamplesNotKept) for one in read(once).cannot)
 
 
 def test_versions_are_known_as_far_as_the_matrix_names_them(run: Run) -> None:

@@ -64,7 +64,11 @@ def test_names_are_shown_without_anything_that_a_terminal_acts_on() -> None:
 def test_samples_become_blocks_of_one_round_because_nothing_was_interleaved() -> None:
     """So that the ratio of two cases is that of their medians, however many samples each has."""
     slow = Case("sinh", "numpy_function", "none", "forward", "call", "float32", 1000)
-    timed = [Timed("a", NATIVE, 10, (1.0, 2.0, 9.0)), Timed("b", slow, 1, (6.0, 4.0)), Timed("c", None, 1, (1.0,))]
+    timed = [
+        Timed("a", NATIVE, 10, (1.0, 2.0, 9.0), has_samples=True),
+        Timed("b", slow, 1, (6.0, 4.0), has_samples=True),
+        Timed("c", None, 1, (1.0,), has_samples=False),
+    ]
     ((cases, others),) = common.frames("asv", [TimedRun("a run", "2.21.0", timed)])
     assert list(cases.columns) == list(others.columns) == list(COLUMNS)
     assert cases["seconds"].tolist() == [10.0, 20.0, 90.0, 6.0, 4.0], "of the whole block"

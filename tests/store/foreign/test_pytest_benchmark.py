@@ -39,6 +39,34 @@ def test_a_benchmark_that_does_not_keeps_its_name() -> None:
     assert set(read(REAL).others["case"]) == {"test_pb.py::test_other[a|b]", "test_pb.py::test_other[<script>]"}
 
 
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {},
+        {"extra_info": {"case": "large input", "environment": "production"}},
+        {"extra_info": {"case": {"rows": 7}, "environment": {"cpu": 4}}},
+    ],
+    ids=["before version 3", "words", "other types"],
+)
+def test_a_file_of_another_suite_is_read_whatever_it_notes_of_a_benchmark(extra: dict[str, Any]) -> None:
+    """The shape of a file by pytest-benchmark 2.5, which knew neither `params` nor `extra_info`."""
+    statistics = {"median": 2e-07, "rounds": 9, "iterations": 431, "mean": 3e-07, "outliers": "1;2"}
+    benchmark = {"name": "test_it[0]", "group": None, "fullname": "tests/test_a.py::test_it[0]", "stats": statistics}
+    machine = {"python_version": "2.7.3", "system": "Linux", "processor": "x86_64"}
+    run = read(
+        {
+            "machine_info": machine,
+            "commit_info": {"id": "5b78858e", "dirty": True},
+            "benchmarks": [{**benchmark, **extra}],
+            "datetime": "2015-08-15T00:04:18.687119+00:00",
+            "version": "2.5.0",
+        }
+    )
+    assert (run.others["seconds"] / run.others["calls"]).tolist() == pytest.approx([2e-07])
+    assert run.others["case"].tolist() == ["tests/test_a.py::test_it[0]"]
+    assert (run.environment["python"], run.environment["cpu"]) == ("2.7.3", None)
+
+
 def test_without_samples_there_is_the_median_alone_and_it_says_so() -> None:
     content = document("pytest-benchmark-without-samples")
     run = read(content)
@@ -48,6 +76,13 @@ def test_without_samples_there_is_the_median_alone_and_it_says_so() -> None:
     always = (OnlyOneLaunch("pytest-benchmark"), NotInterleaved("pytest-benchmark"))
     assert run.cannot == (*always, SamplesNotKept("pytest-benchmark", bare=10, results=10))
     assert read(REAL).cannot == always
+
+
+def test_a_benchmark_of_a_single_round_has_its_sample() -> None:
+    """As `benchmark.pedantic(function)` runs it."""
+    content = document("pytest-benchmark-first")
+    content["benchmarks"][0]["stats"].update(rounds=1, data=[2e-06], median=2e-06)
+    assert read(content).cannot == read(REAL).cannot
 
 
 def test_without_an_environment_of_the_suite_the_tool_is_asked() -> None:
@@ -80,7 +115,7 @@ def test_without_an_environment_of_the_suite_the_tool_is_asked() -> None:
         (("benchmarks", 1, "extra_info", "case"), 7, "extra_info.case: expected str, got int: 7"),
         (("benchmarks", 1, "extra_info", "case"), "\x1b[2J/native/none/forward/call/float32/1/cpu", "case is '\\x1b"),
         (("benchmarks", 1, "fullname"), None, "fullname: expected str, got null"),
-        (("benchmarks", 1, "params"), [], "params: expected object | null, got array"),
+        (("benchmarks", 1, "extra_info"), [], "extra_info: expected object, got array"),
         (("benchmarks", 1, "extra_info", "environment", "tensorflow"), "2.0.0", "several environments: tensorflow"),
         (
             ("benchmarks", 1, "extra_info", "environment", "cpu"),
