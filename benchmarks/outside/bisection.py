@@ -134,26 +134,35 @@ def simulated(seed: int, spread: float, planted: int, step: float = STEP, noise:
     }
 
 
+def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what the series of one kind came to: totals, medians, and quantiles of the share of launches."""
+    kind = {name: rows[0][name] for name in ("planted", "step", "noise", "spread")}
+    shares = [row["bisected"] / row["all"] for row in rows]
+    return {
+        **kind,
+        "series": len(rows),
+        "found": sum(row["found"] for row in rows),
+        "with_wrong": sum(row["wrong"] > 0 for row in rows),
+        **{name: float(np.median([row[name] for row in rows])) for name in ("all", "bisected")},
+        "shares": [float(one) for one in np.quantile(shares, (0.5, 0.05, 0.95))],
+    }
+
+
 def results_table(document: Mapping[str, Any]) -> str:
-    """Return a row for each spread of launches, as Markdown."""
-    rows = []
-    kinds = ("planted", "step", "noise", "spread")
-    for kind in dict.fromkeys(tuple(row[name] for name in kinds) for row in document["rows"]):
-        of = [row for row in document["rows"] if tuple(row[name] for name in kinds) == kind]
-        planted, step, noise, spread = kind
-        shares = [row["bisected"] / row["all"] for row in of]
-        rows.append(
-            (
-                f"{planted}" + (f" of {step:.0%}" if planted else ""),
-                f"{noise}, {spread:.1%}",
-                f"{len(of):,}",
-                f"{sum(row['found'] for row in of):,} of {planted * len(of):,}",
-                f"{sum(row['wrong'] > 0 for row in of):,}",
-                f"{np.median([row['all'] for row in of]):,.0f}",
-                f"{np.median([row['bisected'] for row in of]):,.0f}",
-                "{:.0%} ({:.0%}-{:.0%})".format(*np.quantile(shares, (0.5, 0.05, 0.95))),
-            )
+    """Return a row for each kind of series, as Markdown."""
+    rows = [
+        (
+            f"{row['planted']}" + (f" of {row['step']:.0%}" if row["planted"] else ""),
+            f"{row['noise']}, {row['spread']:.1%}",
+            f"{row['series']:,}",
+            f"{row['found']:,} of {row['planted'] * row['series']:,}",
+            f"{row['with_wrong']:,}",
+            f"{row['all']:,.0f}",
+            f"{row['bisected']:,.0f}",
+            "{:.0%} ({:.0%}-{:.0%})".format(*row["shares"]),
         )
+        for row in document["rows"]
+    ]
     head = (
         "planted",
         "noise of launches",
@@ -223,7 +232,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     document = stored_document.begin(VERSION, ("numpy",), {"series": options.simulate})
     document |= {
         "rows": [
-            simulated(seed, spread, *kind) for kind in KINDS for spread in SPREADS for seed in range(options.simulate)
+            summary([simulated(seed, spread, *kind) for seed in range(options.simulate)])
+            for kind in KINDS
+            for spread in SPREADS
         ]
     }
     stored_document.write(options.json, document)

@@ -24,7 +24,7 @@ from pyopbench.store.integrity import sealed
 from pyopbench.store.open_file import REPORT, read_bytes
 
 if TYPE_CHECKING:
-    from pyopbench.judge.comparison.bisection import CommitBlock
+    from pyopbench.judge.comparison.bisection import CommitBlock, CommitSearch
     from pyopbench.judge.comparison.changes import Confirmation, FoundChange, Rerun
     from pyopbench.judge.comparison.history import History, Options
 
@@ -37,7 +37,7 @@ SEARCH = "search-"
 COMMITS = "commits.txt"
 LAUNCHES_OF_ROUND = 2
 """Of each commit in a round of a search: the fewest that a run has."""
-MOST_ROUNDS = 100
+MOST_ROUNDS = 50
 RERUN_AXES = ("tf", "commit")
 """Along which axes this pyopbench can measure two moments interleaved."""
 
@@ -190,9 +190,8 @@ def _searched_group(
     rounds: _Rounds | None,
 ) -> History:
     """Return a history with what a search over the series of some ops found."""
-    from pyopbench.judge.comparison.bisection import CommitSearch, ends_of, read_blocks
+    from pyopbench.judge.comparison.bisection import CommitSearch, ends_of
     from pyopbench.judge.comparison.changes import Bisected, Rerun
-    from pyopbench.store import run_sides
 
     series = [found.traced[number].series for number in numbers]
     first, last = ends_of(found, series)
@@ -218,20 +217,13 @@ def _searched_group(
         if not together:
             break
         round_folder = place / f"{number:03}"
-        if not run_sides.is_here(round_folder):
-            if rounds is None:
-                break
-            if round_folder.exists():
-                shutil.rmtree(round_folder)  # killed while it was planned
-            cases = tuple(case for case, some in asked.items() if some)
-            rerun = Rerun("pyopbench", "commit", first, last, tuple(ops), cases)
-            words = (*rerun.over(together), "--launches", str(LAUNCHES_OF_ROUND), "--until", "end")
-            say(f"bisecting, round {number}: {escape(shlex.join(words))}", err)
-            budget = () if rounds.seconds is None else ("--budget", f"{rounds.seconds:g}s")
-            _run((*words, *budget, "--out", str(round_folder)))
-        blocks = read_blocks(round_folder)
-        added = [one.add(blocks.get(one.case, ())) for one in searches]
-        if not any(added):
+        if _take_in(searches, round_folder):
+            continue
+        if rounds is None:
+            break
+        cases = tuple(case for case, some in asked.items() if some)
+        _measure_round(Rerun("pyopbench", "commit", first, last, tuple(ops), cases), together, round_folder, rounds)
+        if not _take_in(searches, round_folder):
             break
     for one in searches:
         found = replace(
@@ -240,6 +232,30 @@ def _searched_group(
             bisected=(*found.bisected, *one.bisected()),
         )
     return found
+
+
+def _take_in(searches: Sequence[CommitSearch], folder: Path) -> bool:
+    """Add the blocks of a round to searches; return whether there were any."""
+    from pyopbench.judge.comparison.bisection import read_blocks
+
+    blocks = read_blocks(folder)
+    added = [one.add(blocks.get(one.case, ())) for one in searches]
+    return any(added)
+
+
+def _measure_round(rerun: Rerun, commits: Sequence[str], folder: Path, rounds: _Rounds) -> None:
+    """Measure commits interleaved, or go on with such a run that was interrupted before it had a block."""
+    from pyopbench.store import run_sides
+
+    if run_sides.is_here(folder):
+        _run(("pyopbench", "resume", str(folder), *rerun.own_words, "--yes"))
+        return
+    if folder.exists():
+        shutil.rmtree(folder)  # killed while it was planned
+    words = (*rerun.over(commits), "--launches", str(LAUNCHES_OF_ROUND), "--until", "end")
+    say(f"bisecting: {escape(shlex.join(words))}", err)
+    budget = () if rounds.seconds is None else ("--budget", f"{rounds.seconds:g}s")
+    _run((*words, *budget, "--out", str(folder)))
 
 
 def _commits_of(place: Path, ops: Sequence[str], first: str, last: str, rounds: _Rounds | None) -> list[str] | None:

@@ -101,6 +101,7 @@ class StepSearch:
         blocks: what was launched so far.
         steps: the gaps in which there may be a step, as of the last `next_block`.
         dropped: gaps that hardly have a step.
+        skipped: commits that cannot be launched.
     """
 
     start: Collection[int]
@@ -109,14 +110,15 @@ class StepSearch:
     blocks: list[Block] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     dropped: set[Gap] = field(default_factory=set)
+    skipped: set[int] = field(default_factory=set)
 
     def next_block(self) -> list[int]:
         """Return the places of the commits to be launched together next; none if nothing is left to be found."""
         launches = Counter(place for block in self.blocks for place, _ in block)
-        missing = {place for place in self.start if not launches[place]}
+        missing = {place for place in self.start if not launches[place]} - self.skipped
         if missing:
             # All of them, so that the first block links everything.
-            return sorted(self.start)
+            return sorted({*self.start} - self.skipped)
         self._update(launches)
         wanted: set[int] = set()
         for step in self.steps:
@@ -124,7 +126,7 @@ class StepSearch:
             if step.is_adjacent and step.probability >= 1 - NAME_ERROR:
                 wanted |= {place for place in ends if launches[place] < LEAST_LAUNCHES}
             elif not step.is_adjacent and step.probability >= HALVE_FROM:
-                wanted.add((step.before + step.after) // 2)
+                wanted |= self._middle(step)
             else:
                 fewest = min(launches[place] for place in ends)
                 wanted |= {place for place in ends if launches[place] == fewest}
@@ -139,6 +141,11 @@ class StepSearch:
     def open(self) -> list[Step]:
         """The steps that are probable, but not pinned down to a commit."""
         return [step for step in self.steps if step.probability >= HALVE_FROM and not self._is_certain(step)]
+
+    def _middle(self, step: Step) -> set[int]:
+        """Return the place nearest to the middle of a gap that can be launched; none if there is none."""
+        inside = [place for place in range(step.before + 1, step.after) if place not in self.skipped]
+        return {min(inside, key=lambda place: abs(2 * place - step.before - step.after))} if inside else set()
 
     def _is_certain(self, step: Step) -> bool:
         return step.is_adjacent and step.probability >= 1 - NAME_ERROR

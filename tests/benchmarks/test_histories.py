@@ -181,7 +181,7 @@ def test_bisection_finds_what_is_planted_and_counts_every_launch(planted):
     assert found["all"] >= bisection.FEWEST * (bisection.COMMITS + 2)
     assert found["bisected"] >= bisection.BLOCKS_OF_ROUND * (1 + bisection.COMMITS // bisection.EVERY + 2)
     share = f"{found['bisected'] / found['all']:.0%}"
-    assert f"{share} ({share}-{share})" in bisection.results_table({"rows": [found]})
+    assert f"{share} ({share}-{share})" in bisection.results_table({"rows": [bisection.summary([found])]})
 
 
 def test_a_block_of_simulated_launches_drifts_and_has_its_control():

@@ -218,6 +218,7 @@ class RevisionReruns:
 
     def __init__(self, monkeypatch, commits, *slower: str, factor: float = 1.3) -> None:
         self.commits, self.slower, self.factor, self.fails = list(commits), slower, factor, False
+        self.broken: set[str] = set()
         self.runs: list[tuple[str, ...]] = []
         self.real = history.subprocess.run
         monkeypatch.setattr(history.subprocess, "run", self)
@@ -226,6 +227,12 @@ class RevisionReruns:
         words = list(command)
         if words[0] != sys.executable:  # git's
             return self.real(command, **options)
+        if words[3] == "resume":
+            folder = Path(words[4])
+            asked = [one.revision.commit for one in run_sides.read(folder) if not one.is_control]
+            shutil.rmtree(folder)
+            self.measure(folder, asked, 2)
+            return SimpleNamespace(returncode=0)
         asked = [words[place + 1] for place, word in enumerate(words) if word == "--rev"]
         self.runs.append(tuple(asked))
         if self.fails:
@@ -236,6 +243,7 @@ class RevisionReruns:
 
     def measure(self, folder: Path, asked, launches: int) -> None:
         """Write a run over commits, with the control that each has."""
+        asked = [one for one in asked if one not in self.broken]
         sides = [
             run_sides.Side("", revision=run_sides.Revision(one[:10], one, "2026-01-01T12:00:00+00:00", "a change"))
             for one in asked
@@ -332,4 +340,38 @@ def test_a_bisection_ends_where_commits_cannot_be_measured(call, tmp_path, monke
     assert call(survey, "--bisect")[0] == 1
     document = json.loads((tmp_path / "results/history/history.json").read_text(encoding="utf-8"))
     (found,) = document["bisected"]
+    assert found["left"] == [made[3]]
+
+
+def test_a_bisection_goes_around_commits_that_fail(call, tmp_path, monkeypatch):
+    place = repositories.repository(tmp_path)
+    made = [repositories.commit(place, {"work.py": f"N = {number}"}, f"{number}", day=1) for number in range(9)]
+    again = RevisionReruns(monkeypatch, made, made[3])
+    again.broken = {made[4], made[3]}
+    survey = tmp_path / "survey"
+    again.measure(survey, [made[0], made[8]], launches=4)
+    assert call(survey, "--bisect")[0] == 0
+    (found,) = json.loads((tmp_path / "results/history/history.json").read_text(encoding="utf-8"))["bisected"]
+    assert found["left"] == made[3:6]
+    assert len(again.runs) < 10
+
+
+def test_an_interrupted_round_is_continued(call, tmp_path, monkeypatch):
+    place = repositories.repository(tmp_path)
+    made = [repositories.commit(place, {"work.py": f"N = {number}"}, f"{number}", day=1) for number in range(9)]
+    again = RevisionReruns(monkeypatch, made, made[3])
+    survey = tmp_path / "survey"
+    again.measure(survey, [made[0], made[8]], launches=4)
+    measure = again.measure
+
+    def interrupted(folder: Path, asked, launches: int) -> None:
+        measure(folder, asked, launches)
+        for path in folder.rglob("samples.jsonl"):
+            path.write_text("", encoding="utf-8")
+        again.measure = measure
+
+    again.measure = interrupted
+    assert call(survey, "--bisect")[0] == 0
+    assert call(survey, "--bisect")[0] == 1
+    (found,) = json.loads((tmp_path / "results/history/history.json").read_text(encoding="utf-8"))["bisected"]
     assert found["left"] == [made[3]]

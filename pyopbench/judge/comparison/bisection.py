@@ -112,7 +112,11 @@ class CommitSearch:
         """Take in what was measured after the last `wanted`; return whether anything of that was among it."""
         wanted = set(self.search.next_block())
         known = {place for block in self.search.blocks for place, _ in block}
-        return bool(wanted) and self._add(blocks, known | wanted) > 0
+        if not wanted or not self._add(blocks, known | wanted):
+            return False
+        # What failed while others were measured is not asked for again.
+        self.search.skipped |= wanted - {place for block in self.search.blocks for place, _ in block}
+        return True
 
     def _add(self, blocks: Sequence[CommitBlock], wanted: Collection[int]) -> int:
         """Take in the launches of some places; return how many blocks have two of them or more."""
