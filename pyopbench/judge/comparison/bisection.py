@@ -142,7 +142,8 @@ class CommitSearch:
             return change
         places = {commit: place for place, commit in enumerate(self.commits)}
         first, last = places.get(rerun.before, -1), places.get(rerun.after, -1)
-        if not self.search.blocks or min(first, last) < 0:
+        launched = {place for block in self.search.blocks for place, _ in block}
+        if not {first, last} <= launched:
             return change
 
         def inside(steps: Sequence[Step]) -> list[Step]:
