@@ -1,12 +1,15 @@
 """Count the launches in which `history --bisect` finds planted commits of 30, and those needed to measure all.
 
-python benchmarks/outside/bisection.py --simulate 60             writes results/outside/bisection.json
+python benchmarks/outside/bisection.py --simulate 200            writes results/outside/bisection.json
 python benchmarks/outside/bisection.py FOLDER --budget 10m       the same on this machine, printed
 
-Time is proportional to launches. In both ways commits are compared with the first one until each verdict is clear. In
-one, all commits are measured. In the other, only the first and the last are if one commit is planted, and every sixth
-if there are three; each step between two of these is confirmed, and bisected as `pyopbench history --bisect` does. The
-simulation draws the noise of launches. Its verdicts and its bisection are those of pyopbench.
+Time is proportional to launches. In one way, all commits are measured, and compared with the first one until each
+verdict is clear. In the other, every eighth is measured by two launches, and `stats.step_search` goes on from these, in
+rounds of two blocks, as `pyopbench history --bisect` does. The first commit of each block is launched twice, because a
+run over revisions has an A/A control.
+
+The simulation draws places of commits and noise: each block is off by a random walk, and launches differ by normal
+noise or by noise with the tails of Student's t with 3 degrees of freedom.
 
 On a machine, `FOLDER` gets a repository whose commits repeat a NumPy call more or less often. Nothing else may run
 there meanwhile.
@@ -18,7 +21,6 @@ import math
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -32,33 +34,56 @@ import stored_document
 from markdown_table import table
 from outside import tallies
 from outside.gate import FILE, OP, ROUNDS, WORK
-from pyopbench.engine.revisions import first_changed
 from pyopbench.judge.verdicts import verdicts_on
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.stats.corrections import ALL_ANALYSES
 from pyopbench.stats.estimate import Estimate
+from pyopbench.stats.step_search import STEP, StepSearch
 
-VERSION = 1
+VERSION = 2
 STORED = tallies.RESULTS / "bisection.json"
-COMMITS, STEP = 30, 0.10
-EVERY = {1: 30, 3: 6}
-"""Planted commits -> the distance between the commits that are measured before any range is bisected."""
+COMMITS = 30
+EVERY = 8
+"""Each how manieth commit is measured before any is searched for."""
 SPREADS = (0.01, 0.02, 0.035)
 """Standard deviations of launches of one commit; launches on a quiet machine differ by 3.5% at most."""
+DRIFT = 0.02
+"""Standard deviation of what a block is off from the one before."""
+FREEDOM = {"normal": math.inf, "heavy tails": 3}
+"""Noise -> degrees of freedom of Student's t."""
+KINDS = (
+    *((planted, STEP, noise) for planted in (0, 1, 3) for noise in FREEDOM),
+    (3, STEP / 2, "normal"),
+    (3, 2 * STEP, "normal"),
+)
+"""How many commits are planted, how much slower each is, and the noise. The search looks for steps of `STEP`."""
 FEWEST, MOST = 3, 100
 """Launches of each side before the first verdict, and at most."""
+BLOCKS_OF_ROUND = 2
+"""The fewest that a run has."""
+MOST_ROUNDS = 100
 
 
 class Machine:
     """Commits with known levels whose launches are drawn, and counted."""
 
-    def __init__(self, rng: np.random.Generator, spread: float, planted: int) -> None:
-        self.rng, self.spread, self.launches = rng, spread, 0
-        gap = EVERY[planted]
-        spare = COMMITS - (planted - 1) * gap
-        places = np.sort(rng.choice(spare, planted, replace=False))
-        self.planted = [int(one) for one in places + 1 + np.arange(planted) * gap]
-        self.levels = math.log1p(STEP) * np.searchsorted(self.planted, np.arange(COMMITS + 1), "right")
+    def __init__(
+        self, rng: np.random.Generator, spread: float, planted: int, step: float = STEP, noise: str = "normal"
+    ) -> None:
+        self.rng, self.spread, self.freedom, self.launches, self.drift = rng, spread, FREEDOM[noise], 0, 0.0
+        self.planted = sorted(int(one) + 1 for one in rng.choice(COMMITS, planted, replace=False))
+        self.levels = math.log1p(step) * np.searchsorted(self.planted, np.arange(COMMITS + 1), "right")
+
+    def launch(self, commits: Sequence[int]) -> np.ndarray:
+        """Return the logs of times of commits that are launched together, the first one twice: at both ends."""
+        self.drift += DRIFT * float(self.rng.standard_normal())
+        places = [*commits, commits[0]]
+        self.launches += len(places)
+        if math.isinf(self.freedom):
+            noise = self.rng.standard_normal(len(places))
+        else:
+            noise = self.rng.standard_t(self.freedom, len(places)) / math.sqrt(self.freedom / (self.freedom - 2))
+        return self.levels[places] + self.drift + self.spread * noise
 
     def compare(self, first: int, others: Sequence[int], effect: float) -> list[str]:
         """Return the verdicts on commits against the first; a resolved one is not measured any further."""
@@ -68,10 +93,8 @@ class Machine:
             left = [number for number, outcome in enumerate(outcomes) if outcome == "unresolved"]
             if not left:
                 break
-            noise = self.spread * self.rng.standard_normal(1 + len(left))
-            self.launches += noise.size
-            moves = self.levels[[others[number] for number in left]] - self.levels[first]
-            logs[left, block] = moves + noise[1:] - noise[0]
+            launched = self.launch([first, *(others[number] for number in left)])
+            logs[left, block] = launched[1:-1] - launched[0]
             if block + 1 >= FEWEST:
                 estimates = [Estimate.of(row[np.isfinite(row)]) for row in logs]
                 found = verdicts_on(estimates, effect, ALL_ANALYSES)
@@ -79,24 +102,30 @@ class Machine:
                     outcomes[number] = found[number].outcome
         return outcomes
 
+    def search(self) -> list[int]:
+        """Return the commits that a search names; it begins with every so many-th one."""
+        search = StepSearch({*range(0, COMMITS, EVERY), COMMITS}, math.log1p(MINIMUM_EFFECT))
+        for _ in range(MOST_ROUNDS):
+            commits = search.next_block()
+            if not commits:
+                break
+            for _ in range(BLOCKS_OF_ROUND):
+                logs = self.launch(commits)
+                search.blocks.append(list(zip([*commits, commits[0]], map(float, logs), strict=True)))
+        return [step.after for step in search.found]
 
-def simulated(seed: int, spread: float, planted: int) -> dict[str, Any]:
-    """Return the launches of both ways on one series of commits, and whether bisection found the planted ones."""
-    machine = Machine(np.random.default_rng([seed, planted, round(1000 * spread)]), spread, planted)
+
+def simulated(seed: int, spread: float, planted: int, step: float = STEP, noise: str = "normal") -> dict[str, Any]:
+    """Return the launches of both ways on one series of commits, and whether the search found the planted ones."""
+    rng = np.random.default_rng([seed, planted, round(1000 * spread), round(1000 * step), list(FREEDOM).index(noise)])
+    machine = Machine(rng, spread, planted, step, noise)
     machine.compare(0, range(1, COMMITS + 1), MINIMUM_EFFECT)
     of_all, machine.launches = machine.launches, 0
-    points = list(range(0, COMMITS + 1, EVERY[planted]))
-    machine.compare(0, points[1:], MINIMUM_EFFECT)
-    half = math.expm1(math.log1p(STEP) / 2)
-    found = []
-    for before, after in pairwise(points):
-        # A real step counts as suspected, because simulated histories find nearly all steps of this size.
-        if machine.levels[before] == machine.levels[after]:
-            continue
-        if machine.compare(before, [after], MINIMUM_EFFECT) == ["slower"]:
-            found += _bisected(machine, before, after, half)
+    found = machine.search()
     return {
         "planted": planted,
+        "step": step,
+        "noise": noise,
         "spread": spread,
         "all": of_all,
         "bisected": machine.launches,
@@ -105,39 +134,41 @@ def simulated(seed: int, spread: float, planted: int) -> dict[str, Any]:
     }
 
 
-def _bisected(machine: Machine, before: int, after: int, half: float) -> list[int]:
-    def has_changed(commit: str) -> bool | None:
-        (outcome,) = machine.compare(before, [int(commit)], half)
-        return None if outcome == "unresolved" else outcome == "slower"
-
-    left = first_changed([str(one) for one in range(before + 1, after + 1)], has_changed)
-    return [int(one) for one in left] if len(left) == 1 else []
+def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what the series of one kind came to: totals, medians, and quantiles of the share of launches."""
+    kind = {name: rows[0][name] for name in ("planted", "step", "noise", "spread")}
+    shares = [row["bisected"] / row["all"] for row in rows]
+    return {
+        **kind,
+        "series": len(rows),
+        "found": sum(row["found"] for row in rows),
+        "with_wrong": sum(row["wrong"] > 0 for row in rows),
+        **{name: float(np.median([row[name] for row in rows])) for name in ("all", "bisected")},
+        "shares": [float(one) for one in np.quantile(shares, (0.5, 0.05, 0.95))],
+    }
 
 
 def results_table(document: Mapping[str, Any]) -> str:
-    """Return a row for each spread of launches, as Markdown."""
-    rows = []
-    for planted, spread in dict.fromkeys((row["planted"], row["spread"]) for row in document["rows"]):
-        of = [row for row in document["rows"] if (row["planted"], row["spread"]) == (planted, spread)]
-        shares = [row["bisected"] / row["all"] for row in of]
-        rows.append(
-            (
-                f"{planted}",
-                f"{spread:.1%}",
-                f"{len(of):,}",
-                f"{sum(row['found'] for row in of):,} of {planted * len(of):,}",
-                f"{sum(row['wrong'] for row in of):,}",
-                f"{np.median([row['all'] for row in of]):,.0f}",
-                f"{np.median([row['bisected'] for row in of]):,.0f}",
-                "{:.0%} ({:.0%}-{:.0%})".format(*np.quantile(shares, (0.5, 0.05, 0.95))),
-            )
+    """Return a row for each kind of series, as Markdown."""
+    rows = [
+        (
+            f"{row['planted']}" + (f" of {row['step']:.0%}" if row["planted"] else ""),
+            f"{row['noise']}, {row['spread']:.1%}",
+            f"{row['series']:,}",
+            f"{row['found']:,} of {row['planted'] * row['series']:,}",
+            f"{row['with_wrong']:,}",
+            f"{row['all']:,.0f}",
+            f"{row['bisected']:,.0f}",
+            "{:.0%} ({:.0%}-{:.0%})".format(*row["shares"]),
         )
+        for row in document["rows"]
+    ]
     head = (
         "planted",
-        "launches differ by",
+        "noise of launches",
         "series",
         "planted commits found",
-        "others named",
+        "series with others named",
         "launches, all measured",
         "launches, bisected",
         "share, median and 90% range",
@@ -161,7 +192,7 @@ def measure(folder: Path, budget: str) -> str:
     ways = {
         "all": [(*asked, "--out", str(folder / "all"))],
         "bisected": [
-            (*asked, "--every", str(EVERY[len(places)]), "--out", str(folder / "some")),
+            (*asked, "--every", str(EVERY), "--launches", str(BLOCKS_OF_ROUND), "--out", str(folder / "some")),
             ("history", str(folder / "some"), "--bisect", "--budget", budget, "--out", str(folder / "history")),
         ],
     }
@@ -201,10 +232,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     document = stored_document.begin(VERSION, ("numpy",), {"series": options.simulate})
     document |= {
         "rows": [
-            simulated(seed, spread, planted)
-            for planted in EVERY
+            summary([simulated(seed, spread, *kind) for seed in range(options.simulate)])
+            for kind in KINDS
             for spread in SPREADS
-            for seed in range(options.simulate)
         ]
     }
     stored_document.write(options.json, document)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import math
+import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from rich.markup import escape
 
@@ -23,13 +24,20 @@ from pyopbench.store.integrity import sealed
 from pyopbench.store.open_file import REPORT, read_bytes
 
 if TYPE_CHECKING:
-    from pyopbench.judge.comparison.changes import Bisected, Confirmation, Rerun
+    from pyopbench.judge.comparison.bisection import CommitBlock, CommitSearch
+    from pyopbench.judge.comparison.changes import Confirmation, FoundChange, Rerun
     from pyopbench.judge.comparison.history import History, Options
 
 EXIT_SLOWER = 1
 RERUNS = "reruns"
 """The folder, in that of the history, for what is measured again; what is there already is not measured twice."""
 MOST_ROWS = 30
+SEARCH = "search-"
+"""Begins the names of folders of searches in that of the re-runs; each has a run for each round, and `COMMITS`."""
+COMMITS = "commits.txt"
+LAUNCHES_OF_ROUND = 2
+"""Of each commit in a round of a search: the fewest that a run has."""
+MOST_ROUNDS = 50
 RERUN_AXES = ("tf", "commit")
 """Along which axes this pyopbench can measure two moments interleaved."""
 
@@ -61,19 +69,25 @@ def history(
     if len(found.warnings) > MOST_ROWS:
         more = formatting.count(len(found.warnings) - MOST_ROWS, "more warning")
         say(f"and {more}, all in history.json", err)
-    before = set(found.with_status("confirmed"))
-    if (confirm or bisect) and _measure_again(found, out_path, budget_seconds):
+    before = _slower(_searched(found, results, out_path))
+    if (confirm or bisect) and _measure_again(found, out_path, budget_seconds, only_others=bisect):
         found = read_history(results, options, list(_confirmations(out_path, options)))
+    stored = _searched(found, results, out_path)
     if bisect:
-        _write(found, out_path)  # keeps what was confirmed even if this is not the repository
-        found = replace(found, bisected=tuple(_bisected(found, out_path, budget_seconds)))
+        _write(stored, out_path)  # keeps what was confirmed even if this is not the repository
+    found = _searched(found, results, out_path, _Rounds(budget_seconds)) if bisect else stored
     _write(found, out_path)
     if as_json:
         out.print_json(read_bytes(out_path / "history.json", REPORT).decode())
     else:
         _print(found, out_path)
-    new = set(found.with_status("confirmed")) - before
-    return EXIT_SLOWER if any(one.direction == "slower" for one in new) else 0
+    return EXIT_SLOWER if _slower(found) - before else 0
+
+
+def _slower(found: History) -> set[object]:
+    """Return the slowdowns that were confirmed, or whose commit was found."""
+    changes = {one for one in found.with_status("confirmed") if one.direction == "slower"}
+    return changes | {one for one in found.bisected if one.is_slower}
 
 
 def _options(by: Literal["commit", "tf", "date"] | None, effect: float, spread: float, rate: float) -> Options:
@@ -100,74 +114,168 @@ def _confirmations(folder: Path, options: Options) -> Iterator[Confirmation]:
             yield found
 
 
-def _measure_again(found: History, folder: Path, seconds: float | None) -> int:
-    """Measure both sides of each suspicion, and go on where that did not tell; return of how many pairs of moments."""
+def _measure_again(found: History, folder: Path, seconds: float | None, *, only_others: bool) -> int:
+    """Measure both sides of each suspicion, and go on where that did not tell; return of how many pairs of moments.
+
+    Args:
+        found: the history.
+        folder: of its page.
+        seconds: for each pair; None for the usual time.
+        only_others: leaves out what bisection measures.
+    """
     from pyopbench.report.history import reruns_of
 
+    def is_left(one: Rerun) -> bool:
+        return one.tool == "pyopbench" and not (only_others and one.axis == "commit")
+
     wanted = reruns_of(found)
-    able = [one for one in wanted if one.tool == "pyopbench" and one.axis in RERUN_AXES]
+    able = [one for one in wanted if one.axis in RERUN_AXES and is_left(one)]
     for one in wanted:
-        if one not in able:
+        if one.tool != "pyopbench" or one.axis not in RERUN_AXES:
             say(f"[yellow]not measured again:[/] {escape(one.text())}", err)
     for number, one in enumerate(able, 1):
         say(f"re-run {number} of {len(able)}: {escape(one.text())}", err)
         _rerun(one, folder / RERUNS, seconds)
-    unsettled = [one for one in reruns_of(found, "open") if one.tool == "pyopbench"]
+    unsettled = [one for one in reruns_of(found, "open") if is_left(one)]
     for one in unsettled:
         say(f"still unsettled, so measured again: {escape(one.text())}", err)
         _rerun(one, folder / RERUNS, seconds)
     return len(able) + len(unsettled)
 
 
-def _bisected(found: History, folder: Path, seconds: float | None) -> Iterator[Bisected]:
-    """Bisect each confirmed change between commits, and yield the commits that may have caused it.
+@dataclass(frozen=True)
+class _Rounds:
+    """Rounds of a bisection are measured, each within `seconds` if that is not None."""
 
-    Each commit is measured interleaved with the one before the change. It counts as changed if its difference is more
-    than half of the step: that limit is equally far from both ends, so few launches are needed.
+    seconds: float | None
+
+
+def _searched(found: History, results: Sequence[Path], folder: Path, rounds: _Rounds | None = None) -> History:
+    """Return a history with the commits that bisection found: of what is stored, and of what it measures.
+
+    Series of the same ops are searched together, because a run can measure the cases of all of them.
+
+    Args:
+        found: the history.
+        results: that it is of.
+        folder: of its page, which keeps the rounds of searches.
+        rounds: None to measure nothing.
     """
-    from pyopbench.engine import revisions
-    from pyopbench.judge.comparison.changes import Bisected
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for number, rerun in enumerate(found.reruns):
+        if rerun is not None and rerun.tool == "pyopbench" and rerun.axis == "commit":
+            groups.setdefault(rerun.ops, []).append(number)
+    if not groups or not (rounds or any((folder / RERUNS).glob(f"{SEARCH}*"))):
+        return found
+    from pyopbench.judge.comparison.bisection import blocks_by_case
 
-    for change in found.with_status("confirmed"):
-        rerun = change.rerun
-        if rerun is None or change.again is None or rerun.axis != "commit" or rerun.tool != "pyopbench":
+    stored = blocks_by_case([*results, *sorted((folder / RERUNS).glob("*"))])
+    for ops, numbers in groups.items():
+        found = _searched_group(found, ops, numbers, stored, folder / RERUNS, rounds)
+    return replace(found, changes=tuple(sorted(found.changes, key=_importance())))
+
+
+def _importance() -> Callable[[FoundChange], Any]:
+    from pyopbench.judge.comparison.changes import importance
+
+    return importance
+
+
+def _searched_group(
+    found: History,
+    ops: Sequence[str],
+    numbers: Sequence[int],
+    stored: Mapping[str, list[CommitBlock]],
+    folder: Path,
+    rounds: _Rounds | None,
+) -> History:
+    """Return a history with what a search over the series of some ops found."""
+    from pyopbench.judge.comparison.bisection import CommitSearch, ends_of
+    from pyopbench.judge.comparison.changes import Bisected, Rerun
+
+    series = [found.traced[number].series for number in numbers]
+    first, last = ends_of(found, series)
+    name = zlib.crc32(" ".join((*ops, first, last)).encode())
+    place = folder / f"{SEARCH}{first[:10]}-{last[:10]}-{name:08x}"
+    commits = _commits_of(place, ops, first, last, rounds)
+    if commits is None:
+        return found
+    searches = [
+        CommitSearch.of(found, number, commits, stored.get(found.traced[number].series.case, ())) for number in numbers
+    ]
+    searches = [one for one in searches if one.is_worthwhile]
+    if len(commits) < 2:
+        impossible = [
+            Bisected(found.traced[one.number].series.case, first, last, (), ())
+            for one in found.changes
+            if one.number in numbers
+        ]
+        return replace(found, bisected=(*found.bisected, *impossible))
+    for number in range(1, MOST_ROUNDS + 1):
+        asked = {one.case: one.wanted() for one in searches}
+        together = sorted({commit for some in asked.values() for commit in some}, key=commits.index)
+        if not together:
+            break
+        round_folder = place / f"{number:03}"
+        if _take_in(searches, round_folder):
             continue
-        case = found.traced[change.number].series.case
-        repository = revisions.repository_at(rerun.ops)
-        commits = revisions.between(repository, rerun.before, rerun.after)
-        half = math.expm1(abs(math.log(change.again.ratio)) / 2)
-        measured: list[str] = []
-
-        def has_changed(commit: str, rerun: Rerun = rerun, case: str = case, half: float = half) -> bool | None:
-            one = replace(rerun, after=commit)
-            place = folder / RERUNS / one.folder
-            outcome = _outcome(place, case, half)
-            if outcome == "unresolved":
-                say(f"bisecting: {escape(one.text())}", err)
-                place = _rerun(one, folder / RERUNS, seconds, ("--min-effect", f"{half:.4g}"))
-                outcome = _outcome(place, case, half)
-            measured.append(commit)  # noqa: B023 - it is called in this pass of the loop only
-            return None if outcome == "unresolved" else outcome == change.direction  # noqa: B023 - likewise
-
-        left = revisions.first_changed(commits, has_changed)
-        yield Bisected(case, rerun.before, rerun.after, tuple(left), tuple(measured))
+        if rounds is None:
+            break
+        cases = tuple(case for case, some in asked.items() if some)
+        _measure_round(Rerun("pyopbench", "commit", first, last, tuple(ops), cases), together, round_folder, rounds)
+        if not _take_in(searches, round_folder):
+            break
+    for one in searches:
+        found = replace(
+            found,
+            changes=tuple(one.judged(change, place) for change in found.changes),
+            bisected=(*found.bisected, *one.bisected()),
+        )
+    return found
 
 
-def _outcome(place: Path, case: str, effect: float) -> str:
-    """Return the outcome of a case in a run of two moments; `unresolved` if the run or the case is missing."""
-    from pyopbench.judge.comparison.changes import read_confirmation
+def _take_in(searches: Sequence[CommitSearch], folder: Path) -> bool:
+    """Add the blocks of a round to searches; return whether there were any."""
+    from pyopbench.judge.comparison.bisection import read_blocks
 
-    again = read_confirmation(place, effect)
-    found = None if again is None else again.outcomes.get(case)
-    return "unresolved" if found is None else found.outcome
+    blocks = read_blocks(folder)
+    added = [one.add(blocks.get(one.case, ())) for one in searches]
+    return any(added)
 
 
-def _rerun(rerun: Rerun, folder: Path, seconds: float | None, more: Sequence[str] = ()) -> Path:
-    """Measure two moments again, or continue such a run that was interrupted or left a case unresolved.
+def _measure_round(rerun: Rerun, commits: Sequence[str], folder: Path, rounds: _Rounds) -> None:
+    """Measure commits interleaved, or go on with such a run that was interrupted before it had a block."""
+    from pyopbench.store import run_sides
 
-    Returns:
-        The folder of the run.
-    """
+    if run_sides.is_here(folder):
+        _run(("pyopbench", "resume", str(folder), *rerun.own_words, "--yes"))
+        return
+    if folder.exists():
+        shutil.rmtree(folder)  # killed while it was planned
+    words = (*rerun.over(commits), "--launches", str(LAUNCHES_OF_ROUND), "--until", "end")
+    say(f"bisecting: {escape(shlex.join(words))}", err)
+    budget = () if rounds.seconds is None else ("--budget", f"{rounds.seconds:g}s")
+    _run((*words, *budget, "--out", str(folder)))
+
+
+def _commits_of(place: Path, ops: Sequence[str], first: str, last: str, rounds: _Rounds | None) -> list[str] | None:
+    """Return the commits of a search, oldest first, as its folder has them or the repository; None for neither."""
+    from pyopbench.engine import revisions
+
+    path = place / COMMITS
+    if path.exists():
+        return read_bytes(path, REPORT).decode().split()
+    if rounds is None:
+        return None
+    commits = [first, *revisions.between(revisions.repository_at(ops), first, last)]
+    if len(commits) > 1:
+        place.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, "\n".join(commits).encode())
+    return commits
+
+
+def _rerun(rerun: Rerun, folder: Path, seconds: float | None) -> None:
+    """Measure two moments again, or continue such a run that was interrupted or left a case unresolved."""
     from pyopbench.store import run_folder, run_sides
 
     for number in itertools.count(1):
@@ -177,12 +285,11 @@ def _rerun(rerun: Rerun, folder: Path, seconds: float | None, more: Sequence[str
         planned = run_folder.read_run(run_sides.read(place)[0].folder).cases
         if set(rerun.cases) <= set(planned):
             _run(("pyopbench", "resume", str(place), *rerun.own_words, "--yes"))
-            return place
+            return
     if place.exists():
         shutil.rmtree(place)  # killed while it was planned
     budget = () if seconds is None else ("--budget", f"{seconds:g}s")
-    _run((*rerun.command, *budget, *more, "--out", str(place)))
-    return place
+    _run((*rerun.command, *budget, "--out", str(place)))
 
 
 def _run(words: Sequence[str]) -> None:

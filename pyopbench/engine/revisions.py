@@ -6,7 +6,7 @@ import importlib.machinery
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -165,23 +165,6 @@ def between(repository: Path, before: str, after: str) -> list[str]:
         return []
     asked = ("rev-list", "--first-parent", "--reverse", f"{first}..{last}")
     return git.require(repository, *asked, what="the commits of a range cannot be listed").split()
-
-
-def first_changed(commits: Sequence[str], has_changed: Callable[[str], bool | None]) -> list[str]:
-    """Return the commits that may be the first changed one, by bisection: a single one unless an answer is missing.
-
-    Args:
-        commits: oldest first; the last has changed, and what comes before the first has not.
-        has_changed: measures a commit; returns None if the result is unclear.
-    """
-    left = list(commits)
-    while len(left) > 1:
-        half = (len(left) - 1) // 2
-        answer = has_changed(left[half])
-        if answer is None:
-            break
-        left = left[: half + 1] if answer else left[half + 1 :]
-    return left
 
 
 def most_at_once() -> int | None:

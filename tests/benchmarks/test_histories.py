@@ -174,19 +174,21 @@ def test_a_page_of_versions_has_ratios_and_steps_from_a_history(tmp_path: Path):
     assert "--confirm" in history
 
 
-@pytest.mark.parametrize("planted", [1, 3])
+@pytest.mark.parametrize("planted", [0, 3])
 def test_bisection_finds_what_is_planted_and_counts_every_launch(planted):
     found = bisection.simulated(seed=1, spread=0.01, planted=planted)
     assert (found["found"], found["wrong"]) == (planted, 0)
-    assert found["all"] >= bisection.FEWEST * (bisection.COMMITS + 1)
-    assert found["bisected"] >= bisection.FEWEST * 2 * planted
+    assert found["all"] >= bisection.FEWEST * (bisection.COMMITS + 2)
+    assert found["bisected"] >= bisection.BLOCKS_OF_ROUND * (1 + bisection.COMMITS // bisection.EVERY + 2)
     share = f"{found['bisected'] / found['all']:.0%}"
-    assert f"{share} ({share}-{share})" in bisection.results_table({"rows": [found]})
+    assert f"{share} ({share}-{share})" in bisection.results_table({"rows": [bisection.summary([found])]})
 
 
-def test_planted_commits_are_in_ranges_of_their_own():
-    for seed in range(20):
-        machine = bisection.Machine(np.random.default_rng(seed), 0.01, 3)
-        ranges = {(place - 1) // bisection.EVERY[3] for place in machine.planted}
-        assert len(ranges) == 3
-        assert max(machine.planted) <= bisection.COMMITS
+def test_a_block_of_simulated_launches_drifts_and_has_its_control():
+    machine = bisection.Machine(np.random.default_rng(1), 0.001, 3)
+    blocks = [machine.launch([0, 30]) for _ in range(5)]
+    assert machine.launches == 15
+    assert np.ptp([block[0] for block in blocks]) > bisection.DRIFT / 2
+    for first, last, control in blocks:
+        assert control == pytest.approx(first, abs=0.005)
+        assert last - first == pytest.approx(3 * np.log1p(0.1), abs=0.005)

@@ -10,13 +10,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from msgspec.structs import replace
 
 import repositories
 import stored
 from histories import CHANGED, KEYS, commit, stepped, write_asv, write_commits
 from pairs import write_run, write_versions
 from pyopbench.cli import app, history
-from pyopbench.engine import revisions
 from pyopbench.store import run_sides
 
 LABELS = ("2.15.1", "2.16.2", "2.17.1", "2.18.1", "2.19.1", "2.20.0", "2.21.0")
@@ -225,35 +225,53 @@ def test_what_measures_no_time_is_said_once_and_not_for_each_file_of_asv(call, t
 
 
 class RevisionReruns:
-    """Stands for the process that measures two commits: those from `first` on are slower."""
+    """Stands for the process that measures commits: each of those from `slower` on takes `factor` times as long."""
 
-    def __init__(self, monkeypatch, commits, first: str, factor: float = 1.3) -> None:
-        self.commits, self.first, self.factor = list(commits), self.commits_from(commits, first), factor
-        self.pairs: list[tuple[str, str]] = []
+    def __init__(self, monkeypatch, commits, *slower: str, factor: float = 1.3) -> None:
+        self.commits, self.slower, self.factor, self.fails = list(commits), slower, factor, False
+        self.broken: set[str] = set()
+        self.runs: list[tuple[str, ...]] = []
         self.real = history.subprocess.run
         monkeypatch.setattr(history.subprocess, "run", self)
-
-    @staticmethod
-    def commits_from(commits, first):
-        return set(commits[commits.index(first) :])
 
     def __call__(self, command, **options):
         words = list(command)
         if words[0] != sys.executable:  # git's
             return self.real(command, **options)
-        before, after = (words[place + 1] for place, word in enumerate(words) if word == "--rev")
-        self.pairs.append((before, after))
-        folder = Path(words[words.index("--out") + 1])
+        if words[3] == "resume":
+            folder = Path(words[4])
+            asked = [one.revision.commit for one in run_sides.read(folder) if not one.is_control]
+            shutil.rmtree(folder)
+            self.measure(folder, asked, 2)
+            return SimpleNamespace(returncode=0)
+        asked = [words[place + 1] for place, word in enumerate(words) if word == "--rev"]
+        self.runs.append(tuple(asked))
+        if self.fails:
+            return SimpleNamespace(returncode=3)
+        launches = int(words[words.index("--launches") + 1]) if "--launches" in words else 6
+        self.measure(Path(words[words.index("--out") + 1]), asked, launches)
+        return SimpleNamespace(returncode=0)
+
+    def measure(self, folder: Path, asked, launches: int) -> None:
+        """Write a run over commits, with the control that each has."""
+        asked = [one for one in asked if one not in self.broken]
         sides = [
             run_sides.Side("", revision=run_sides.Revision(one[:10], one, "2026-01-01T12:00:00+00:00", "a change"))
-            for one in (before, after)
+            for one in asked
         ]
-        for one in run_sides.name_sides(folder, sides):
-            factors = {CHANGED: self.factor} if one.revision.commit in self.first else {}
-            stored_in_run = run_sides.stored_in_run(one.revision)
-            write_run(one.folder, list(KEYS), factors=factors, launches=6, revision=stored_in_run)
-        run_sides.write(folder, run_sides.name_sides(folder, sides))
-        return SimpleNamespace(returncode=0)
+        named = run_sides.name_sides(folder, [*sides, replace(sides[0], is_control=True)])
+        for number, one in enumerate(named):
+            place = self.commits.index(one.revision.commit)
+            steps = sum(self.commits.index(other) <= place for other in self.slower)
+            write_run(
+                one.folder,
+                list(KEYS),
+                factors={CHANGED: self.factor**steps},
+                launches=launches,
+                seed=100 * len(self.runs) + number,
+                revision=run_sides.stored_in_run(one.revision),
+            )
+        run_sides.write(folder, named)
 
 
 def test_a_confirmed_change_is_followed_to_its_commit_by_halving(call, tmp_path, monkeypatch):
@@ -279,31 +297,92 @@ def test_a_confirmed_change_is_followed_to_its_commit_by_halving(call, tmp_path,
     document = json.loads((tmp_path / "results/history/history.json").read_text(encoding="utf-8"))
     (found,) = document["bisected"]
     assert (found["case"], found["left"]) == (CHANGED, [first])
-    assert len(again.pairs) <= 1 + 5, "one to confirm, and the halvings of the range that is left"
-    assert again.pairs[0][1] == made[32]
+    assert len(again.runs) <= 6
+    assert made[32] in again.runs[0], "the end of the suspicion"
+    assert [one["status"] for one in changes(tmp_path)] == ["confirmed"]
     assert first[:10] in printed
-    many = len(again.pairs)
+    many = len(again.runs)
     assert call(*paths, "--bisect")[0] == 0
-    assert len(again.pairs) == many, "what was measured is not measured twice"
+    assert len(again.runs) == many, "what was measured is not measured twice"
     (tmp_path / "results/history/history.json").unlink()
     shutil.rmtree(place / ".git")
-    assert call(*paths, "--bisect")[0] == 2
+    assert call(*paths, "--bisect")[0] == 0
     assert [one["status"] for one in changes(tmp_path)] == ["confirmed"], "nothing that was measured is lost"
+    shutil.rmtree(tmp_path / "results/history/reruns")
+    assert call(*paths, "--bisect")[0] == 2
 
 
-@pytest.mark.parametrize("first", range(9))
-def test_halving_finds_each_commit_in_four_measurements(first):
-    commits = [str(number) for number in range(9)]
-    asked: list[str] = []
+def test_steps_that_no_suspicion_shows_are_found_in_an_interleaved_run_of_few_commits(call, tmp_path, monkeypatch):
+    """Three commits are slower, and every eighth is measured; a plain history reads the stored rounds again."""
+    place = repositories.repository(tmp_path)
+    made = [repositories.commit(place, {"work.py": f"N = {number}"}, f"{number}", day=1) for number in range(25)]
+    planted = (3, 12, 13)
+    again = RevisionReruns(monkeypatch, made, *(made[one] for one in planted), factor=1.1)
+    survey = tmp_path / "survey"
+    again.measure(survey, made[::8], launches=2)
+    code, printed, said = call(survey, "--bisect")
+    assert code == 1, said
+    document = json.loads((tmp_path / "results/history/history.json").read_text(encoding="utf-8"))
+    assert sorted(one["left"] for one in document["bisected"]) == sorted([made[one]] for one in planted)
+    assert {one["case"] for one in document["bisected"]} == {CHANGED}
+    assert all(one["ratio"] == pytest.approx(1.1, abs=0.02) for one in document["bisected"])
+    assert all(made[one][:10] in printed for one in planted)
+    measured = {commit for run in again.runs for commit in run}
+    assert len(measured) < 15
+    many = len(again.runs)
+    assert call(survey)[0] == 0
+    document = json.loads((tmp_path / "results/history/history.json").read_text(encoding="utf-8"))
+    assert len(document["bisected"]) == 3
+    assert len(again.runs) == many
 
-    def has_changed(one):
-        asked.append(one)
-        return int(one) >= first
 
-    assert revisions.first_changed(commits, has_changed) == [str(first)]
-    assert len(asked) <= 4
+def test_a_bisection_ends_where_commits_cannot_be_measured(call, tmp_path, monkeypatch):
+    place = repositories.repository(tmp_path)
+    made = [repositories.commit(place, {"work.py": f"N = {number}"}, f"{number}", day=1) for number in range(9)]
+    again = RevisionReruns(monkeypatch, made, made[3])
+    survey = tmp_path / "survey"
+    again.measure(survey, [made[0], made[8]], launches=4)
+    again.fails = True
+    assert call(survey, "--bisect")[0] == 0
+    assert len(again.runs) == 1
+    (found,) = json.loads((tmp_path / "results/history/history.json").read_text(encoding="utf-8"))["bisected"]
+    assert found["left"] == made[1:]
+    again.fails = False
+    assert call(survey, "--bisect")[0] == 1
+    document = json.loads((tmp_path / "results/history/history.json").read_text(encoding="utf-8"))
+    (found,) = document["bisected"]
+    assert found["left"] == [made[3]]
 
 
-def test_a_measurement_that_does_not_tell_leaves_the_range():
-    assert revisions.first_changed(["a", "b", "c"], lambda one: None) == ["a", "b", "c"]
-    assert revisions.first_changed([], lambda one: True) == []
+def test_a_bisection_goes_around_commits_that_fail(call, tmp_path, monkeypatch):
+    place = repositories.repository(tmp_path)
+    made = [repositories.commit(place, {"work.py": f"N = {number}"}, f"{number}", day=1) for number in range(9)]
+    again = RevisionReruns(monkeypatch, made, made[3])
+    again.broken = {made[4], made[3]}
+    survey = tmp_path / "survey"
+    again.measure(survey, [made[0], made[8]], launches=4)
+    assert call(survey, "--bisect")[0] == 0
+    (found,) = json.loads((tmp_path / "results/history/history.json").read_text(encoding="utf-8"))["bisected"]
+    assert found["left"] == made[3:6]
+    assert len(again.runs) < 10
+
+
+def test_an_interrupted_round_is_continued(call, tmp_path, monkeypatch):
+    place = repositories.repository(tmp_path)
+    made = [repositories.commit(place, {"work.py": f"N = {number}"}, f"{number}", day=1) for number in range(9)]
+    again = RevisionReruns(monkeypatch, made, made[3])
+    survey = tmp_path / "survey"
+    again.measure(survey, [made[0], made[8]], launches=4)
+    measure = again.measure
+
+    def interrupted(folder: Path, asked, launches: int) -> None:
+        measure(folder, asked, launches)
+        for path in folder.rglob("samples.jsonl"):
+            path.write_text("", encoding="utf-8")
+        again.measure = measure
+
+    again.measure = interrupted
+    assert call(survey, "--bisect")[0] == 0
+    assert call(survey, "--bisect")[0] == 1
+    (found,) = json.loads((tmp_path / "results/history/history.json").read_text(encoding="utf-8"))["bisected"]
+    assert found["left"] == [made[3]]

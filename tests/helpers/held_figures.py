@@ -37,7 +37,7 @@ from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.report import gate
 from pyopbench.report.sections import limits
-from pyopbench.stats import change_points, estimate, launch_model, series_noise, unpaired
+from pyopbench.stats import change_points, estimate, launch_model, series_noise, step_search, unpaired
 from pyopbench.stats.corrections import MOST_ANALYSES
 from pyopbench.store import open_file
 from pyopbench.worker.prepare import node_graph
@@ -168,7 +168,10 @@ def held() -> dict[str, dict[str, Holder]]:
         "tensorflow-versions.md": _exact(f"{environments.INSTALLED_GB} GB"),
         "what-changed-when.md": {
             "300 series": Example("so many that the rate makes three"),
-            **_exact(percent(change_points.ALARM_RATE), f"{series_noise.FEWEST_POINTS} points"),
+            **_exact(
+                *map(percent, (change_points.ALARM_RATE, step_search.STEP, 1 - step_search.NAME_ERROR)),
+                f"{series_noise.FEWEST_POINTS} points",
+            ),
         },
         "your-own-op.md": {
             "20%": Example("a share that explains the bound"),

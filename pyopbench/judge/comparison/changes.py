@@ -72,9 +72,12 @@ class Rerun:
             names = sorted({f"^{re.escape(case.partition('(')[0])}" for case in self.cases})
             benches = (word for name in names for word in ("--bench", name))
             return ("asv", "continuous", "--interleave-rounds", *benches, self.before, self.after)
-        option = OPTIONS[self.axis]
-        moments = (option, self.before, option, self.after)
-        return ("pyopbench", "run", *self.ops, *moments, *_selection(map(Case.from_id, self.cases)))
+        return self.over((self.before, self.after))
+
+    def over(self, moments: Sequence[str]) -> tuple[str, ...]:
+        """Return the command line of pyopbench that measures other moments interleaved."""
+        words = (word for moment in moments for word in (OPTIONS[self.axis], moment))
+        return ("pyopbench", "run", *self.ops, *words, *_selection(map(Case.from_id, self.cases)))
 
     @property
     def own_words(self) -> tuple[str, ...]:
@@ -119,13 +122,14 @@ class Confirmation:
 
 @dataclass(frozen=True)
 class Bisected:
-    """The result of bisecting a range of commits in which a case changed.
+    """A step that bisection found in the series of a case.
 
     Attributes:
         case: its id.
-        before, after: the range, in full; the change is after the first.
-        left: the commits that may have caused the change; a single one, unless a measurement was unclear.
+        before, after: the range that was searched, in full; the step is after the first.
+        left: the commits that may have caused the step; a single one, unless measurements were unclear.
         measured: the commits that were measured to find it, in order.
+        ratio: level after over level before; None if nothing was measured.
     """
 
     case: str
@@ -133,17 +137,24 @@ class Bisected:
     after: str
     left: tuple[str, ...]
     measured: tuple[str, ...]
+    ratio: float | None = None
+
+    @property
+    def is_slower(self) -> bool:
+        """Whether it names a commit that made the case slower."""
+        return len(self.left) == 1 and self.ratio is not None and self.ratio > 1
 
     def text(self) -> str:
         """Return in words which commit it is, or how many are left."""
-        runs = formatting.count(len(self.measured), "run")
+        commits = formatting.count(len(self.measured), "commit")
+        size = "" if self.ratio is None else f", to {formatting.ratio(self.ratio)} of the time before"
         if len(self.left) == 1:
-            return f"{self.case} changed in {run_sides.short_hash(self.left[0])} (bisected by {runs})."
+            return f"{self.case} changed in {run_sides.short_hash(self.left[0])}{size} ({commits} measured)."
         if not self.left:
             return f"{self.case} cannot be bisected: {self.after} does not follow {self.before}."
         return (
             f"{self.case} changed in one of {len(self.left):,} commits up to {run_sides.short_hash(self.left[-1])}; "
-            f"after {runs} it is not clear which. Run --bisect again with a longer --budget."
+            f"after {commits} it is not clear which. Run --bisect again with a longer --budget."
         )
 
 

@@ -13,11 +13,13 @@ from pyopbench.judge.comparison.changes import (
     Bisected,
     Confirmation,
     FoundChange,
+    Rerun,
     Status,
     Traced,
     changes_in,
     confirmed,
     importance,
+    rerun_of,
 )
 from pyopbench.judge.comparison.series import Axis, Moment, are_interleaved, moment_of, series_of, usual_axis
 from pyopbench.judge.machines import kinds_in, run_on
@@ -277,7 +279,8 @@ class History:
         remarks: what a reader has to know.
         warnings: of the results.
         tools: what measured.
-        bisected: what bisecting confirmed changes left of their ranges of commits.
+        reruns: what would measure each series again from its first to its last moment; None where nothing can.
+        bisected: the steps that bisection found.
     """
 
     axis: Axis
@@ -288,6 +291,7 @@ class History:
     remarks: tuple[Remark, ...]
     warnings: tuple[RunWarning, ...]
     tools: tuple[str, ...]
+    reruns: tuple[Rerun | None, ...] = ()
     bisected: tuple[Bisected, ...] = ()
 
     def with_status(self, status: Status) -> tuple[FoundChange, ...]:
@@ -372,6 +376,10 @@ def history_of(
         (*values_changed(axis, sources), *remarks_of(traced, changes, small, runs)),
         united(warning for run in runs for warning in run.warnings),
         tuple(sorted({run.tool for run in runs})),
+        tuple(
+            rerun_of(axis, moments[one.places[0]], moments[one.places[-1]], one, runs) if one.places.size else None
+            for one in ordered
+        ),
     )
 
 
