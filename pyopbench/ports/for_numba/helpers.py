@@ -365,16 +365,28 @@ def _histogram_typed(array: Any, bins: Any, low: Any, high: Any, weights: Any) -
     def between(array: Any, bins: Any, low: Any, high: Any) -> Any:
         return np.asarray(bins)
 
-    edges = numba.njit(edges_of if isinstance(bins, numba.types.Integer) else between)
+    is_even = isinstance(bins, numba.types.Integer)
+    edges = numba.njit(edges_of if is_even else between)
 
     def counts(array: Any, bins: Any, low: Any, high: Any, weights: Any) -> Any:
         limits = edges(array, bins, low, high)
-        found = np.zeros(len(limits) - 1, counted)
-        for place in np.ndindex(array.shape):
-            one = array[place]
+        last = len(limits) - 2
+        found = np.zeros(last + 1, counted)
+        each = (last + 1) / (limits[-1] - limits[0])
+        is_guessed = is_even and np.isfinite(each)
+        values = array.ravel()
+        for place in range(values.size):
+            one = values[place]
             if one >= limits[0] and one <= limits[-1]:
-                where = min(np.searchsorted(limits, one, side="right") - 1, len(found) - 1)
-                found[where] += weights[place] if has_weights else 1
+                if is_guessed:  # and mended by the edges, which say where a value is
+                    where = min(int((one - limits[0]) * each), last)
+                    while one < limits[where]:
+                        where -= 1
+                    while where < last and one >= limits[where + 1]:
+                        where += 1
+                else:
+                    where = min(np.searchsorted(limits, one, side="right") - 1, last)
+                found[where] += weights.flat[place] if has_weights else 1
         return found, limits
 
     return counts

@@ -60,7 +60,8 @@ def write_item(code: TypedCode, target: ast.Subscript, value: str, rank: int, no
         return f"{name} = tf.where({code.write(entries[0][0].node)}, {value}, {name})"
     if len(entries) == 1 and entries[0] and not code.is_mapped and all(map(_is_of_part, entries[0])):
         part = pick(code, target, Picked("np.s_", code.rank(root)), entries[0])
-        return f"{name} = {code.use('np_part_replaced')}({name}, {part}, {value})"
+        function = "np_part_replaced_by_xla" if code.is_compiled else "np_part_replaced"
+        return f"{name} = {code.use(function)}({name}, {part}, {value})"
     function = _replacing(code, entries, code.rank(root), rank)
     text, axes = f"{code.use('np_element_places')}({name})", code.rank(root)
     for several in entries:

@@ -16,7 +16,7 @@ import numpy as np
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR, Seen, dtype_of
 from pyopbench.ports.porting.operators import write_truth
-from pyopbench.ports.porting.typed import TypedCode
+from pyopbench.ports.porting.typed import TypedCode, is_number
 from pyopbench.ports.porting.watching import names_bound, of_function
 
 DECIDING = (ast.If, ast.For, ast.While)
@@ -434,6 +434,8 @@ def write_for(code: Any, node: ast.For) -> str | None:
     if not code.observed.decides(code.source, node):
         return None
     _refuse_else(code, node)
+    if code.is_compiled and _is_range_of_tensors(code, node):
+        return _counted(code, node)
     iterable, target, first = over(code, node)
     before, first = _loop_lines(code, node, first)
     code.replacing[node.iter] = iterable
@@ -469,6 +471,32 @@ def over(code: Any, node: ast.For) -> tuple[str, str, list[str]]:
 def _range(code: Any, call: ast.expr) -> str:
     assert isinstance(call, ast.Call)
     return f"tf.range({', '.join(code.operand(one, 'int64') for one in call.args)}, dtype=tf.int64)"
+
+
+def _is_range_of_tensors(code: Any, node: ast.For) -> bool:
+    """Does a loop go over a `range` between tensors, in steps that are written down?"""
+    call = node.iter
+    if not isinstance(call, ast.Call) or name_of(code.value_of(call.func)) != "range":
+        return False
+    return any(map(code.holds_tensors, call.args)) and (len(call.args) < 3 or is_number(call.args[2]))
+
+
+def _counted(code: Any, node: ast.For) -> str:
+    """Return a loop over a `range` as one that counts: XLA knows `tf.range` only of numbers that are constant."""
+    assert isinstance(node.iter, ast.Call)
+    assert isinstance(node.target, ast.Name)
+    given = node.iter.args
+    first_node, last_node = (None, given[0]) if len(given) == 1 else given[:2]
+    step = ast.literal_eval(given[2]) if len(given) > 2 else 1
+    place, end = code.fresh("place"), code.fresh("end")
+    before, first = _loop_lines(code, node, [f"{node.target.id} = {place}", f"{place} += {step}"])
+    before += [
+        f"{place} = {'tf.constant(0, tf.int64)' if first_node is None else code.tensor(first_node, 'int64')}",
+        f"{end} = {code.tensor(last_node, 'int64')}",
+    ]
+    code.replacing[node.iter] = ""
+    code.headers[node] = f"while {place} {'<' if step > 0 else '>'} {end}"
+    return _loop_text(code, node, before, first)
 
 
 def elements(code: Any, node: ast.expr) -> str:

@@ -138,7 +138,8 @@ def pick(code: TypedCode, node: ast.expr, whole: Picked, entries: Sequence[Index
         return f"{code.use('np_at_points')}({whole.text}, {code.write(entries[0].node)})"
     special = [place for place, entry in enumerate(entries) if entry.kind in ("places", "mask")]
     if not special:
-        return _mapped(code, whole, entries) or f"{whole.text}[{', '.join(_basic(code, entries))}]"
+        found = _mapped(code, whole, entries) or _apart(code, whole, entries)
+        return found or f"{whole.text}[{', '.join(_basic(code, entries))}]"
     if len(special) > 1:
         return _pick_points(code, node, whole, entries)
     (place,) = special
@@ -175,6 +176,27 @@ def _mapped(code: TypedCode, whole: Picked, entries: Sequence[IndexEntry]) -> st
         where = f", axis={axis}" if axis else ""
         text = f"tf.gather({text}, {_point(code, entries[place], whole.fixed or whole.text, of_whole)}{where})"
     return text
+
+
+def _apart(code: TypedCode, whole: Picked, entries: Sequence[IndexEntry]) -> str:
+    """Return `x[i, 1:-1]` as `x[i][1:-1]` for XLA; nothing for a key that it may have.
+
+    In a loop that XLA compiles, a key with a tensor and with a slice from a number on picks other elements, without an
+    error (seen in TensorFlow 2.21: `x[i, 1:4]` is `x[i, 0:3]`).
+    """
+    slices = {number: entry.node for number, entry in enumerate(entries) if isinstance(entry.node, ast.Slice)}
+    by_tensor = {number for number, one in slices.items() if any(map(code.is_tensor, _bounds(one)))}
+    from_number = any(one.lower or one.step for number, one in slices.items() if number not in by_tensor)
+    by_tensor |= {number for number, one in enumerate(entries) if one.kind == "number" and code.is_tensor(one.node)}
+    if not code.is_compiled or whole.text == "np.s_" or not by_tensor or not from_number:
+        return ""
+    first, second = [], []
+    for number, (entry, text) in enumerate(zip(entries, _basic(code, entries), strict=True)):
+        if entry.kind != "new":
+            first.append(text if number in by_tensor or entry.kind == "rest" else ":")
+        if number not in by_tensor or entry.kind != "number":
+            second.append(":" if number in by_tensor else text)
+    return f"{whole.text}[{', '.join(first)}][{', '.join(second)}]"
 
 
 def _basic(code: TypedCode, entries: Sequence[IndexEntry]) -> list[str]:

@@ -71,6 +71,7 @@ class TensorCode(TypedCode):
         self.tables: dict[str, str] = {}
         self.step_functions: dict[str, str] = {}
         self.replacing: dict[ast.AST, str] = {}
+        self.headers: dict[ast.AST, str] = {}
         self.ahead: dict[int, list[str]] = {}
         self.made: set[str] = set()
         self.hoisted: list[str] = []
@@ -219,6 +220,9 @@ class TensorCode(TypedCode):
     def as_it_stands(self, node: ast.AST) -> str:
         """Return the text of a node with its parts written, where they stand for what Python does with them."""
         parts = [(*self.source.span(part), self._part(node, part)) for part in parts_of(node)]
+        if node in self.headers and isinstance(node, ast.For):
+            begin, behind = self.source.span(node)[0], self.source.span(node.iter)[1]
+            parts = [(begin, behind, self.headers[node]), *(one for one in parts if one[0] >= behind)]
         return self.source.replaced(*self.source.span(node), parts)
 
     def _part(self, node: ast.AST, part: ast.AST) -> str:

@@ -46,6 +46,7 @@ class TypedCode(Code):
         observed: what they were on examples.
         snippets: names of functions that the written code calls, which are written beside it.
         is_mapped: is it called for each example of a batch by `tf.vectorized_map`?
+        is_compiled: does XLA compile it? It compiles neither writes at indices that are tensors, nor `tf.range` of one.
         spelled: the calls that are written as those of a function on tensors, by its name.
         bound: the names that the user binds.
     """
@@ -58,7 +59,7 @@ class TypedCode(Code):
         self.observed = observed
         self.snippets: set[str] = set()
         self.fixed_shapes = False
-        self.is_mapped = False
+        self.is_mapped = self.is_compiled = False
         self.spelled: dict[str, set[Place]] = {}
         self.bound: set[str] = set()
 

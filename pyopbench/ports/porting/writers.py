@@ -102,7 +102,7 @@ def _of_tensors(
     units, facts, name = Units(), body.facts, body.definition.name
     units.add(body.source, name)
     code = writer(units, observed)
-    code.is_mapped = body.is_mapped
+    code.is_mapped, code.is_compiled = body.is_mapped, is_compiled
     statements = {unit.name: code.write_unit(unit) for unit in units.in_order()}
     notes = ["fixed shapes"] if code.fixed_shapes else []
     says = ["Shapes have to be known where it is traced, as they are in a `tf.function`."] if notes else []

@@ -167,6 +167,8 @@ def np_part_replaced(tensor: Any, key: Any, values: Any) -> Any:
     """Return a tensor with other values at `tensor[key]`, for a key of numbers, slices and `...`."""
     tensor = tf.convert_to_tensor(tensor)
     part = tensor[key]
+    if part.shape.num_elements() == 0:  # which XLA does not compile
+        return tensor
     values = tf.cast(values, tensor.dtype)
     if values.shape != part.shape or not part.shape.is_fully_defined():
         values = tf.broadcast_to(values, tf.shape(part))
@@ -192,6 +194,53 @@ def np_part_replaced(tensor: Any, key: Any, values: Any) -> Any:
     return tf.raw_ops.TensorStridedSliceUpdate(
         input=tensor, begin=begin, end=end, strides=strides, value=values, **masks
     )
+
+
+def np_part_replaced_by_xla(tensor: Any, key: Any, values: Any) -> Any:
+    """Return the result of `np_part_replaced`, of which XLA compiles no keys with tensors."""
+    tensor, entries = tf.convert_to_tensor(tensor), list(key) if isinstance(key, tuple) else [key]
+    rest = [slice(None)] * (tensor.shape.rank - sum(one is not Ellipsis for one in entries))
+    place = next((place for place, one in enumerate(entries) if one is Ellipsis), len(entries))
+    entries[place : place + 1] = rest
+    axes = [place for place, one in enumerate(entries) if isinstance(one, slice)]
+    # A slice between tensors is written as its whole axis, of which the other elements stay as they are.
+    bounds = {place: (entries[place].start, entries[place].stop) for place in axes}
+    between = [place for place in axes if any(tf.is_tensor(one) for one in bounds[place])]
+    if any(entries[place].step not in (None, 1) for place in between):
+        raise NotImplementedError("is not supported for a slice with a step between positions that depend on values")
+    whole = [slice(None) if place in between else one for place, one in enumerate(entries)]
+    if between:
+        kept = tensor[tuple(slice(None) if place in axes else one for place, one in enumerate(entries))]
+        kept = kept[tuple(whole[place] for place in axes)]
+        values, is_part = tf.cast(values, tensor.dtype), tf.constant(True)
+        for _ in range(len(axes) - values.shape.rank):
+            values = values[None]
+        for axis, place in enumerate(axes):
+            if place in between:
+                size = tensor.shape[place]
+                start, stop = [
+                    tf.cast(usual if one is None else one, tf.int64)
+                    for one, usual in zip(bounds[place], (0, size), strict=True)
+                ]
+                start, stop = [tf.where(one < 0, one + size, one) for one in (start, stop)]
+                at = tf.range(size, dtype=tf.int64)
+                along = [-1 if other == axis else 1 for other in range(len(axes))]
+                is_part &= tf.reshape((at >= start) & (at < stop), along)
+                if values.shape[axis] != 1:
+                    values = tf.gather(values, tf.maximum(at - start, 0), axis=axis)  # the last one again at the end
+        values = tf.where(is_part, values, kept)
+    if not any(tf.is_tensor(one) for one in whole):
+        return np_part_replaced(tensor, tuple(whole), values)
+    while isinstance(whole[-1], slice) and whole[-1] == slice(None):  # whole rows are written at once
+        whole.pop()
+    places = [
+        np.arange(size)[one] if isinstance(one, slice) else tf.reshape(tf.cast(one, tf.int64), [1])
+        for one, size in zip(whole, tensor.shape.as_list(), strict=False)
+    ]
+    row = tensor.shape.as_list()[len(whole) :]
+    shape = [at.shape[0] for one, at in zip(whole, places, strict=True) if isinstance(one, slice)] + row
+    values = tf.reshape(tf.broadcast_to(tf.cast(values, tensor.dtype), shape), [*(at.shape[0] for at in places), *row])
+    return tf.tensor_scatter_nd_update(tensor, tf.stack(tf.meshgrid(*places, indexing="ij"), axis=-1), values)
 
 
 def np_element_places(tensor: Any) -> Any:

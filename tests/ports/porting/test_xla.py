@@ -1,0 +1,92 @@
+"""Ports that XLA compiles: loops with indices that are tensors, of which XLA compiles few, and one way wrongly."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from pyopbench.ports.porting import writers
+from pyopbench.ports.porting.module_text import import_text
+from pyopbench.ports.porting.observe import observe
+from written_ports import write_source
+
+READS = [
+    "x[i, 1:-1]", "x[1:-1, i]", "x[i, 1:4]", "x[i, 2:]", "x[i : i + 2, 1:-1]", "x[i, ::2]", "x[i, None, 1:-1]",
+    "x[..., 1:3, i]", "x[1:, i:]", "x[i, ..., 1:]", "x[i, :-1]", "x[i, j]", "x[:j, i]", "x[i, j:]",
+]  # fmt: skip
+WRITES = [
+    "y[i, 1:-1] = x[i, 1:-1]", "y[1:-1, i] += 1.5", "y[:, i] = x[i]", "y[i] = x[j]", "y[i, j] -= x[j, i]",
+    "y[i, :j] = x[i, :j] * 2", "y[:j, i] += x[:j, i]", "y[j:, 1:3] = 2.0", "y[i:, i] = x[i, i:]", "y[..., i] *= x[j]",
+    "y[i, -3:i] = 0.5", "y[1:-1, 1:-1] += x[i, j]", "y[:j, :j] = x[:j, :j]", "y[i - 2 : i, j] = x[i : i + 2, 0]",
+    "y[i, 4:1:-1] = x[j, 1:4]",
+]  # fmt: skip
+
+
+def _in_loop(statement: str) -> str:
+    head = "def body(x):\n    y = x * 0\n    for i in range(2, len(x) - 1):\n        j = i - 1\n"
+    return f"{head}        {statement}\n    return y\n"
+
+
+@pytest.fixture(autouse=True)
+def _no_loop_is_unrolled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writers, "observe", partial(observe, most_unrolled=0))
+
+
+def test_xla_compiles_a_key_with_a_tensor_and_a_slice_from_a_number_wrongly() -> None:
+    def loop(x: tf.Tensor) -> tf.Tensor:
+        found = tf.zeros([3], x.dtype)
+        for i in tf.range(2, 5):
+            found += x[i, 1:4]
+        return found
+
+    x = tf.random.stateless_uniform([7, 7], [1, 2])
+    right = tf.function(loop)(x)
+    is_right = np.allclose(tf.function(loop, jit_compile=True)(x), right)
+    np.testing.assert_allclose(right, tf.reduce_sum(x[2:5, 1:4], 0), rtol=1e-6)
+    assert not is_right, "ports need not take such keys apart for this TensorFlow (`_apart` in indexing.py)"
+
+
+def _agrees(folder: Path, source: str, shape: tuple[int, ...]) -> None:
+    """Hold a port against its body; the gradient of a loop does not leave XLA in TensorFlow."""
+    made = write_source(folder, source, f"rng.random({shape})", to="traced_xla")
+    names: dict[str, Any] = {"np": np}
+    exec(source, names)
+    for seed in range(3):
+        x = np.random.default_rng(seed).random(shape) * 2
+        np.testing.assert_allclose(import_text("looping", made.port).body(x), names["body"](x), rtol=1e-9)
+
+
+@pytest.mark.parametrize("read", READS)
+def test_what_a_key_with_tensors_picks_in_a_loop(read: str, tmp_path: Path) -> None:
+    _agrees(tmp_path, _in_loop(f"y[i, j] += ({read}).sum() * i"), (7, 7))
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_what_is_written_at_a_key_with_tensors(write: str, tmp_path: Path) -> None:
+    _agrees(tmp_path, _in_loop(write), (7, 7))
+
+
+def test_a_cube_is_written_to_in_parts(tmp_path: Path) -> None:
+    written = "y[i, 1:j, :] = x[j, 1:j, ::-1]; y[:, i, j] = x[:, j, i]; y[i, ..., 2:4] += x[i, 0, 2:4]"
+    _agrees(tmp_path, _in_loop(written), (5, 5, 5))
+
+
+@pytest.mark.parametrize("loop", ["range(i)", "range(1, i)", "range(i, 0, -2)", "range(i, n)"])
+def test_a_loop_between_tensors_counts(loop: str, tmp_path: Path) -> None:
+    source = (
+        "def body(x):\n    n, s = len(x), x[0] * 0\n    for i in range(n):\n"
+        f"        for j in {loop}:\n            if j == 3:\n                continue\n"
+        "            if s > 9:\n                break\n            s = s + x[j] * i\n    return s\n"
+    )
+    _agrees(tmp_path, source, (6,))
+
+
+def test_a_step_between_tensors_is_refused_while_it_is_traced(tmp_path: Path) -> None:
+    text = write_source(tmp_path, _in_loop("y[i:0:-1, j] = 1.0"), "rng.random((7, 7))", to="traced_xla").port
+    with pytest.raises(NotImplementedError):
+        import_text("stepping", text).body(tf.ones([7, 7], tf.float64))
