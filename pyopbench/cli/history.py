@@ -33,10 +33,10 @@ RERUNS = "reruns"
 """The folder, in that of the history, for what is measured again; what is there already is not measured twice."""
 MOST_ROWS = 30
 SEARCH = "search-"
-"""Begins the names of folders of searches in that of the re-runs; each has a run for each round, and `COMMITS`."""
+"""How the names of folders of searches begin, next to re-runs; each has a run for each round, and `COMMITS`."""
 COMMITS = "commits.txt"
 LAUNCHES_OF_ROUND = 2
-"""Of each commit in a round of a search: the fewest that a run has."""
+"""Launches of each commit in a round of a search: the fewest that a run allows."""
 MOST_ROUNDS = 50
 RERUN_AXES = ("tf", "commit")
 """Along which axes this pyopbench can measure two moments interleaved."""
@@ -115,13 +115,16 @@ def _confirmations(folder: Path, options: Options) -> Iterator[Confirmation]:
 
 
 def _measure_again(found: History, folder: Path, seconds: float | None, *, only_others: bool) -> int:
-    """Measure both sides of each suspicion, and go on where that did not tell; return of how many pairs of moments.
+    """Measure both sides of each suspicion again, and continue if the result is unclear.
 
     Args:
         found: the history.
         folder: of its page.
         seconds: for each pair; None for the usual time.
-        only_others: leaves out what bisection measures.
+        only_others: leave out the suspicions that bisection measures.
+
+    Returns:
+        How many pairs of moments were measured.
     """
     from pyopbench.report.history import reruns_of
 
@@ -145,20 +148,20 @@ def _measure_again(found: History, folder: Path, seconds: float | None, *, only_
 
 @dataclass(frozen=True)
 class _Rounds:
-    """Rounds of a bisection are measured, each within `seconds` if that is not None."""
+    """Permission to measure rounds of a bisection, each within `seconds`; None for the usual time."""
 
     seconds: float | None
 
 
 def _searched(found: History, results: Sequence[Path], folder: Path, rounds: _Rounds | None = None) -> History:
-    """Return a history with the commits that bisection found: of what is stored, and of what it measures.
+    """Return a history with the commits that bisection finds, from stored rounds and from those that it measures.
 
     Series of the same ops are searched together, because a run can measure the cases of all of them.
 
     Args:
         found: the history.
-        results: that it is of.
-        folder: of its page, which keeps the rounds of searches.
+        results: the results that the history was read from.
+        folder: of its page; the rounds of searches are stored in it.
         rounds: None to measure nothing.
     """
     groups: dict[tuple[str, ...], list[int]] = {}
@@ -189,7 +192,7 @@ def _searched_group(
     folder: Path,
     rounds: _Rounds | None,
 ) -> History:
-    """Return a history with what a search over the series of some ops found."""
+    """Return a history with the steps that a search finds in the series of some ops."""
     from pyopbench.judge.comparison.bisection import CommitSearch, ends_of
     from pyopbench.judge.comparison.changes import Bisected, Rerun
 
@@ -217,13 +220,13 @@ def _searched_group(
         if not together:
             break
         round_folder = place / f"{number:03}"
-        if _take_in(searches, round_folder):
+        if _add_blocks(searches, round_folder):
             continue
         if rounds is None:
             break
         cases = tuple(case for case, some in asked.items() if some)
         _measure_round(Rerun("pyopbench", "commit", first, last, tuple(ops), cases), together, round_folder, rounds)
-        if not _take_in(searches, round_folder):
+        if not _add_blocks(searches, round_folder):
             break
     for one in searches:
         found = replace(
@@ -234,8 +237,8 @@ def _searched_group(
     return found
 
 
-def _take_in(searches: Sequence[CommitSearch], folder: Path) -> bool:
-    """Add the blocks of a round to searches; return whether there were any."""
+def _add_blocks(searches: Sequence[CommitSearch], folder: Path) -> bool:
+    """Add the blocks of a round to searches; return whether any could be used."""
     from pyopbench.judge.comparison.bisection import read_blocks
 
     blocks = read_blocks(folder)
@@ -244,7 +247,7 @@ def _take_in(searches: Sequence[CommitSearch], folder: Path) -> bool:
 
 
 def _measure_round(rerun: Rerun, commits: Sequence[str], folder: Path, rounds: _Rounds) -> None:
-    """Measure commits interleaved, or go on with such a run that was interrupted before it had a block."""
+    """Measure commits interleaved, or resume such a run that was interrupted before its first block."""
     from pyopbench.store import run_sides
 
     if run_sides.is_here(folder):
@@ -259,7 +262,11 @@ def _measure_round(rerun: Rerun, commits: Sequence[str], folder: Path, rounds: _
 
 
 def _commits_of(place: Path, ops: Sequence[str], first: str, last: str, rounds: _Rounds | None) -> list[str] | None:
-    """Return the commits of a search, oldest first, as its folder has them or the repository; None for neither."""
+    """Return the commits of a search, oldest first, from its folder or else from the repository.
+
+    Returns:
+        None if the folder does not have them, and nothing is to be measured.
+    """
     from pyopbench.engine import revisions
 
     path = place / COMMITS

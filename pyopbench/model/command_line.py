@@ -843,11 +843,11 @@ HISTORY = (
     Option("confirm", "Measure both sides of each suspected change again, interleaved.", type=bool, default=False),
     Option(
         "bisect",
-        "Find the commits behind changes by bisection, measuring commits in rounds.",
+        "Find the commits that caused changes by bisection, measuring commits in rounds.",
         type=bool,
         default=False,
     ),
-    replace(BUDGET, help="Time for each re-run of --confirm and round of --bisect, e.g. 5m.", panel=None),
+    replace(BUDGET, help="Time for each re-run of --confirm and each round of --bisect, e.g. 5m.", panel=None),
     out_option("DIR", "Folder for history.html, .md and .json.", default="results/history"),
     TRUST_FOLDER,
     ALLOW_CHANGED,

@@ -1,25 +1,24 @@
-"""The search for the commits at which a level steps: halves of gaps in which a step is probable, and no launch twice.
+"""The search for the commits at which a level steps: it halves gaps with a probable step, and reuses every launch.
 
 **Blocks.** Commits are launched together, interleaved. The log of a launch's time is the level of its commit, plus an
 effect of its block, plus noise. Every launch of a commit counts in every later comparison.
 
-**What that assumes.** Drift between blocks cancels whatever its size, because each block has an effect of its own:
+**Assumptions.** Drift between blocks cancels, however large it is, because each block has an effect of its own:
 launches are only ever compared within a block, and blocks are linked by the commits that they share. Drift within a
 block does not cancel, which is why a block is interleaved. All launches have the same spread.
 
-**Which steps there are.** Between two neighbouring commits of those launched, the level steps or does not. Every
-combination of steps gets its probability by Bayes' rule: block effects and the spread are integrated out, and the sizes
-of steps have a prior that is zero at no step and highest at the step that is looked for, or at a multiple of it. Such a
-prior, unlike a normal one, lets few launches show that there is no step. The probability of a step in a gap is a sum
-over combinations.
+**Probabilities.** The level may step between any two neighbours among the commits that were launched. Every combination
+of steps gets a probability by Bayes' rule, with block effects and the spread integrated out. The prior of the size of a
+step is zero at no step, and highest at the expected step or a multiple of it. With such a prior, unlike a normal one, a
+few launches can show that there is no step. The probability of a step in a gap is a sum over combinations.
 
-**What is launched.** The middle of a gap that probably has a step; the ends of one that may have; both sides of a step
-between adjacent commits until each has `LEAST_LAUNCHES`. A gap that hardly has a step is never looked at again. A
-commit is named once its step is certain up to `NAME_ERROR`.
+**The next block.** It launches the middle of a gap that probably has a step, both ends of a gap that may have one, and
+both sides of a step between adjacent commits until each has `LEAST_LAUNCHES`. A gap that almost certainly has no step
+is dropped. A commit is named once the probability of its step is at least 1 - `NAME_ERROR`.
 
-**What it cannot find.** Two steps of opposite direction between two commits that were launched, and steps much smaller
-than what is looked for. The error rates are those of simulations: docs/outside.md has them, by spread, with drift
-between blocks and with heavy tails.
+**Limits.** The search does not find two steps of opposite direction between two commits that were launched, or steps
+much smaller than the expected one. Its error rates come from simulations: docs/outside.md has them by spread, with
+drift between blocks, and with heavy tails.
 
 Sources: V. E. Johnson and D. Rossell, "On the use of non-local prior densities in Bayesian hypothesis tests", J. R.
 Statist. Soc. B 72 (2010) 143-170, for moment priors (here of order 2); R. M. Karp and R. Kleinberg, "Noisy binary
@@ -39,32 +38,32 @@ from typing import TypeAlias
 import numpy as np
 
 Block: TypeAlias = Sequence[tuple[int, float]]
-"""Places of commits that were launched together, and the log of the time of each up to what is common to the block."""
+"""Places of commits that were launched together, and the log of the time of each, up to a constant of the block."""
 Gap: TypeAlias = tuple[int, int]
 
 STEP = 0.10
-"""The relative step that is looked for if nothing is known about its size."""
+"""The relative step that is expected if nothing is known about its size."""
 SCALES = (1, 4, 16)
-"""Times the step that is looked for, each as probable: a commit that doubles the time is to be found too."""
+"""Equally probable multiples of the expected step: a commit that doubles the time is to be found too."""
 NAME_ERROR = 0.01
-"""The probability up to which a step has to be certain before its commit is named."""
+"""A commit is named if the probability that it has no step is at most this."""
 DROP_BELOW = 0.01
-"""The probability of a step below which a gap is not looked at again."""
+"""A gap is dropped if its probability of a step is at most this."""
 HALVE_FROM = 0.5
-"""The probability of a step from which a gap is halved."""
+"""A gap is halved if its probability of a step is at least this."""
 STEPS_PER_COMMIT = 0.05
-"""The probability, before anything is measured, that a commit steps: of 20 commits, one does."""
+"""The probability, before anything is measured, that the level steps at a commit: one in 20."""
 LEAST_LAUNCHES = 2
-"""Of each side of a step before it is named: a single launch may have been disturbed."""
+"""Launches of both sides of a step before its commit is named: a single launch may have been disturbed."""
 LEAST_COMMITS = 3
-"""Of a block: the effect of a block of two costs half of what its launches show."""
+"""The fewest commits in a block: in a block of two, its effect uses up half of the information."""
 USUAL_SPREAD, USUAL_DEGREES = 0.035, 3
-"""What launches differ by if they do not show it yet, one standard deviation, and how many launches that counts for."""
+"""The standard deviation of launches that is assumed at first, and how many launches this assumption counts for."""
 MOST_GAPS = 10
-"""Of which all combinations of steps are tried; of more, those with at most `MOST_STEPS` steps."""
+"""With up to this many gaps all combinations of steps are tried; with more, those of at most `MOST_STEPS` steps."""
 MOST_STEPS = 3
 LEAST_VARIANCE = 1e-12
-"""Relative to the step looked for, so that launches that do not differ at all are no division by 0."""
+"""Relative to the expected step; it avoids a division by 0 if launches do not differ at all."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +72,8 @@ class Step:
 
     Attributes:
         before, after: places of the commits.
-        probability: that there is one.
-        size: log of the level after over the level before, given that there is one.
+        probability: of the step.
+        size: log of the level after over the level before, if there is a step.
         error: its standard error.
     """
 
@@ -92,15 +91,15 @@ class Step:
 
 @dataclass
 class StepSearch:
-    """What is known of the steps between the first and the last of some commits.
+    """A search for the steps between the first and the last of some commits.
 
     Attributes:
-        start: places to be launched first, if blocks do not have them.
+        start: places to launch first, unless blocks have them already.
         least: log of the smallest ratio that is worth naming.
-        sought: log of the ratio that is looked for.
-        blocks: what was launched so far.
+        sought: log of the ratio of the expected step.
+        blocks: the launches so far.
         steps: the gaps in which there may be a step, as of the last `next_block`.
-        dropped: gaps that hardly have a step.
+        dropped: gaps that almost certainly have no step.
         skipped: commits that cannot be launched.
     """
 
@@ -113,7 +112,7 @@ class StepSearch:
     skipped: set[int] = field(default_factory=set)
 
     def next_block(self) -> list[int]:
-        """Return the places of the commits to be launched together next; none if nothing is left to be found."""
+        """Return the places of the commits to launch together next; none if there is nothing left to find."""
         launches = Counter(place for block in self.blocks for place, _ in block)
         missing = {place for place in self.start if not launches[place]} - self.skipped
         if missing:
@@ -134,12 +133,12 @@ class StepSearch:
 
     @property
     def found(self) -> list[Step]:
-        """The steps of commits that are certain and worth naming; valid once `next_block` returns none."""
+        """The steps at single commits that are certain and large enough; valid once `next_block` returns none."""
         return [step for step in self.steps if self._is_certain(step) and abs(step.size) >= self.least]
 
     @property
     def open(self) -> list[Step]:
-        """The steps that are probable, but not pinned down to a commit."""
+        """The steps that are probable, but not yet narrowed down to a commit."""
         return [step for step in self.steps if step.probability >= HALVE_FROM and not self._is_certain(step)]
 
     def _middle(self, step: Step) -> set[int]:
@@ -161,7 +160,7 @@ class StepSearch:
 
 
 def _partners(wanted: Collection[int], launches: Counter[int]) -> list[int]:
-    """Return neighbours that make a block of wanted commits large enough, the least launched first."""
+    """Return neighbours of wanted commits that make their block large enough, those with the fewest launches first."""
     places = sorted({*launches, *wanted})
     beside = {
         places[number]
@@ -176,10 +175,10 @@ def _partners(wanted: Collection[int], launches: Counter[int]) -> list[int]:
 def probable_steps(
     blocks: Sequence[Block], places: Sequence[int], dropped: Collection[Gap], sought: float
 ) -> list[Step]:
-    """Return how probable a step is in each gap between neighbouring places, and how large it is.
+    """Return the probability and the size of a step in each gap between neighbouring places.
 
     Args:
-        blocks: what was launched.
+        blocks: the launches.
         places: of all commits in them, in order.
         dropped: gaps that have no step.
         sought: log of the ratio at which the prior of a step is highest.
@@ -242,7 +241,7 @@ def probable_steps(
 
 
 def _combinations(gaps: int) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    """Return a row for each combination of steps that is tried, 1 where there is one."""
+    """Return a row for each combination of steps that is tried: 1 for a gap with a step, else 0."""
     if gaps <= MOST_GAPS:
         return np.array(list(itertools.product((0.0, 1.0), repeat=gaps)))
     chosen = itertools.chain.from_iterable(itertools.combinations(range(gaps), many) for many in range(MOST_STEPS + 1))

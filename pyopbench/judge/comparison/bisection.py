@@ -1,4 +1,4 @@
-"""Bisection of commits: blocks of launches of stored runs, and the searches over them."""
+"""Bisection of commits: the launches of stored runs in blocks, and the searches that use them."""
 
 from __future__ import annotations
 
@@ -22,14 +22,16 @@ from pyopbench.store.read import read_source
 CommitBlock: TypeAlias = Sequence[tuple[str, float]]
 """Commits that were launched together, and the log of the time of each over that of the first."""
 MOST_RANGES = MOST_GAPS // 2
-"""Of suspicions that one search follows, the largest first: each has two ends, and gaps between them."""
+"""How many suspicions one search follows, the largest first: each adds two ends, and gaps between these."""
 
 
 def read_blocks(folder: Path) -> dict[str, list[CommitBlock]]:
-    """Return the blocks of launches of each case of a run over commits; the A/A control is the first once more.
+    """Return the blocks of launches of each case of a run over commits.
+
+    The A/A control counts as another launch of the first commit.
 
     Returns:
-        Nothing if the run is not over several commits.
+        Blocks by case; empty if the run is not over several commits.
 
     Raises:
         BadInput: the files are not as they were written.
@@ -60,10 +62,10 @@ class CommitSearch:
 
     Attributes:
         number: of the series in its history.
-        case: its id.
+        case: the id of its case.
         commits: oldest first.
         changes: the changes of the series that are suspected, or were confirmed.
-        search: over places in `commits`.
+        search: the search; its places are positions in `commits`.
     """
 
     number: int
@@ -74,7 +76,7 @@ class CommitSearch:
 
     @classmethod
     def of(cls, found: History, number: int, commits: Sequence[str], stored: Sequence[CommitBlock]) -> CommitSearch:
-        """Return the search of a series, with what was already measured of it interleaved.
+        """Return the search of a series, with its interleaved launches that exist already.
 
         Args:
             found: the history.
@@ -96,7 +98,7 @@ class CommitSearch:
 
     @property
     def is_worthwhile(self) -> bool:
-        """Whether a step is suspected, or probable by what is there."""
+        """Whether a step is suspected, or probable from the launches that exist already."""
         if not self.search.start or len(self.commits) < 2:
             return False
         if self.changes:
@@ -105,21 +107,21 @@ class CommitSearch:
         return bool(self.search.open or self.search.found)
 
     def wanted(self) -> list[str]:
-        """Return the commits to be launched together next; none if nothing is left to be found."""
+        """Return the commits to launch together next; none if there is nothing left to find."""
         return [self.commits[place] for place in self.search.next_block()]
 
     def add(self, blocks: Sequence[CommitBlock]) -> bool:
-        """Take in what was measured after the last `wanted`; return whether anything of that was among it."""
+        """Add blocks that were measured after the last `wanted`; return whether any of them can be used."""
         wanted = set(self.search.next_block())
         known = {place for block in self.search.blocks for place, _ in block}
         if not wanted or not self._add(blocks, known | wanted):
             return False
-        # What failed while others were measured is not asked for again.
+        # A commit that failed while others were measured is not launched again.
         self.search.skipped |= wanted - {place for block in self.search.blocks for place, _ in block}
         return True
 
     def _add(self, blocks: Sequence[CommitBlock], wanted: Collection[int]) -> int:
-        """Take in the launches of some places; return how many blocks have two of them or more."""
+        """Add the launches of some places; return how many blocks have at least two of these places."""
         places = {commit: place for place, commit in enumerate(self.commits) if place in wanted}
         taken = [[(places[commit], value) for commit, value in block if commit in places] for block in blocks]
         usable = [block for block in taken if len({place for place, _ in block}) > 1]
@@ -127,7 +129,7 @@ class CommitSearch:
         return len(usable)
 
     def bisected(self) -> Iterator[Bisected]:
-        """Yield the steps that were found, or are still being looked for."""
+        """Yield the steps that were found, and those that are not narrowed down to a commit yet."""
         self.search.next_block()
         launched = sorted({place for block in self.search.blocks for place, _ in block})
         measured = tuple(self.commits[place] for place in launched)
@@ -136,7 +138,7 @@ class CommitSearch:
             yield Bisected(self.case, self.commits[0], self.commits[-1], left, measured, math.exp(step.size))
 
     def judged(self, change: FoundChange, folder: Path) -> FoundChange:
-        """Return a change of the series that was not measured again otherwise, with what the search came to."""
+        """Return a change with the result of the search, if it is of this series and has no re-run of its own."""
         rerun = change.rerun
         if rerun is None or change.again is not None or change.number != self.number:
             return change

@@ -75,7 +75,7 @@ class Rerun:
         return self.over((self.before, self.after))
 
     def over(self, moments: Sequence[str]) -> tuple[str, ...]:
-        """Return the command line of pyopbench that measures other moments interleaved."""
+        """Return the pyopbench command that measures the same cases at other moments, interleaved."""
         words = (word for moment in moments for word in (OPTIONS[self.axis], moment))
         return ("pyopbench", "run", *self.ops, *words, *_selection(map(Case.from_id, self.cases)))
 
@@ -145,9 +145,9 @@ class Bisected:
         return len(self.left) == 1 and self.ratio is not None and self.ratio > 1
 
     def text(self) -> str:
-        """Return in words which commit it is, or how many are left."""
+        """Return a sentence with the commit, or with the number of commits that are left."""
         commits = formatting.count(len(self.measured), "commit")
-        size = "" if self.ratio is None else f", to {formatting.ratio(self.ratio)} of the time before"
+        size = "" if self.ratio is None else f", to {formatting.ratio(self.ratio)} the time before"
         if len(self.left) == 1:
             return f"{self.case} changed in {run_sides.short_hash(self.left[0])}{size} ({commits} measured)."
         if not self.left:

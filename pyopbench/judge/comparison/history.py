@@ -279,7 +279,7 @@ class History:
         remarks: what a reader has to know.
         warnings: of the results.
         tools: what measured.
-        reruns: what would measure each series again from its first to its last moment; None where nothing can.
+        reruns: for each series, a re-run from its first to its last moment; None if it cannot be measured again.
         bisected: the steps that bisection found.
     """
 

@@ -378,7 +378,7 @@ def _histogram_typed(array: Any, bins: Any, low: Any, high: Any, weights: Any) -
         for place in range(values.size):
             one = values[place]
             if one >= limits[0] and one <= limits[-1]:
-                if is_guessed:  # and mended by the edges, which say where a value is
+                if is_guessed:  # rounding may put the guess into a neighbouring bin: the edges decide
                     where = min(int((one - limits[0]) * each), last)
                     while one < limits[where]:
                         where -= 1

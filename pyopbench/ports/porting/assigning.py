@@ -60,7 +60,7 @@ def write_item(code: TypedCode, target: ast.Subscript, value: str, rank: int, no
         return f"{name} = tf.where({code.write(entries[0][0].node)}, {value}, {name})"
     if len(entries) == 1 and entries[0] and not code.is_mapped and all(map(_is_of_part, entries[0])):
         part = pick(code, target, Picked("np.s_", code.rank(root)), entries[0])
-        function = "np_part_replaced_by_xla" if code.is_compiled else "np_part_replaced"
+        function = "np_part_replaced_for_xla" if code.is_compiled else "np_part_replaced"
         return f"{name} = {code.use(function)}({name}, {part}, {value})"
     function = _replacing(code, entries, code.rank(root), rank)
     text, axes = f"{code.use('np_element_places')}({name})", code.rank(root)
@@ -71,10 +71,12 @@ def write_item(code: TypedCode, target: ast.Subscript, value: str, rank: int, no
 
 
 def _refuse_copy(code: TypedCode, target: ast.expr, entries: list[list[IndexEntry]]) -> None:
-    """Refuse to write to what arrays of indices or a mask have picked: NumPy writes to a copy, which is lost."""
+    """Refuse to write to a part of what arrays of indices or a mask select: NumPy writes to a copy, which is lost."""
     if any(entry.kind in ("places", "mask", "points") for one in entries for entry in one):
         raise code.refusal(
-            target, f"`{ast.unparse(target)}` is a part of a copy, so nothing is written to the array", "use one key"
+            target,
+            f"`{ast.unparse(target)}` is part of a copy, so nothing is written to the array",
+            "combine the keys into one",
         )
 
 

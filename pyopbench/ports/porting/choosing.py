@@ -17,7 +17,7 @@ WHOLE: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Pow: operator.pow,
     ast.LShift: operator.lshift,
 }  # fmt: skip
-"""Operators of whole numbers in the source."""
+"""Operators in constant integer expressions."""
 
 
 @written("np.where", "condition x y")
@@ -81,7 +81,7 @@ def clip(given: Given) -> str:
 
 
 def _is_out_of_range(given: Given, bound: ast.expr, side: str) -> bool:
-    """Is a bound in the source one that no integer of the dtype passes? TensorFlow would wrap it around.
+    """Is a bound a constant that no integer of the dtype exceeds? TensorFlow would wrap it around.
 
     Raises:
         CannotPort: it is out of range on the other side, where NumPy raises an error.
@@ -98,7 +98,7 @@ def _is_out_of_range(given: Given, bound: ast.expr, side: str) -> bool:
 
 
 def _whole_number(node: ast.expr) -> int | None:
-    """Return a whole number that is written in the source, such as `-5` or `2 ** 31 - 1`; None for anything else."""
+    """Return the value of a constant integer expression, such as `-5` or `2 ** 31 - 1`; None for anything else."""
     if isinstance(node, ast.Constant):
         return node.value if type(node.value) is int else None
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):

@@ -435,7 +435,7 @@ def write_for(code: Any, node: ast.For) -> str | None:
         return None
     _refuse_else(code, node)
     if code.is_compiled and _is_range_of_tensors(code, node):
-        return _counted(code, node)
+        return _as_while(code, node)
     iterable, target, first = over(code, node)
     before, first = _loop_lines(code, node, first)
     code.replacing[node.iter] = iterable
@@ -474,15 +474,15 @@ def _range(code: Any, call: ast.expr) -> str:
 
 
 def _is_range_of_tensors(code: Any, node: ast.For) -> bool:
-    """Does a loop go over a `range` between tensors, in steps that are written down?"""
+    """Does a loop iterate over a `range` with a tensor as a bound, and with a constant step?"""
     call = node.iter
     if not isinstance(call, ast.Call) or name_of(code.value_of(call.func)) != "range":
         return False
     return any(map(code.holds_tensors, call.args)) and (len(call.args) < 3 or is_number(call.args[2]))
 
 
-def _counted(code: Any, node: ast.For) -> str:
-    """Return a loop over a `range` as one that counts: XLA knows `tf.range` only of numbers that are constant."""
+def _as_while(code: Any, node: ast.For) -> str:
+    """Return a loop over a `range` as a `while` with a counter: XLA compiles only a `tf.range` of constants."""
     assert isinstance(node.iter, ast.Call)
     assert isinstance(node.target, ast.Name)
     given = node.iter.args

@@ -138,7 +138,7 @@ def pick(code: TypedCode, node: ast.expr, whole: Picked, entries: Sequence[Index
         return f"{code.use('np_at_points')}({whole.text}, {code.write(entries[0].node)})"
     special = [place for place, entry in enumerate(entries) if entry.kind in ("places", "mask")]
     if not special:
-        found = _mapped(code, whole, entries) or _apart(code, whole, entries)
+        found = _mapped(code, whole, entries) or _in_two_keys(code, whole, entries)
         return found or f"{whole.text}[{', '.join(_basic(code, entries))}]"
     if len(special) > 1:
         return _pick_points(code, node, whole, entries)
@@ -178,11 +178,11 @@ def _mapped(code: TypedCode, whole: Picked, entries: Sequence[IndexEntry]) -> st
     return text
 
 
-def _apart(code: TypedCode, whole: Picked, entries: Sequence[IndexEntry]) -> str:
-    """Return `x[i, 1:-1]` as `x[i][1:-1]` for XLA; nothing for a key that it may have.
+def _in_two_keys(code: TypedCode, whole: Picked, entries: Sequence[IndexEntry]) -> str:
+    """Return `x[i, 1:-1]` as `x[i, :][1:-1]` for XLA; empty for a key that XLA supports.
 
-    In a loop that XLA compiles, a key with a tensor and with a slice from a number on picks other elements, without an
-    error (seen in TensorFlow 2.21: `x[i, 1:4]` is `x[i, 0:3]`).
+    In a loop that XLA compiles, a key with a tensor and a slice that starts at a number selects the wrong elements,
+    without an error (in TensorFlow 2.21, `x[i, 1:4]` returns `x[i, 0:3]`).
     """
     slices = {number: entry.node for number, entry in enumerate(entries) if isinstance(entry.node, ast.Slice)}
     by_tensor = {number for number, one in slices.items() if any(map(code.is_tensor, _bounds(one)))}
@@ -328,7 +328,7 @@ def _pick_points(code: TypedCode, node: ast.expr, whole: Picked, entries: Sequen
 
 
 def _shapes_of(code: TypedCode, node: ast.expr) -> set[tuple[Any, ...]]:
-    """Return the shapes of an array of indices; that of a list is written in the source, or else one of its own."""
+    """Return the shapes of an array of indices; for a list as the source shows them, else with its text, to differ."""
     found: set[tuple[Any, ...]] = {one.shape for one in code.seen(node) if one.kind in (TENSOR, ARRAY)}
     if found:
         return found

@@ -1,4 +1,4 @@
-"""Names that share the memory of one array, where a write to one of them is seen through another.
+"""Names that share the memory of one array, so that a write through one of them changes the others.
 
 In a port each name is a tensor of its own, so a write to one of them does not change the others. A port is refused if
 one name is written to and another one is read afterwards.
@@ -21,17 +21,17 @@ NUMBERS = ("dtype", "itemsize", "nbytes", "ndim", "shape", "size")
 """Attributes of an array that do not depend on its elements."""
 
 COLLECTING = ("list", "tuple", "reversed", "zip", "enumerate", "iter", "next", "dict", "sorted")
-"""Functions of Python's that return, or go through, the very objects that they are called with."""
+"""Python functions that return, or iterate over, the very objects that they are called with."""
 
-HANDING_OUT = ("get", "pop", "values", "items", "copy")
-"""Methods of lists and dicts that return what is in them."""
+RETURNING = ("get", "pop", "values", "items", "copy")
+"""Methods of lists and dicts that return their items."""
 
 ADDING = ("append", "extend", "insert", "setdefault")
 """Methods of lists and dicts that add an object."""
 
 
 class Lines:
-    """The lines of a function that bind names and write to arrays, and the ways from one line to another."""
+    """The lines of a function that bind names and write to arrays, and the paths from one line to another."""
 
     def __init__(self, code: Any, function: ast.AST) -> None:
         nodes = list(ast.walk(function))
@@ -64,7 +64,7 @@ class Lines:
             (one.lineno, one.end_lineno or one.lineno) for one in nodes if isinstance(one, ast.For | ast.While)
         ]
         self.blocks: list[tuple[int, int, bool]] = []
-        self.instead: list[tuple[tuple[int, int], tuple[int, int]]] = []
+        self.alternatives: list[tuple[tuple[int, int], tuple[int, int]]] = []
         for one in nodes:
             if not isinstance(one, ast.If | ast.For | ast.While | ast.Try):
                 continue
@@ -75,34 +75,34 @@ class Lines:
                 for span, block in zip(spans, several, strict=True)
             ]
             if isinstance(one, ast.If) and len(spans) > 1:
-                self.instead += [(spans[0], spans[1]), (spans[1], spans[0])]
+                self.alternatives += [(spans[0], spans[1]), (spans[1], spans[0])]
 
-    def has_way(self, first: int, last: int, names: set[str]) -> bool:
-        """Is there a way from behind a line to another one on which none of the names is bound for sure?"""
+    def has_path(self, first: int, last: int, names: set[str]) -> bool:
+        """Is there a path from after one line to another on which none of the names is certain to be bound again?"""
         bound = [line for name, line in self.bound if name in names]
-        is_bound = any(first < one < last and self._is_sure(one, last) for one in bound)
-        if last > first and not is_bound and not self._is_apart(first, last):
+        is_bound = any(first < one < last and self._always_runs(one, last) for one in bound)
+        if last > first and not is_bound and not self._exclude_each_other(first, last):
             return True
         for start, end in self.loops:
             if not (start <= first <= end and start <= last <= end):
                 continue
-            before = any(first < one <= end and self._is_sure(one, first) for one in bound)
-            if not before and not any(start <= one < last and self._is_sure(one, last) for one in bound):
+            before = any(first < one <= end and self._always_runs(one, first) for one in bound)
+            if not before and not any(start <= one < last and self._always_runs(one, last) for one in bound):
                 return True
         return False
 
-    def _is_sure(self, line: int, where: int) -> bool:
-        """Is a line run whenever another one is?"""
+    def _always_runs(self, line: int, where: int) -> bool:
+        """Does a line always run if another one does?"""
         return all(start <= where <= end for start, end, _ in self.blocks if start <= line <= end)
 
-    def _is_apart(self, first: int, last: int) -> bool:
-        """Is one line in an `if` and the other in its `else`, or behind a block that the first one leaves for good?"""
+    def _exclude_each_other(self, first: int, last: int) -> bool:
+        """Is one line in an `if` and the other in its `else`, or after a block that ends by `return` or `raise`?"""
         left = any(ends and start <= first <= end < last for start, end, ends in self.blocks)
-        return left or any(a <= first <= b and c <= last <= d for (a, b), (c, d) in self.instead)
+        return left or any(a <= first <= b and c <= last <= d for (a, b), (c, d) in self.alternatives)
 
 
 def refuse_shared_memory(code: Any, statement: ast.stmt) -> None:
-    """Refuse a statement that gives memory another name, if one is written to and the other one read afterwards."""
+    """Refuse a statement that gives an array a second name, if one is written to and the other is read afterwards."""
     if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Tuple | ast.List):
         for target in statement.targets:
             _refuse_swapped(code, target, statement.value)
@@ -127,20 +127,20 @@ def _refuse_pair(code: Any, lines: Lines, name: str, other: str, value: ast.expr
         return
     for written, read in ((name, other), (other, name)):
         for at in lines.writes.get(written, ()):
-            if not lines.has_way(line, at, {written, read}):
+            if not lines.has_path(line, at, {written, read}):
                 continue
             if written == name and other in _arrays_of_callers(code):
                 raise code.refusal(value, f"`{name}` may be the caller's `{other}`, and is written to", "use .copy()")
-            if any(one == read and lines.has_way(at, where, {read}) for one, where in lines.reads):
+            if any(one == read and lines.has_path(at, where, {read}) for one, where in lines.reads):
                 raise code.refusal(
                     value,
-                    f"`{name}` may be the same memory as `{other}`: one is written to, and the other is read",
+                    f"`{name}` may share memory with `{other}`: one is written to, and the other is read",
                     "use .copy()",
                 )
 
 
 def _refuse_local(code: Any, lines: Lines, call: ast.Call) -> None:
-    """Refuse a call of a function in the function that writes to what it is called with: a port returns nothing."""
+    """Refuse a call of a nested function that writes to its arguments: in a port, the caller does not see that."""
     function = _local(code, call)
     if not isinstance(function, ast.FunctionDef):
         return
@@ -151,13 +151,13 @@ def _refuse_local(code: Any, lines: Lines, call: ast.Call) -> None:
             root = root.value
         if name not in written or not isinstance(root, ast.Name) or root.id not in lines.tensors:
             continue
-        if any(one == root.id and lines.has_way(call.lineno, at, {one}) for one, at in lines.reads):
-            problem = f"`{function.name}`, a function in a function, writes to `{root.id}`"
-            raise code.refusal(call, problem, "define it outside")
+        if any(one == root.id and lines.has_path(call.lineno, at, {one}) for one, at in lines.reads):
+            problem = f"`{function.name}`, a nested function, writes to `{root.id}`"
+            raise code.refusal(call, problem, "define it at the top level of the module")
 
 
 def _refuse_swapped(code: Any, target: ast.expr, value: ast.Tuple | ast.List) -> None:
-    """Refuse `x[i], x[j] = x[j], x[i]` of rows, which are views: NumPy reads the second when the first is written."""
+    """Refuse `x[i], x[j] = x[j], x[i]` of rows: they are views, and NumPy overwrites the second before it is read."""
     written: set[str] = set()
     targets = target.elts if isinstance(target, ast.Tuple | ast.List) else []
     for one, part in zip(targets, value.elts, strict=False):
@@ -170,7 +170,7 @@ def _refuse_swapped(code: Any, target: ast.expr, value: ast.Tuple | ast.List) ->
 
 
 def _refuse_rows_ahead(code: Any, loop: ast.For) -> None:
-    """Refuse a loop over the rows of an array that writes to rows which come later: a port has taken them before."""
+    """Refuse a loop over the rows of an array that writes to later rows: a port reads all rows before the loop."""
     is_counted = isinstance(loop.iter, ast.Call) and isinstance(loop.iter.func, ast.Name)
     counter = loop.target.elts[0] if is_counted and isinstance(loop.target, ast.Tuple) else None
     several = loop.iter.args if is_counted else [loop.iter]  # type: ignore[attr-defined]  # `zip`, `enumerate`
@@ -180,7 +180,7 @@ def _refuse_rows_ahead(code: Any, loop: ast.For) -> None:
             continue
         key = one.slice.elts[0] if isinstance(one.slice, ast.Tuple) else one.slice
         if counter is not None and ast.unparse(key) == ast.unparse(counter):
-            continue  # the row of this round
+            continue  # the row of this iteration
         if isinstance(one.value, ast.Name) and one.value.id in arrays:
             problem = f"`{one.value.id}` is written to in a loop over its rows"
             raise code.refusal(loop, problem, "loop over a .copy() of it")
@@ -196,7 +196,7 @@ def lines_of(code: Any) -> Lines:
 
 
 def _is_item_replaced(code: Any, statement: ast.AST, name: str) -> bool:
-    """Does a statement replace items of a list or a dict, whose memory stays as it is?"""
+    """Does a statement replace items of a list or a dict, without writing to any array?"""
     parts = [one for one in ast.walk(statement) if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store)]
     roots = [one.value for one in parts if isinstance(one.value, ast.Name) and one.value.id == name]
     return bool(roots) and not any(_is_array(code, one) or not code.seen(one) for one in roots)
@@ -210,7 +210,7 @@ def _may_be_shared(code: Any, node: ast.AST) -> bool:
 
 
 def _arrays_of_callers(code: Any) -> set[str]:
-    """Return the parameters of a function that another one calls."""
+    """Return the parameters of the function if another one calls it; empty if none does."""
     function = code.unit.node
     names = [one for unit in code.units.in_order() for one in ast.walk(unit.node) if isinstance(one, ast.Name)]
     is_called = any(one.id == code.unit.name and isinstance(one.ctx, ast.Load) for one in names)
@@ -218,11 +218,11 @@ def _arrays_of_callers(code: Any) -> set[str]:
 
 
 Binding = tuple[str, ast.expr, int | None]
-"""A name, the value of which it is all or a part, and which part of it if that is known."""
+"""A name, the value that it is bound to, and the index if it is one item of that value; None if that is not known."""
 
 
 def _bindings(statement: ast.AST) -> Iterator[Binding]:
-    """Yield the names that a statement binds, or adds something to."""
+    """Yield the names that a statement binds, and those of lists and dicts that it adds to."""
     if isinstance(statement, ast.Assign):
         for target in statement.targets:
             yield from _paired(target, statement.value)
@@ -286,7 +286,7 @@ def _all_bindings(code: Any) -> list[tuple[str, ast.expr, int | None, int]]:
 
 
 def _is_written_to(code: Any, statement: ast.stmt, name: str) -> bool:
-    """Is a statement a write to elements of an array of that name, which copies the values?"""
+    """Does a statement write to elements of an array of that name? Such a write copies the values."""
     roots = [one for one in ast.walk(statement) if isinstance(one, ast.Name) and one.id == name]
     is_array = any(seen.kind in (TENSOR, ARRAY) for one in roots for seen in code.seen(one))
     targets = getattr(statement, "targets", [getattr(statement, "target", None)])
@@ -295,16 +295,16 @@ def _is_written_to(code: Any, statement: ast.stmt, name: str) -> bool:
 
 
 def _sharing(code: Any, name: str, value: ast.expr, place: int | None, statement: ast.stmt) -> set[str]:
-    """Return the names that may be the same memory as a name that is bound to a value."""
+    """Return the names that may share memory with a name that is bound to a value."""
     if _is_written_to(code, statement, name):
         return set()
     lines, line = lines_of(code), statement.lineno
     roots = _origins(code, viewed(code, value, place), line)
     found = set(roots)
     for other, its_value, its_place, at in _all_bindings(code):
-        if other in found or other == name or at == line or not lines.has_way(at, line, {other}):
+        if other in found or other == name or at == line or not lines.has_path(at, line, {other}):
             continue
-        if other not in lines.arrays or _are_apart(value, its_value):
+        if other not in lines.arrays or _are_disjoint(value, its_value):
             continue
         if _origins(code, viewed(code, its_value, its_place), at) & roots:
             found.add(other)
@@ -312,22 +312,22 @@ def _sharing(code: Any, name: str, value: ast.expr, place: int | None, statement
 
 
 def _origins(code: Any, names: set[str], line: int) -> set[str]:
-    """Return names, and those whose memory they may be, as seen from a line."""
+    """Return names, and those whose memory they may share at a line."""
     lines, found = lines_of(code), set(names)
     waiting = [(one, line) for one in names]
     while waiting:
         name, seen_at = waiting.pop()
         for bound, value, place, at in _all_bindings(code):
-            if bound != name or at == seen_at or not lines.has_way(at, seen_at, {name}):
+            if bound != name or at == seen_at or not lines.has_path(at, seen_at, {name}):
                 continue
-            new = {one for one in viewed(code, value, place) - found if lines.has_way(at, seen_at, {one})}
+            new = {one for one in viewed(code, value, place) - found if lines.has_path(at, seen_at, {one})}
             found |= new
             waiting += [(one, at) for one in new]
     return found
 
 
-def _are_apart(one: ast.expr, other: ast.expr) -> bool:
-    """Do two keys of one variable pick different parts, as `x[:, 0]` and `x[:, 1]`, or `x[:2]` and `x[2:]`?"""
+def _are_disjoint(one: ast.expr, other: ast.expr) -> bool:
+    """Do two keys of one variable select disjoint parts, such as `x[:, 0]` and `x[:, 1]`, or `x[:2]` and `x[2:]`?"""
     if not isinstance(one, ast.Subscript) or not isinstance(other, ast.Subscript):
         return False
     if ast.unparse(one.value) != ast.unparse(other.value):
@@ -343,7 +343,7 @@ def _are_apart(one: ast.expr, other: ast.expr) -> bool:
 
 
 def _span(key: ast.expr) -> tuple[float, float] | None:
-    """Return the first index of a key and the one behind its last, if all count from the front."""
+    """Return the first index of a key and the one after its last; None unless both are constants from the start."""
     if isinstance(key, ast.Constant) and type(key.value) is int:
         return key.value, key.value + 1
     if not isinstance(key, ast.Slice) or key.step is not None:
@@ -355,12 +355,12 @@ def _span(key: ast.expr) -> tuple[float, float] | None:
 
 
 def viewed(code: Any, value: ast.AST, place: int | None = None) -> set[str]:
-    """Return the names of the arrays that a value may be, may be a view of, or may hold.
+    """Return the names of the arrays that a value may be, may be a view of, or may contain.
 
     Args:
-        code: what writes the function.
+        code: the writer.
         value: the value.
-        place: of the part of it that is meant; None for all.
+        place: index of the item of the value that is used; None for the whole value.
     """
     seen = code.seen(value)
     if seen and not _may_be_shared(code, value):
@@ -407,7 +407,7 @@ def _of_call(code: Any, call: ast.Call, place: int | None) -> set[str]:
         is_method = _is_array(code, function.value)
         if function.attr in VIEWS or (function.attr in ("array", "astype", "nan_to_num") and is_kept):
             parts = [function.value] if is_method else call.args[:1]
-        elif function.attr in HANDING_OUT and not is_method and isinstance(function.value, ast.Name):
+        elif function.attr in RETURNING and not is_method and isinstance(function.value, ast.Name):
             parts = [function.value] if code.value_of(function.value) is None else []
     elif isinstance(function, ast.Name) and function.id in COLLECTING and function.id not in code.units.by_name:
         parts = call.args
@@ -427,7 +427,7 @@ def _of_call(code: Any, call: ast.Call, place: int | None) -> set[str]:
 
 
 def _local(code: Any, call: ast.Call) -> ast.FunctionDef | ast.Lambda | None:
-    """Return the function in the function that is called, or the lambda that has a name there; None for any other."""
+    """Return the nested function or the named lambda that is called; None for any other function."""
     if not isinstance(call.func, ast.Name):
         return None
     for one in ast.walk(code.unit.node):
@@ -444,7 +444,7 @@ def _parameters(function: Any) -> list[ast.arg]:
 
 
 def _arguments(function: Any, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
-    """Yield the names of parameters with what a call has for them."""
+    """Yield the names of parameters with the arguments that a call passes for them."""
     names = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
     if any(isinstance(one, ast.Starred) for one in call.args):
         yield from ((name, one) for name in names for one in call.args)
@@ -468,7 +468,7 @@ def _returned(code: Any, function: ast.AST, place: int | None) -> set[str]:
     known: dict[tuple[int, int | None], set[str]] = code.__dict__.setdefault("returned_memory", {})
     key = id(function), place
     if key not in known:
-        known[key] = set()  # of a function that calls itself
+        known[key] = set()  # for a function that calls itself
         values = [function.body] if isinstance(function, ast.Lambda) else []
         values += [one.value for one in ast.walk(function) if isinstance(one, ast.Return) and one.value is not None]
         known[key] = set().union(*(_origins(code, viewed(code, one, place), one.lineno) for one in values))

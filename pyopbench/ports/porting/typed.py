@@ -46,7 +46,7 @@ class TypedCode(Code):
         observed: what they were on examples.
         snippets: names of functions that the written code calls, which are written beside it.
         is_mapped: is it called for each example of a batch by `tf.vectorized_map`?
-        is_compiled: does XLA compile it? It compiles neither writes at indices that are tensors, nor `tf.range` of one.
+        is_compiled: does XLA compile it? XLA supports neither writes at tensor indices nor `tf.range` with tensors.
         spelled: the calls that are written as those of a function on tensors, by its name.
         bound: the names that the user binds.
     """
@@ -88,10 +88,10 @@ class TypedCode(Code):
             if kind == SEQUENCE and found and any(one.holds_tensors for one in found):
                 found = [one for one in found if one.holds_tensors]
             if found:
-                # Python's bool is promoted as NumPy's is; its other numbers are not.
+                # A Python bool is promoted like a NumPy one; other Python numbers are not.
                 if len({(one.dtype, None if one.weak is bool else one.weak) for one in found}) > 1:
                     names = " and ".join(sorted({_name_of_dtype(one) for one in found}))
-                    why = f"`{ast.unparse(node)}` is of several dtypes: {names}"
+                    why = f"`{ast.unparse(node)}` has several dtypes: {names}"
                     raise self._of_several(node, why, "convert it first")
                 return next((one for one in found if one.weak is None), found[0])
         return Seen(OTHER)

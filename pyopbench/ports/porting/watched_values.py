@@ -498,7 +498,7 @@ OF_UNKNOWN_SIZE = frozenset(
 """Functions whose results are as long as values have it."""
 
 SPLITTING = {"split": 0, "array_split": 0, "vsplit": 0, "hsplit": 1, "dsplit": 2}
-"""Functions whose results are as long as values have it along an axis, if the places of cuts depend on values."""
+"""Functions whose results vary in length along an axis, by default this one, if the cuts depend on values."""
 
 WRITING = frozenset({"copyto", "put", "putmask", "place", "fill_diagonal", "put_along_axis", "shuffle"})
 WRITING_METHODS = frozenset({"sort", "fill", "put", "partition", "itemset", "resize", "setfield"})

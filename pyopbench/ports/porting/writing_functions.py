@@ -70,7 +70,7 @@ def _writes(code: Any, unit: Unit, function: ast.FunctionDef) -> Iterator[tuple[
 
 
 def written_by_call(code: Any, unit: Unit, call: ast.Call) -> Iterator[str]:
-    """Yield the names of arrays that a call writes to, by a method, a function of NumPy's or one of the user's."""
+    """Yield the names of arrays that a call writes to, by a method, a NumPy function or one of the user's."""
     function = call.func
     if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.attr in METHODS:
         yield function.value.id

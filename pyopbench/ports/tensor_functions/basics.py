@@ -29,7 +29,7 @@ def np_sizes(tensor: Any) -> Any:
 def np_known_sizes(tensor: Any, axes: Any = slice(None)) -> Any:
     """Return the sizes of the axes, or of a slice of them, as numbers."""
     known = tensor.shape.as_list()[axes]
-    if None in known:  # which Python takes for no bound of a slice, and for false
+    if None in known:  # Python would take None for a missing bound of a slice, and for false
         raise NotImplementedError("needs shapes that are known before the graph runs")
     return known
 
@@ -167,7 +167,7 @@ def np_part_replaced(tensor: Any, key: Any, values: Any) -> Any:
     """Return a tensor with other values at `tensor[key]`, for a key of numbers, slices and `...`."""
     tensor = tf.convert_to_tensor(tensor)
     part = tensor[key]
-    if part.shape.num_elements() == 0:  # which XLA does not compile
+    if part.shape.num_elements() == 0:  # XLA does not compile an empty part
         return tensor
     values = tf.cast(values, tensor.dtype)
     if values.shape != part.shape or not part.shape.is_fully_defined():
@@ -196,18 +196,18 @@ def np_part_replaced(tensor: Any, key: Any, values: Any) -> Any:
     )
 
 
-def np_part_replaced_by_xla(tensor: Any, key: Any, values: Any) -> Any:
-    """Return the result of `np_part_replaced`, of which XLA compiles no keys with tensors."""
+def np_part_replaced_for_xla(tensor: Any, key: Any, values: Any) -> Any:
+    """Return the result of `np_part_replaced`, with ops that XLA compiles even if the key contains tensors."""
     tensor, entries = tf.convert_to_tensor(tensor), list(key) if isinstance(key, tuple) else [key]
     rest = [slice(None)] * (tensor.shape.rank - sum(one is not Ellipsis for one in entries))
     place = next((place for place, one in enumerate(entries) if one is Ellipsis), len(entries))
     entries[place : place + 1] = rest
     axes = [place for place, one in enumerate(entries) if isinstance(one, slice)]
-    # A slice between tensors is written as its whole axis, of which the other elements stay as they are.
+    # A slice between tensors is written as its whole axis, in which all other elements stay the same.
     bounds = {place: (entries[place].start, entries[place].stop) for place in axes}
     between = [place for place in axes if any(tf.is_tensor(one) for one in bounds[place])]
     if any(entries[place].step not in (None, 1) for place in between):
-        raise NotImplementedError("is not supported for a slice with a step between positions that depend on values")
+        raise NotImplementedError("is not supported for a slice with a step whose bounds are tensors")
     whole = [slice(None) if place in between else one for place, one in enumerate(entries)]
     if between:
         kept = tensor[tuple(slice(None) if place in axes else one for place, one in enumerate(entries))]
@@ -227,7 +227,7 @@ def np_part_replaced_by_xla(tensor: Any, key: Any, values: Any) -> Any:
                 along = [-1 if other == axis else 1 for other in range(len(axes))]
                 is_part &= tf.reshape((at >= start) & (at < stop), along)
                 if values.shape[axis] != 1:
-                    values = tf.gather(values, tf.maximum(at - start, 0), axis=axis)  # the last one again at the end
+                    values = tf.gather(values, tf.maximum(at - start, 0), axis=axis)  # XLA clamps indices at the end
         values = tf.where(is_part, values, kept)
     if not any(tf.is_tensor(one) for one in whole):
         return np_part_replaced(tensor, tuple(whole), values)
