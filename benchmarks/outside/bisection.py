@@ -3,16 +3,16 @@
 python benchmarks/outside/bisection.py --simulate 200            writes results/outside/bisection.json
 python benchmarks/outside/bisection.py FOLDER --budget 10m       the same on this machine, printed
 
-Time is proportional to launches. In one way, all commits are measured, and compared with the first one until each
-verdict is clear. In the other, every eighth is measured by two launches, and `stats.step_search` goes on from these, in
-rounds of two blocks, as `pyopbench history --bisect` does. The first commit of each block is launched twice, because a
-run over revisions has an A/A control.
+Time is proportional to launches. In the first way, all commits are measured and compared with the first one, until each
+verdict is clear. In the second, every eighth commit is measured by two launches, and `stats.step_search` continues from
+these in rounds of two blocks, as `pyopbench history --bisect` does. The first commit of each block is launched twice,
+because a run over revisions has an A/A control.
 
-The simulation draws places of commits and noise: each block is off by a random walk, and launches differ by normal
-noise or by noise with the tails of Student's t with 3 degrees of freedom.
+The simulation draws the places of the commits and the noise. The drift of blocks is a random walk. Launches have normal
+noise, or noise with the tails of Student's t with 3 degrees of freedom.
 
-On a machine, `FOLDER` gets a repository whose commits repeat a NumPy call more or less often. Nothing else may run
-there meanwhile.
+On a machine, the script creates a repository in `FOLDER` whose commits repeat a NumPy call more or less often. Nothing
+else may run on the machine meanwhile.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ VERSION = 2
 STORED = tallies.RESULTS / "bisection.json"
 COMMITS = 30
 EVERY = 8
-"""Each how manieth commit is measured before any is searched for."""
+"""One of so many commits is measured before the search."""
 SPREADS = (0.01, 0.02, 0.035)
 """Standard deviations of launches of one commit; launches on a quiet machine differ by 3.5% at most."""
 DRIFT = 0.02
-"""Standard deviation of what a block is off from the one before."""
+"""Standard deviation of the drift from one block to the next."""
 FREEDOM = {"normal": math.inf, "heavy tails": 3}
 """Noise -> degrees of freedom of Student's t."""
 KINDS = (
@@ -56,11 +56,11 @@ KINDS = (
     (3, STEP / 2, "normal"),
     (3, 2 * STEP, "normal"),
 )
-"""How many commits are planted, how much slower each is, and the noise. The search looks for steps of `STEP`."""
+"""How many commits are planted, how much slower each is, and the noise. The search expects steps of `STEP`."""
 FEWEST, MOST = 3, 100
-"""Launches of each side before the first verdict, and at most."""
+"""Launches of each side before the first verdict, and in total at most."""
 BLOCKS_OF_ROUND = 2
-"""The fewest that a run has."""
+"""The fewest that a run allows."""
 MOST_ROUNDS = 100
 
 
@@ -103,7 +103,7 @@ class Machine:
         return outcomes
 
     def search(self) -> list[int]:
-        """Return the commits that a search names; it begins with every so many-th one."""
+        """Return the commits that a search names, starting with the launches of one commit in `EVERY`."""
         search = StepSearch({*range(0, COMMITS, EVERY), COMMITS}, math.log1p(MINIMUM_EFFECT))
         for _ in range(MOST_ROUNDS):
             commits = search.next_block()
@@ -135,7 +135,7 @@ def simulated(seed: int, spread: float, planted: int, step: float = STEP, noise:
 
 
 def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what the series of one kind came to: totals, medians, and quantiles of the share of launches."""
+    """Return the results of the series of one kind: totals, medians, and quantiles of the share of launches."""
     kind = {name: rows[0][name] for name in ("planted", "step", "noise", "spread")}
     shares = [row["bisected"] / row["all"] for row in rows]
     return {
@@ -168,7 +168,7 @@ def results_table(document: Mapping[str, Any]) -> str:
         "noise of launches",
         "series",
         "planted commits found",
-        "series with others named",
+        "series with a wrong commit",
         "launches, all measured",
         "launches, bisected",
         "share, median and 90% range",

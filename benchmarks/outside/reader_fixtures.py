@@ -1,4 +1,4 @@
-"""Read the files that asv, pytest-benchmark and readers of both test themselves with, and compare each value.
+"""Read the test files of asv, of pytest-benchmark and of tools that read their results, and compare each value.
 
 python benchmarks/outside/reader_fixtures.py FOLDER [--json FILE]    writes results/outside/reader_fixtures.json
 
@@ -8,13 +8,14 @@ python benchmarks/outside/reader_fixtures.py FOLDER [--json FILE]    writes resu
     pytest-benchmark/tests                ionelmc/pytest-benchmark
     benchzoo/tests/data                   nyrkio/benchzoo, one folder for each tool
     github-action-benchmark/test/data     benchmark-action/github-action-benchmark, likewise
-    asv-older, pytest-benchmark-older     all other versions of these files that git has; without symbolic links
-    written                               made here by asv and pytest-benchmark from the benchmarks in their own tests:
+    asv-older, pytest-benchmark-older     all other versions of these files in git's history, without symbolic links
+    written                               made by asv and pytest-benchmark here, from the benchmarks in their own tests:
         asv run -E existing:same --quick --record-samples --set-commit-hash HASH      (of asv/test/benchmark)
         pytest pytest-benchmark/tests/test_{sample,normal,pedantic,skip}.py --benchmark-json FILE
 
-The values of a file of asv are compared with those that asv itself reads, of pytest-benchmark with its JSON. A file of
-asv's version 1 is tried as it is, and again after asv has converted it. Only counts are stored.
+Values in files of asv are compared with those that asv itself reads, values in files of pytest-benchmark with their
+JSON. A file in version 1 of asv's format is tried unchanged, and again after asv has converted it. Only counts are
+stored.
 """
 
 from __future__ import annotations
@@ -52,13 +53,13 @@ SOURCES: Mapping[str, str] = {
 NOT_JSON, OF_OTHERS = "not JSON", "JSON of something else"
 ASV_1, CONVERTED = "asv, version 1", "asv, version 1, after asv update"
 OUTCOMES = ("read", "refused", "failed")
-"""Of a file: `failed` is an error that is none of pyopbench's own."""
+"""Outcomes of a file: `failed` means an error that is not one of pyopbench's own."""
 Numbers = dict[str, tuple[float, ...] | None]
-"""Name of a benchmark -> its seconds; None where it has none."""
+"""Name of a benchmark -> its seconds; None if it has no time."""
 
 
 def kind_of(path: Path) -> str:
-    """Return what wrote a file, with the version of its format."""
+    """Return the tool that wrote a file, with the version of its format."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except ValueError:
@@ -72,7 +73,7 @@ def kind_of(path: Path) -> str:
 
 
 def numbers_by_tool(path: Path) -> Numbers:
-    """Return the times in a file: of asv as asv reads them, of pytest-benchmark as they are in the JSON."""
+    """Return the times in a file: for asv as asv reads them, for pytest-benchmark as they are in the JSON."""
     if kind_of(path).startswith("asv"):
         return dict(_by_asv(path))
     stats = {one["fullname"]: one["stats"] for one in json.loads(path.read_text(encoding="utf-8"))["benchmarks"]}
@@ -113,7 +114,7 @@ def numbers_here(path: Path) -> Numbers:
 
 
 def differing(first: Numbers, second: Numbers) -> int:
-    """Return how many benchmarks have other seconds, or are only in one; a division may round the last digit."""
+    """Return how many benchmarks have different seconds, or are in only one; a division may round the last digit."""
     return sum(not _is_same(first.get(name, ()), second.get(name, ())) for name in {*first, *second})
 
 
@@ -144,13 +145,13 @@ def _counts(path: Path) -> dict[str, int]:
         here = numbers_here(path)
     except PyopbenchError:
         return {"files": 1, "refused": 1}
-    except Exception:  # noqa: BLE001 - whatever it is, it is what is counted
+    except Exception:  # noqa: BLE001 - any unexpected error is counted
         return {"files": 1, "failed": 1}
     return {"files": 1, "read": 1, "benchmarks": len(here), "differing": differing(here, numbers_by_tool(path))}
 
 
 def _converted(path: Path, folder: Path) -> Path | None:
-    """Return a copy of a file that asv has converted to its present format; None where it cannot."""
+    """Return a copy of a file that asv has converted to its current format; None if it cannot."""
     from asv.results import Results
     from asv.util import UserError
 
@@ -165,7 +166,7 @@ def _converted(path: Path, folder: Path) -> Path | None:
 
 def results_table(document: Mapping[str, Any]) -> str:
     """Return a row for each source and kind of file, as Markdown."""
-    head = ("source", "written by", "files", *OUTCOMES, "benchmarks", "other values")
+    head = ("source", "written by", "files", *OUTCOMES, "benchmarks", "different values")
     keys = ("files", *OUTCOMES, "benchmarks", "differing")
     return table(head, [(row["source"], row["kind"], *(f"{row[key]:,}" for key in keys)) for row in document["rows"]])
 
