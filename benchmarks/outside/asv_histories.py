@@ -165,13 +165,7 @@ def _rows(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read each history in the folder, store the counts, and print them."""
-    parser = tallies.parser_of(__doc__, STORED)
-    parser.add_argument("folder", type=Path, help="checkouts of repositories of results")
-    options = parser.parse_args(arguments)
-    there = {name: options.folder / name / part for name, part in SOURCES.items()}
-    there = {name: folder for name, folder in there.items() if folder.is_dir()}
-    if not there:
-        parser.error(f"{options.folder} has none of {', '.join(SOURCES)}")
+    options, there = tallies.read_folders(tallies.parser_of(__doc__, STORED), arguments, SOURCES)
     document = stored_document.begin(VERSION, ("numpy", "pandas"), {})
     document |= {"rows": [row_of(name, folder) for name, folder in there.items()]}
     stored_document.write(options.json, document)

@@ -173,13 +173,7 @@ def results_table(document: Mapping[str, Any]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read each source in the folder, store the counts, and print them."""
-    parser = tallies.parser_of(__doc__, STORED)
-    parser.add_argument("folder", type=Path, help="checkouts of repositories with such files")
-    options = parser.parse_args(arguments)
-    there = {name: options.folder / name / part for name, part in SOURCES.items()}
-    there = {name: folder for name, folder in there.items() if folder.is_dir()}
-    if not there:
-        parser.error(f"{options.folder} has none of {', '.join(SOURCES)}")
+    options, there = tallies.read_folders(tallies.parser_of(__doc__, STORED), arguments, SOURCES)
     document = stored_document.begin(VERSION, ("asv", "asv_runner", "pytest-benchmark"), {})
     document |= {"rows": [row for name, folder in there.items() for row in rows_of(name, folder)]}
     stored_document.write(options.json, document)

@@ -75,6 +75,25 @@ def parser_of(description: str | None, stored: Path | None = None) -> argparse.A
     return parser
 
 
+def read_folders(
+    parser: argparse.ArgumentParser, arguments: Sequence[str] | None, sources: Mapping[str, str]
+) -> tuple[argparse.Namespace, dict[str, Path]]:
+    """Return the options of a command that reads checkouts in a folder, and those parts of them that are there.
+
+    Args:
+        parser: with the other arguments.
+        arguments: of the command line.
+        sources: name of a checkout -> the part of it that is read.
+    """
+    parser.add_argument("folder", type=Path, help="checkouts of repositories")
+    options = parser.parse_args(arguments)
+    there = {name: options.folder / name / part for name, part in sources.items()}
+    there = {name: folder for name, folder in there.items() if folder.is_dir()}
+    if not there:
+        parser.error(f"{options.folder} has none of {', '.join(sources)}")
+    return options, there
+
+
 def run(
     paths: Sequence[Path],
     script: Sequence[str | Path],

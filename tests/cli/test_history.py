@@ -68,8 +68,8 @@ class Reruns:
         return SimpleNamespace(returncode=self.code)
 
 
-def changes(tmp_path):
-    return json.loads((tmp_path / "results/history/history.json").read_text(encoding="utf-8"))["changes"]
+def read_part(tmp_path, part="changes"):
+    return json.loads((tmp_path / "results/history/history.json").read_text(encoding="utf-8"))[part]
 
 
 def test_it_writes_a_page_markdown_and_json_and_prints_the_changes(call, tmp_path):
@@ -78,7 +78,7 @@ def test_it_writes_a_page_markdown_and_json_and_prints_the_changes(call, tmp_pat
     assert code == 0
     folder = tmp_path / "results" / "history"
     assert {path.name for path in folder.iterdir()} == {"history.html", "history.md", "history.json"}
-    assert [one["status"] for one in changes(tmp_path)] == ["suspected"]
+    assert [one["status"] for one in read_part(tmp_path)] == ["suspected"]
     assert f"--rev {commit(7)} --rev {commit(8)}" in printed
     assert printed.splitlines()[-1] == "page: results/history/history.html"
 
@@ -103,7 +103,7 @@ def test_a_suspicion_is_measured_again_and_confirmed(call, tmp_path, monkeypatch
     (command,) = again.commands
     assert command[:8] == (sys.executable, "-m", "pyopbench", "run", "double", "--tf", "2.18.1", "--tf")
     assert command[-4:] == ("--budget", "120s", "--out", "results/history/reruns/2.18.1-2.19.1")
-    assert [one["status"] for one in changes(tmp_path)] == ["confirmed"]
+    assert [one["status"] for one in read_part(tmp_path)] == ["confirmed"]
 
 
 def test_what_was_measured_again_is_kept_and_not_measured_twice(call, tmp_path, monkeypatch, versions):
@@ -111,33 +111,33 @@ def test_what_was_measured_again_is_kept_and_not_measured_twice(call, tmp_path, 
     call(versions, "--confirm")
     code, _, _ = call(versions, "--confirm")
     assert (code, len(again.commands)) == (0, 1)
-    assert [one["status"] for one in changes(tmp_path)] == ["confirmed"]
+    assert [one["status"] for one in read_part(tmp_path)] == ["confirmed"]
 
 
 def test_what_is_not_settled_is_measured_on_by_the_next_one(call, tmp_path, monkeypatch, versions):
     again = Reruns(monkeypatch, 1.2)
     again.launches = 1
     assert call(versions, "--confirm")[0] == 0
-    assert [one["status"] for one in changes(tmp_path)] == ["open"]
+    assert [one["status"] for one in read_part(tmp_path)] == ["open"]
     again.launches = 4
     assert call(versions, "--confirm")[0] == 1
     on = ("resume", "results/history/reruns/2.18.1-2.19.1", "--yes")
     assert again.commands[1:] == [(sys.executable, "-m", "pyopbench", *on)]
-    assert [one["status"] for one in changes(tmp_path)] == ["confirmed"]
+    assert [one["status"] for one in read_part(tmp_path)] == ["confirmed"]
 
 
 def test_what_measuring_again_does_not_show_is_refuted(call, tmp_path, monkeypatch, versions):
     Reruns(monkeypatch, 1.0)
     code, _, _ = call(versions, "--confirm")
     assert code == 0
-    assert [one["status"] for one in changes(tmp_path)] == ["refuted"]
+    assert [one["status"] for one in read_part(tmp_path)] == ["refuted"]
 
 
 def test_a_re_run_that_fails_leaves_the_suspicion(call, tmp_path, monkeypatch, versions):
     Reruns(monkeypatch, 1.2, code=3)
     code, _, _ = call(versions, "--confirm")
     assert code == 0
-    assert [one["status"] for one in changes(tmp_path)] == ["suspected"]
+    assert [one["status"] for one in read_part(tmp_path)] == ["suspected"]
 
 
 def test_a_re_run_that_was_killed_is_begun_again_or_gone_on_with(call, tmp_path, monkeypatch, versions):
@@ -213,14 +213,14 @@ def test_thousands_of_warnings_are_counted_and_not_listed(call, tmp_path, monkey
     assert code == 0
     *listed, last = err.splitlines()
     assert [line.partition(":")[0] for line in listed] == ["warning"] * 2
-    stored_ones = json.loads((tmp_path / "results/history/history.json").read_text(encoding="utf-8"))["warnings"]
+    stored_ones = read_part(tmp_path, "warnings")
     assert last == f"and {len(stored_ones) - 2} more warnings, all in history.json"
 
 
 def test_what_measures_no_time_is_said_once_and_not_for_each_file_of_asv(call, tmp_path) -> None:
     code, _, _ = call(write_asv(tmp_path / "asv", [1.0] * 5))
     assert code == 0
-    (stored_one,) = json.loads((tmp_path / "results/history/history.json").read_text(encoding="utf-8"))["warnings"]
+    (stored_one,) = read_part(tmp_path, "warnings")
     assert (stored_one["kind"], stored_one["files"], stored_one["path"]) == ("no_times", 5, str(tmp_path / "asv/here"))
 
 
@@ -274,10 +274,23 @@ class RevisionReruns:
         run_sides.write(folder, named)
 
 
+def committed(tmp_path, many: int) -> list[str]:
+    """Return the commits of a repository in the working directory."""
+    place = repositories.repository(tmp_path)
+    return [repositories.commit(place, {"work.py": f"N = {number}"}, f"{number}", day=1) for number in range(many)]
+
+
+def surveyed(tmp_path, monkeypatch) -> tuple[RevisionReruns, Path]:
+    """Return what measures nine commits, slower from the fourth on, and a run over the first and the last of them."""
+    made = committed(tmp_path, 9)
+    again = RevisionReruns(monkeypatch, made, made[3])
+    again.measure(tmp_path / "survey", [made[0], made[8]], launches=4)
+    return again, tmp_path / "survey"
+
+
 def test_a_confirmed_change_is_followed_to_its_commit_by_halving(call, tmp_path, monkeypatch):
     """Results are there of every eighth commit only; which of the eight it was is measured."""
-    place = repositories.repository(tmp_path)
-    made = [repositories.commit(place, {"work.py": f"N = {number}"}, f"{number}", day=1) for number in range(49)]
+    made = committed(tmp_path, 49)
     measured = made[::8]
     paths = [
         write_run(
@@ -294,85 +307,72 @@ def test_a_confirmed_change_is_followed_to_its_commit_by_halving(call, tmp_path,
     again = RevisionReruns(monkeypatch, made, first)
     code, printed, said = call(*paths, "--bisect")
     assert code == 1, said
-    document = json.loads((tmp_path / "results/history/history.json").read_text(encoding="utf-8"))
-    (found,) = document["bisected"]
+    (found,) = read_part(tmp_path, "bisected")
     assert (found["case"], found["left"]) == (CHANGED, [first])
     assert len(again.runs) <= 6
     assert made[32] in again.runs[0], "the end of the suspicion"
-    assert [one["status"] for one in changes(tmp_path)] == ["confirmed"]
+    assert [one["status"] for one in read_part(tmp_path)] == ["confirmed"]
     assert first[:10] in printed
     many = len(again.runs)
     assert call(*paths, "--bisect")[0] == 0
     assert len(again.runs) == many, "what was measured is not measured twice"
     (tmp_path / "results/history/history.json").unlink()
-    shutil.rmtree(place / ".git")
+    shutil.rmtree(tmp_path / ".git")
     assert call(*paths, "--bisect")[0] == 0
-    assert [one["status"] for one in changes(tmp_path)] == ["confirmed"], "nothing that was measured is lost"
+    assert [one["status"] for one in read_part(tmp_path)] == ["confirmed"], "nothing that was measured is lost"
     shutil.rmtree(tmp_path / "results/history/reruns")
     assert call(*paths, "--bisect")[0] == 2
 
 
 def test_steps_that_no_suspicion_shows_are_found_in_an_interleaved_run_of_few_commits(call, tmp_path, monkeypatch):
     """Three commits are slower, and every eighth is measured; a plain history reads the stored rounds again."""
-    place = repositories.repository(tmp_path)
-    made = [repositories.commit(place, {"work.py": f"N = {number}"}, f"{number}", day=1) for number in range(25)]
+    made = committed(tmp_path, 25)
     planted = (3, 12, 13)
     again = RevisionReruns(monkeypatch, made, *(made[one] for one in planted), factor=1.1)
     survey = tmp_path / "survey"
     again.measure(survey, made[::8], launches=2)
     code, printed, said = call(survey, "--bisect")
     assert code == 1, said
-    document = json.loads((tmp_path / "results/history/history.json").read_text(encoding="utf-8"))
-    assert sorted(one["left"] for one in document["bisected"]) == sorted([made[one]] for one in planted)
-    assert {one["case"] for one in document["bisected"]} == {CHANGED}
-    assert all(one["ratio"] == pytest.approx(1.1, abs=0.02) for one in document["bisected"])
+    found = read_part(tmp_path, "bisected")
+    assert sorted(one["left"] for one in found) == sorted([made[one]] for one in planted)
+    assert {one["case"] for one in found} == {CHANGED}
+    assert all(one["ratio"] == pytest.approx(1.1, abs=0.02) for one in found)
     assert all(made[one][:10] in printed for one in planted)
     measured = {commit for run in again.runs for commit in run}
     assert len(measured) < 15
     many = len(again.runs)
     assert call(survey)[0] == 0
-    document = json.loads((tmp_path / "results/history/history.json").read_text(encoding="utf-8"))
-    assert len(document["bisected"]) == 3
+    assert len(read_part(tmp_path, "bisected")) == 3
     assert len(again.runs) == many
 
 
 def test_a_bisection_ends_where_commits_cannot_be_measured(call, tmp_path, monkeypatch):
-    place = repositories.repository(tmp_path)
-    made = [repositories.commit(place, {"work.py": f"N = {number}"}, f"{number}", day=1) for number in range(9)]
-    again = RevisionReruns(monkeypatch, made, made[3])
-    survey = tmp_path / "survey"
-    again.measure(survey, [made[0], made[8]], launches=4)
+    again, survey = surveyed(tmp_path, monkeypatch)
+    made = again.commits
     again.fails = True
     assert call(survey, "--bisect")[0] == 0
     assert len(again.runs) == 1
-    (found,) = json.loads((tmp_path / "results/history/history.json").read_text(encoding="utf-8"))["bisected"]
+    (found,) = read_part(tmp_path, "bisected")
     assert found["left"] == made[1:]
     again.fails = False
     assert call(survey, "--bisect")[0] == 1
-    document = json.loads((tmp_path / "results/history/history.json").read_text(encoding="utf-8"))
-    (found,) = document["bisected"]
+    (found,) = read_part(tmp_path, "bisected")
     assert found["left"] == [made[3]]
 
 
 def test_a_bisection_goes_around_commits_that_fail(call, tmp_path, monkeypatch):
-    place = repositories.repository(tmp_path)
-    made = [repositories.commit(place, {"work.py": f"N = {number}"}, f"{number}", day=1) for number in range(9)]
-    again = RevisionReruns(monkeypatch, made, made[3])
+    again, survey = surveyed(tmp_path, monkeypatch)
+    made = again.commits
     again.broken = {made[4], made[3]}
-    survey = tmp_path / "survey"
-    again.measure(survey, [made[0], made[8]], launches=4)
     assert call(survey, "--bisect")[0] == 0
-    (found,) = json.loads((tmp_path / "results/history/history.json").read_text(encoding="utf-8"))["bisected"]
+    (found,) = read_part(tmp_path, "bisected")
     assert found["left"] == made[3:6]
     assert len(again.runs) < 10
 
 
 def test_an_interrupted_round_is_continued(call, tmp_path, monkeypatch):
-    place = repositories.repository(tmp_path)
-    made = [repositories.commit(place, {"work.py": f"N = {number}"}, f"{number}", day=1) for number in range(9)]
-    again = RevisionReruns(monkeypatch, made, made[3])
-    survey = tmp_path / "survey"
-    again.measure(survey, [made[0], made[8]], launches=4)
+    again, survey = surveyed(tmp_path, monkeypatch)
+    made = again.commits
     measure = again.measure
 
     def interrupted(folder: Path, asked, launches: int) -> None:
@@ -384,5 +384,5 @@ def test_an_interrupted_round_is_continued(call, tmp_path, monkeypatch):
     again.measure = interrupted
     assert call(survey, "--bisect")[0] == 0
     assert call(survey, "--bisect")[0] == 1
-    (found,) = json.loads((tmp_path / "results/history/history.json").read_text(encoding="utf-8"))["bisected"]
+    (found,) = read_part(tmp_path, "bisected")
     assert found["left"] == [made[3]]

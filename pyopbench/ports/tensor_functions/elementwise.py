@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.ports.tensor_functions.basics import np_axes, np_is_inf, np_is_nan
+from pyopbench.ports.tensor_functions.basics import np_axes, np_is_inf, np_is_nan, np_known_sizes
 from pyopbench.ports.tensor_functions.table import of_numpy, spelled
 
 
@@ -254,9 +254,7 @@ def np_allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_na
 @of_numpy("np.array_equal", a1="common", a2="common")
 def np_array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     """Return whether two arrays have the same shape and elements."""
-    if None in (*a1.shape.as_list(), *a2.shape.as_list()):
-        raise NotImplementedError("needs shapes that are known before the graph runs")
-    if a1.shape != a2.shape:
+    if np_known_sizes(a1) != np_known_sizes(a2):
         return tf.constant(False)
     found = tf.equal(a1, a2)
     return tf.reduce_all(found | (np_is_nan(a1) & np_is_nan(a2)) if equal_nan else found)

@@ -12,6 +12,7 @@ from pyopbench.ports.tensor_functions.basics import (
     np_axes,
     np_checked,
     np_is_finite,
+    np_known_size,
     np_moved,
     np_number,
     np_sizes,
@@ -365,10 +366,8 @@ def np_vector_norm(x: Any, order: Any, axis: int, keepdims: bool) -> Any:
 @of_numpy("np.polyval", p="common", x="common")
 def np_polyval(p: Any, x: Any) -> Any:
     """Return the values of a polynomial, whose coefficients begin with that of the highest power."""
-    if p.shape[0] is None:
-        raise NotImplementedError("needs a number of coefficients that is known before the graph runs")
     found = tf.zeros_like(x)
-    for place in range(p.shape[0]):
+    for place in range(np_known_size(p, 0)):
         found = found * x + p[place]
     return found
 
@@ -376,9 +375,7 @@ def np_polyval(p: Any, x: Any) -> Any:
 @of_numpy("np.vander", x="own", needs_shapes=True)
 def np_vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     """Return powers of the elements of a vector, as rows."""
-    count = x.shape[0] if N is None else N
-    if count is None:
-        raise NotImplementedError("needs a length that is known before the graph runs")
+    count = np_known_size(x, 0) if N is None else N
     x = tf.cast(x, np.result_type(x.dtype.as_numpy_dtype, np.int64))
     powers = [tf.ones_like(x)]
     for _ in range(count - 1):
@@ -390,9 +387,9 @@ def np_vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
 @of_numpy("np.roots", p="float", needs_shapes=True)
 def np_roots(p: Any) -> Any:
     """Return the complex roots of a polynomial whose first and last coefficients are not 0, as eigenvalues."""
-    if p.shape.rank != 1 or p.shape[0] is None:
-        raise NotImplementedError("needs a number of coefficients that is known before the graph runs")
-    degree = p.shape[0] - 1
+    if p.shape.rank != 1:
+        raise ValueError("Input must be a rank-1 array.")
+    degree = np_known_size(p, 0) - 1
     message = "roots of a polynomial whose first or last coefficient is 0"
     is_full = tf.debugging.Assert(tf.not_equal(p[0], 0) & tf.not_equal(p[-1], 0), [message])
     with tf.control_dependencies([is_full]):

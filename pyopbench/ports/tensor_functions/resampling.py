@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.ports.tensor_functions.basics import np_checked, np_is_nan, np_moved, np_number
+from pyopbench.ports.tensor_functions.basics import np_checked, np_is_nan, np_known_size, np_moved, np_number
 from pyopbench.ports.tensor_functions.order import np_argsort, np_searchsorted
 from pyopbench.ports.tensor_functions.table import of_numpy
 
@@ -34,9 +34,7 @@ def scipy_resample_poly(
     if up == down == 1:
         return tf.identity(x)
     x = x if x.dtype in (tf.float32, tf.float64, tf.complex64, tf.complex128) else tf.cast(x, tf.float64)
-    size = np_moved(x, axis, -1).shape[-1]
-    if size is None:
-        raise NotImplementedError("needs a length that is known before the graph runs")
+    size = np_known_size(np_moved(x, axis, -1), -1)
     if isinstance(window, tuple):
         if len(window) != 2 or window[0] != "kaiser":
             raise NotImplementedError(f"is not supported for window={window!r}")

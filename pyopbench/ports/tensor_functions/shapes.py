@@ -11,6 +11,7 @@ import tensorflow as tf
 from pyopbench.ports.tensor_functions.basics import (
     np_along,
     np_axes,
+    np_known_size,
     np_known_sizes,
     np_moved,
     np_number,
@@ -163,9 +164,9 @@ def np_insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     arr = tf.reshape(arr, [-1]) if axis is None else arr
     (place,) = np_axes(0 if axis is None else axis, arr.shape.rank)
     values = tf.cast(values, arr.dtype)
-    size = arr.shape[place]
-    if size is None or not isinstance(obj, (int, list, tuple, np.integer)):
-        raise NotImplementedError("is supported only for places and a length that are known before the graph runs")
+    size = np_known_size(arr, place)
+    if not isinstance(obj, (int, list, tuple, np.integer)):
+        raise NotImplementedError("is supported only for places that are known before the graph runs")
     is_one = isinstance(obj, (int, np.integer))
     several: Any = [obj] if is_one else obj
     places = [int(one) for one in several]
@@ -175,10 +176,7 @@ def np_insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     if len(places) == 1:  # as many places as there are values
         values = tf.reshape(values, [1] * (arr.shape.rank - values.shape.rank) + np_sizes(values))
         values = np_moved(values, 0, place) if is_one else values
-        count = values.shape[place]
-        if count is None:
-            raise NotImplementedError("needs a number of values that is known before the graph runs")
-        places = places * count
+        places = places * np_known_size(values, place)
     order = sorted(range(len(places)), key=lambda one: places[one])
     sizes = np_sizes(arr)
     sizes[place] = len(places)
@@ -314,17 +312,12 @@ def np_array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     """Return parts of an array along an axis, of as equal a length as there are, or between places."""
     (place,) = np_axes(axis, ary.shape.rank)
     if isinstance(indices_or_sections, (int, np.integer)):
-        size = ary.shape[place]
-        if size is None:
-            raise NotImplementedError("needs a length that is known before the graph runs")
-        each, more = divmod(size, indices_or_sections)
+        each, more = divmod(np_known_size(ary, place), indices_or_sections)
         ends = np.cumsum([0] + [each + 1] * more + [each] * (indices_or_sections - more)).tolist()
     else:
         places = indices_or_sections
         if tf.is_tensor(places):
-            if places.shape[0] is None:
-                raise NotImplementedError("needs a number of places that is known before the graph runs")
-            places = tf.unstack(places)
+            places = tf.unstack(places, np_known_size(places, 0))
         ends = [0, *places, None]
     return [ary[np_along(place, begin, end)] for begin, end in itertools.pairwise(ends)]
 

@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.ports.tensor_functions.basics import np_along, np_axes, np_is_nan, np_moved, np_number, np_sizes
+from pyopbench.ports.tensor_functions.basics import (
+    np_along,
+    np_axes,
+    np_is_nan,
+    np_known_size,
+    np_moved,
+    np_number,
+    np_sizes,
+)
 from pyopbench.ports.tensor_functions.order import np_searchsorted
 from pyopbench.ports.tensor_functions.table import of_numpy
 
@@ -154,24 +162,20 @@ def np_convolve(a: Any, v: Any, mode: str = "full") -> Any:
     """Return the convolution of two vectors."""
     if 0 in (*a.shape.as_list(), *v.shape.as_list()):
         raise ValueError("a cannot be empty")
-    if None in (a.shape[0], v.shape[0]):
-        raise NotImplementedError("needs lengths that are known before the graph runs")
-    long, short = (v, a) if v.shape[0] > a.shape[0] else (a, v)
+    long, short = (v, a) if np_known_size(v, 0) > np_known_size(a, 0) else (a, v)
     return np_correlated(long, tf.reverse(short, [0]), mode)
 
 
 @of_numpy("np.correlate", a="common", v="common", needs_shapes=True)
 def np_correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     """Return the cross-correlation of two vectors."""
-    if None in (a.shape[0], v.shape[0]):
-        raise NotImplementedError("needs lengths that are known before the graph runs")
     v = tf.math.conj(v) if v.dtype.is_complex else v
     return np_correlated(a, v, mode)
 
 
 def np_correlated(x: Any, y: Any, mode: str) -> Any:
     """Return the sums of products of one vector with each part of the other."""
-    swapped = y.shape[0] > x.shape[0]
+    swapped = np_known_size(y, 0) > np_known_size(x, 0)
     long, short = (y, x) if swapped else (x, y)
     size = short.shape[0]
     if mode not in ("full", "same", "valid"):
@@ -329,9 +333,7 @@ def np_minimum_accumulate(array: Any, axis: int = 0) -> Any:
 def np_scanned(tensor: Any, axis: int, combine: Any) -> Any:
     """Return a running extreme along an axis, in as many passes as the logarithm of its length."""
     moved = np_moved(tensor, axis, 0)
-    size = moved.shape[0]
-    if size is None:
-        raise NotImplementedError("needs a length that is known before the graph runs")
+    size = np_known_size(moved, 0)
     step = 1
     while step < size:
         later, earlier = moved[step:], moved[:-step]
@@ -344,9 +346,7 @@ def np_scanned(tensor: Any, axis: int, combine: Any) -> Any:
 @of_numpy("scipy.signal.lfilter", b="common float", a="common float", x="common float", needs_shapes=True)
 def scipy_lfilter(b: Any, a: Any, x: Any, axis: int = -1) -> Any:
     """Return a signal through a digital filter, in its transposed direct form, one element after the other."""
-    if None in (b.shape[0], a.shape[0]):
-        raise NotImplementedError("needs a filter whose order is known before the graph runs")
-    count = max(b.shape[0], a.shape[0])
+    count = max(np_known_size(b, 0), np_known_size(a, 0))
     ahead = tf.pad(b / a[0], [[0, count - b.shape[0]]])
     back = tf.pad(a / a[0], [[0, count - a.shape[0]]])
     moved = np_moved(x, axis, 0)
@@ -373,9 +373,7 @@ def scipy_hilbert(x: Any, N: Any = None, axis: int = -1) -> Any:
     if x.dtype.is_complex:
         raise ValueError("x must be real.")
     moved = np_moved(x, axis, -1)
-    size = moved.shape[-1] if N is None else N
-    if size is None:
-        raise NotImplementedError("needs a length that is known before the graph runs")
+    size = np_known_size(moved, -1) if N is None else N
     weights = np.zeros(size)
     weights[0] = 1
     weights[1 : (size + 1) // 2] = 2
@@ -392,9 +390,7 @@ def scipy_resample(x: Any, num: int, t: Any = None, axis: int = 0, window: Any =
     if t is not None or window is not None or domain != "time" or x.dtype.is_complex:
         raise NotImplementedError("is supported only for real signals, without t=, window= and domain=")
     moved = np_moved(x, axis, -1)
-    size = moved.shape[-1]
-    if size is None:
-        raise NotImplementedError("needs a length that is known before the graph runs")
+    size = np_known_size(moved, -1)
     least = min(num, size)
     found = tf.signal.rfft(moved)[..., : least // 2 + 1]
     if least % 2 == 0 and num != size:  # the component of both neighbours of the middle

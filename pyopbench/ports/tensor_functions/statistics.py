@@ -13,6 +13,7 @@ from pyopbench.ports.tensor_functions.basics import (
     np_count,
     np_is_denormal,
     np_is_nan,
+    np_known_size,
     np_number,
     np_truth,
 )
@@ -463,6 +464,4 @@ def scipy_cdist(XA: Any, XB: Any, metric: str = "euclidean") -> Any:
 @of_numpy("scipy.spatial.distance.pdist", X="float64", needs_shapes=True)
 def scipy_pdist(X: Any, metric: str = "euclidean") -> Any:
     """Return the distance of each row from each later one, float64."""
-    if X.shape[0] is None:
-        raise NotImplementedError("needs a shape that is known before the graph runs")
-    return tf.gather_nd(scipy_cdist(X, X, metric), np.stack(np.triu_indices(X.shape[0], 1), 1))
+    return tf.gather_nd(scipy_cdist(X, X, metric), np.stack(np.triu_indices(np_known_size(X, 0), 1), 1))

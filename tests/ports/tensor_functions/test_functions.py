@@ -207,6 +207,24 @@ def test_a_result_of_another_dtype_than_its_array_is_numpys(expression: str, tmp
     assert difference([*found] if isinstance(found, tuple) else found, expected) == ""
 
 
+NEEDING_SIZES: dict[str, tuple[Any, ...]] = {
+    "np.polyval": (1.0,), "np.vander": (), "np.roots": (), "np.insert": (1, 2.0), "np.array_split": (2,),
+    "np.correlate": ([1.0],), "np.convolve": ([1.0],), "np.maximum.accumulate": (), "np.array_equal": ([1.0],),
+    "scipy.signal.hilbert": (), "scipy.signal.resample": (3,), "scipy.signal.resample_poly": (3, 2),
+    "scipy.signal.lfilter": ([1.0], [1.0]),
+}  # fmt: skip
+"""Functions that need the length of their first argument, with their other arguments."""
+
+
+@pytest.mark.parametrize("name", NEEDING_SIZES)
+def test_a_length_that_the_graph_does_not_know_is_an_error(name: str) -> None:
+    others = [tf.constant(one, tf.float64) if type(one) in (list, float) else one for one in NEEDING_SIZES[name]]
+    function = tf.function(lambda x: table.TABLE[name].function(x, *others))
+    function.get_concrete_function(tf.TensorSpec([5], tf.float64))
+    with pytest.raises(NotImplementedError):
+        function.get_concrete_function(tf.TensorSpec([None], tf.float64))
+
+
 def test_every_function_of_the_tables_is_in_a_row() -> None:
     called = set().union(*map(functions_in, GROUPS))
     names = {*TABLE, *table.TABLE}
