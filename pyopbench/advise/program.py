@@ -163,10 +163,10 @@ class Program:
         return path.relative_to(copy).as_posix()
 
     def require_tensorflow(self) -> None:
-        """Check that the Python of a command has TensorFlow; anything but a Python is taken to have it.
+        """Check that the Python of a command has TensorFlow; any other program is assumed to have it.
 
         Raises:
-            BadInput: it has not.
+            BadInput: it does not.
         """
         first = self.command[0]
         if PYTHON.fullmatch(Path(first).name) is None or _has_tensorflow(first, self.folder):
@@ -180,7 +180,7 @@ class Program:
             received=shutil.which(first) or first,
             hint=f"pyopbench advise -- {shlex.join([python, *self.command[1:]])}"
             if python
-            else "activate the virtual environment of the program, or name its python: .venv/bin/python",
+            else "activate the virtual environment of the program, or give the path of its Python: .venv/bin/python",
         )
 
     @property
@@ -369,7 +369,7 @@ def run_program(program: Program, copy: Path, parts: Path, asked: Asked) -> Run:
     seconds = time.perf_counter() - start
     run = Run(code, seconds, _lines(output), _lines(errors)[-LAST_LINES:], ended=ended)
     if program.notebook:
-        # Where it failed, the file is as it was, and perhaps no notebook.
+        # If it failed, the file is unchanged, and may not be a notebook.
         run.lines = printed(read_bytes(where / program.notebook, SOURCE)) if code == 0 else []
     for watched in _watched(parts):
         if not run.samples or (watched.samples and watched.samples[-1][1] > run.elements):

@@ -269,5 +269,5 @@ def _print_next(number: int, used: usage.Usage, mix: Path, file: Path) -> None:
     body = function_of(Path(site.file), site.body) if site.in_input else ""
     if body:
         words = ["pyopbench", "pipeline", os.path.relpath(body), "--recording", str(file)]
-        say("or measure it in its pipeline (to use your own dataset, add --program FILE:FUNCTION):", err)
+        say("or measure it in its pipeline (add --program FILE:FUNCTION to use your own dataset):", err)
         err.print(f"  {escape(shlex.join(words))}", soft_wrap=True)

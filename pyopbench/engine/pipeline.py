@@ -132,10 +132,10 @@ def with_program(name: str, own: OwnOps, program: str, command: str = "") -> Own
     """Return the own op of a run with the program in which it is measured.
 
     Args:
-        name: of the op; empty if none was named.
-        own: ops of the user's own.
+        name: of the op; empty if none was given.
+        own: the user's own ops.
         program: in which the op is measured; empty for none.
-        command: that is right for the run, if it exists already.
+        command: the command to suggest for a run that exists already; empty for a new run.
 
     Raises:
         BadInput: the program is not valid, or the op is not one of the user's own.

@@ -35,8 +35,8 @@ TENSORFLOW_NAMES = re.compile(r"_?(tf|tensorflow)(_compat)?(_?v?\d)?|script_ops|
 DISTINCT = {"py_function", "numpy_function"}
 """Names that mean TensorFlow's wherever they come from; Numba's functions have a `py_func` as well."""
 
-LOOKING = {f"{UNKNOWN}{name}" for name in ("hasattr", "getattr", "callable", "isinstance", "print")}
-"""Python functions that call none of their arguments."""
+INSPECTING = {f"{UNKNOWN}{name}" for name in ("hasattr", "getattr", "callable", "isinstance", "print")}
+"""Python functions that do not call their arguments."""
 
 WORD = re.compile(rb"py_func|numpy_function|PyFunc")
 """What every file that calls one of `CALLBACKS` holds, so that no other one has to be searched."""
@@ -127,7 +127,8 @@ def parse(code: bytes) -> ast.Module:
 def find_callbacks(source: ProgramSource) -> list[CallbackNode]:
     """Return the callbacks of a parsed file.
 
-    A partial that is called under a name counts where it is called, and so does what a function of the file returns.
+    A partial that is called by a name counts where it is called, and so does a callback that a function of the file
+    returns.
     """
     calls = [node for node in ast.walk(source.tree) if isinstance(node, ast.Call)]
     decorators = {
@@ -155,20 +156,20 @@ def _find_in_call(source: ProgramSource, call: ast.Call, decorators: set[ast.exp
     if made_by == "functools.partial" and call.args and (kind := _kind(source, call.args[0])):
         yield CallbackNode(call, kind, "decorator" if call in decorators else "partial", source.path(call.args[0]))
         return
-    if _is_looked_at(source, call):
+    if _only_inspects(source, call):
         return
     for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
         if isinstance(argument, ast.Name | ast.Attribute) and (kind := _kind(source, argument)):
             yield CallbackNode(argument, kind, "passed", source.path(argument))
 
 
-def _is_looked_at(source: ProgramSource, node: ast.AST) -> bool:
-    """Is a node a call that looks at its arguments, and calls none of them?"""
-    return isinstance(node, ast.Call) and source.path(node.func) in LOOKING
+def _only_inspects(source: ProgramSource, node: ast.AST) -> bool:
+    """Is a node a call of a Python function that does not call its arguments?"""
+    return isinstance(node, ast.Call) and source.path(node.func) in INSPECTING
 
 
 def _find_returned(source: ProgramSource) -> Iterator[CallbackNode]:
-    """Yield what lambdas and functions return, and what is an item of a list, tuple or dict."""
+    """Yield the callbacks that lambdas and functions return, and those that are items of a list, tuple or dict."""
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Lambda):
             given: list[ast.expr] = [node.body]
@@ -177,7 +178,7 @@ def _find_returned(source: ProgramSource) -> Iterator[CallbackNode]:
         elif isinstance(node, ast.Dict):
             given = node.values
         elif isinstance(node, ast.List | ast.Tuple) and isinstance(node.ctx, ast.Load):
-            given = [] if _is_looked_at(source, source.parents[node]) else node.elts
+            given = [] if _only_inspects(source, source.parents[node]) else node.elts
         else:
             continue
         for one in given:

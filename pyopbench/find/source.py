@@ -30,7 +30,7 @@ class ProgramSource:
         parents: node -> the node that it stands in.
         elsewhere: what the dotted path of something in another module stands for there, or the path itself.
         partials: calls of `functools.partial` that a name was followed to.
-        returned: what functions that were called return, where a call was followed to it.
+        returned: the names in `return` statements that a call was followed to.
     """
 
     tree: ast.Module
@@ -126,7 +126,7 @@ class ProgramSource:
         return texts[0] if len(texts) == len(found) == 1 else ""
 
     def _returned_by(self, function: ast.expr, scopes: list[Scope]) -> list[ast.expr]:
-        """Return the name that a function of this file returns in its last line; empty for anything else."""
+        """Return the names that a function of this file may return in its last statement; empty for anything else."""
         found: list[ast.expr] = []
         for one in self._bound_to(function, scopes) if isinstance(function, ast.Name) else [function]:
             if isinstance(one, ast.Lambda):

@@ -80,7 +80,7 @@ def write_new(path: Path, content: bytes) -> None:
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Give errors the path of a file: they name no file if the disk is full, or the scratch file without its folder."""
+    """Add the path of the file to errors: otherwise they name no file, or a scratch file without its folder."""
     try:
         yield
     except OSError as error:

@@ -102,7 +102,7 @@ def samples_not_kept(tool: ForeignTool, kept: Sequence[bool]) -> tuple[SamplesNo
 
     Args:
         tool: whose results they are.
-        kept: whether the samples of each benchmark were.
+        kept: for each benchmark, whether its samples were kept.
     """
     bare = len(kept) - sum(kept)
     return (SamplesNotKept(tool, bare, len(kept)),) if bare else ()

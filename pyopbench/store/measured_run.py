@@ -125,7 +125,7 @@ class Run:
         limits: the lines that say what the machine can do at most, in order.
         tool: what measured it: `pyopbench`, `asv` or `pytest-benchmark`; ratios are never formed across tools.
         others: benchmarks of another tool that are no cases, as `frame`, with their name for the case and no parts.
-        other_failures: those of them that failed or were skipped, likewise.
+        other_failures: the benchmarks that are no cases, and failed or were skipped.
         cannot: what results of this tool cannot support; nothing for runs of pyopbench.
         checked: id of a case -> by how much it was off its reference in the first launch, by `values`, `gradient` and
             `finite_difference`, as `checks.Checked`.
@@ -176,7 +176,7 @@ class Run:
 
 
 def limitations_of(runs: Sequence[Run]) -> tuple[Limitation, ...]:
-    """Return what results of some runs cannot support, each once; benchmarks without samples are counted together."""
+    """Return the limitations of some runs, each once; benchmarks without samples are counted over all runs."""
     each = dict.fromkeys(one for run in runs for one in run.cannot)
     bare = Counter[ForeignTool]()
     for run in runs:

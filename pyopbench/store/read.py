@@ -132,17 +132,17 @@ def _none_of_these(path: Path) -> BadInput:
     elif path.is_dir():
         what = f"{path}: a folder without {run_folder.RUN_FILE}, and without a machine.json of asv in it or below"
     else:
-        what = f"{path}: JSON of something else"
+        what = f"{path}: JSON, but not of results"
     if path.is_file() and (path.parent / asv_file.MACHINE).is_file() and path.name not in asv_file.BESIDE:
-        # Its folder is what was named, most of the time: one file less leaves all others readable.
+        # Usually its folder was named: without this one file, all others can be read.
         return BadInput("these are not results", received=what, legal=LEGAL, hint=f"move it out of {path.parent}")
     runs = sorted({file.parent for file in path.rglob(run_folder.RUN_FILE)})[:MOST_SHOWN] if path.is_dir() else []
     files = sorted(path.rglob("*.json"))[:MOST_SHOWN] if path.is_dir() else []
     named = formatting.listing([str(one) for one in runs or files], "or")
     hint = (
-        f"name one {'folder' if runs else 'file'}: {named}"
+        f"choose one {'folder' if runs else 'file'}: {named}"
         if named
-        else "`pyopbench run` makes results; name the folder that it printed"
+        else "use the folder that `pyopbench run` printed"
     )
     return BadInput("these are not results", received=what, legal=LEGAL, hint=hint)
 

@@ -102,7 +102,7 @@ class MissingShards:
 
 @dataclass(frozen=True)
 class NoTimes:
-    """Benchmarks of asv that measure no time; they are left out of a file, or of so many `files` in a folder."""
+    """Benchmarks of asv that do not measure time, and so are left out of a file, or of several `files` in a folder."""
 
     path: str
     benchmarks: tuple[str, ...]
@@ -238,8 +238,8 @@ def _slowing(gpus: Iterable[Gpu]) -> list[str]:
     return [reason for reason in reasons if reason in SLOWING]
 
 
-def united(warnings: Iterable[RunWarning]) -> tuple[RunWarning, ...]:
-    """Return the warnings of many files, each once, and of benchmarks that measure no time a single one."""
+def merge_warnings(warnings: Iterable[RunWarning]) -> tuple[RunWarning, ...]:
+    """Return the warnings of many files, each once, with a single one about benchmarks that do not measure time."""
     each = list(dict.fromkeys(warnings))
     untimed = [one for one in each if isinstance(one, NoTimes)]
     if len(untimed) < 2:

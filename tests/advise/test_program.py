@@ -97,7 +97,7 @@ def python_with(folder: Path, *, tensorflow: bool) -> str:
     return str(python)
 
 
-def test_a_python_without_tensorflow_is_refused_and_the_one_of_the_program_is_named(
+def test_a_python_without_tensorflow_is_refused_and_that_of_the_program_is_suggested(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bare = python_with(tmp_path / "bare", tensorflow=False)
@@ -154,10 +154,10 @@ def test_a_notebook_is_executed_in_its_copy_and_what_its_cells_print_is_its_outp
     assert (folder / "train.ipynb").read_text() == NOTEBOOK
 
 
-def test_a_notebook_that_fails_has_printed_nothing(
+def test_a_failed_notebook_counts_as_having_printed_nothing(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What fails may leave the file as it was, which may be of an earlier format, or no valid notebook."""
+    """After a failure the file may be unchanged, and so in an older format, or not a valid notebook."""
     (folder / "train.ipynb").write_text('{"worksheets": [], "nbformat": 3}')
     executes(tmp_path, monkeypatch, "#!/bin/sh\nexit 3\n")
     program = Program.here(["jupyter", "execute", "train.ipynb"], folder)

@@ -184,7 +184,7 @@ def test_bisection_finds_what_is_planted_and_counts_every_launch(planted):
     assert f"{share} ({share}-{share})" in bisection.results_table({"rows": [bisection.summary([found])]})
 
 
-def test_a_block_of_simulated_launches_drifts_and_has_its_control():
+def test_a_block_of_simulated_launches_has_drift_and_a_control():
     machine = bisection.Machine(np.random.default_rng(1), 0.001, 3)
     blocks = [machine.launch([0, 30]) for _ in range(5)]
     assert machine.launches == 15

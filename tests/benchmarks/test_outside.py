@@ -322,7 +322,7 @@ def test_the_calls_of_tests_are_written_and_held_against_numpy(tmp_path: Path, m
     assert (counted["groups with calls"], counted["groups that are right"]) == (3, 2)
 
 
-def test_a_module_of_which_no_call_was_tried_is_not_shown_as_a_share() -> None:
+def test_a_module_without_a_tried_call_has_no_share() -> None:
     calls = {"traced": {"not tried": 3}, "tnp": {"right": 2, "wrong": 1}}
     one = {"body": "a_test", "forms": [form("testX", "tests", "not tried", calls=calls)]}
     rows = numpy_tests.totals({"examined": [one]}).splitlines()[2:]
@@ -342,7 +342,7 @@ def test_a_call_that_is_wrong_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert calls.shown["wrong"][0]["at"] == "testX(float64[2]): np.positive(x0)"
 
 
-def test_the_reason_of_a_call_that_fails_has_no_path_of_this_machine() -> None:
+def test_the_reason_for_a_failed_call_has_no_path_of_this_machine() -> None:
     with ported_calls.noted() as calls:
         np.corrcoef(ported_calls.ported(np.array([1j, 2.0])))
     became, _, reason = calls.worst

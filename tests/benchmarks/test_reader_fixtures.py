@@ -1,4 +1,4 @@
-"""Reading other tools' own files: each kind is told apart, each value is compared, and nothing is lost on the way."""
+"""Reading the test files of other tools: each kind is recognised, each value is compared, and no file is lost."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OLDER: dict[str, Any] = {
     },
     "version": 1,
 }
-"""In the shape of asv's first years: a number for a benchmark, or an object."""
+"""As asv wrote them in its first years: a number for a benchmark, or an object."""
 
 
 def row(kind: str, files: int = 1, **counts: int) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def row(kind: str, files: int = 1, **counts: int) -> dict[str, Any]:
     }
 
 
-def test_files_are_counted_by_what_wrote_them(tmp_path):
+def test_files_are_counted_by_the_tool_that_wrote_them(tmp_path):
     write(tmp_path / "broken.json", "{\n")
     write(tmp_path / "machine.json", {"machine": "here", "version": 1})
     write(tmp_path / "below" / "older.json", OLDER)
@@ -74,11 +74,11 @@ def test_files_are_counted_by_what_wrote_them(tmp_path):
         ({"a": (1.0, 2.0), "b": None}, 1),
     ],
 )
-def test_a_value_that_is_read_otherwise_is_counted(planted, many):
+def test_a_value_that_is_read_differently_is_counted(planted, many):
     assert reader_fixtures.differing({"a": (1.0, 2.0)}, planted) == many
 
 
-def test_a_reader_that_stops_with_another_error_has_failed(tmp_path, monkeypatch):
+def test_an_unexpected_error_of_a_reader_is_counted_as_failed(tmp_path, monkeypatch):
     def fail(path):
         raise ZeroDivisionError
 

@@ -145,7 +145,7 @@ def why_no_json(content: str) -> str:
         ("", "cannot read these results", "the file is empty"),
         (HALF, "cannot read these results", why_no_json(HALF)),
         ({**document("asv-first"), "version": 1}, "cannot read these results", "version is 1"),
-        ({"a": 1}, "these are not results", "JSON of something else"),
+        ({"a": 1}, "these are not results", "JSON, but not of results"),
         (None, "these are not results", "a folder without run.json, and without a machine.json of asv in it or below"),
     ],
 )

@@ -217,7 +217,7 @@ def test_thousands_of_warnings_are_counted_and_not_listed(call, tmp_path, monkey
     assert last == f"and {len(stored_ones) - 2} more warnings, all in history.json"
 
 
-def test_what_measures_no_time_is_said_once_and_not_for_each_file_of_asv(call, tmp_path) -> None:
+def test_benchmarks_that_do_not_measure_time_are_reported_once_not_for_each_file(call, tmp_path) -> None:
     code, _, _ = call(write_asv(tmp_path / "asv", [1.0] * 5))
     assert code == 0
     (stored_one,) = read_part(tmp_path, "warnings")
@@ -225,7 +225,7 @@ def test_what_measures_no_time_is_said_once_and_not_for_each_file_of_asv(call, t
 
 
 class RevisionReruns:
-    """Stands for the process that measures commits: each of those from `slower` on takes `factor` times as long."""
+    """Replace the process that measures commits: from each commit in `slower` on, times grow by `factor`."""
 
     def __init__(self, monkeypatch, commits, *slower: str, factor: float = 1.3) -> None:
         self.commits, self.slower, self.factor, self.fails = list(commits), slower, factor, False
@@ -253,7 +253,7 @@ class RevisionReruns:
         return SimpleNamespace(returncode=0)
 
     def measure(self, folder: Path, asked, launches: int) -> None:
-        """Write a run over commits, with the control that each has."""
+        """Write a run over commits, with the control that every run has."""
         asked = [one for one in asked if one not in self.broken]
         sides = [
             run_sides.Side("", revision=run_sides.Revision(one[:10], one, "2026-01-01T12:00:00+00:00", "a change"))
@@ -281,7 +281,7 @@ def committed(tmp_path, many: int) -> list[str]:
 
 
 def surveyed(tmp_path, monkeypatch) -> tuple[RevisionReruns, Path]:
-    """Return what measures nine commits, slower from the fourth on, and a run over the first and the last of them."""
+    """Return a measurer of nine commits, slower from the fourth on, and a run over the first and the last of them."""
     made = committed(tmp_path, 9)
     again = RevisionReruns(monkeypatch, made, made[3])
     again.measure(tmp_path / "survey", [made[0], made[8]], launches=4)
@@ -324,7 +324,7 @@ def test_a_confirmed_change_is_followed_to_its_commit_by_halving(call, tmp_path,
     assert call(*paths, "--bisect")[0] == 2
 
 
-def test_steps_that_no_suspicion_shows_are_found_in_an_interleaved_run_of_few_commits(call, tmp_path, monkeypatch):
+def test_steps_without_a_suspicion_are_found_in_an_interleaved_run_of_few_commits(call, tmp_path, monkeypatch):
     """Three commits are slower, and every eighth is measured; a plain history reads the stored rounds again."""
     made = committed(tmp_path, 25)
     planted = (3, 12, 13)
@@ -346,7 +346,7 @@ def test_steps_that_no_suspicion_shows_are_found_in_an_interleaved_run_of_few_co
     assert len(again.runs) == many
 
 
-def test_a_bisection_ends_where_commits_cannot_be_measured(call, tmp_path, monkeypatch):
+def test_a_bisection_ends_if_commits_cannot_be_measured(call, tmp_path, monkeypatch):
     again, survey = surveyed(tmp_path, monkeypatch)
     made = again.commits
     again.fails = True
@@ -360,7 +360,7 @@ def test_a_bisection_ends_where_commits_cannot_be_measured(call, tmp_path, monke
     assert found["left"] == [made[3]]
 
 
-def test_a_bisection_goes_around_commits_that_fail(call, tmp_path, monkeypatch):
+def test_a_bisection_skips_commits_that_fail(call, tmp_path, monkeypatch):
     again, survey = surveyed(tmp_path, monkeypatch)
     made = again.commits
     again.broken = {made[4], made[3]}
@@ -370,7 +370,7 @@ def test_a_bisection_goes_around_commits_that_fail(call, tmp_path, monkeypatch):
     assert len(again.runs) < 10
 
 
-def test_an_interrupted_round_is_continued(call, tmp_path, monkeypatch):
+def test_an_interrupted_round_is_resumed(call, tmp_path, monkeypatch):
     again, survey = surveyed(tmp_path, monkeypatch)
     made = again.commits
     measure = again.measure

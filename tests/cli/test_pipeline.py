@@ -165,7 +165,7 @@ def test_bad_numbers_are_refused(call: Call, words: tuple[str, ...]) -> None:
         (("losses.py:loss", "--input", "rng.random(3)"), "losses.py:loss with --input", "losses.py:loss"),
     ],
 )
-def test_a_recording_needs_a_function_of_a_file(
+def test_a_recording_needs_a_function_in_a_file(
     call: Call, words: tuple[str, ...], received: str, next_op: str
 ) -> None:
     ended = call("pipeline", *words, "--recording", "recording.json")

@@ -68,7 +68,7 @@ def test_run_itself_continues_nothing(call: Call, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("_no_worker")
 def test_a_program_without_an_op_of_your_own_is_refused(call: Call, tmp_path: Path) -> None:
-    """A folder without results is refused for that, and the next step never names an op that nobody named."""
+    """A folder without results is refused as such, and the next step has no op that the user did not name."""
     (tmp_path / "empty").mkdir()
     empty = call("resume", "--program", "train.py:make", tmp_path / "empty")
     assert (empty.code, empty.out) == (2, "")

@@ -70,7 +70,7 @@ def test_a_partial_counts_where_it_is_called_or_else_where_it_is_made() -> None:
         "for call in (tf.numpy_function, run):\n    call(f, [x], 1)",
     ],
 )
-def test_a_function_that_is_handed_on_is_told_as_such(code: str) -> None:
+def test_a_function_that_is_passed_on_is_reported_as_passed(code: str) -> None:
     assert [(site.kind, site.form) for site in sites_of(code)] == [("numpy_function", "passed")]
 
 

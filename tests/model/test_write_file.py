@@ -101,7 +101,7 @@ def test_only_a_plain_file_of_one_name_is_changed_in_place(folder: Path, victim:
 def test_an_error_has_the_path_of_the_file(
     folder: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path, bytes], None]
 ) -> None:
-    """A full disk is an error without a name, and what is opened in a folder is named without the folder."""
+    """The error of a full disk has no path, and that of a file that is opened relative to a folder lacks the folder."""
 
     def full(descriptor: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")

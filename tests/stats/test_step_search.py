@@ -1,4 +1,4 @@
-"""The search for steps: what it finds, how often it is wrong, and that drift between blocks does not matter."""
+"""The search for steps: which it finds, how often it is wrong, and that drift between blocks does not matter."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LEAST = math.log1p(0.03)
 
 
 def searched(seed: int, planted, spread: float, drift: float = 0.02, step: float = STEP, commits: int = 30):
-    """Return a search that has ended, over commits of which the planted ones are slower."""
+    """Return a finished search over commits, in which the planted commits are slower."""
     rng = np.random.default_rng(seed)
     levels = math.log1p(step) * np.searchsorted(sorted(planted), np.arange(commits + 1), "right")
     search = StepSearch({*range(0, commits, 8), commits}, LEAST)
@@ -29,7 +29,7 @@ def searched(seed: int, planted, spread: float, drift: float = 0.02, step: float
 
 
 @pytest.mark.parametrize("planted", [(), (1,), (30,), (5, 14, 25), (13, 14, 15)], ids=str)
-def test_planted_commits_are_named_whatever_their_places(planted):
+def test_planted_commits_are_named_wherever_they_are(planted):
     search = searched(1, planted, 0.01)
     assert [step.after for step in search.found] == list(planted)
     assert search.open == []
@@ -37,11 +37,11 @@ def test_planted_commits_are_named_whatever_their_places(planted):
 
 
 @pytest.mark.parametrize("factor", [1.5, 3.0, 20.0])
-def test_much_larger_steps_than_are_looked_for_are_found(factor):
+def test_steps_much_larger_than_expected_are_found(factor):
     assert [step.after for step in searched(4, (7, 20), 0.02, step=factor - 1).found] == [7, 20]
 
 
-def test_a_large_step_hides_no_small_one():
+def test_a_large_step_does_not_hide_a_small_one():
     rng = np.random.default_rng(5)
     levels = np.log(np.where(np.arange(17) < 5, 1.0, np.where(np.arange(17) < 12, 2.0, 2.2)))
     search = StepSearch({0, 8, 16}, LEAST)
@@ -65,7 +65,7 @@ def test_names_are_rarely_wrong_and_rarely_missing_under_drift():
     assert missed <= 3
 
 
-def test_nothing_is_named_where_nothing_was_planted():
+def test_nothing_is_named_if_nothing_was_planted():
     assert sum(bool(searched(seed, (), 0.03).found) for seed in range(40)) <= 1
 
 
@@ -80,15 +80,15 @@ def test_drift_between_blocks_changes_no_probability():
         assert (one.probability, one.size) == pytest.approx((other.probability, other.size))
 
 
-def test_a_step_between_sets_of_blocks_that_share_no_commit_is_no_step():
-    """The detector of steps is seen to compare within blocks only: here a step is drift just as well."""
+def test_a_step_between_blocks_without_a_common_commit_does_not_count():
+    """Only launches within a block are compared: here, drift between blocks would look the same as a step."""
     blocks = [[(0, 0.0), (8, 0.0)]] * 3 + [[(16, 0.5), (24, 0.5)]] * 3
     first, between, last = probable_steps(blocks, [0, 8, 16, 24], (), 0.1)
     assert max(first.probability, last.probability) < 0.05
     assert between.probability < 0.5
 
 
-def test_a_single_launch_names_no_commit():
+def test_a_single_launch_does_not_name_a_commit():
     search = StepSearch({0, 1, 2}, LEAST)
     search.blocks.append([(0, 0.0), (1, 0.0), (2, 1.0)])
     assert search.next_block()
@@ -105,7 +105,7 @@ def test_small_steps_are_not_named():
     assert search.found == []
 
 
-def test_many_gaps_are_searched_too():
+def test_many_gaps_can_be_searched():
     places = list(range(MOST_GAPS + 5))
     block = [(place, 0.1 * (place >= 7)) for place in places]
     steps = probable_steps([block] * 3, places, (), 0.1)

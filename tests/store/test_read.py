@@ -42,7 +42,7 @@ def test_every_kind_of_path_is_told_by_what_is_in_it(own: Path, asv: Path, tmp_p
 def test_json_of_something_else_is_refused(tmp_path: Path, content: str) -> None:
     with pytest.raises(BadInput) as refused:
         read.read_source(write(tmp_path / "a.json", content))
-    assert refused.value.received == f"{tmp_path}/a.json: JSON of something else"
+    assert refused.value.received == f"{tmp_path}/a.json: JSON, but not of results"
 
 
 def test_a_folder_of_something_else_names_the_files_that_it_could_be(tmp_path: Path) -> None:
@@ -58,8 +58,8 @@ def test_a_folder_of_something_else_names_the_files_that_it_could_be(tmp_path: P
     assert refused.value.received == f"{tmp_path}/nowhere: no such file or folder"
 
 
-def test_a_folder_with_runs_below_names_their_folders(own: Path) -> None:
-    """Their files are not what a command reads."""
+def test_for_a_folder_with_runs_below_it_their_folders_are_suggested(own: Path) -> None:
+    """The files in such a folder are not what a command reads."""
     with pytest.raises(BadInput) as refused:
         read.read_source(own.parent)
     assert [word for word in refused.value.hint.split() if "/" in word] == [str(own)]
@@ -73,7 +73,7 @@ def test_one_damaged_file_in_a_folder_of_asv_refuses_the_folder(asv: Path) -> No
     assert refused.value.received == f"{asv}/here/second.json: not JSON: Expecting ',' delimiter at line 1, column 3537"
 
 
-def test_a_file_of_something_else_in_a_folder_of_asv_is_to_be_moved_out_of_it(asv: Path) -> None:
+def test_moving_another_file_out_of_a_folder_of_asv_is_suggested(asv: Path) -> None:
     write(asv / "here" / "notes.json", {"explanation": "no results"})
     with pytest.raises(BadInput) as refused:
         read.read_source(asv)

@@ -28,7 +28,7 @@ from pyopbench.store.warnings import (
     gpu_warnings,
     is_spoilt,
     left_running,
-    united,
+    merge_warnings,
 )
 from pyopbench.worker import environment
 
@@ -124,8 +124,8 @@ def test_warnings(warning: RunWarning, said: str) -> None:
     assert warning.text() == said
 
 
-def test_what_measures_no_time_in_many_files_is_one_warning_of_their_folder() -> None:
+def test_benchmarks_that_do_not_measure_time_in_many_files_make_one_warning() -> None:
     other = UnfinishedLine("run/samples.jsonl", 6)
     files = [NoTimes("asv/here/a.json", ("x", "y")), other, NoTimes("asv/there/b.json", ("z", "y")), other]
-    assert united(files) == (NoTimes("asv", ("x", "y", "z"), 2), other)
-    assert united(files[:2]) == tuple(files[:2])
+    assert merge_warnings(files) == (NoTimes("asv", ("x", "y", "z"), 2), other)
+    assert merge_warnings(files[:2]) == tuple(files[:2])

@@ -35,7 +35,7 @@ from pyopbench.store.limitations import Limitation
 from pyopbench.store.measured_run import Run, limitations_of
 from pyopbench.store.read import read_source
 from pyopbench.store.run_sides import Side
-from pyopbench.store.warnings import RunWarning, united
+from pyopbench.store.warnings import RunWarning, merge_warnings
 
 MOMENTS: dict[Axis, tuple[str, str]] = {
     "commit": ("commit", "commits"),
@@ -374,7 +374,7 @@ def history_of(
         traced,
         tuple(sorted(changes, key=importance)),
         (*values_changed(axis, sources), *remarks_of(traced, changes, small, runs)),
-        united(warning for run in runs for warning in run.warnings),
+        merge_warnings(warning for run in runs for warning in run.warnings),
         tuple(sorted({run.tool for run in runs})),
         tuple(
             rerun_of(axis, moments[one.places[0]], moments[one.places[-1]], one, runs) if one.places.size else None

@@ -81,7 +81,7 @@ def _without_frames(path: Path, document: Mapping[str, Any]) -> tuple[Run, list[
 
 
 def _sorted(entries: Sequence[AsvEntry]) -> tuple[list[Timed], list[tuple[bool, Failure]], list[str]]:
-    """Return what was timed, what has no number and whether that is a case, and variants that are not known here."""
+    """Return times, failures with whether each is of a case, and variants that are not known here."""
     usual = {name: facts.get("gradients", ()) for name, facts in declared("variants").items()}
     timed, failures, strange = [], [], []
     for entry in entries:
@@ -122,7 +122,7 @@ def _case(direction: str, parameters: Parameters, usual: Mapping[str, Sequence[s
 
 def _failure(key: str, *, failed: bool) -> Failure:
     if failed:
-        return Failure(key, "raised", "the benchmark failed; `asv show` has what it said")
+        return Failure(key, "raised", "the benchmark failed; `asv show` prints its error output")
     return Failure(key, "unsupported", "no result: the suite skipped the combination, or the run did not select it")
 
 

@@ -26,7 +26,7 @@ from pyopbench.store.strict_json import problem
 VERSION = 2
 MACHINE = "machine.json"
 BESIDE = (MACHINE, "benchmarks.json")
-"""What asv writes beside its results."""
+"""Files that asv writes next to its results."""
 CONVERT = "convert the whole folder of results with `asv update`; nothing was read from this file"
 MOST_COMBINATIONS = 1_000_000
 """More would be months of asv's time, and is a file that nobody measured."""
@@ -137,7 +137,7 @@ def _moment(path: Path, name: str, milliseconds: float) -> str:
 def _check(path: Path, document: Mapping[str, Any]) -> None:
     version = document.get("version")
     if version != VERSION or type(version) is not int:
-        # asv wrote it before 0.5, and converts it.
+        # asv wrote version 1 before its release 0.5, and can convert it.
         hints = (CONVERT,) if version == 1 else ()
         raise damaged(path, f"version is {version!r}", f"version {VERSION}", *hints)
     wrong = problem(document, Document)

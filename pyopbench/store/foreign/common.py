@@ -47,7 +47,7 @@ class Timed:
         case: the case that it is, or None for a benchmark that is not one of pyopbench.
         calls: calls in each sample, at least 1.
         seconds: of one call, for each sample in the order of the file; the median alone where samples were not kept.
-        has_samples: whether they were, though it may be a single one.
+        has_samples: whether the file has the samples, even if there is only one.
     """
 
     name: str

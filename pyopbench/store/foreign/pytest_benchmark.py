@@ -2,8 +2,8 @@
 
 The format is that of pytest-benchmark 2.5 to 5: a list of benchmarks with statistics in seconds, and with the samples
 themselves under `data` where the file was written by `--benchmark-json` or with `--benchmark-save-data`. A benchmark of
-pyopbench's own suite says in its `extra_info` which case it is, and on what it ran, under a version of `pyopbench`:
-without that, `extra_info` is another suite's, whose keys may have the same names.
+pyopbench's own suite says in its `extra_info` which case it is and in which environment it ran. There it also has the
+version of `pyopbench`: without that key, `extra_info` belongs to another suite, whose keys may have the same names.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Environment(Struct):
 
 
 class ExtraInfo(Struct):
-    """What is read of the extra information of a benchmark of pyopbench's own suite."""
+    """The keys that are read from the `extra_info` of a benchmark of pyopbench's own suite."""
 
     case: str | UnsetType = UNSET
     environment: Environment | UnsetType = UNSET
@@ -66,7 +66,7 @@ class Stats(Struct):
 
 
 class Benchmark(Struct):
-    """What is read of a benchmark; before pytest-benchmark 3 none had an `extra_info`."""
+    """The keys that are read from a benchmark; before pytest-benchmark 3 it had no `extra_info`."""
 
     fullname: str
     stats: Stats
@@ -74,7 +74,7 @@ class Benchmark(Struct):
 
 
 class OwnBenchmark(Struct):
-    """What is read of a benchmark of pyopbench's own suite besides that."""
+    """The keys that are also read if the benchmark is one of pyopbench's own suite."""
 
     extra_info: ExtraInfo
 
@@ -141,7 +141,7 @@ def _timed(path: Path, place: int, benchmark: Any) -> Timed:
 
 
 def _own(benchmark: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the extra information that pyopbench's own suite wrote; nothing of another suite."""
+    """Return the `extra_info` of a benchmark of pyopbench's own suite; empty for any other suite."""
     extra: Mapping[str, Any] = benchmark.get("extra_info", {})
     return extra if OWN in extra else {}
 
@@ -167,7 +167,7 @@ def _seconds(path: Path, where: str, stats: Mapping[str, Any]) -> tuple[float, .
 
 
 def _environment(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the environment that the suite recorded, with what pytest-benchmark knows in place of what is missing."""
+    """Return the environment that the suite recorded; what is missing is taken from pytest-benchmark's own records."""
     told = [info["environment"] for one in document["benchmarks"] if "environment" in (info := _own(one))]
     first = told[0] if told else {}
     for other in told:

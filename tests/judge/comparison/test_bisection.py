@@ -1,4 +1,4 @@
-"""What the search for commits makes of a suspected change."""
+"""The judgement of a suspected change by the search for commits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def change(before: int, after: int) -> FoundChange:
     ("ends", "step", "status"),
     [((0, 8), 0.0, "refuted"), ((0, 1), 0.1, "confirmed"), ((0, 1), -0.1, "refuted"), ((2, 4), 0.0, "suspected")],
 )
-def test_a_change_is_judged_by_a_search_that_launched_both_of_its_ends(ends, step, status):
+def test_a_search_judges_a_change_if_it_launched_both_ends(ends, step, status):
     places = [0, 1, 8]
     search = StepSearch(set(places), 0.03)
     search.blocks += [[(place, step * (place > 0) + 1e-4 * number * place) for place in places] for number in range(4)]

@@ -204,7 +204,7 @@ def test_commits_of_asv_are_compared_with_the_benchmarks_of_other_suites(tmp_pat
     }
 
 
-def test_a_benchmark_of_another_suite_that_fails_on_one_side_is_said_to(tmp_path: Path) -> None:
+def test_a_benchmark_of_another_suite_that_fails_on_one_side_is_reported(tmp_path: Path) -> None:
     name = "strange.Other.time_it"
     first = document("asv-first")
     broken = with_column(first, name, "result", [None, math.nan])

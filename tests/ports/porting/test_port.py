@@ -219,10 +219,10 @@ def test_outputs_that_jump_at_the_inputs_have_no_gradient_to_check(
         ("(x * x).sum() + np.float32(2000)", "rng.random((6, 5), np.float32)", 0.02),
     ],
 )
-def test_its_test_fails_where_the_gradient_is_wrong(
+def test_its_test_fails_if_the_gradient_is_wrong(
     body: str, inputs: str, share: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In float32 too: neither what is allowed for kinks hides it, nor what rounding leaves of large numbers."""
+    """In float32 too: neither the allowance for kinks nor the rounding of large numbers hides it."""
     made = write_source(tmp_path, f"def body(x):\n    return {body}\n", inputs)
     assert "test_gradient" in run_its_test(made, tmp_path, monkeypatch)
     wrong = "import tensorflow as tf\n" + made.port.replace("return ", f"return {1 - share} * (").rstrip() + ")\n"
@@ -519,7 +519,7 @@ def _value_of(expression: str) -> Any:
         "x if x.shape[:1] != (5,) else x + 1", "x if np.shape(x) != (5,) else x + 1",
     ],
 )  # fmt: skip
-def test_a_size_that_the_graph_does_not_know_is_never_taken_for_another(expression: str, tmp_path: Path) -> None:
+def test_a_size_that_the_graph_does_not_know_is_never_mistaken_for_another(expression: str, tmp_path: Path) -> None:
     made = write_source(tmp_path, f"def body(x):\n    return {expression}\n", "rng.random(5)")
     port = import_text("sizes", made.port).body
     np.testing.assert_array_equal(tf.function(port)(tf.ones(5, tf.float64)), _value_of(expression))
@@ -528,7 +528,9 @@ def test_a_size_that_the_graph_does_not_know_is_never_taken_for_another(expressi
 
 
 @pytest.mark.parametrize("split", ["split(x, at)", "split(x, indices_or_sections=at)", "array_split(x, at, axis=0)"])
-def test_parts_split_at_values_have_any_length(split: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_that_are_split_at_values_have_any_length(
+    split: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source = (
         f"def body(x, at):\n    y = np.zeros((3, 9))\n    for i, part in enumerate(np.{split}):\n"
         "        if not len(part):\n            continue\n        y[i, : len(part)] = part\n    return y\n"

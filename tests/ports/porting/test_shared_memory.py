@@ -1,4 +1,4 @@
-"""Names that share the memory of one array, one of which is written to: what a port refuses, and what it does not."""
+"""Names that share the memory of one array that is written to: which bodies a port refuses, and which it does not."""
 
 from __future__ import annotations
 
@@ -45,9 +45,7 @@ of_lambda = lambda x: x[::2]
 
 
 @pytest.mark.parametrize("line", TWO_NAMES)
-def test_an_array_with_two_names_is_refused_where_no_example_shows_that_one_is_written_to(
-    line: str, tmp_path: Path
-) -> None:
+def test_an_array_with_two_names_is_refused_even_if_no_example_writes_to_one(line: str, tmp_path: Path) -> None:
     is_loop = line.endswith(":")
     body = f"def body(x):\n    {line}\n    {'    ' * is_loop}y[y < 0] = 0\n    return "
     with pytest.raises(CannotPort) as refused:
@@ -99,13 +97,13 @@ NOT_SHARED = {
 
 
 @pytest.mark.parametrize("kind", SHARED)
-def test_memory_that_is_written_under_one_name_and_read_under_another_is_refused(kind: str, tmp_path: Path) -> None:
+def test_memory_that_is_written_by_one_name_and_read_by_another_is_refused(kind: str, tmp_path: Path) -> None:
     with pytest.raises(CannotPort):
         write_source(tmp_path, f"{RETURNING}def body(x):\n    {SHARED[kind]}\n", VECTOR)
 
 
 @pytest.mark.parametrize("kind", NOT_SHARED)
-def test_memory_that_names_do_not_share_is_written(kind: str) -> None:
+def test_memory_that_names_do_not_share_is_ported(kind: str) -> None:
     body = import_text("not_shared", f"import numpy as np\n\n\n{RETURNING}def body(x):\n    {NOT_SHARED[kind]}\n").body
     port = tf.function(traced(body, examples=(np.arange(1.0, 7),)))
     x = np.array([3.0, -1, 2, -5, 4, 0])
@@ -113,14 +111,14 @@ def test_memory_that_names_do_not_share_is_written(kind: str) -> None:
         assert difference(found, expected) == ""
 
 
-def test_an_array_that_a_caller_gave_and_that_gets_another_name_is_refused(tmp_path: Path) -> None:
+def test_a_second_name_of_an_array_of_the_caller_is_refused(tmp_path: Path) -> None:
     source = "def helper(x):\n    y = x\n    y[y < 0] = 0\n    return y.sum()\n\n\n"
     with pytest.raises(CannotPort) as refused:
         write_source(tmp_path, f"{source}def body(x):\n    total = helper(x)\n    return x, total\n", VECTOR)
     assert line_of(refused.value) == "y = x"
 
 
-def test_names_that_change_places_from_round_to_round_are_written(tmp_path: Path) -> None:
+def test_names_that_are_swapped_in_each_iteration_are_ported(tmp_path: Path) -> None:
     source = (
         "def body(x):\n    y, z = np.zeros(6), np.zeros(6)\n    for i in range(1, 6):\n"
         "        z[i] = y[i - 1] + x[i]\n        y, z = z, y\n    last = y\n    return last\n"
@@ -128,7 +126,7 @@ def test_names_that_change_places_from_round_to_round_are_written(tmp_path: Path
     assert write_source(tmp_path, source, VECTOR).port
 
 
-def test_rows_that_change_places_in_one_statement_are_refused(tmp_path: Path) -> None:
+def test_rows_that_are_swapped_in_one_statement_are_refused(tmp_path: Path) -> None:
     source = "def body(x, i, j):\n    x[int(i)], x[int(j)] = x[int(j)], x[int(i)]\n    return x\n"
     with pytest.raises(CannotPort) as refused:
         write_source(tmp_path, source, "rng.random((3, 2))", "np.array(1)", "np.array(1)")

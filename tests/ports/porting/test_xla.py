@@ -1,4 +1,4 @@
-"""Ports that XLA compiles: loops with indices that are tensors, of which XLA compiles few, and one way wrongly."""
+"""Ports that XLA compiles: loops with indices that are tensors; XLA supports few of these, and one of them is wrong."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _no_loop_is_unrolled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writers, "observe", partial(observe, most_unrolled=0))
 
 
-def test_xla_compiles_a_key_with_a_tensor_and_a_slice_from_a_number_wrongly() -> None:
+def test_xla_compiles_a_key_with_a_tensor_and_a_slice_from_a_number_wrong() -> None:
     def loop(x: tf.Tensor) -> tf.Tensor:
         found = tf.zeros([3], x.dtype)
         for i in tf.range(2, 5):
@@ -52,7 +52,7 @@ def test_xla_compiles_a_key_with_a_tensor_and_a_slice_from_a_number_wrongly() ->
 
 
 def _agrees(folder: Path, source: str, shape: tuple[int, ...]) -> None:
-    """Hold a port against its body; the gradient of a loop does not leave XLA in TensorFlow."""
+    """Compare a port with its body; TensorFlow has no gradient of a loop from outside of XLA."""
     made = write_source(folder, source, f"rng.random({shape})", to="traced_xla")
     names: dict[str, Any] = {"np": np}
     exec(source, names)
@@ -62,22 +62,22 @@ def _agrees(folder: Path, source: str, shape: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("read", READS)
-def test_what_a_key_with_tensors_picks_in_a_loop(read: str, tmp_path: Path) -> None:
+def test_a_key_with_tensors_selects_the_right_elements_in_a_loop(read: str, tmp_path: Path) -> None:
     _agrees(tmp_path, _in_loop(f"y[i, j] += ({read}).sum() * i"), (7, 7))
 
 
 @pytest.mark.parametrize("write", WRITES)
-def test_what_is_written_at_a_key_with_tensors(write: str, tmp_path: Path) -> None:
+def test_a_write_at_a_key_with_tensors_is_right(write: str, tmp_path: Path) -> None:
     _agrees(tmp_path, _in_loop(write), (7, 7))
 
 
-def test_a_cube_is_written_to_in_parts(tmp_path: Path) -> None:
+def test_parts_of_a_cube_are_written_to(tmp_path: Path) -> None:
     written = "y[i, 1:j, :] = x[j, 1:j, ::-1]; y[:, i, j] = x[:, j, i]; y[i, ..., 2:4] += x[i, 0, 2:4]"
     _agrees(tmp_path, _in_loop(written), (5, 5, 5))
 
 
 @pytest.mark.parametrize("loop", ["range(i)", "range(1, i)", "range(i, 0, -2)", "range(i, n)"])
-def test_a_loop_between_tensors_counts(loop: str, tmp_path: Path) -> None:
+def test_a_loop_over_a_range_of_tensors_has_a_counter(loop: str, tmp_path: Path) -> None:
     source = (
         "def body(x):\n    n, s = len(x), x[0] * 0\n    for i in range(n):\n"
         f"        for j in {loop}:\n            if j == 3:\n                continue\n"
@@ -86,7 +86,7 @@ def test_a_loop_between_tensors_counts(loop: str, tmp_path: Path) -> None:
     _agrees(tmp_path, source, (6,))
 
 
-def test_a_step_between_tensors_is_refused_while_it_is_traced(tmp_path: Path) -> None:
+def test_a_slice_with_a_step_between_tensors_is_refused_during_tracing(tmp_path: Path) -> None:
     text = write_source(tmp_path, _in_loop("y[i:0:-1, j] = 1.0"), "rng.random((7, 7))", to="traced_xla").port
     with pytest.raises(NotImplementedError):
         import_text("stepping", text).body(tf.ones([7, 7], tf.float64))

@@ -192,11 +192,11 @@ OF_OTHER_DTYPES = {
     "x.clip(-1, 300)": np.arange(5, dtype=np.uint8),
     "x.clip(1, 2**8 - 1)": np.arange(5, dtype=np.uint8),
 }
-"""Arrays and bounds for which NumPy's result is of another dtype than the array, or no bound is one."""
+"""Arrays and bounds for which NumPy's result has another dtype than the array, or for which a bound has no effect."""
 
 
 @pytest.mark.parametrize("expression", [one for one in OF_OTHER_DTYPES if exists(one)])
-def test_a_result_of_another_dtype_than_its_array_is_numpys(expression: str, tmp_path: Path) -> None:
+def test_a_result_with_another_dtype_than_its_array_equals_numpys(expression: str, tmp_path: Path) -> None:
     body = loaded(tmp_path, f"{HEAD}def body(x):\n    return {expression}\n", "dtypes_body").body
     array = OF_OTHER_DTYPES[expression]
     try:

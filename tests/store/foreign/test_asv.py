@@ -51,8 +51,8 @@ def test_what_was_skipped_and_what_failed_is_listed_with_its_reason(run: Run) ->
     assert [failure.status for failure in failed.failures if "/forward/" in failure.case] == ["raised"] * 12
 
 
-def test_benchmarks_of_others_that_failed_or_were_skipped_are_listed_with_their_names() -> None:
-    """As asv writes them: null where all combinations failed, NaN for one that `setup` skipped."""
+def test_failed_and_skipped_benchmarks_of_other_suites_are_listed_by_name() -> None:
+    """As asv writes them: null if all combinations failed, NaN for one that `setup` skipped."""
     rows = {
         "time_ranges": [[3e-06, math.nan, None], [["1000", "2000", "None"]]],
         "timeraw_it": [None, []],
@@ -131,7 +131,7 @@ def test_names_of_others_cannot_reach_a_terminal() -> None:
     assert not any("\x1b" in name for name in (*found.others["case"], found.name, *found.environment.values()) if name)
 
 
-def test_a_benchmark_of_a_single_sample_has_it() -> None:
+def test_a_benchmark_with_a_single_sample_has_samples() -> None:
     """As `asv run --quick --record-samples` writes it."""
     content = document("asv-first")
     values = column(content, FORWARD, "result")

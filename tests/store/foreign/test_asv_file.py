@@ -118,8 +118,8 @@ def test_what_asv_does_not_write_is_refused_with_its_place(change: Change, what:
 
 
 @pytest.mark.parametrize(("version", "is_older"), [(1, True), (2.0, False), (3, False)])
-def test_what_asv_itself_converts_is_not_said_to_be_damaged(version: Any, is_older: bool) -> None:
-    """As asv wrote it for its first years: a number for a benchmark, or an object with `params` and `result`."""
+def test_a_file_that_asv_can_convert_is_not_reported_as_damaged(version: Any, is_older: bool) -> None:
+    """As asv wrote it in its first years: a number for a benchmark, or an object with `params` and `result`."""
     older = {"time_it": 1e-5, "time_other": {"params": [["1", "2"]], "result": [1, None]}}
     content = {key: REAL[key] for key in ("commit_hash", "date", "params", "python", "requirements")}
     with pytest.raises(BadInput) as refused:

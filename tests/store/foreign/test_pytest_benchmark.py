@@ -48,8 +48,8 @@ def test_a_benchmark_that_does_not_keeps_its_name() -> None:
     ],
     ids=["before version 3", "words", "other types"],
 )
-def test_a_file_of_another_suite_is_read_whatever_it_notes_of_a_benchmark(extra: dict[str, Any]) -> None:
-    """The shape of a file by pytest-benchmark 2.5, which knew neither `params` nor `extra_info`."""
+def test_a_file_of_another_suite_is_read_whatever_its_extra_info_has(extra: dict[str, Any]) -> None:
+    """The format of pytest-benchmark 2.5, which had neither `params` nor `extra_info`."""
     statistics = {"median": 2e-07, "rounds": 9, "iterations": 431, "mean": 3e-07, "outliers": "1;2"}
     benchmark = {"name": "test_it[0]", "group": None, "fullname": "tests/test_a.py::test_it[0]", "stats": statistics}
     machine = {"python_version": "2.7.3", "system": "Linux", "processor": "x86_64"}
@@ -78,7 +78,7 @@ def test_without_samples_there_is_the_median_alone_and_it_says_so() -> None:
     assert read(REAL).cannot == always
 
 
-def test_a_benchmark_of_a_single_round_has_its_sample() -> None:
+def test_a_benchmark_with_a_single_round_has_samples() -> None:
     """As `benchmark.pedantic(function)` runs it."""
     content = document("pytest-benchmark-first")
     content["benchmarks"][0]["stats"].update(rounds=1, data=[2e-06], median=2e-06)
