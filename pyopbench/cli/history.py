@@ -9,9 +9,10 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from rich.markup import escape
 
@@ -24,8 +25,8 @@ from pyopbench.store.integrity import sealed
 from pyopbench.store.open_file import REPORT, read_bytes
 
 if TYPE_CHECKING:
-    from pyopbench.judge.comparison.bisection import CommitBlock, CommitSearch
-    from pyopbench.judge.comparison.changes import Confirmation, FoundChange, Rerun
+    from pyopbench.judge.comparison.bisection import CommitBlock, MeasureCommits
+    from pyopbench.judge.comparison.changes import Confirmation, Rerun
     from pyopbench.judge.comparison.history import History, Options
 
 EXIT_SLOWER = 1
@@ -37,7 +38,6 @@ SEARCH = "search-"
 COMMITS = "commits.txt"
 LAUNCHES_OF_ROUND = 2
 """Launches of each commit in a round of a search: the fewest that a run allows."""
-MOST_ROUNDS = 50
 RERUN_AXES = ("tf", "commit")
 """Along which axes this pyopbench can measure two moments interleaved."""
 
@@ -69,19 +69,20 @@ def history(
     if len(found.warnings) > MOST_ROWS:
         more = formatting.count(len(found.warnings) - MOST_ROWS, "more warning")
         say(f"and {more}, all in history.json", err)
-    before = _slower(_searched(found, results, out_path))
+    stored = _searched(found, results, out_path)
+    before = _slower(stored)
     if (confirm or bisect) and _measure_again(found, out_path, budget_seconds, only_others=bisect):
         found = read_history(results, options, list(_confirmations(out_path, options)))
-    stored = _searched(found, results, out_path)
+        stored = _searched(found, results, out_path)
+    _write(stored, out_path)  # keeps what was confirmed even if this is not the repository
     if bisect:
-        _write(stored, out_path)  # keeps what was confirmed even if this is not the repository
-    found = _searched(found, results, out_path, _Rounds(budget_seconds)) if bisect else stored
-    _write(found, out_path)
+        stored = _searched(found, results, out_path, partial(_measure_round, seconds=budget_seconds))
+        _write(stored, out_path)
     if as_json:
         out.print_json(read_bytes(out_path / "history.json", REPORT).decode())
     else:
-        _print(found, out_path)
-    return EXIT_SLOWER if _slower(found) - before else 0
+        _print(stored, out_path)
+    return EXIT_SLOWER if _slower(stored) - before else 0
 
 
 def _slower(found: History) -> set[object]:
@@ -146,88 +147,59 @@ def _measure_again(found: History, folder: Path, seconds: float | None, *, only_
     return len(able) + len(unsettled)
 
 
-@dataclass(frozen=True)
-class _Rounds:
-    """Permission to measure rounds of a bisection, each within `seconds`; None for the usual time."""
-
-    seconds: float | None
-
-
-def _searched(found: History, results: Sequence[Path], folder: Path, rounds: _Rounds | None = None) -> History:
-    """Return a history with the commits that bisection finds, from stored rounds and from those that it measures.
+def _searched(
+    found: History, results: Sequence[Path], folder: Path, measure: Callable[..., None] | None = None
+) -> History:
+    """Return a history with the commits that bisection found: of what is stored, and of what it measures.
 
     Series of the same ops are searched together, because a run can measure the cases of all of them.
 
     Args:
         found: the history.
-        results: the results that the history was read from.
-        folder: of its page; the rounds of searches are stored in it.
-        rounds: None to measure nothing.
+        results: that it is of.
+        folder: of its page, which keeps the rounds of searches.
+        measure: a round, as `_measure_round` does; None to measure nothing.
     """
     groups: dict[tuple[str, ...], list[int]] = {}
     for number, rerun in enumerate(found.reruns):
         if rerun is not None and rerun.tool == "pyopbench" and rerun.axis == "commit":
             groups.setdefault(rerun.ops, []).append(number)
-    if not groups or not (rounds or any((folder / RERUNS).glob(f"{SEARCH}*"))):
+    if not groups or not (measure or any((folder / RERUNS).glob(f"{SEARCH}*"))):
         return found
     from pyopbench.judge.comparison.bisection import blocks_by_case
+    from pyopbench.judge.comparison.changes import importance
 
     stored = blocks_by_case([*results, *sorted((folder / RERUNS).glob("*"))])
     for ops, numbers in groups.items():
-        found = _searched_group(found, ops, numbers, stored, folder / RERUNS, rounds)
-    return replace(found, changes=tuple(sorted(found.changes, key=_importance())))
-
-
-def _importance() -> Callable[[FoundChange], Any]:
-    from pyopbench.judge.comparison.changes import importance
-
-    return importance
+        found = _searched_group(found, numbers, stored, folder / RERUNS, measure and partial(measure, ops), ops)
+    return replace(found, changes=tuple(sorted(found.changes, key=importance)))
 
 
 def _searched_group(
     found: History,
-    ops: Sequence[str],
     numbers: Sequence[int],
     stored: Mapping[str, list[CommitBlock]],
     folder: Path,
-    rounds: _Rounds | None,
+    measure: MeasureCommits | None,
+    ops: Sequence[str],
 ) -> History:
-    """Return a history with the steps that a search finds in the series of some ops."""
-    from pyopbench.judge.comparison.bisection import CommitSearch, ends_of
-    from pyopbench.judge.comparison.changes import Bisected, Rerun
+    """Return a history with what a search over the series of some ops found."""
+    from pyopbench.judge.comparison.bisection import CommitSearch, ends_of, run_searches
+    from pyopbench.judge.comparison.changes import Bisected
 
-    series = [found.traced[number].series for number in numbers]
-    first, last = ends_of(found, series)
+    series = {number: found.traced[number].series for number in numbers}
+    first, last = ends_of(found, list(series.values()))
     name = zlib.crc32(" ".join((*ops, first, last)).encode())
     place = folder / f"{SEARCH}{first[:10]}-{last[:10]}-{name:08x}"
-    commits = _commits_of(place, ops, first, last, rounds)
+    commits = _commits_of(place, ops, first, last, is_asked=measure is not None)
     if commits is None:
         return found
-    searches = [
-        CommitSearch.of(found, number, commits, stored.get(found.traced[number].series.case, ())) for number in numbers
-    ]
-    searches = [one for one in searches if one.is_worthwhile]
     if len(commits) < 2:
-        impossible = [
-            Bisected(found.traced[one.number].series.case, first, last, (), ())
-            for one in found.changes
-            if one.number in numbers
-        ]
-        return replace(found, bisected=(*found.bisected, *impossible))
-    for number in range(1, MOST_ROUNDS + 1):
-        asked = {one.case: one.wanted() for one in searches}
-        together = sorted({commit for some in asked.values() for commit in some}, key=commits.index)
-        if not together:
-            break
-        round_folder = place / f"{number:03}"
-        if _add_blocks(searches, round_folder):
-            continue
-        if rounds is None:
-            break
-        cases = tuple(case for case, some in asked.items() if some)
-        _measure_round(Rerun("pyopbench", "commit", first, last, tuple(ops), cases), together, round_folder, rounds)
-        if not _add_blocks(searches, round_folder):
-            break
+        changed = [series[one.number].case for one in found.changes if one.number in series]
+        return replace(found, bisected=(*found.bisected, *(Bisected(case, first, last, (), ()) for case in changed)))
+    searches = [CommitSearch.of(found, number, commits, stored.get(one.case, ())) for number, one in series.items()]
+    searches = [one for one in searches if one.is_worthwhile]
+    run_searches(searches, place, measure)
     for one in searches:
         found = replace(
             found,
@@ -237,42 +209,30 @@ def _searched_group(
     return found
 
 
-def _add_blocks(searches: Sequence[CommitSearch], folder: Path) -> bool:
-    """Add the blocks of a round to searches; return whether any could be used."""
-    from pyopbench.judge.comparison.bisection import read_blocks
-
-    blocks = read_blocks(folder)
-    added = [one.add(blocks.get(one.case, ())) for one in searches]
-    return any(added)
-
-
-def _measure_round(rerun: Rerun, commits: Sequence[str], folder: Path, rounds: _Rounds) -> None:
-    """Measure commits interleaved, or resume such a run that was interrupted before its first block."""
+def _measure_round(
+    ops: tuple[str, ...], commits: Sequence[str], cases: tuple[str, ...], folder: Path, *, seconds: float | None
+) -> None:
+    """Measure commits interleaved, or go on with such a run that was interrupted before it had a block."""
+    from pyopbench.judge.comparison.changes import Rerun
     from pyopbench.store import run_sides
 
+    rerun = Rerun("pyopbench", "commit", commits[0], commits[-1], ops, cases)
     if run_sides.is_here(folder):
-        _run(("pyopbench", "resume", str(folder), *rerun.own_words, "--yes"))
+        _resume(rerun, folder)
         return
-    if folder.exists():
-        shutil.rmtree(folder)  # killed while it was planned
     words = (*rerun.over(commits), "--launches", str(LAUNCHES_OF_ROUND), "--until", "end")
     say(f"bisecting: {escape(shlex.join(words))}", err)
-    budget = () if rounds.seconds is None else ("--budget", f"{rounds.seconds:g}s")
-    _run((*words, *budget, "--out", str(folder)))
+    _start(words, folder, seconds)
 
 
-def _commits_of(place: Path, ops: Sequence[str], first: str, last: str, rounds: _Rounds | None) -> list[str] | None:
-    """Return the commits of a search, oldest first, from its folder or else from the repository.
-
-    Returns:
-        None if the folder does not have them, and nothing is to be measured.
-    """
+def _commits_of(place: Path, ops: Sequence[str], first: str, last: str, *, is_asked: bool) -> list[str] | None:
+    """Return the commits of a search, oldest first, from its folder, or from the repository if that may be asked."""
     from pyopbench.engine import revisions
 
     path = place / COMMITS
     if path.exists():
         return read_bytes(path, REPORT).decode().split()
-    if rounds is None:
+    if not is_asked:
         return None
     commits = [first, *revisions.between(revisions.repository_at(ops), first, last)]
     if len(commits) > 1:
@@ -291,12 +251,20 @@ def _rerun(rerun: Rerun, folder: Path, seconds: float | None) -> None:
             break
         planned = run_folder.read_run(run_sides.read(place)[0].folder).cases
         if set(rerun.cases) <= set(planned):
-            _run(("pyopbench", "resume", str(place), *rerun.own_words, "--yes"))
+            _resume(rerun, place)
             return
-    if place.exists():
-        shutil.rmtree(place)  # killed while it was planned
+    _start(rerun.command, place, seconds)
+
+
+def _resume(rerun: Rerun, folder: Path) -> None:
+    _run(("pyopbench", "resume", str(folder), *rerun.own_words, "--yes"))
+
+
+def _start(words: Sequence[str], folder: Path, seconds: float | None) -> None:
+    if folder.exists():
+        shutil.rmtree(folder)  # killed while it was planned
     budget = () if seconds is None else ("--budget", f"{seconds:g}s")
-    _run((*rerun.command, *budget, "--out", str(place)))
+    _run((*words, *budget, "--out", str(folder)))
 
 
 def _run(words: Sequence[str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -21,6 +21,10 @@ from pyopbench.store.read import read_source
 
 CommitBlock: TypeAlias = Sequence[tuple[str, float]]
 """Commits that were launched together, and the log of the time of each over that of the first."""
+MeasureCommits: TypeAlias = Callable[[Sequence[str], tuple[str, ...], Path], None]
+"""Measures commits interleaved, with the ids of the cases and the folder for the run."""
+MOST_ROUNDS = 50
+"""Of a search, so that it ends whatever its launches show."""
 MOST_RANGES = MOST_GAPS // 2
 """How many suspicions one search follows, the largest first: each adds two ends, and gaps between these."""
 
@@ -92,7 +96,9 @@ class CommitSearch:
         sought = min((abs(math.log(one.ratio)) for one in changes), default=math.log1p(STEP))
         places = {commit: place for place, commit in enumerate(commits)}
         start = {places[commit] for commit in ends if commit in places}
-        self = cls(number, series.case, commits, changes, StepSearch(start, _least(found), sought))
+        self = cls(
+            number, series.case, commits, changes, StepSearch(start, math.log1p(found.options.minimum_effect), sought)
+        )
         self._add(stored, start)
         return self
 
@@ -167,8 +173,36 @@ class CommitSearch:
         return replace(change, status="confirmed" if outcome.outcome == change.direction else "refuted", again=outcome)
 
 
-def _least(found: History) -> float:
-    return math.log1p(found.options.minimum_effect)
+def run_searches(searches: Sequence[CommitSearch], folder: Path, measure: MeasureCommits | None) -> None:
+    """Take in the stored rounds of searches over the same commits, and measure further ones until nothing is left.
+
+    Args:
+        searches: each of which a round serves.
+        folder: of the rounds.
+        measure: a round; None to take in only what is stored.
+    """
+    for number in range(1, MOST_ROUNDS + 1):
+        asked = {one.case: one.wanted() for one in searches}
+        wanted = {commit for some in asked.values() for commit in some}
+        if not wanted:
+            return
+        place = folder / f"{number:03}"
+        if _take_in(searches, place):
+            continue
+        if measure is None:
+            return
+        measure(
+            sorted(wanted, key=searches[0].commits.index), tuple(case for case, some in asked.items() if some), place
+        )
+        if not _take_in(searches, place):
+            return
+
+
+def _take_in(searches: Sequence[CommitSearch], folder: Path) -> bool:
+    """Add the blocks of a round to searches; return whether there were any."""
+    blocks = read_blocks(folder)
+    added = [one.add(blocks.get(one.case, ())) for one in searches]
+    return any(added)
 
 
 def ends_of(found: History, series: Sequence[Series]) -> tuple[str, str]:

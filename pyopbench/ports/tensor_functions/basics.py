@@ -163,6 +163,14 @@ def np_once_replaced(tensor: Any, places: Any, values: Any) -> Any:
         return np_last_replaced(tensor, tf.identity(places), values)
 
 
+def np_key_of_axes(tensor: Any, key: Any) -> Any:
+    """Return a key of numbers, slices and `...` as a list with one of them for each axis."""
+    entries = list(key) if isinstance(key, tuple) else [key]
+    place = next((place for place, one in enumerate(entries) if one is Ellipsis), len(entries))
+    entries[place : place + 1] = [slice(None)] * (tensor.shape.rank - sum(one is not Ellipsis for one in entries))
+    return entries
+
+
 def np_part_replaced(tensor: Any, key: Any, values: Any) -> Any:
     """Return a tensor with other values at `tensor[key]`, for a key of numbers, slices and `...`."""
     tensor = tf.convert_to_tensor(tensor)
@@ -170,17 +178,17 @@ def np_part_replaced(tensor: Any, key: Any, values: Any) -> Any:
     if part.shape.num_elements() == 0:  # XLA does not compile an empty part
         return tensor
     values = tf.cast(values, tensor.dtype)
+    if not tensor.shape.rank:
+        return tf.reshape(values, [])
     if values.shape != part.shape or not part.shape.is_fully_defined():
         values = tf.broadcast_to(values, tf.shape(part))
-    rows, masks = [], dict.fromkeys(("begin_mask", "end_mask", "ellipsis_mask", "shrink_axis_mask"), 0)
-    for place, one in enumerate(key if isinstance(key, tuple) else (key,)):
-        row: Any = (0, 0, 1)
-        names = ["ellipsis_mask"]
+    rows, masks = [], dict.fromkeys(("begin_mask", "end_mask", "shrink_axis_mask"), 0)
+    for place, one in enumerate(np_key_of_axes(tensor, key)):
         if isinstance(one, slice):
             bounds = (one.start, one.stop, one.step)
             names = [name for name, bound in zip(("begin_mask", "end_mask"), bounds, strict=False) if bound is None]
             row = tuple(usual if bound is None else bound for bound, usual in zip(bounds, (0, 0, 1), strict=True))
-        elif one is not Ellipsis:
+        else:
             row, names = (one, one + 1, 1), ["shrink_axis_mask"]
         for name in names:
             masks[name] += 1 << place
@@ -198,10 +206,8 @@ def np_part_replaced(tensor: Any, key: Any, values: Any) -> Any:
 
 def np_part_replaced_for_xla(tensor: Any, key: Any, values: Any) -> Any:
     """Return the result of `np_part_replaced`, with ops that XLA compiles even if the key contains tensors."""
-    tensor, entries = tf.convert_to_tensor(tensor), list(key) if isinstance(key, tuple) else [key]
-    rest = [slice(None)] * (tensor.shape.rank - sum(one is not Ellipsis for one in entries))
-    place = next((place for place, one in enumerate(entries) if one is Ellipsis), len(entries))
-    entries[place : place + 1] = rest
+    tensor = tf.convert_to_tensor(tensor)
+    entries = np_key_of_axes(tensor, key)
     axes = [place for place, one in enumerate(entries) if isinstance(one, slice)]
     # A slice between tensors is written as its whole axis, in which all other elements stay the same.
     bounds = {place: (entries[place].start, entries[place].stop) for place in axes}

@@ -76,6 +76,10 @@ def test_parts_of_a_cube_are_written_to(tmp_path: Path) -> None:
     _agrees(tmp_path, _in_loop(written), (5, 5, 5))
 
 
+def test_a_number_is_written_to_as_a_whole(tmp_path: Path) -> None:
+    _agrees(tmp_path, "def body(x):\n    y = np.zeros(())\n    y[...] = x.sum()\n    return y\n", (3,))
+
+
 @pytest.mark.parametrize("loop", ["range(i)", "range(1, i)", "range(i, 0, -2)", "range(i, n)"])
 def test_a_loop_over_a_range_of_tensors_has_a_counter(loop: str, tmp_path: Path) -> None:
     source = (
