@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import math
 import shlex
 import shutil
 import subprocess
 import sys
+import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -38,6 +40,7 @@ COMMITS = "commits.txt"
 LAUNCHES_OF_ROUND = 2
 """Of each commit in a round of a search: the fewest that a run has."""
 MOST_ROUNDS = 50
+"""That one command measures for a search; another one goes on."""
 RERUN_AXES = ("tf", "commit")
 """Along which axes this pyopbench can measure two moments interleaved."""
 
@@ -57,6 +60,13 @@ def history(
 ) -> int:
     """Plot results over commits, TensorFlow versions or dates, and find where they changed."""
     options = _options(by, minimum_effect, run_spread, alarm_rate)
+    if budget_seconds is not None and not (confirm or bisect):
+        raise BadInput(
+            "--budget limits what is measured, and nothing is measured",
+            received=f"--budget {budget_seconds:g}s",
+            legal="--budget with --confirm or --bisect",
+            hint="add one of them, or leave --budget out",
+        )
     require_own(out_path)
     # pandas and SciPy cost a second, which a mistake in the options need not pay.
     from pyopbench.judge.comparison.history import read_history
@@ -70,12 +80,17 @@ def history(
         more = formatting.count(len(found.warnings) - MOST_ROWS, "more warning")
         say(f"and {more}, all in history.json", err)
     before = _slower(_searched(found, results, out_path))
-    if (confirm or bisect) and _measure_again(found, out_path, budget_seconds, only_others=bisect):
-        found = read_history(results, options, list(_confirmations(out_path, options)))
-    stored = _searched(found, results, out_path)
-    if bisect:
-        _write(stored, out_path)  # keeps what was confirmed even if this is not the repository
-    found = _searched(found, results, out_path, _Rounds(budget_seconds)) if bisect else stored
+    try:
+        if (confirm or bisect) and _measure_again(found, out_path, budget_seconds, only_others=bisect):
+            found = read_history(results, options, list(_confirmations(out_path, options)))
+        stored = _searched(found, results, out_path)
+        if bisect:
+            _write(stored, out_path)  # keeps what was confirmed even if this is not the repository
+        found = _searched(found, results, out_path, _Rounds(budget_seconds, time.monotonic())) if bisect else stored
+    except KeyboardInterrupt:
+        place = escape(str(out_path / RERUNS))
+        err.print(f"interrupted; finished measurements are in {place}; the same command continues", soft_wrap=True)
+        raise
     _write(found, out_path)
     if as_json:
         out.print_json(read_bytes(out_path / "history.json", REPORT).decode())
@@ -143,11 +158,34 @@ def _measure_again(found: History, folder: Path, seconds: float | None, *, only_
     return len(able) + len(unsettled)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Rounds:
-    """Rounds of a bisection are measured, each within `seconds` if that is not None."""
+    """The rounds of all searches of a command, which share its budget.
+
+    Attributes:
+        seconds: that they may take together; None for as long as they need.
+        began: when the first could.
+        longest: how long the longest took for each of its commits; 0 before the first, which is always measured.
+    """
 
     seconds: float | None
+    began: float
+    longest: float = 0.0
+
+    def left(self) -> float | None:
+        """Return how many seconds are left; None for no limit."""
+        return None if self.seconds is None else self.seconds - (time.monotonic() - self.began)
+
+    def has_time(self, commits: int) -> bool:
+        """Whether a round of so many commits would probably end in time."""
+        left = self.left()
+        return left is None or not self.longest or self.longest * commits <= left
+
+    def measure(self, rerun: Rerun, commits: Sequence[str], folder: Path) -> None:
+        """Measure a round, and note how long that took."""
+        left, began = self.left(), time.monotonic()
+        _measure_round(rerun, commits, folder, left)
+        self.longest = max(self.longest, (time.monotonic() - began) / len(commits))
 
 
 def _searched(found: History, results: Sequence[Path], folder: Path, rounds: _Rounds | None = None) -> History:
@@ -211,7 +249,8 @@ def _searched_group(
             if one.number in numbers
         ]
         return replace(found, bisected=(*found.bisected, *impossible))
-    for number in range(1, MOST_ROUNDS + 1):
+    measured = 0
+    for number in itertools.count(1):
         asked = {one.case: one.wanted() for one in searches}
         together = sorted({commit for some in asked.values() for commit in some}, key=commits.index)
         if not together:
@@ -221,8 +260,15 @@ def _searched_group(
             continue
         if rounds is None:
             break
+        if measured == MOST_ROUNDS or not rounds.has_time(len(together)):
+            why = (
+                f"{MOST_ROUNDS} rounds are measured" if measured == MOST_ROUNDS else _too_little(rounds, len(together))
+            )
+            say(f"[yellow]bisection ends early:[/] {why}; the same command continues it", err)
+            break
         cases = tuple(case for case, some in asked.items() if some)
-        _measure_round(Rerun("pyopbench", "commit", first, last, tuple(ops), cases), together, round_folder, rounds)
+        rounds.measure(Rerun("pyopbench", "commit", first, last, tuple(ops), cases), together, round_folder)
+        measured += 1
         if not _take_in(searches, round_folder):
             break
     for one in searches:
@@ -234,6 +280,14 @@ def _searched_group(
     return found
 
 
+def _too_little(rounds: _Rounds, commits: int) -> str:
+    left, needed = max(rounds.left() or 0.0, 0.0), rounds.longest * commits
+    return (
+        f"{formatting.duration(left)} are left of --budget {formatting.duration(rounds.seconds or 0.0)}, "
+        f"and the next round takes about {formatting.duration(needed)}"
+    )
+
+
 def _take_in(searches: Sequence[CommitSearch], folder: Path) -> bool:
     """Add the blocks of a round to searches; return whether there were any."""
     from pyopbench.judge.comparison.bisection import read_blocks
@@ -243,7 +297,7 @@ def _take_in(searches: Sequence[CommitSearch], folder: Path) -> bool:
     return any(added)
 
 
-def _measure_round(rerun: Rerun, commits: Sequence[str], folder: Path, rounds: _Rounds) -> None:
+def _measure_round(rerun: Rerun, commits: Sequence[str], folder: Path, seconds: float | None) -> None:
     """Measure commits interleaved, or go on with such a run that was interrupted before it had a block."""
     from pyopbench.store import run_sides
 
@@ -254,7 +308,7 @@ def _measure_round(rerun: Rerun, commits: Sequence[str], folder: Path, rounds: _
         shutil.rmtree(folder)  # killed while it was planned
     words = (*rerun.over(commits), "--launches", str(LAUNCHES_OF_ROUND), "--until", "end")
     say(f"bisecting: {escape(shlex.join(words))}", err)
-    budget = () if rounds.seconds is None else ("--budget", f"{rounds.seconds:g}s")
+    budget = () if seconds is None else ("--budget", f"{max(math.ceil(seconds), 1)}s")
     _run((*words, *budget, "--out", str(folder)))
 
 

@@ -128,12 +128,12 @@ class CommitSearch:
 
     def bisected(self) -> Iterator[Bisected]:
         """Yield the steps that were found, or are still being looked for."""
-        self.search.next_block()
+        is_over = not self.search.next_block()
         launched = sorted({place for block in self.search.blocks for place, _ in block})
         measured = tuple(self.commits[place] for place in launched)
         for step in (*self.search.found, *self.search.open):
             left = tuple(self.commits[step.before + 1 : step.after + 1])
-            yield Bisected(self.case, self.commits[0], self.commits[-1], left, measured, math.exp(step.size))
+            yield Bisected(self.case, self.commits[0], self.commits[-1], left, measured, math.exp(step.size), is_over)
 
     def judged(self, change: FoundChange, folder: Path) -> FoundChange:
         """Return a change of the series that was not measured again otherwise, with what the search came to."""
