@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import math
 import shlex
 import shutil
 import subprocess
 import sys
+import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -38,6 +40,8 @@ SEARCH = "search-"
 COMMITS = "commits.txt"
 LAUNCHES_OF_ROUND = 2
 """Launches of each commit in a round of a search: the fewest that a run allows."""
+MOST_ROUNDS = 50
+"""Of searches, that one command measures."""
 RERUN_AXES = ("tf", "commit")
 """Along which axes this pyopbench can measure two moments interleaved."""
 
@@ -57,6 +61,13 @@ def history(
 ) -> int:
     """Plot results over commits, TensorFlow versions or dates, and find where they changed."""
     options = _options(by, minimum_effect, run_spread, alarm_rate)
+    if budget_seconds is not None and not (confirm or bisect):
+        raise BadInput(
+            "--budget limits what is measured, and nothing is measured",
+            received=f"--budget {budget_seconds:g}s",
+            legal="--budget with --confirm or --bisect",
+            hint="add one of them, or leave --budget out",
+        )
     require_own(out_path)
     # pandas and SciPy cost a second, which a mistake in the options need not pay.
     from pyopbench.judge.comparison.history import read_history
@@ -69,15 +80,20 @@ def history(
     if len(found.warnings) > MOST_ROWS:
         more = formatting.count(len(found.warnings) - MOST_ROWS, "more warning")
         say(f"and {more}, all in history.json", err)
-    stored = _searched(found, results, out_path)
-    before = _slower(stored)
-    if (confirm or bisect) and _measure_again(found, out_path, budget_seconds, only_others=bisect):
-        found = read_history(results, options, list(_confirmations(out_path, options)))
+    before = _slower(_searched(found, results, out_path))
+    try:
+        if (confirm or bisect) and _measure_again(found, out_path, budget_seconds, only_others=bisect):
+            found = read_history(results, options, list(_confirmations(out_path, options)))
         stored = _searched(found, results, out_path)
-    _write(stored, out_path)  # keeps what was confirmed even if this is not the repository
-    if bisect:
-        stored = _searched(found, results, out_path, partial(_measure_round, seconds=budget_seconds))
-        _write(stored, out_path)
+        if bisect:
+            _write(stored, out_path)  # keeps what was confirmed even if this is not the repository
+            stored = _searched(found, results, out_path, _Rounds(budget_seconds, time.monotonic()).measure)
+    except KeyboardInterrupt:
+        place = escape(str(out_path / RERUNS))
+        err.print(f"interrupted; finished measurements are in {place}; the same command continues", soft_wrap=True)
+        raise
+    found = stored
+    _write(found, out_path)
     if as_json:
         out.print_json(read_bytes(out_path / "history.json", REPORT).decode())
     else:
@@ -147,8 +163,46 @@ def _measure_again(found: History, folder: Path, seconds: float | None, *, only_
     return len(able) + len(unsettled)
 
 
+@dataclass
+class _Rounds:
+    """The rounds of all searches of a command, which share its budget.
+
+    Attributes:
+        seconds: that they may take together; None for as long as they need.
+        began: when the first could.
+        longest: how long the longest took for each of its commits; 0 before the first, which is always measured.
+        measured: how many there were.
+    """
+
+    seconds: float | None
+    began: float
+    longest: float = 0.0
+    measured: int = 0
+
+    def measure(self, ops: tuple[str, ...], commits: Sequence[str], cases: tuple[str, ...], folder: Path) -> bool:
+        """Measure a round if it would probably end in time, and return whether it was."""
+        began = time.monotonic()
+        left = None if self.seconds is None else self.seconds - (began - self.began)
+        needed = self.longest * len(commits)
+        why = ""
+        if self.measured == MOST_ROUNDS:
+            why = f"{MOST_ROUNDS} rounds are measured"
+        elif left is not None and self.measured and needed > left:
+            why = (
+                f"{formatting.duration(max(left, 0.0))} are left of --budget "
+                f"{formatting.duration(self.seconds or 0.0)}, and the next round takes about {formatting.duration(needed)}"
+            )
+        if why:
+            say(f"[yellow]bisection ends early:[/] {why}; the same command continues it", err)
+            return False
+        _measure_round(ops, commits, cases, folder, left)
+        self.measured += 1
+        self.longest = max(self.longest, (time.monotonic() - began) / len(commits))
+        return True
+
+
 def _searched(
-    found: History, results: Sequence[Path], folder: Path, measure: Callable[..., None] | None = None
+    found: History, results: Sequence[Path], folder: Path, measure: Callable[..., bool] | None = None
 ) -> History:
     """Return a history with the commits that bisection found: of what is stored, and of what it measures.
 
@@ -158,7 +212,7 @@ def _searched(
         found: the history.
         results: that it is of.
         folder: of its page, which keeps the rounds of searches.
-        measure: a round, as `_measure_round` does; None to measure nothing.
+        measure: a round, as `_Rounds.measure` does; None to measure nothing.
     """
     groups: dict[tuple[str, ...], list[int]] = {}
     for number, rerun in enumerate(found.reruns):
@@ -210,7 +264,7 @@ def _searched_group(
 
 
 def _measure_round(
-    ops: tuple[str, ...], commits: Sequence[str], cases: tuple[str, ...], folder: Path, *, seconds: float | None
+    ops: tuple[str, ...], commits: Sequence[str], cases: tuple[str, ...], folder: Path, seconds: float | None
 ) -> None:
     """Measure commits interleaved, or go on with such a run that was interrupted before it had a block."""
     from pyopbench.judge.comparison.changes import Rerun
@@ -222,7 +276,7 @@ def _measure_round(
         return
     words = (*rerun.over(commits), "--launches", str(LAUNCHES_OF_ROUND), "--until", "end")
     say(f"bisecting: {escape(shlex.join(words))}", err)
-    _start(words, folder, seconds)
+    _start(words, folder, None if seconds is None else max(math.ceil(seconds), 1))
 
 
 def _commits_of(place: Path, ops: Sequence[str], first: str, last: str, *, is_asked: bool) -> list[str] | None:

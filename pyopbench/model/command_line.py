@@ -847,7 +847,9 @@ HISTORY = (
         type=bool,
         default=False,
     ),
-    replace(BUDGET, help="Time for each re-run of --confirm and each round of --bisect, e.g. 5m.", panel=None),
+    replace(
+        BUDGET, help="Time for each re-run of --confirm, and for all rounds of --bisect together, e.g. 5m.", panel=None
+    ),
     out_option("DIR", "Folder for history.html, .md and .json.", default="results/history"),
     TRUST_FOLDER,
     ALLOW_CHANGED,

@@ -85,7 +85,8 @@ def _naming(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         if error.filename is None or os.sep not in str(error.filename):
-            error.filename, error.filename2 = str(path), None
+            error.filename = str(path)
+            del error.filename2  # of None, its text says `-> None`
         raise
 
 

@@ -188,6 +188,7 @@ def test_what_cannot_be_measured_again_here_is_said_with_its_command(call, tmp_p
     [
         (("--alarm-rate", "2%"), "--alarm-rate 2%"),
         (("--min-effect", "much"), "much"),
+        (("--budget", "5m"), "--budget 300s"),
     ],
 )
 def test_bad_options_are_told(call, versions, words, received):
@@ -229,6 +230,8 @@ class RevisionReruns:
 
     def __init__(self, monkeypatch, commits, *slower: str, factor: float = 1.3) -> None:
         self.commits, self.slower, self.factor, self.fails = list(commits), slower, factor, False
+        self.seconds, self.now, self.budgets, self.is_interrupted = 60.0, 0.0, [], False
+        monkeypatch.setattr(history.time, "monotonic", lambda: self.now)
         self.broken: set[str] = set()
         self.runs: list[tuple[str, ...]] = []
         self.real = history.subprocess.run
@@ -245,7 +248,11 @@ class RevisionReruns:
             self.measure(folder, asked, 2)
             return SimpleNamespace(returncode=0)
         asked = [words[place + 1] for place, word in enumerate(words) if word == "--rev"]
+        if self.is_interrupted:
+            raise KeyboardInterrupt
         self.runs.append(tuple(asked))
+        self.budgets += [words[place + 1] for place, word in enumerate(words) if word == "--budget"]
+        self.now += self.seconds * len(asked)
         if self.fails:
             return SimpleNamespace(returncode=3)
         launches = int(words[words.index("--launches") + 1]) if "--launches" in words else 6
@@ -386,3 +393,60 @@ def test_an_interrupted_round_is_resumed(call, tmp_path, monkeypatch):
     assert call(survey, "--bisect")[0] == 1
     (found,) = read_part(tmp_path, "bisected")
     assert found["left"] == [made[3]]
+
+
+@pytest.fixture
+def survey(tmp_path, monkeypatch):
+    """A run of the first and the last of 17 commits of a repository, one of which is slower; what measures; commits."""
+    place = repositories.repository(tmp_path)
+    made = [repositories.commit(place, {"work.py": f"N = {number}"}, f"{number}", day=1) for number in range(17)]
+    again = RevisionReruns(monkeypatch, made, made[3])
+    again.measure(tmp_path / "survey", [made[0], made[16]], launches=4)
+    return tmp_path / "survey", again, made
+
+
+def bisected(tmp_path):
+    (found,) = json.loads((tmp_path / "results/history/history.json").read_text(encoding="utf-8"))["bisected"]
+    return found
+
+
+def test_a_budget_is_for_the_whole_search_which_the_same_command_continues(call, tmp_path, survey):
+    """Each commit takes a minute, so that two rounds of three commits end within 7 minutes and a third does not."""
+    results, again, made = survey
+    assert call(results, "--bisect", "--budget", "7m")[0] == 0
+    assert again.now <= 7 * 60
+    assert again.budgets == ["420s", "240s"]
+    assert not bisected(tmp_path)["is_over"]
+    assert len(bisected(tmp_path)["left"]) > 1
+    many = len(again.runs)
+    while call(results, "--bisect", "--budget", "7m")[0] == 0:
+        assert len(again.runs) > many, "at least one round"
+        many = len(again.runs)
+    assert bisected(tmp_path)["left"] == [made[3]]
+    assert len(set(again.runs)) == len(again.runs)
+
+
+def test_a_search_ends_after_a_number_of_rounds_and_goes_on_from_there(call, tmp_path, monkeypatch, survey):
+    results, again, made = survey
+    monkeypatch.setattr(history, "MOST_ROUNDS", 1)
+    for rounds in (1, 2):
+        assert call(results, "--bisect")[0] == 0
+        assert len(again.runs) == rounds
+    monkeypatch.setattr(history, "MOST_ROUNDS", 50)
+    assert call(results, "--bisect")[0] == 1
+    assert bisected(tmp_path)["left"] == [made[3]]
+
+
+def test_an_interrupted_search_keeps_its_rounds(call, tmp_path, monkeypatch, survey):
+    results, again, made = survey
+    monkeypatch.setattr(history, "MOST_ROUNDS", 1)
+    call(results, "--bisect")
+    again.is_interrupted = True
+    code, _, said = call(results, "--bisect")
+    assert code == 130
+    assert "results/history/reruns" in said
+    again.is_interrupted = False
+    monkeypatch.setattr(history, "MOST_ROUNDS", 50)
+    assert call(results, "--bisect")[0] == 1
+    assert bisected(tmp_path)["left"] == [made[3]]
+    assert len(set(again.runs)) == len(again.runs), "no round is measured twice"

@@ -171,6 +171,7 @@ def held() -> dict[str, dict[str, Holder]]:
             **_exact(
                 *map(percent, (change_points.ALARM_RATE, step_search.STEP, 1 - step_search.NAME_ERROR)),
                 f"{series_noise.FEWEST_POINTS} points",
+                f"{value_of('pyopbench/cli/history.py', 'MOST_ROUNDS')} rounds",
             ),
         },
         "your-own-op.md": {

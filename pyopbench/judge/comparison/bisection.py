@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,10 +22,8 @@ from pyopbench.store.read import read_source
 
 CommitBlock: TypeAlias = Sequence[tuple[str, float]]
 """Commits that were launched together, and the log of the time of each over that of the first."""
-MeasureCommits: TypeAlias = Callable[[Sequence[str], tuple[str, ...], Path], None]
-"""Measures commits interleaved, with the ids of the cases and the folder for the run."""
-MOST_ROUNDS = 50
-"""Of a search, so that it ends whatever its launches show."""
+MeasureCommits: TypeAlias = Callable[[Sequence[str], tuple[str, ...], Path], bool]
+"""Measures commits interleaved, with the ids of the cases and the folder for the run; returns whether it did."""
 MOST_RANGES = MOST_GAPS // 2
 """How many suspicions one search follows, the largest first: each adds two ends, and gaps between these."""
 
@@ -136,12 +135,12 @@ class CommitSearch:
 
     def bisected(self) -> Iterator[Bisected]:
         """Yield the steps that were found, and those that are not narrowed down to a commit yet."""
-        self.search.next_block()
+        is_over = not self.search.next_block()
         launched = sorted({place for block in self.search.blocks for place, _ in block})
         measured = tuple(self.commits[place] for place in launched)
         for step in (*self.search.found, *self.search.open):
             left = tuple(self.commits[step.before + 1 : step.after + 1])
-            yield Bisected(self.case, self.commits[0], self.commits[-1], left, measured, math.exp(step.size))
+            yield Bisected(self.case, self.commits[0], self.commits[-1], left, measured, math.exp(step.size), is_over)
 
     def judged(self, change: FoundChange, folder: Path) -> FoundChange:
         """Return a change with the result of the search, if it is of this series and has no re-run of its own."""
@@ -179,9 +178,9 @@ def run_searches(searches: Sequence[CommitSearch], folder: Path, measure: Measur
     Args:
         searches: each of which a round serves.
         folder: of the rounds.
-        measure: a round; None to take in only what is stored.
+        measure: a round, unless it decides not to, which ends the searches; None to take in only what is stored.
     """
-    for number in range(1, MOST_ROUNDS + 1):
+    for number in itertools.count(1):
         asked = {one.case: one.wanted() for one in searches}
         wanted = {commit for some in asked.values() for commit in some}
         if not wanted:
@@ -189,12 +188,9 @@ def run_searches(searches: Sequence[CommitSearch], folder: Path, measure: Measur
         place = folder / f"{number:03}"
         if _take_in(searches, place):
             continue
-        if measure is None:
-            return
-        measure(
-            sorted(wanted, key=searches[0].commits.index), tuple(case for case, some in asked.items() if some), place
-        )
-        if not _take_in(searches, place):
+        commits = sorted(wanted, key=searches[0].commits.index)
+        cases = tuple(case for case, some in asked.items() if some)
+        if measure is None or not measure(commits, cases, place) or not _take_in(searches, place):
             return
 
 

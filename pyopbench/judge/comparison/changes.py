@@ -130,6 +130,7 @@ class Bisected:
         left: the commits that may have caused the step; a single one, unless measurements were unclear.
         measured: the commits that were measured to find it, in order.
         ratio: level after over level before; None if nothing was measured.
+        is_over: whether nothing is left to be measured; if several commits are left, the others failed.
     """
 
     case: str
@@ -138,6 +139,7 @@ class Bisected:
     left: tuple[str, ...]
     measured: tuple[str, ...]
     ratio: float | None = None
+    is_over: bool = True
 
     @property
     def is_slower(self) -> bool:
@@ -152,10 +154,10 @@ class Bisected:
             return f"{self.case} changed in {run_sides.short_hash(self.left[0])}{size} ({commits} measured)."
         if not self.left:
             return f"{self.case} cannot be bisected: {self.after} does not follow {self.before}."
-        return (
-            f"{self.case} changed in one of {len(self.left):,} commits up to {run_sides.short_hash(self.left[-1])}; "
-            f"after {commits} it is not clear which. Run --bisect again with a longer --budget."
-        )
+        some = f"one of {len(self.left):,} commits up to {run_sides.short_hash(self.left[-1])}"
+        if self.is_over:
+            return f"{self.case} changed in {some}; those in between cannot be measured ({commits} measured)."
+        return f"{self.case} changed in {some}; after {commits} it is not clear which. Run --bisect again to continue."
 
 
 def rerun_of(axis: Axis, before: Moment, after: Moment, series: Series, runs: Sequence[Run]) -> Rerun | None:

@@ -134,6 +134,7 @@ def _is_array(code: TypedCode, node: ast.expr) -> bool:
 
 def pick(code: TypedCode, node: ast.expr, whole: Picked, entries: Sequence[IndexEntry]) -> str:
     """Return the text of what a key picks of an array."""
+    _refuse_steps(code, node, entries)
     if [entry.kind for entry in entries] == ["points"]:
         return f"{code.use('np_at_points')}({whole.text}, {code.write(entries[0].node)})"
     special = [place for place, entry in enumerate(entries) if entry.kind in ("places", "mask")]
@@ -197,6 +198,19 @@ def _in_two_keys(code: TypedCode, whole: Picked, entries: Sequence[IndexEntry]) 
         if number not in by_tensor or entry.kind != "number":
             second.append(":" if number in by_tensor else text)
     return f"{whole.text}[{', '.join(first)}][{', '.join(second)}]"
+
+
+def _refuse_steps(code: TypedCode, node: ast.expr, entries: Sequence[IndexEntry]) -> None:
+    """Refuse `x[:i:2]` for XLA, which picks other elements in a loop, without an error (seen in TensorFlow 2.21)."""
+    slices = [entry.node for entry in entries if isinstance(entry.node, ast.Slice)] if code.is_compiled else []
+    for one in slices:
+        has_step = one.step is not None and ast.unparse(one.step) != "1"
+        if has_step and any(map(code.is_tensor, _bounds(one))):
+            raise code.refusal(
+                node,
+                f"`{ast.unparse(node)}` has a step between bounds that depend on values",
+                "use an array of indices",
+            )
 
 
 def _basic(code: TypedCode, entries: Sequence[IndexEntry]) -> list[str]:

@@ -212,8 +212,6 @@ def np_part_replaced_for_xla(tensor: Any, key: Any, values: Any) -> Any:
     # A slice between tensors is written as its whole axis, in which all other elements stay the same.
     bounds = {place: (entries[place].start, entries[place].stop) for place in axes}
     between = [place for place in axes if any(tf.is_tensor(one) for one in bounds[place])]
-    if any(entries[place].step not in (None, 1) for place in between):
-        raise NotImplementedError("is not supported for a slice with a step whose bounds are tensors")
     whole = [slice(None) if place in between else one for place, one in enumerate(entries)]
     if between:
         kept = tensor[tuple(slice(None) if place in axes else one for place, one in enumerate(entries))]
@@ -225,22 +223,26 @@ def np_part_replaced_for_xla(tensor: Any, key: Any, values: Any) -> Any:
             if place in between:
                 size = tensor.shape[place]
                 start, stop = [
-                    tf.cast(usual if one is None else one, tf.int64)
+                    np_from_front(tf.cast(usual if one is None else one, tf.int64), size)
                     for one, usual in zip(bounds[place], (0, size), strict=True)
                 ]
-                start, stop = [tf.where(one < 0, one + size, one) for one in (start, stop)]
+                start = tf.maximum(start, 0)
                 at = tf.range(size, dtype=tf.int64)
                 along = [-1 if other == axis else 1 for other in range(len(axes))]
                 is_part &= tf.reshape((at >= start) & (at < stop), along)
                 if values.shape[axis] != 1:
-                    values = tf.gather(values, tf.maximum(at - start, 0), axis=axis)  # XLA clamps indices at the end
+                    # A single value is for all positions; its size may be unknown until the graph runs.
+                    is_single = tf.equal(tf.shape(values)[axis], 1)
+                    values = tf.gather(
+                        values, tf.where(is_single, tf.zeros_like(at), tf.maximum(at - start, 0)), axis=axis
+                    )
         values = tf.where(is_part, values, kept)
     if not any(tf.is_tensor(one) for one in whole):
         return np_part_replaced(tensor, tuple(whole), values)
     while isinstance(whole[-1], slice) and whole[-1] == slice(None):  # whole rows are written at once
         whole.pop()
     places = [
-        np.arange(size)[one] if isinstance(one, slice) else tf.reshape(tf.cast(one, tf.int64), [1])
+        np.arange(size)[one] if isinstance(one, slice) else tf.reshape(np_from_front(tf.cast(one, tf.int64), size), [1])
         for one, size in zip(whole, tensor.shape.as_list(), strict=False)
     ]
     row = tensor.shape.as_list()[len(whole) :]

@@ -13,7 +13,8 @@ import tensorflow as tf
 from pyopbench.ports.porting import writers
 from pyopbench.ports.porting.module_text import import_text
 from pyopbench.ports.porting.observe import observe
-from written_ports import write_source
+from pyopbench.ports.porting.refusal import CannotPort
+from written_ports import line_of, write_source
 
 READS = [
     "x[i, 1:-1]", "x[1:-1, i]", "x[i, 1:4]", "x[i, 2:]", "x[i : i + 2, 1:-1]", "x[i, ::2]", "x[i, None, 1:-1]",
@@ -23,7 +24,9 @@ WRITES = [
     "y[i, 1:-1] = x[i, 1:-1]", "y[1:-1, i] += 1.5", "y[:, i] = x[i]", "y[i] = x[j]", "y[i, j] -= x[j, i]",
     "y[i, :j] = x[i, :j] * 2", "y[:j, i] += x[:j, i]", "y[j:, 1:3] = 2.0", "y[i:, i] = x[i, i:]", "y[..., i] *= x[j]",
     "y[i, -3:i] = 0.5", "y[1:-1, 1:-1] += x[i, j]", "y[:j, :j] = x[:j, :j]", "y[i - 2 : i, j] = x[i : i + 2, 0]",
-    "y[i, 4:1:-1] = x[j, 1:4]",
+    "y[i, 4:1:-1] = x[j, 1:4]", "y[-i, -j] = x[i, j]", "y[j - 4, 1:4] = x[i, 1:4]", "y[i, -1] = x[j, -2]",
+    "y[:, -j] = x[:, j]", "y[j:i, j:i] = x[j:i, i : i + 1]", "y[j - 1 : i, 2] = x[j:i, 1]", "y[i, -j:] = x[j, -j:]",
+    "y[i - 12 : j, 1] = x[:j, 0]", "y[i, i:j] = 4.0",
 ]  # fmt: skip
 
 
@@ -90,7 +93,11 @@ def test_a_loop_over_a_range_of_tensors_has_a_counter(loop: str, tmp_path: Path)
     _agrees(tmp_path, source, (6,))
 
 
-def test_a_slice_with_a_step_between_tensors_is_refused_during_tracing(tmp_path: Path) -> None:
-    text = write_source(tmp_path, _in_loop("y[i:0:-1, j] = 1.0"), "rng.random((7, 7))", to="traced_xla").port
-    with pytest.raises(NotImplementedError):
-        import_text("stepping", text).body(tf.ones([7, 7], tf.float64))
+@pytest.mark.parametrize(
+    "statement", ["y[i:0:-1, j] = 1.0", "y[i, j] = x[i, :i:2].sum()", "y[i, j] = x[i::-1, 1].sum()"]
+)
+def test_a_step_between_tensors_is_refused_where_it_is_written(statement: str, tmp_path: Path) -> None:
+    """XLA picks other elements in a loop, without an error."""
+    with pytest.raises(CannotPort) as refused:
+        write_source(tmp_path, _in_loop(statement), "rng.random((7, 7))", to="traced_xla")
+    assert line_of(refused.value) == statement
