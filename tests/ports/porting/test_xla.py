@@ -37,8 +37,9 @@ WRITES = [
 
 
 def _in_loop(statement: str) -> str:
-    head = "def row(x, i):\n    return x[i, 1:4]\n\n\ndef body(x):\n    y = x * 0\n    for i in range(2, len(x) - 1):\n        j = i - 1\n"
-    return f"{head}        {statement}\n    return y\n"
+    helper = "def row(x, i):\n    return x[i, 1:4]\n\n\n"
+    head = "def body(x):\n    y = x * 0\n    for i in range(2, len(x) - 1):\n        j = i - 1\n"
+    return f"{helper}{head}        {statement}\n    return y\n"
 
 
 @pytest.fixture(autouse=True)
