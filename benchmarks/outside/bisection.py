@@ -9,7 +9,8 @@ these in rounds of two blocks, as `pyopbench history --bisect` does. The first c
 because a run over revisions has an A/A control.
 
 The simulation draws the places of the commits and the noise. The drift of blocks is a random walk. Launches have normal
-noise, or noise with the tails of Student's t with 3 degrees of freedom.
+noise, or noise with the tails of Student's t with 3 degrees of freedom. In two more kinds, every third commit has three
+times the spread of the others, or each block drifts from its first launch to its last.
 
 On a machine, the script creates a repository in `FOLDER` whose commits repeat a NumPy call more or less often. Nothing
 else may run on the machine meanwhile.
@@ -49,12 +50,15 @@ SPREADS = (0.01, 0.02, 0.035)
 """Standard deviations of launches of one commit; launches on a quiet machine differ by 3.5% at most."""
 DRIFT = 0.02
 """Standard deviation of the drift from one block to the next."""
-FREEDOM = {"normal": math.inf, "heavy tails": 3}
+FREEDOM = {"normal": math.inf, "heavy tails": 3, "unequal spreads": math.inf, "drift in blocks": math.inf}
 """Noise -> degrees of freedom of Student's t."""
+UNEQUAL = 3.0
+"""The spread of every third commit over that of the others, if spreads are unequal."""
 KINDS = (
     *((planted, STEP, noise) for planted in (0, 1, 3) for noise in FREEDOM),
     (3, STEP / 2, "normal"),
     (3, 2 * STEP, "normal"),
+    *((planted, STEP, noise) for planted in (0, 3) for noise in ("unequal spreads", "drift in blocks")),
 )
 """How many commits are planted, how much slower each is, and the noise. The search expects steps of `STEP`."""
 FEWEST, MOST = 3, 100
@@ -71,6 +75,10 @@ class Machine:
         self, rng: np.random.Generator, spread: float, planted: int, step: float = STEP, noise: str = "normal"
     ) -> None:
         self.rng, self.spread, self.freedom, self.launches, self.drift = rng, spread, FREEDOM[noise], 0, 0.0
+        self.is_drifting = noise == "drift in blocks"
+        self.spreads = np.full(COMMITS + 1, spread)
+        if noise == "unequal spreads":
+            self.spreads[::3] *= UNEQUAL
         self.planted = sorted(int(one) + 1 for one in rng.choice(COMMITS, planted, replace=False))
         self.levels = math.log1p(step) * np.searchsorted(self.planted, np.arange(COMMITS + 1), "right")
 
@@ -83,7 +91,11 @@ class Machine:
             noise = self.rng.standard_normal(len(places))
         else:
             noise = self.rng.standard_t(self.freedom, len(places)) / math.sqrt(self.freedom / (self.freedom - 2))
-        return self.levels[places] + self.drift + self.spread * noise
+        if self.is_drifting:
+            # A straight line through a block, whose launches are in an order drawn afresh.
+            along = self.rng.permutation(np.linspace(-0.5, 0.5, len(places)))
+            noise = noise + DRIFT * float(self.rng.standard_normal()) / self.spread * along
+        return self.levels[places] + self.drift + self.spreads[places] * noise
 
     def compare(self, first: int, others: Sequence[int], effect: float) -> list[str]:
         """Return the verdicts on commits against the first; a resolved one is not measured any further."""

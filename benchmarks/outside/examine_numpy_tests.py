@@ -95,6 +95,21 @@ class Namespace(types.ModuleType):
         raise AttributeError(f"NumPy has no {name}")
 
 
+class SortedSet(set[Any]):
+    """A set in an order of its own: Python before 3.12 orders None by its address, which differs between processes.
+
+    Trax's tables go over `set(range(n)) | set([None])`, and of their rows, ten are chosen by their places.
+    """
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield the elements in the order of their texts."""
+        return iter(sorted(super().__iter__(), key=repr))
+
+    def __or__(self, other: Any) -> SortedSet:  # type: ignore[override]
+        """Return the elements of both, in that order too."""
+        return SortedSet([*self, *other])
+
+
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds the modules that tests import from packages that are not installed: in their own folder, or stand-ins."""
 
@@ -119,6 +134,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         name = module.__spec__.name.rpartition(".")[2]
         path = self.folder / f"{name}.py"
         if name not in (*NAMESPACES, *STUBS) and path.exists():
+            module.__dict__["set"] = SortedSet
             exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), module.__dict__)
         elif name == "util" and "distutils" in module.__spec__.name:
             module.strtobool = lambda text: text.lower() in ("y", "yes", "t", "true", "on", "1")

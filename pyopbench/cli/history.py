@@ -188,10 +188,8 @@ class _Rounds:
         if self.measured == MOST_ROUNDS:
             why = f"{MOST_ROUNDS} rounds are measured"
         elif left is not None and self.measured and needed > left:
-            why = (
-                f"{formatting.duration(max(left, 0.0))} are left of --budget "
-                f"{formatting.duration(self.seconds or 0.0)}, and the next round takes about {formatting.duration(needed)}"
-            )
+            of, lasts = formatting.duration(self.seconds or 0.0), formatting.duration(needed)
+            why = f"{formatting.duration(max(left, 0.0))} are left of --budget {of}, and a round takes about {lasts}"
         if why:
             say(f"[yellow]bisection ends early:[/] {why}; the same command continues it", err)
             return False

@@ -34,9 +34,11 @@ SECOND = (
 
 
 VIEWS = (
-    "array_split", "asarray", "asanyarray", "ascontiguousarray", "atleast_1d", "atleast_2d", "atleast_3d",
-    "broadcast_to", "diagonal", "dsplit", "expand_dims", "flip", "fliplr", "flipud", "hsplit", "imag", "moveaxis",
-    "ravel", "real", "reshape", "rollaxis", "rot90", "split", "squeeze", "swapaxes", "transpose", "view", "vsplit",
+    "array_split", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "atleast_1d", "atleast_2d",
+    "atleast_3d", "broadcast_arrays", "broadcast_to", "diagonal", "dsplit", "expand_dims", "flip", "fliplr",
+    "flipud", "hsplit", "imag", "ix_", "matrix_transpose", "moveaxis", "permute_dims", "ravel", "real",
+    "real_if_close", "reshape", "rollaxis", "rot90", "sliding_window_view", "split", "squeeze", "swapaxes",
+    "transpose", "trim_zeros", "unstack", "view", "vsplit",
 )  # fmt: skip
 """Functions and methods whose result may be their argument, or a view of it."""
 

@@ -11,30 +11,38 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pyopbench.ports.porting.indexing import entries_of
-from pyopbench.ports.porting.names import VIEWS
-from pyopbench.ports.porting.observe import ARRAY, SEQUENCE, TENSOR
+from pyopbench.ports.porting.names import VIEWS, name_of
+from pyopbench.ports.porting.observe import ARRAY, TENSOR
 from pyopbench.ports.porting.units import Unit
 from pyopbench.ports.porting.watching import names_written, output_of
-from pyopbench.ports.porting.writing_functions import unit_of, written_by_call
+from pyopbench.ports.porting.writing_functions import unit_of, written_by_call, written_parameters
 
 NUMBERS = ("dtype", "itemsize", "nbytes", "ndim", "shape", "size")
 """Attributes of an array that do not depend on its elements."""
 
+OF_SEVERAL = ("broadcast_arrays", "ix_", "meshgrid")
+"""Functions of `VIEWS` whose arguments are all arrays."""
+
 COLLECTING = ("list", "tuple", "reversed", "zip", "enumerate", "iter", "next", "dict", "sorted")
 """Python functions that return, or iterate over, the very objects that they are called with."""
 
-RETURNING = ("get", "pop", "values", "items", "copy")
-"""Methods of lists and dicts that return their items."""
+RETURNING = ("get", "pop", "popleft", "setdefault", "values", "items", "copy")
+"""Methods of lists and dicts that return their items, or their last argument."""
 
-ADDING = ("append", "extend", "insert", "setdefault")
+ADDING = ("append", "appendleft", "extend", "insert", "setdefault", "update")
 """Methods of lists and dicts that add an object."""
 
 
 class Lines:
-    """The lines of a function that bind names and write to arrays, and the paths from one line to another."""
+    """The statements of a function that bind names and write to arrays, and the paths from one to another.
+
+    A line is a statement here: several may be on one line of the file, or one on several.
+    """
 
     def __init__(self, code: Any, function: ast.AST) -> None:
         nodes = list(ast.walk(function))
+        self.order: dict[int, int] = {}
+        self._number(function, 0)
         self.names = [one for one in nodes if isinstance(one, ast.Name)]
         self.tensors = {one.id for one in self.names if code.holds_tensors(one)}
         self.arrays = {one.id for one in self.names if _may_be_shared(code, one)}
@@ -52,30 +60,47 @@ class Lines:
             if isinstance(one, ast.Call):
                 written |= set(written_by_call(code, code.unit, one))
             for name in written:
-                self.writes.setdefault(name, []).append(one.lineno)  # type: ignore[attr-defined]
+                self.writes.setdefault(name, []).append(self.at(one))
+        # A variable of a comprehension is another one than that of the function.
+        in_place |= {id(each) for one in nodes if isinstance(one, ast.comprehension) for each in ast.walk(one.target)}
         stores = [one for one in self.names if not isinstance(one.ctx, ast.Load) and id(one) not in in_place]
-        self.bound = [(one.id, one.lineno) for one in stores]
+        self.bound = [(one.id, self.at(one)) for one in stores]
         self.reads = [
-            (one.id, one.lineno)
+            (one.id, self.at(one))
             for one in self.names
             if (isinstance(one.ctx, ast.Load) or id(one) in in_place) and id(one) not in self.only_sizes
         ]
-        self.loops = [
-            (one.lineno, one.end_lineno or one.lineno) for one in nodes if isinstance(one, ast.For | ast.While)
-        ]
-        self.blocks: list[tuple[int, int, bool]] = []
+        self.loops = [self.span([one]) for one in nodes if isinstance(one, ast.For | ast.While)]
+        local = [one for one in nodes if isinstance(one, ast.FunctionDef) and one is not function]
+        in_local = {id(each) for one in local for each in ast.walk(one)}
+        self.blocks: list[tuple[int, int, bool]] = [(*self.span(one.body), False) for one in local]
         self.alternatives: list[tuple[tuple[int, int], tuple[int, int]]] = []
         for one in nodes:
-            if not isinstance(one, ast.If | ast.For | ast.While | ast.Try):
+            if not isinstance(one, ast.If | ast.For | ast.While | ast.Try | ast.ExceptHandler | ast.match_case):
                 continue
-            several = [block for block in (one.body, one.orelse) if block]
-            spans = [(block[0].lineno, block[-1].end_lineno or block[-1].lineno) for block in several]
+            several = [block for block in (one.body, getattr(one, "orelse", [])) if block]
+            spans = [self.span(block) for block in several]
             self.blocks += [
-                (*span, isinstance(block[-1], ast.Return | ast.Raise))
+                (*span, isinstance(block[-1], ast.Return | ast.Raise) and id(one) not in in_local)
                 for span, block in zip(spans, several, strict=True)
             ]
             if isinstance(one, ast.If) and len(spans) > 1:
                 self.alternatives += [(spans[0], spans[1]), (spans[1], spans[0])]
+
+    def at(self, node: ast.AST) -> int:
+        """Return the place of the statement that a node is in, as they follow each other in the source."""
+        return self.order[id(node)]
+
+    def _number(self, node: ast.AST, place: int) -> None:
+        if isinstance(node, ast.stmt):
+            self.order[-1] = place = self.order.get(-1, 0) + 1
+        self.order[id(node)] = place
+        for one in ast.iter_child_nodes(node):
+            self._number(one, place)
+
+    def span(self, block: Sequence[ast.stmt]) -> tuple[int, int]:
+        """Return the first and the last place of statements that follow each other, with all in them."""
+        return self.at(block[0]), max(self.at(one) for one in ast.walk(block[-1]) if isinstance(one, ast.stmt))
 
     def has_path(self, first: int, last: int, names: set[str]) -> bool:
         """Is there a path from after one line to another on which none of the names is certain to be bound again?"""
@@ -110,18 +135,22 @@ def refuse_shared_memory(code: Any, statement: ast.stmt) -> None:
     for name, value, place in _bindings(statement):
         if name not in lines.arrays:
             continue
+        _refuse_cached(code, lines, name, value)
         for other in sorted(_sharing(code, name, value, place, statement)):
             if lines.tensors & {name, other}:
                 _refuse_pair(code, lines, name, other, value)
-    if isinstance(statement, ast.Expr):
-        for call in (one for one in ast.walk(statement) if isinstance(one, ast.Call)):
+    for call in _calls_in(statement):
+        _refuse_passed(code, call)
+        _refuse_given_twice(code, lines, call)
+        _refuse_added(code, lines, call)
+        if isinstance(statement, ast.Expr):
             _refuse_local(code, lines, call)
     if isinstance(statement, ast.For):
-        _refuse_rows_ahead(code, statement)
+        _refuse_rows_ahead(code, lines, statement)
 
 
 def _refuse_pair(code: Any, lines: Lines, name: str, other: str, value: ast.expr) -> None:
-    line = value.lineno
+    line = lines.at(value)
     is_both = isinstance(value, ast.Name) and isinstance(value.ctx, ast.Store)  # `x = y = value`
     if (other, line) in lines.bound and not is_both:  # `x, y = y, x`
         return
@@ -141,7 +170,7 @@ def _refuse_pair(code: Any, lines: Lines, name: str, other: str, value: ast.expr
 
 def _refuse_local(code: Any, lines: Lines, call: ast.Call) -> None:
     """Refuse a call of a nested function that writes to its arguments: in a port, the caller does not see that."""
-    function = _local(code, call)
+    function = _local(code, call.func)
     if not isinstance(function, ast.FunctionDef):
         return
     written = names_written(function.body)
@@ -151,9 +180,59 @@ def _refuse_local(code: Any, lines: Lines, call: ast.Call) -> None:
             root = root.value
         if name not in written or not isinstance(root, ast.Name) or root.id not in lines.tensors:
             continue
-        if any(one == root.id and lines.has_path(call.lineno, at, {one}) for one, at in lines.reads):
+        if any(one == root.id and lines.has_path(lines.at(call), at, {one}) for one, at in lines.reads):
             problem = f"`{function.name}`, a nested function, writes to `{root.id}`"
             raise code.refusal(call, problem, "define it at the top level of the module")
+
+
+def _refuse_passed(code: Any, call: ast.Call) -> None:
+    """Refuse to pass a function that writes to its arguments to another one: a port of it returns them."""
+    for one in (*call.args, *(each.value for each in call.keywords)):
+        unit = unit_of(code, code.unit, one)
+        if unit is not None and written_parameters(code, unit):
+            raise code.refusal(call, f"`{unit.name}` writes to its arguments, and is passed on", "call it in a loop")
+
+
+def _refuse_given_twice(code: Any, lines: Lines, call: ast.Call) -> None:
+    """Refuse a call that writes to one argument whose memory another one may share."""
+    unit = unit_of(code, code.unit, call.func)
+    written = written_parameters(code, unit) if unit is not None else []
+    if unit is None or not written:
+        return
+    given = [(name, _origins(code, viewed(code, value), lines.at(call))) for name, value in _arguments(unit.node, call)]
+    for place, (name, names) in enumerate(given):
+        for other, others in given[:place] + given[place + 1 :]:
+            if name in written and names & others:
+                problem = f"`{name}` and `{other}` of `{unit.name}` may be the same memory, and `{name}` is written to"
+                raise code.refusal(call, problem, "use .copy()")
+
+
+def _refuse_added(code: Any, lines: Lines, call: ast.Call) -> None:
+    """Refuse a call that adds an argument to another one, a list or a dict, where the two are pairs to be refused."""
+    unit = unit_of(code, code.unit, call.func)
+    given = {} if unit is None else dict(_arguments(unit.node, call))
+    for one in ast.walk(unit.node) if unit is not None else ():
+        function = one.func if isinstance(one, ast.Call) else None
+        if not isinstance(function, ast.Attribute) or function.attr not in ADDING:
+            continue
+        if not isinstance(function.value, ast.Name) or function.value.id not in given:
+            continue
+        added = {each.id for each in ast.walk(one) if isinstance(each, ast.Name)} - {function.value.id}
+        for name in sorted(viewed(code, given[function.value.id])):
+            for other in sorted(set().union(*(viewed(code, given[each]) for each in added & {*given}))):
+                if lines.tensors & {name, other}:
+                    _refuse_pair(code, lines, name, other, call)
+
+
+def _refuse_cached(code: Any, lines: Lines, name: str, value: ast.expr) -> None:
+    """Refuse to write to what a function keeps and returns again: later calls get what was written."""
+    unit = unit_of(code, code.unit, value.func) if isinstance(value, ast.Call) else None
+    decorators = [] if unit is None else unit.node.decorator_list  # type: ignore[attr-defined]
+    if any("cache" in ast.unparse(one) for one in decorators) and any(
+        lines.has_path(lines.at(value), at, {name}) for at in lines.writes.get(name, ())
+    ):
+        problem = f"`{name}` is kept by the cache of `{unit.name}`, and is written to"  # type: ignore[union-attr]
+        raise code.refusal(value, problem, "use .copy()")
 
 
 def _refuse_swapped(code: Any, target: ast.expr, value: ast.Tuple | ast.List) -> None:
@@ -169,21 +248,22 @@ def _refuse_swapped(code: Any, target: ast.expr, value: ast.Tuple | ast.List) ->
             written |= {one.id} if isinstance(one, ast.Name) else set()
 
 
-def _refuse_rows_ahead(code: Any, loop: ast.For) -> None:
+def _refuse_rows_ahead(code: Any, lines: Lines, loop: ast.For) -> None:
     """Refuse a loop over the rows of an array that writes to later rows: a port reads all rows before the loop."""
     is_counted = isinstance(loop.iter, ast.Call) and isinstance(loop.iter.func, ast.Name)
     counter = loop.target.elts[0] if is_counted and isinstance(loop.target, ast.Tuple) else None
     several = loop.iter.args if is_counted else [loop.iter]  # type: ignore[attr-defined]  # `zip`, `enumerate`
     arrays = {name for one in several if code.is_tensor(one) for name in viewed(code, one)}
+    of_this_round = set()
     for one in ast.walk(loop):
-        if not isinstance(one, ast.Subscript) or not isinstance(one.ctx, ast.Store):
-            continue
-        key = one.slice.elts[0] if isinstance(one.slice, ast.Tuple) else one.slice
-        if counter is not None and ast.unparse(key) == ast.unparse(counter):
-            continue  # the row of this iteration
-        if isinstance(one.value, ast.Name) and one.value.id in arrays:
-            problem = f"`{one.value.id}` is written to in a loop over its rows"
-            raise code.refusal(loop, problem, "loop over a .copy() of it")
+        if counter is not None and isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store):
+            key = one.slice.elts[0] if isinstance(one.slice, ast.Tuple) else one.slice
+            if ast.unparse(key) == ast.unparse(counter):
+                of_this_round.add(lines.at(one))
+    begin, end = lines.span([loop])
+    for name in sorted(arrays):
+        if any(begin < at <= end and at not in of_this_round for at in lines.writes.get(name, ())):
+            raise code.refusal(loop, f"`{name}` is written to in a loop over its rows", "loop over a .copy() of it")
 
 
 def lines_of(code: Any) -> Lines:
@@ -198,6 +278,8 @@ def lines_of(code: Any) -> Lines:
 def _is_item_replaced(code: Any, statement: ast.AST, name: str) -> bool:
     """Does a statement replace items of a list or a dict, without writing to any array?"""
     parts = [one for one in ast.walk(statement) if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store)]
+    if isinstance(statement, ast.AugAssign):
+        return False  # `items[0] *= 2` writes to the array that is the item
     roots = [one.value for one in parts if isinstance(one.value, ast.Name) and one.value.id == name]
     return bool(roots) and not any(_is_array(code, one) or not code.seen(one) for one in roots)
 
@@ -233,10 +315,17 @@ def _bindings(statement: ast.AST) -> Iterator[Binding]:
             yield from _paired(statement.target, statement.value)
     elif isinstance(statement, ast.For):
         yield from _of_loop(statement.target, statement.iter)
-    elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        function = statement.value.func
+    for call in _calls_in(statement):
+        function = call.func
         if isinstance(function, ast.Attribute) and function.attr in ADDING and isinstance(function.value, ast.Name):
-            yield from ((function.value.id, one, None) for one in statement.value.args)
+            name = function.value.id
+            yield from ((name, one, None) for one in (*call.args, *(each.value for each in call.keywords)))
+
+
+def _calls_in(statement: ast.AST) -> list[ast.Call]:
+    """Return the calls of a statement, without those of statements in it."""
+    parts = [one for one in ast.iter_child_nodes(statement) if not isinstance(one, ast.stmt | ast.ExceptHandler)]
+    return [one for part in parts for one in ast.walk(part) if isinstance(one, ast.Call)]
 
 
 def _of_loop(target: ast.expr, items: ast.expr) -> Iterator[Binding]:
@@ -274,8 +363,9 @@ def _all_bindings(code: Any) -> list[tuple[str, ast.expr, int | None, int]]:
     known: dict[int, Any] = code.__dict__.setdefault("bindings_of_memory", {})
     function = code.unit.node
     if id(function) not in known:
+        lines = lines_of(code)
         known[id(function)] = [
-            (*one, statement.lineno)
+            (*one, lines.at(statement))
             for statement in ast.walk(function)
             if isinstance(statement, ast.stmt)
             for one in _bindings(statement)
@@ -298,7 +388,8 @@ def _sharing(code: Any, name: str, value: ast.expr, place: int | None, statement
     """Return the names that may share memory with a name that is bound to a value."""
     if _is_written_to(code, statement, name):
         return set()
-    lines, line = lines_of(code), statement.lineno
+    lines = lines_of(code)
+    line = lines.at(statement)
     roots = _origins(code, viewed(code, value, place), line)
     found = set(roots)
     for other, its_value, its_place, at in _all_bindings(code):
@@ -376,7 +467,7 @@ def viewed(code: Any, value: ast.AST, place: int | None = None) -> set[str]:
         parts = value.elts if place is None or place >= len(value.elts) else [value.elts[place]]
     elif isinstance(value, ast.Starred | ast.NamedExpr):
         parts = [value.value]
-    elif isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add) and {one.kind for one in seen} == {SEQUENCE}:
+    elif isinstance(value, ast.BinOp) and not _is_array(code, value) and {one.kind for one in seen} != {"number"}:
         parts = [value.left, value.right]
     elif isinstance(value, ast.ListComp | ast.GeneratorExp):
         of_element = viewed(code, value.elt)
@@ -384,12 +475,14 @@ def viewed(code: Any, value: ast.AST, place: int | None = None) -> set[str]:
             targets = {each.id for each in ast.walk(one.target) if isinstance(each, ast.Name)}
             if targets & of_element:
                 of_element = of_element - targets | viewed(code, one.iter)
-        return of_element
+        # What a generator goes over is read as late as its elements are.
+        return of_element | (viewed(code, value.generators[0].iter) if isinstance(value, ast.GeneratorExp) else set())
     elif isinstance(value, ast.Subscript):
         is_copy = any(entry.kind in ("places", "mask", "points") for entry in entries_of(code, value.slice))
         parts = [] if is_copy and _is_array(code, value.value) else [value.value]
     elif isinstance(value, ast.Attribute):
-        parts = [value.value] if value.attr in ("T", "mT", "real", "imag") else []
+        is_view = value.attr in ("T", "mT", "real", "imag") or not _is_array(code, value.value)
+        parts = [value.value] if is_view and not _is_global(code, value) else []
     elif isinstance(value, ast.Call):
         return _of_call(code, value, place)
     return set().union(*(viewed(code, one) for one in parts))
@@ -399,26 +492,40 @@ def _is_array(code: Any, node: ast.AST) -> bool:
     return any(one.kind in (TENSOR, ARRAY) for one in code.seen(node))
 
 
+def _is_global(code: Any, node: ast.expr) -> bool:
+    """Is it a value that the module has, and not the function?"""
+    return code.value_of(node) is not None
+
+
 def _of_call(code: Any, call: ast.Call, place: int | None) -> set[str]:
     function = call.func
     parts: list[ast.expr] = []
     if isinstance(function, ast.Attribute):
         is_kept = any(one.arg == "copy" and ast.unparse(one.value) != "True" for one in call.keywords)
         is_method = _is_array(code, function.value)
-        if function.attr in VIEWS or (function.attr in ("array", "astype", "nan_to_num") and is_kept):
-            parts = [function.value] if is_method else call.args[:1]
+        if function.attr in VIEWS or (function.attr in ("array", "astype", "meshgrid", "nan_to_num") and is_kept):
+            several = call.args if function.attr in OF_SEVERAL else call.args[:1]
+            parts = [function.value] if is_method else several
+        elif function.attr in ("conj", "conjugate") and is_method:
+            parts = [function.value]  # of real numbers, it is the array itself
+        elif function.attr in ("diag", "einsum") and not is_method:
+            parts = _of_diagonal(code, call)
         elif function.attr in RETURNING and not is_method and isinstance(function.value, ast.Name):
-            parts = [function.value] if code.value_of(function.value) is None else []
+            parts = [function.value, *call.args[-1:]] if not _is_global(code, function.value) else []
     elif isinstance(function, ast.Name) and function.id in COLLECTING and function.id not in code.units.by_name:
         parts = call.args
+    elif isinstance(function, ast.Name) and function.id in ("map", "filter") and call.args:
+        parts = call.args[1:] if function.id == "filter" or _may_return_given(code, call.args[0]) else []
+    elif isinstance(code.value_of(function), type) and not name_of(code.value_of(function)).startswith("np."):
+        parts = [*call.args, *(one.value for one in call.keywords)]  # an object that keeps what it is made of
     output = output_of(call)
     found = set().union(*(viewed(code, one) for one in [*parts, *([output] if output is not None else [])]))
-    local, unit = _local(code, call), unit_of(code, code.unit, function)
+    local, unit = _local(code, function), unit_of(code, code.unit, function)
     if local is not None:
         names = _returned(code, local, place)
         own = {one.arg for one in _parameters(local)}
         found |= (names - own) | set().union(
-            *(viewed(code, one) for name, one in _arguments(local, call) if name in names)
+            *(viewed(code, one) for name, one in [*_arguments(local, call), *_defaults(local)] if name in names)
         )
     elif unit is not None:
         names = _returned_by_unit(code, unit, place)
@@ -426,17 +533,50 @@ def _of_call(code: Any, call: ast.Call, place: int | None) -> set[str]:
     return found
 
 
-def _local(code: Any, call: ast.Call) -> ast.FunctionDef | ast.Lambda | None:
-    """Return the nested function or the named lambda that is called; None for any other function."""
-    if not isinstance(call.func, ast.Name):
+def _of_diagonal(code: Any, call: ast.Call) -> list[ast.expr]:
+    """Return the matrix of which `np.diag` is a diagonal, or the array whose axes `np.einsum` only picks."""
+    first = call.args[0] if call.args else None
+    if not isinstance(first, ast.Constant):
+        return [first] if first is not None and code.rank(first) > 1 else []
+    before, arrow, behind = str(first.value).replace(" ", "").partition("->")
+    return call.args[1:2] if len(call.args) == 2 and (not arrow or set(before) == set(behind)) else []
+
+
+def _may_return_given(code: Any, function: ast.expr) -> bool:
+    """May a function that is passed to another one return what it is called with, or a view of it?"""
+    local, unit = _local(code, function), unit_of(code, code.unit, function)
+    if local is not None:
+        return bool(_returned(code, local, None) & {one.arg for one in _parameters(local)})
+    if unit is not None:
+        return bool(_returned_by_unit(code, unit, None) & {one.arg for one in _parameters(unit.node)})
+    return isinstance(function, ast.Attribute) and function.attr in VIEWS
+
+
+def _local(code: Any, function: ast.expr) -> ast.FunctionDef | ast.Lambda | None:
+    """Return a nested function or a lambda, also by its name; None for any other function."""
+    if isinstance(function, ast.Lambda):
+        return function
+    if not isinstance(function, ast.Name):
         return None
     for one in ast.walk(code.unit.node):
-        if isinstance(one, ast.FunctionDef) and one is not code.unit.node and one.name == call.func.id:
+        if isinstance(one, ast.FunctionDef) and one is not code.unit.node and one.name == function.id:
             return one
         names = [each.id for each in one.targets if isinstance(each, ast.Name)] if isinstance(one, ast.Assign) else []
-        if isinstance(getattr(one, "value", None), ast.Lambda) and call.func.id in names:
+        if isinstance(getattr(one, "value", None), ast.Lambda) and function.id in names:
             return one.value  # type: ignore[attr-defined, no-any-return]
     return None
+
+
+def _defaults(function: Any) -> list[tuple[str, ast.expr]]:
+    """Return the parameters that have defaults, with those."""
+    arguments = function.args
+    usual = [one.arg for one in (*arguments.posonlyargs, *arguments.args)]
+    named = [one.arg for one in arguments.kwonlyargs]
+    several = (
+        *zip(usual[len(usual) - len(arguments.defaults) :], arguments.defaults, strict=True),
+        *zip(named, arguments.kw_defaults, strict=True),
+    )
+    return [(name, value) for name, value in several if value is not None]
 
 
 def _parameters(function: Any) -> list[ast.arg]:
@@ -470,6 +610,8 @@ def _returned(code: Any, function: ast.AST, place: int | None) -> set[str]:
     if key not in known:
         known[key] = set()  # for a function that calls itself
         values = [function.body] if isinstance(function, ast.Lambda) else []
-        values += [one.value for one in ast.walk(function) if isinstance(one, ast.Return) and one.value is not None]
-        known[key] = set().union(*(_origins(code, viewed(code, one, place), one.lineno) for one in values))
+        giving = [one for one in ast.walk(function) if isinstance(one, ast.Return | ast.Yield | ast.YieldFrom)]
+        values += [one.value for one in giving if one.value is not None]
+        lines = lines_of(code)
+        known[key] = set().union(*(_origins(code, viewed(code, one, place), lines.at(one)) for one in values))
     return known[key]

@@ -25,7 +25,11 @@ TWO_NAMES = [
     "y = np.add(x, 0, out=x)", "y = list(x.reshape(2, 3))[0]",
 ]  # fmt: skip
 
-RETURNING = """def whole(x):
+RETURNING = """import collections
+import functools
+
+
+def whole(x):
     return x
 
 
@@ -39,6 +43,36 @@ def pair(n, x):
 
 
 of_lambda = lambda x: x[::2]
+
+
+def rows(x):
+    yield from x
+
+
+def clip(x):
+    x[x < 0] = 0
+
+
+def shift(x, y):
+    x[x < 0] = 0
+    return y.sum()
+
+
+def keep(items, x):
+    items.append(x)
+
+
+class Box:
+    def __init__(self, x):
+        self.x = x
+
+
+Pair = collections.namedtuple("Pair", "x y")
+
+
+@functools.cache
+def table():
+    return np.zeros(6)
 
 
 """
@@ -82,6 +116,44 @@ SHARED = {
     "a part of what a mask picks": "x[x < 0][:1] = 5\n    return x",
     "a part of what indices pick": "x[np.argsort(x)][0] += 1\n    return x",
     "an output that a mask picks": "np.negative(x[:0], out=x[x < 0])\n    return x",
+    "rows of a generator function": "for y in rows(x.reshape(2, 3)):\n        y[y < 0] = 0\n    return x",
+    "a default": "def f(n, z=x):\n        return z[n:]\n\n    y = f(1)\n    y[y < 0] = 0\n    return x",
+    "a default of a lambda": "f = lambda z=x: z\n    y = f()\n    y[y < 0] = 0\n    return x",
+    "what map returns": "y, z = map(whole, [x[:3], x[3:]])\n    y[y < 0] = 0\n    return x",
+    "what map writes to": "list(map(clip, [x[:3]]))\n    return x",
+    "an item that is doubled": "y = [x]\n    y[0] *= 2\n    return x",
+    "a dict that is updated": "y = {}\n    y.update(a=x)\n    x[x < 0] = 0\n    return y['a']",
+    "an item that is set and returned": "y = {}.setdefault('a', x)\n    z = y\n    z[z < 0] = 0\n    return y",
+    "an item of a named dict": "d = {}\n    y = d.setdefault('a', x)\n    y[y < 0] = 0\n    return x",
+    "a list that a helper adds to": "y = []\n    keep(y, x)\n    x[x < 0] = 0\n    return y[0]",
+    "an attribute of an object": "y = Box(x).x\n    y[y < 0] = 0\n    return x",
+    "an attribute of a named object": "z = Box(x)\n    y = z.x\n    y[y < 0] = 0\n    return x",
+    "a part of a named tuple": "y, z = Pair(x, 1)\n    y[y < 0] = 0\n    return x",
+    "a generator that is asked later": "y = (z * 2 for z in [x])\n    x[x < 0] = 0\n    return next(y)",
+    "arrays broadcast together": (
+        "y, z = np.broadcast_arrays(x, np.zeros((2, 1)))\n    x[x < 0] = 0\n    return y + z"
+    ),
+    "a grid without copies": "y, z = np.meshgrid(x, x, copy=False)\n    x[x < 0] = 0\n    return y + z",
+    "a diagonal": "y = np.diag(x.reshape(2, 3))\n    x[x < 0] = 0\n    return y",
+    "axes in another order": "y = np.einsum('ij->ji', x.reshape(2, 3))\n    x[x < 0] = 0\n    return y",
+    "windows": "y = np.lib.stride_tricks.sliding_window_view(x, 3)\n    x[x < 0] = 0\n    return y.sum(1)",
+    "real numbers, conjugated": "y = x.conj()\n    y[y < 0] = 0\n    return x",
+    "two arguments of a helper": "y = x[:2]\n    return shift(x, y)",
+    "one array in two arguments": "return shift(x, x.reshape(-1))",
+    "what a cache keeps": "y = table()\n    y[x < 0] = 1\n    return y + table()",
+    "rows that a helper writes to": (
+        "z, y = 0.0, x.reshape(3, 2) * 1\n    for r in y:\n        z += r.sum()\n        clip(y)\n    return z"
+    ),
+    "rows that are doubled": (
+        "z, y = 0.0, x.reshape(3, 2) * 1\n    for r in y:\n        z += r.sum()\n        y *= 2\n    return z"
+    ),
+    "rows that are sorted": (
+        "z, y = 0.0, x.reshape(3, 2) * 1\n    for r in y:\n        z += r[0]\n        y.sort(axis=0)\n    return z"
+    ),
+    "statements on one line": "y = x * 1; z = y; z[z < 0] = 0; return y",
+    "a variable of a comprehension": (
+        "y = x * 1\n    z = y\n    n = sum([y for y in range(3)])\n    z[z < 0] = n\n    return y"
+    ),
     "what is replaced in a copy": "np.place(x[[0, 1]], x[[0, 1]] < 0, 9)\n    return x",
 }
 
@@ -91,6 +163,11 @@ NOT_SHARED = {
     "columns": "z = x.reshape(3, 2) * 1\n    y, z = z[:, 0], z[:, 1]\n    y *= 2\n    return y + z",
     "an item of a list": "y = [x[:3], x[3:]]\n    y[0] = np.maximum(y[0], 0)\n    return x, np.stack(y)",
     "a shape": "y = x.reshape(-1)\n    y[y < 0] = 0\n    return y.reshape(x.shape)",
+    "a write on several lines": "y = x[:3] * 1\n    z = y\n    y[:] = np.maximum(\n        z, 0\n    )\n    return y",
+    "a count in a list": "y = [0, 0]\n    y[0] += 1\n    x[x < 0] = y[0]\n    return x",
+    "sums by a matrix product": "y = np.einsum('ij->i', x.reshape(2, 3))\n    y[y < 0] = 0\n    return y + x[:2]",
+    "what a helper gets computed": "y = shift(x * 1, x * 2)\n    return y + x",
+    "doubles of a generator": "y = sum(z * 2 for z in x)\n    x[x < 0] = 0\n    return x + y",
     "the other way of an if": ("y = x\n    if x[0] > 0:\n        y[y < 0.5] = 0\n        return y\n    return x * 2"),
     "the row of this round": ("y = x.reshape(3, 2)\n    for i, r in enumerate(y):\n        y[i] = r / 2\n    return y"),
 }

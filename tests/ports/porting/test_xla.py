@@ -16,9 +16,16 @@ from pyopbench.ports.porting.observe import observe
 from pyopbench.ports.porting.refusal import CannotPort
 from written_ports import line_of, write_source
 
+SEEN_WRONG = ("2.21.",)
+"""Versions of TensorFlow in which XLA was seen to pick other elements."""
+
 READS = [
     "x[i, 1:-1]", "x[1:-1, i]", "x[i, 1:4]", "x[i, 2:]", "x[i : i + 2, 1:-1]", "x[i, ::2]", "x[i, None, 1:-1]",
     "x[..., 1:3, i]", "x[1:, i:]", "x[i, ..., 1:]", "x[i, :-1]", "x[i, j]", "x[:j, i]", "x[i, j:]",
+    "x[i, -3:]", "x[-4:-1, i]", "x[i, -4::2]", "x[i, -2:1:-1]", "x[i, 5:1:-2]", "x[-j, 1:3]", "x[i - 2 :, -3:]",
+    "x[i, 1:5][::2]", "x[i][1:4]", "x.T[1:4, i]", "x[1:, 2:][i - 2, 1:3]", "row(x, i)", "np.take(x, i, axis=1)[1:4]",
+    "np.take(x[i, 1:], j - 1)", "x[1:, i][x[i, 1:] > 0.5]", "x[i, 1:][[0, 2]]", "x[[0, 2], 1:][:, i]",
+    "x[i, 1:4] @ x[1:4, j]", "[x[i, 1:3], x[1:3, i]][0]", "(x[i, 2:] if x[i, 0] > 1 else x[2:, i])",
 ]  # fmt: skip
 WRITES = [
     "y[i, 1:-1] = x[i, 1:-1]", "y[1:-1, i] += 1.5", "y[:, i] = x[i]", "y[i] = x[j]", "y[i, j] -= x[j, i]",
@@ -27,12 +34,16 @@ WRITES = [
     "y[i, 4:1:-1] = x[j, 1:4]", "y[-i, -j] = x[i, j]", "y[j - 4, 1:4] = x[i, 1:4]", "y[i, -1] = x[j, -2]",
     "y[:, -j] = x[:, j]", "y[j:i, j:i] = x[j:i, i : i + 1]", "y[j - 1 : i, 2] = x[j:i, 1]", "y[i, -j:] = x[j, -j:]",
     "y[i - 12 : j, 1] = x[:j, 0]", "y[i, i:j] = 4.0",
+    "y[i, -3:] = x[-3:, j]", "y[-4:-1, i] += x[i, 1:4]", "y[i, 1:5][::2] = x[i, 3:5]",
+    "y[i, 2:] = np.where(x[i, 2:] > 1, y[j, 2:], x[2:, j])", "y[i, x[i] > 1] = 3.0", "y[1:, i][x[i, 1:] > 1] = 3.0",
+    "y[i, 1:][[0, 2]] = x[i, 1:3]", "np.maximum(x[i, 1:], 1, out=y[i, 1:])",
 ]  # fmt: skip
 
 
 def _in_loop(statement: str) -> str:
+    helper = "def row(x, i):\n    return x[i, 1:4]\n\n\n"
     head = "def body(x):\n    y = x * 0\n    for i in range(2, len(x) - 1):\n        j = i - 1\n"
-    return f"{head}        {statement}\n    return y\n"
+    return f"{helper}{head}        {statement}\n    return y\n"
 
 
 @pytest.fixture(autouse=True)
@@ -40,6 +51,9 @@ def _no_loop_is_unrolled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writers, "observe", partial(observe, most_unrolled=0))
 
 
+@pytest.mark.skipif(
+    not tf.__version__.startswith(SEEN_WRONG), reason="what XLA makes of such keys was seen in another TensorFlow"
+)
 def test_xla_compiles_a_key_with_a_tensor_and_a_slice_from_a_number_wrong() -> None:
     def loop(x: tf.Tensor) -> tf.Tensor:
         found = tf.zeros([3], x.dtype)
