@@ -23,7 +23,7 @@ from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, TENSOR
 from pyopbench.ports.porting.operators import BINARY, SHIFTS, write_between, write_items
 from pyopbench.ports.porting.typed import TypedCode, is_number
-from pyopbench.ports.porting.watching import output_of
+from pyopbench.ports.porting.watching import output_of, without_keys
 
 MATCHING = ("scipy.optimize.linear_sum_assignment",)
 """Functions that return rows and columns, each of which is there once."""
@@ -72,7 +72,7 @@ def write_item(code: TypedCode, target: ast.Subscript, value: str, rank: int, no
 
 def _refuse_copy(code: TypedCode, target: ast.expr, entries: list[list[IndexEntry]]) -> None:
     """Refuse to write to a part of what arrays of indices or a mask select: NumPy writes to a copy, which is lost."""
-    if any(entry.kind in ("places", "mask", "points") for one in entries for entry in one):
+    if any(entry.is_copied for one in entries for entry in one):
         raise code.refusal(
             target,
             f"`{ast.unparse(target)}` is part of a copy, so nothing is written to the array",
@@ -173,10 +173,7 @@ def _with_shape(code: TypedCode, target: ast.expr, value: ast.expr) -> str:
 
 def _refuse_container(code: TypedCode, target: ast.expr) -> None:
     """Refuse to write to a list or a dict where values decide: AutoGraph carries names, and not what is in them."""
-    root = target
-    while isinstance(root, ast.Subscript):
-        root = root.value
-    kinds = {one.kind for one in code.seen(root)}
+    kinds = {one.kind for one in code.seen(without_keys(target))}
     assert code.unit is not None
     around = [one for one in ast.walk(code.unit.node) if isinstance(one, ast.If | ast.For | ast.While)]
     inside = any(one is target for each in around if code.observed.decides(code.source, each) for one in ast.walk(each))

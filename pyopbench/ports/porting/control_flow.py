@@ -17,7 +17,7 @@ from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR, Seen, dtype_of
 from pyopbench.ports.porting.operators import write_truth
 from pyopbench.ports.porting.typed import TypedCode, is_number
-from pyopbench.ports.porting.watching import names_bound, of_function
+from pyopbench.ports.porting.watching import names_bound, of_function, parameters_of
 
 DECIDING = (ast.If, ast.For, ast.While)
 
@@ -221,10 +221,7 @@ def _refuse_none(code: TypedCode, node: ast.stmt, name: str, seen: set[Seen]) ->
 def _is_number_of_argument(code: TypedCode, name: str) -> bool:
     """Is it an argument that is one of Python's numbers, and is bound to a tensor later?"""
     assert code.unit is not None
-    function = code.unit.node
-    assert isinstance(function, ast.FunctionDef)
-    arguments = function.args
-    is_argument = any(one.arg == name for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
+    is_argument = name in parameters_of(code.unit.node)
     is_number = any(one.kind == NUMBER_KIND for one in carried(code, name))
     return is_argument and is_number and bool(dtype_of_name(code, name))
 

@@ -32,6 +32,11 @@ class IndexEntry:
     node: ast.expr
     rank: int = 0
 
+    @property
+    def is_copied(self) -> bool:
+        """Whether NumPy copies what it picks."""
+        return self.kind in ("places", "mask", "points")
+
 
 @dataclass(frozen=True)
 class Picked:

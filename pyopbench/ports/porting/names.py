@@ -42,6 +42,9 @@ VIEWS = (
 )  # fmt: skip
 """Functions and methods whose result may be their argument, or a view of it."""
 
+METADATA = ("dtype", "itemsize", "nbytes", "ndim", "shape", "size")
+"""Attributes of an array that do not share its memory."""
+
 
 def name_of(value: Any) -> str:
     """Return the name of a function, such as `np.sum` or `len`; empty for one that is in no table."""

@@ -11,14 +11,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pyopbench.ports.porting.indexing import entries_of
-from pyopbench.ports.porting.names import VIEWS, name_of
+from pyopbench.ports.porting.names import METADATA, VIEWS, name_of
 from pyopbench.ports.porting.observe import ARRAY, TENSOR
 from pyopbench.ports.porting.units import Unit
-from pyopbench.ports.porting.watching import names_written, output_of
-from pyopbench.ports.porting.writing_functions import unit_of, written_by_call, written_parameters
-
-NUMBERS = ("dtype", "itemsize", "nbytes", "ndim", "shape", "size")
-"""Attributes of an array that do not depend on its elements."""
+from pyopbench.ports.porting.watching import names_written, output_of, parameters_of, without_keys
+from pyopbench.ports.porting.writing_functions import unit_of, writes_in, written_parameters
 
 OF_SEVERAL = ("broadcast_arrays", "ix_", "meshgrid")
 """Functions of `VIEWS` whose arguments are all arrays."""
@@ -46,21 +43,15 @@ class Lines:
         self.names = [one for one in nodes if isinstance(one, ast.Name)]
         self.tensors = {one.id for one in self.names if code.holds_tensors(one)}
         self.arrays = {one.id for one in self.names if _may_be_shared(code, one)}
-        self.only_sizes = {id(one.value) for one in nodes if isinstance(one, ast.Attribute) and one.attr in NUMBERS}
+        self.only_sizes = {id(one.value) for one in nodes if isinstance(one, ast.Attribute) and one.attr in METADATA}
         self.writes: dict[str, list[int]] = {}
         in_place = set()
-        for one in nodes:
-            written: set[str] = set()
-            if isinstance(one, ast.Assign | ast.AugAssign | ast.Expr):
-                written |= {name for name in names_written([one]) if not _is_item_replaced(code, one, name)}
-            target = one.target if isinstance(one, ast.AugAssign) else None
-            if isinstance(target, ast.Name) and any(seen.rank for seen in code.seen(target)):
-                in_place.add(id(target))
-                written.add(target.id)
-            if isinstance(one, ast.Call):
-                written |= set(written_by_call(code, code.unit, one))
-            for name in written:
-                self.writes.setdefault(name, []).append(self.at(one))
+        for name, node in writes_in(code, code.unit, function):
+            # Statements in a loop are yielded themselves.
+            if not isinstance(node, ast.For) and not _is_item_replaced(code, node, name):
+                self.writes.setdefault(name, []).append(self.at(node))
+            if isinstance(node, ast.AugAssign):
+                in_place.add(id(node.target))
         # A variable of a comprehension is another one than that of the function.
         in_place |= {id(each) for one in nodes if isinstance(one, ast.comprehension) for each in ast.walk(one.target)}
         stores = [one for one in self.names if not isinstance(one.ctx, ast.Load) and id(one) not in in_place]
@@ -175,9 +166,7 @@ def _refuse_local(code: Any, lines: Lines, call: ast.Call) -> None:
         return
     written = names_written(function.body)
     for name, value in _arguments(function, call):
-        root = value
-        while isinstance(root, ast.Subscript):
-            root = root.value
+        root = without_keys(value)
         if name not in written or not isinstance(root, ast.Name) or root.id not in lines.tensors:
             continue
         if any(one == root.id and lines.has_path(lines.at(call), at, {one}) for one, at in lines.reads):
@@ -243,9 +232,8 @@ def _refuse_swapped(code: Any, target: ast.expr, value: ast.Tuple | ast.List) ->
         if code.is_tensor(part) and code.rank(part) and viewed(code, part) & written:
             problem = f"`{ast.unparse(part)}` is a view of an array that the same statement has written to"
             raise code.refusal(part, problem, "use .copy()")
-        while isinstance(one, ast.Subscript):
-            one = one.value  # noqa: PLW2901
-            written |= {one.id} if isinstance(one, ast.Name) else set()
+        root = without_keys(one)
+        written |= {root.id} if root is not one and isinstance(root, ast.Name) else set()
 
 
 def _refuse_rows_ahead(code: Any, lines: Lines, loop: ast.For) -> None:
@@ -296,7 +284,7 @@ def _arrays_of_callers(code: Any) -> set[str]:
     function = code.unit.node
     names = [one for unit in code.units.in_order() for one in ast.walk(unit.node) if isinstance(one, ast.Name)]
     is_called = any(one.id == code.unit.name and isinstance(one.ctx, ast.Load) for one in names)
-    return {one.arg for one in _parameters(function)} if is_called and isinstance(function, ast.FunctionDef) else set()
+    return set(parameters_of(function)) if is_called else set()
 
 
 Binding = tuple[str, ast.expr, int | None]
@@ -352,9 +340,7 @@ def _paired(target: ast.expr, value: ast.expr, place: int | None = None) -> Iter
     elif isinstance(target, ast.Name):
         yield target.id, value, place
     elif isinstance(target, ast.Subscript):  # of a list or a dict; an array copies what is written to it
-        root: ast.expr = target
-        while isinstance(root, ast.Subscript):
-            root = root.value
+        root = without_keys(target)
         if isinstance(root, ast.Name):
             yield root.id, value, place
 
@@ -478,7 +464,7 @@ def viewed(code: Any, value: ast.AST, place: int | None = None) -> set[str]:
         # What a generator goes over is read as late as its elements are.
         return of_element | (viewed(code, value.generators[0].iter) if isinstance(value, ast.GeneratorExp) else set())
     elif isinstance(value, ast.Subscript):
-        is_copy = any(entry.kind in ("places", "mask", "points") for entry in entries_of(code, value.slice))
+        is_copy = any(entry.is_copied for entry in entries_of(code, value.slice))
         parts = [] if is_copy and _is_array(code, value.value) else [value.value]
     elif isinstance(value, ast.Attribute):
         is_view = value.attr in ("T", "mT", "real", "imag") or not _is_array(code, value.value)
@@ -523,8 +509,7 @@ def _of_call(code: Any, call: ast.Call, place: int | None) -> set[str]:
     local, unit = _local(code, function), unit_of(code, code.unit, function)
     if local is not None:
         names = _returned(code, local, place)
-        own = {one.arg for one in _parameters(local)}
-        found |= (names - own) | set().union(
+        found |= (names - {*parameters_of(local)}) | set().union(
             *(viewed(code, one) for name, one in [*_arguments(local, call), *_defaults(local)] if name in names)
         )
     elif unit is not None:
@@ -546,9 +531,9 @@ def _may_return_given(code: Any, function: ast.expr) -> bool:
     """May a function that is passed to another one return what it is called with, or a view of it?"""
     local, unit = _local(code, function), unit_of(code, code.unit, function)
     if local is not None:
-        return bool(_returned(code, local, None) & {one.arg for one in _parameters(local)})
+        return bool(_returned(code, local, None) & {*parameters_of(local)})
     if unit is not None:
-        return bool(_returned_by_unit(code, unit, None) & {one.arg for one in _parameters(unit.node)})
+        return bool(_returned_by_unit(code, unit, None) & {*parameters_of(unit.node)})
     return isinstance(function, ast.Attribute) and function.attr in VIEWS
 
 
@@ -577,10 +562,6 @@ def _defaults(function: Any) -> list[tuple[str, ast.expr]]:
         *zip(named, arguments.kw_defaults, strict=True),
     )
     return [(name, value) for name, value in several if value is not None]
-
-
-def _parameters(function: Any) -> list[ast.arg]:
-    return [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
 
 
 def _arguments(function: Any, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:

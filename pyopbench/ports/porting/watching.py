@@ -364,15 +364,27 @@ def names_bound(statements: Sequence[ast.AST]) -> set[str]:
     return found
 
 
+def parameters_of(function: ast.AST) -> list[str]:
+    """Return the names of the parameters of a function or a lambda, without `*` and `**`; none of anything else."""
+    if not isinstance(function, ast.FunctionDef | ast.Lambda):
+        return []
+    return [one.arg for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]
+
+
+def without_keys(node: ast.AST) -> ast.AST:
+    """Return `x` of `x[key][key]`."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node
+
+
 def names_written(statements: Sequence[ast.AST]) -> set[str]:
     """Return the names of arrays that statements write to elements of."""
     found = set()
     for one in of_function(statements):
         is_written = isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store)
-        root: ast.AST | None = one if is_written else output_of(one) if isinstance(one, ast.Call) else None
-        while isinstance(root, ast.Subscript):
-            root = root.value
-        if isinstance(root, ast.Name):
+        array = one if is_written else output_of(one) if isinstance(one, ast.Call) else None
+        if array is not None and isinstance(root := without_keys(array), ast.Name):
             found.add(root.id)
     return found
 

@@ -11,7 +11,7 @@ from pyopbench.ports.porting.control_flow import decided_around
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import TENSOR
 from pyopbench.ports.porting.units import Unit
-from pyopbench.ports.porting.watching import names_written
+from pyopbench.ports.porting.watching import names_written, parameters_of, without_keys
 
 METHODS = ("sort", "fill")
 FUNCTIONS = ("np.fill_diagonal", "np.copyto", "np.put", "np.putmask", "np.place")
@@ -29,14 +29,11 @@ def written_parameters(code: Any, unit: Unit) -> list[str]:
     return known[id(function)]
 
 
-def _parameters(function: ast.FunctionDef) -> list[str]:
-    arguments = function.args
-    return [one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
-
-
 def _written(code: Any, unit: Unit, function: ast.FunctionDef) -> Iterator[str]:
-    writes = dict(_writes(code, unit, function))
-    for name in _parameters(function):
+    writes: dict[str, int] = {}  # the first line of each
+    for name, node in writes_in(code, unit, function):
+        writes[name] = min(node.lineno, writes.get(name, node.lineno))
+    for name in parameters_of(function):
         if name not in writes:
             continue
         reads = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == name]
@@ -55,21 +52,19 @@ def _is_augmented(function: ast.FunctionDef, name: ast.Name) -> bool:
     return any(isinstance(one, ast.AugAssign) and one.target is name for one in ast.walk(function))
 
 
-def _writes(code: Any, unit: Unit, function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
-    """Yield the names that a function writes to, with the line, the last one first."""
-    found: list[tuple[str, int]] = []
+def writes_in(code: Any, unit: Unit, function: ast.AST) -> Iterator[tuple[str, ast.stmt | ast.Call]]:
+    """Yield the names of arrays that a function writes to, with the statement or the call that does it."""
     for node in ast.walk(function):
         if isinstance(node, ast.Assign | ast.AugAssign | ast.For | ast.Expr):
-            found += [(name, node.lineno) for name in names_written([node])]
+            yield from ((name, node) for name in names_written([node]))
         target = node.target if isinstance(node, ast.AugAssign) else None
         if isinstance(target, ast.Name) and any(one.rank for one in code.observed.of(unit.source, target)):
-            found.append((target.id, target.lineno))
+            yield target.id, node  # type: ignore[misc]
         if isinstance(node, ast.Call):
-            found += [(name, node.lineno) for name in written_by_call(code, unit, node)]
-    yield from sorted(found, key=lambda one: -one[1])
+            yield from ((name, node) for name in _written_by_call(code, unit, node))
 
 
-def written_by_call(code: Any, unit: Unit, call: ast.Call) -> Iterator[str]:
+def _written_by_call(code: Any, unit: Unit, call: ast.Call) -> Iterator[str]:
     """Yield the names of arrays that a call writes to, by a method, a NumPy function or one of the user's."""
     function = call.func
     if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.attr in METHODS:
@@ -82,10 +77,7 @@ def written_by_call(code: Any, unit: Unit, call: ast.Call) -> Iterator[str]:
     if called is not None:
         for name in written_parameters(code, called):
             given = _given(code, called, call).get(name)
-            root = given
-            while isinstance(root, ast.Subscript):
-                root = root.value
-            if isinstance(root, ast.Name):
+            if given is not None and isinstance(root := without_keys(given), ast.Name):
                 yield root.id
 
 

@@ -8,15 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.ports.porting.names import VIEWS, name_of
+from pyopbench.ports.porting.names import METADATA, VIEWS, name_of
 from pyopbench.ports.porting.units import Unit, Units
+from pyopbench.ports.porting.watching import parameters_of
 from pyopbench.ports.porting.writing_functions import FUNCTIONS
 
 METHODS = ("byteswap", "fill", "itemset", "partition", "put", "resize", "sort")
 """Methods that write to their array."""
-
-NUMBERS = ("dtype", "itemsize", "nbytes", "ndim", "shape", "size")
-"""Attributes of an array that do not share its memory."""
 
 
 def written_inputs(body: Callable[..., Any], examples: Sequence[Sequence[Any]], units: Units, root: Unit) -> list[int]:
@@ -33,7 +31,7 @@ def written_inputs(body: Callable[..., Any], examples: Sequence[Sequence[Any]], 
     """
     found = set().union(*(_written_on(body, example) for example in examples))
     read = _Reader(units).written(root)
-    names = _parameters(root.node)
+    names = parameters_of(root.node)
     return sorted(found | {place for place, name in enumerate(names) if name in read})
 
 
@@ -65,12 +63,6 @@ def _fails(function: Callable[..., Any], arrays: Sequence[Any]) -> bool:
     return False
 
 
-def _parameters(function: ast.AST) -> list[str]:
-    if not isinstance(function, ast.FunctionDef):
-        return []
-    return [one.arg for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]
-
-
 class _Reader:
     """Reads which parameters of functions may be written to, in the order of the statements."""
 
@@ -85,7 +77,7 @@ class _Reader:
             return set()
         if id(function) not in self.known:
             self.known[id(function)] = set()  # of a function that calls itself
-            of_names = {name: {name} for name in _parameters(function)}
+            of_names = {name: {name} for name in parameters_of(function)}
             self.known[id(function)] = self._in_block(unit, function.body, of_names, is_sure=True)
         return self.known[id(function)]
 
@@ -141,7 +133,7 @@ class _Reader:
         if isinstance(node, ast.Name):
             return of_names.get(node.id, set())
         if isinstance(node, ast.Attribute):
-            return set() if node.attr in NUMBERS else self._origins(node.value, of_names)
+            return set() if node.attr in METADATA else self._origins(node.value, of_names)
         if isinstance(node, ast.Subscript | ast.Starred | ast.NamedExpr):
             return self._origins(node.value, of_names)
         parts: list[ast.expr] = []
@@ -184,7 +176,7 @@ class _Reader:
         return found
 
     def _by_call(self, called: Unit, call: ast.Call, of_names: dict[str, set[str]]) -> set[str]:
-        written, names = self.written(called), _parameters(called.node)
+        written, names = self.written(called), parameters_of(called.node)
         given = [*zip(names, call.args, strict=False), *((one.arg, one.value) for one in call.keywords)]
         return set().union(*(self._origins(value, of_names) for name, value in given if name in written))
 

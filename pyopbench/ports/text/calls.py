@@ -20,6 +20,7 @@ from pyopbench.ports.porting.grown_lists import REDUCED
 from pyopbench.ports.porting.kinds import NUMBERS, Kind, dtype_of_kind
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.units import Unit
+from pyopbench.ports.porting.watching import parameters_of
 from pyopbench.ports.porting.writing_functions import unit_of
 from pyopbench.ports.text import methods, operations
 from pyopbench.ports.text.patterns import literal
@@ -305,9 +306,7 @@ def _reduced(code: TextCode, node: ast.Call, name: str, items: ast.expr) -> str 
 
 def _own_function(code: TextCode, node: ast.Call, called: Unit) -> str:
     """Return a call of a function of the user's, which gets lists as it takes them elsewhere."""
-    assert isinstance(called.node, ast.FunctionDef)
-    arguments = called.node.args
-    names = [one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+    names = parameters_of(called.node)
     if any(isinstance(one, ast.Starred) for one in node.args) or any(one.arg is None for one in node.keywords):
         raise code.refusal(node, f"`{ast.unparse(node)}` takes any number of arguments", "name each")
     named = [*zip(names, node.args, strict=False), *((one.arg or "", one.value) for one in node.keywords)]
