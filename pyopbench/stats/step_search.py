@@ -162,14 +162,14 @@ class StepSearch:
 def _partners(wanted: Collection[int], launches: Counter[int]) -> list[int]:
     """Return neighbours of wanted commits that make their block large enough, those with the fewest launches first."""
     places = sorted({*launches, *wanted})
-    beside = {
+    neighbours = {
         places[number]
         for place in wanted
         for number in (places.index(place) - 1, places.index(place) + 1)
         if 0 <= number < len(places) and places[number] not in wanted
     }
     many = max(LEAST_COMMITS - len(wanted), 0)
-    return sorted(beside, key=lambda place: (launches[place], place))[:many]
+    return sorted(neighbours, key=lambda place: (launches[place], place))[:many]
 
 
 def probable_steps(
@@ -203,11 +203,11 @@ def probable_steps(
     degrees = launches - len(blocks) - int(np.linalg.matrix_rank(scatter))
     known = USUAL_DEGREES * USUAL_SPREAD**2
     variance = (max(total - float(levels @ products), 0.0) + known) / (degrees + USUAL_DEGREES)
-    behind = np.array([[float(place >= after) for _, after in gaps] for place in places])
+    is_after = np.array([[float(place >= after) for _, after in gaps] for place in places])
     combinations = _combinations(len(gaps))
-    gram = behind.T @ scatter @ behind
+    gram = is_after.T @ scatter @ is_after
     masked = gram * combinations[:, :, None] * combinations[:, None, :]
-    against = (behind.T @ products) * combinations
+    against = (is_after.T @ products) * combinations
     none = np.array([after - before for before, after in gaps]) * math.log1p(-STEPS_PER_COMMIT)
     prior = combinations @ np.log(-np.expm1(none)) + (1 - combinations) @ none
     logs, sizes, variances = [], [], []

@@ -82,7 +82,7 @@ def _path_of(source: Source) -> Path:
 def _runs_of(run: OpenRun) -> tuple[Run, ...]:
     """Return a run for each side, on its own: what failed on one of them says nothing about another.
 
-    If there are several, `frame` and `noise` have a column `block`: launches of one number were made by turns, one
+    If there are several, `frame` and `noise` have a column `block`: launches with the same number were interleaved, one
     of each side. The label of a TensorFlow stands for its version; of revisions the commit stands for pyopbench's, and
     `revision` is the label.
     """
@@ -133,7 +133,7 @@ def _none_of_these(path: Path) -> BadInput:
         what = f"{path}: a folder without {run_folder.RUN_FILE}, and without a machine.json of asv in it or below"
     else:
         what = f"{path}: JSON, but not of results"
-    if path.is_file() and (path.parent / asv_file.MACHINE).is_file() and path.name not in asv_file.BESIDE:
+    if path.is_file() and (path.parent / asv_file.MACHINE).is_file() and path.name not in asv_file.NEXT_TO_RESULTS:
         # Usually its folder was named: without this one file, all others can be read.
         return BadInput("these are not results", received=what, legal=LEGAL, hint=f"move it out of {path.parent}")
     runs = sorted({file.parent for file in path.rglob(run_folder.RUN_FILE)})[:MOST_SHOWN] if path.is_dir() else []

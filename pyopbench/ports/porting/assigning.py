@@ -92,7 +92,7 @@ def _is_whole_mask(entries: list[IndexEntry], rank: int) -> bool:
 
 
 def _replacing(code: TypedCode, entries: list[list[IndexEntry]], axes: int, rank: int) -> str:
-    """Return what replaces elements, if indices may occur twice: within one row of them NumPy keeps the last value.
+    """Return the function that replaces elements at indices that may occur twice: in one row NumPy keeps the last.
 
     If there are several arrays of indices, NumPy writes in the order of their memory layout.
 

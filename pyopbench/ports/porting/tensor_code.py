@@ -218,11 +218,11 @@ class TensorCode(TypedCode):
         return None
 
     def as_it_stands(self, node: ast.AST) -> str:
-        """Return the text of a node with its parts written, where they stand for what Python does with them."""
+        """Return the text of a node with its parts written, and with its header replaced if it has another one."""
         parts = [(*self.source.span(part), self._part(node, part)) for part in parts_of(node)]
         if node in self.headers and isinstance(node, ast.For):
-            begin, behind = self.source.span(node)[0], self.source.span(node.iter)[1]
-            parts = [(begin, behind, self.headers[node]), *(one for one in parts if one[0] >= behind)]
+            begin, end = self.source.span(node)[0], self.source.span(node.iter)[1]
+            parts = [(begin, end, self.headers[node]), *(one for one in parts if one[0] >= end)]
         return self.source.replaced(*self.source.span(node), parts)
 
     def _part(self, node: ast.AST, part: ast.AST) -> str:

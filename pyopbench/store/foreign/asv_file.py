@@ -25,7 +25,7 @@ from pyopbench.store.strict_json import problem
 
 VERSION = 2
 MACHINE = "machine.json"
-BESIDE = (MACHINE, "benchmarks.json")
+NEXT_TO_RESULTS = (MACHINE, "benchmarks.json")
 """Files that asv writes next to its results."""
 CONVERT = "convert the whole folder of results with `asv update`; nothing was read from this file"
 MOST_COMBINATIONS = 1_000_000
@@ -88,7 +88,12 @@ def is_result(document: Any) -> bool:
 def files_in(folder: Path) -> list[Path]:
     """Return the files below a folder of results that hold results, sorted; none if it is no such folder."""
     machines = sorted(folder.rglob(MACHINE)) if folder.is_dir() else []
-    return [path for machine in machines for path in sorted(machine.parent.glob("*.json")) if path.name not in BESIDE]
+    return [
+        path
+        for machine in machines
+        for path in sorted(machine.parent.glob("*.json"))
+        if path.name not in NEXT_TO_RESULTS
+    ]
 
 
 def entries_of(path: Path, document: Mapping[str, Any]) -> list[AsvEntry]:

@@ -129,8 +129,8 @@ def _timed(path: Path, place: int, benchmark: Any) -> Timed:
         raise damaged(path, f"{where}: {wrong}")
     stats = benchmark["stats"]
     if not common.is_count(stats["iterations"]) or not common.is_count(stats["rounds"]):
-        told = f"{where}: rounds {stats['rounds']}, iterations {stats['iterations']}"
-        raise damaged(path, told, f"for both {common.COUNT}")
+        recorded = f"{where}: rounds {stats['rounds']}, iterations {stats['iterations']}"
+        raise damaged(path, recorded, f"for both {common.COUNT}")
     return Timed(
         common.in_one_line(benchmark["fullname"]),
         _case(path, where, _own(benchmark).get("case")),
@@ -168,9 +168,9 @@ def _seconds(path: Path, where: str, stats: Mapping[str, Any]) -> tuple[float, .
 
 def _environment(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the environment that the suite recorded; what is missing is taken from pytest-benchmark's own records."""
-    told = [info["environment"] for one in document["benchmarks"] if "environment" in (info := _own(one))]
-    first = told[0] if told else {}
-    for other in told:
+    recorded = [info["environment"] for one in document["benchmarks"] if "environment" in (info := _own(one))]
+    first = recorded[0] if recorded else {}
+    for other in recorded:
         differing = [key for key in SAME if other.get(key) != first.get(key)]
         if differing:
             raise damaged(path, f"benchmarks of several environments: {formatting.listing(differing)}", "one session")
