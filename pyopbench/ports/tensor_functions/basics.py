@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 from typing import Any
 
 import numpy as np
@@ -249,6 +250,46 @@ def np_part_replaced_for_xla(tensor: Any, key: Any, values: Any) -> Any:
     shape = [at.shape[0] for one, at in zip(whole, places, strict=True) if isinstance(one, slice)] + row
     values = tf.reshape(tf.broadcast_to(tf.cast(values, tensor.dtype), shape), [*(at.shape[0] for at in places), *row])
     return tf.tensor_scatter_nd_update(tensor, tf.stack(tf.meshgrid(*places, indexing="ij"), axis=-1), values)
+
+
+def np_compiled(function: Any) -> Any:
+    """Return a function compiled by XLA. Its gradient is compiled with a second run of the function in it.
+
+    TensorFlow cannot take a gradient of a compiled loop from outside: what the loop keeps for it stays in XLA's memory.
+    """
+    compiled = tf.function(function, jit_compile=True)
+
+    def differentiable(nest: Any) -> Any:
+        tensors = [one for one in tf.nest.flatten(nest) if tf.is_tensor(one)]
+        return [one for one in tensors if one.dtype.is_floating or one.dtype.is_complex]
+
+    @tf.function(jit_compile=True)
+    def gradient(inputs: Any, named: Any, slopes: Any) -> Any:
+        watched = differentiable((inputs, named))
+        with tf.GradientTape() as tape:
+            tape.watch(watched)
+            outputs = differentiable(function(*inputs, **named))
+        return tape.gradient(outputs, watched, slopes, unconnected_gradients="zero")
+
+    @functools.wraps(function)
+    @tf.autograph.experimental.do_not_convert
+    def call(*inputs: Any, **named: Any) -> Any:
+        inputs, named = tf.nest.map_structure(
+            lambda one: tf.convert_to_tensor(one) if isinstance(one, np.ndarray) else one, (inputs, named)
+        )
+
+        @tf.custom_gradient
+        def with_gradient(*_: Any) -> Any:
+            outputs = compiled(*inputs, **named)
+            kept = [bool(differentiable(one)) for one in tf.nest.flatten(outputs)]
+            return outputs, lambda *slopes: gradient(
+                inputs, named, [slope for slope, is_kept in zip(slopes, kept, strict=True) if is_kept]
+            )
+
+        watched = differentiable((inputs, named))
+        return with_gradient(*watched) if watched else compiled(*inputs, **named)
+
+    return call
 
 
 def np_element_places(tensor: Any) -> Any:
