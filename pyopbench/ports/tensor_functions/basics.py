@@ -263,33 +263,35 @@ def np_compiled(function: Any) -> Any:
         tensors = [one for one in tf.nest.flatten(nest) if tf.is_tensor(one)]
         return [one for one in tensors if one.dtype.is_floating or one.dtype.is_complex]
 
-    @tf.function(jit_compile=True)
-    def gradient(inputs: Any, named: Any, slopes: Any) -> Any:
+    def gradient_of(inputs: Any, named: Any, slopes: Any) -> Any:
         watched = differentiable((inputs, named))
         with tf.GradientTape() as tape:
             tape.watch(watched)
             outputs = differentiable(function(*inputs, **named))
         return tape.gradient(outputs, watched, slopes, unconnected_gradients="zero")
 
-    @functools.wraps(function)
-    @tf.autograph.experimental.do_not_convert
+    gradient = tf.function(gradient_of, jit_compile=True)
+
     def call(*inputs: Any, **named: Any) -> Any:
         inputs, named = tf.nest.map_structure(
             lambda one: tf.convert_to_tensor(one) if isinstance(one, np.ndarray) else one, (inputs, named)
         )
+        # A tape may only see `with_gradient`, and nothing of what is in it.
+        unseen, unseen_named = tf.nest.map_structure(
+            lambda one: tf.stop_gradient(one) if tf.is_tensor(one) else one, (inputs, named)
+        )
 
-        @tf.custom_gradient
         def with_gradient(*_: Any) -> Any:
-            outputs = compiled(*inputs, **named)
+            outputs = compiled(*unseen, **unseen_named)
             kept = [bool(differentiable(one)) for one in tf.nest.flatten(outputs)]
             return outputs, lambda *slopes: gradient(
-                inputs, named, [slope for slope, is_kept in zip(slopes, kept, strict=True) if is_kept]
+                unseen, unseen_named, [slope for slope, is_kept in zip(slopes, kept, strict=True) if is_kept]
             )
 
         watched = differentiable((inputs, named))
-        return with_gradient(*watched) if watched else compiled(*inputs, **named)
+        return tf.custom_gradient(with_gradient)(*watched) if watched else compiled(*inputs, **named)
 
-    return call
+    return functools.wraps(function)(tf.autograph.experimental.do_not_convert(call))
 
 
 def np_element_places(tensor: Any) -> Any:

@@ -97,14 +97,14 @@ LOOPS = [
     "for t in range(1, len(x)):\n        y[t] = 0.3 * x[t] + 0.7 * y[t - 1]\n    return y",
     "for t in range(1, len(x)):\n        y[t] = max(y[t - 1], x[t] * y[t - 1])\n    return y[-1], len(y)",
     "s = x[0]\n    for t in range(len(x)):\n        if x[t] > s:\n            s = s + x[t] ** 2\n    return s",
-    "from scipy import signal\n    return signal.lfilter([0.3], [1, -0.7], x * y)",
+    "return signal.lfilter([0.3], [1, -0.7], x * y)",
 ]
 
 
 @pytest.mark.parametrize("loop", LOOPS)
 def test_the_gradient_of_a_loop_runs_it_again(loop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its own test compares the gradient with differences; and it is that of `traced`, also in a graph."""
-    source = f"def body(x):\n    y = x.copy()\n    {loop}\n"
+    source = f"from scipy import signal\n\n\ndef body(x):\n    y = x.copy()\n    {loop}\n"
     made = write_source(tmp_path, source, "rng.random(9)", to="traced_xla")
     run_its_test(made, tmp_path, monkeypatch)
     usual = import_text("looping", write_source(tmp_path, source, "rng.random(9)").port).body
