@@ -106,6 +106,11 @@ v l: np.intersect1d(x, x[:3] + 1); np.setdiff1d(x, x[1:3]); np.union1d(x, x + 1)
 r,v r,n R,m: np.searchsorted(x, y); np.searchsorted(x, y, side="right"); np.digitize(y, x); np.digitize(y, x, right=True); np.digitize(y, x[::-1])
 v n m: np.digitize(x, [-1, 0, 2]); np.searchsorted([0.0, 1.0], x)
 R,v R,n R,m R,i: np.interp(y, x, x * 2 + 1); np.interp(y, x, x, left=-9, right=9.5); np.interp(y, x, np.array([1, 2, 3, 5])); np.interp(y, x, x, period=4)
+e E: np.unpackbits(x.astype(np.uint8))
+w i: np.unpackbits(x.astype(np.uint8)); np.unpackbits(x.astype(np.uint8), count=11, bitorder="little"); np.unpackbits(x.astype(np.uint8), count=-3)
+w: np.unpackbits(x.astype(np.uint8), count=99)
+i b: np.unpackbits(x.astype(np.uint8), axis=1); np.unpackbits(x.astype(np.uint8), 0, 9); np.packbits(x > 0, axis=0); np.packbits(x > 0, -1)
+w i b: np.packbits(x); np.packbits(x, bitorder="little"); np.packbits(x, axis=0)
 w: np.bincount(x); np.bincount(x, minlength=7); np.bincount(x, weights=x * 0.5)
 v m i l f: np.histogram(x)[0]; np.histogram(x, 4)[1]; np.histogram(x, bins=[-1, 0, 2])[0]; np.histogram(x, 3, range=(-2, 2), density=True)[0]
 v f: np.histogram(x, 5, range=(-1, 2), weights=x)[0]; np.histogram(x, np.linspace(-2, 2, 5))[1]

@@ -51,6 +51,12 @@ OF_MATH = ("exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "tan", "sinh", 
 OF_FLOATS = {"isnan": "np_is_nan", "isinf": "np_is_inf", "isfinite": "np_is_finite"}
 """What TensorFlow has for floats alone, and a function that takes all."""
 
+OF_TRUTHS = {"maximum": "logical_or", "fmax": "logical_or", "minimum": "logical_and", "fmin": "logical_and"}
+"""Functions that TensorFlow does not have for truth values, and what they are of those."""
+
+ORDERING = ("less", "less_equal", "greater", "greater_equal")
+"""Functions that TensorFlow has for numbers alone."""
+
 LOGICAL = ("logical_and", "logical_or", "logical_xor", "logical_not")
 
 
@@ -79,6 +85,11 @@ def _binary(ufunc: str, function: str) -> None:
         first, second = _dtypes(given, ufunc, "x", "y")
         if given.get("out") is not None or given.get("where") is not None:
             return _guarded(given, ufunc, first, second)
+        if first == "bool" and ufunc in (*OF_TRUTHS, *ORDERING):
+            x, y = (given.code.tensor(given[one], first) for one in ("x", "y"))
+            if ufunc in OF_TRUTHS:
+                return f"tf.{OF_TRUTHS[ufunc]}({x}, {y})"
+            return f"{function}(tf.cast({x}, tf.uint8), tf.cast({y}, tf.uint8))"
         if function.startswith("np_"):
             return write_helper(given.code, function, [(given["x"], first), (given["y"], second)])
         return f"{function}({given.code.tensor(given['x'], first)}, {given.code.operand(given['y'], second)})"
@@ -156,10 +167,20 @@ def invert(given: Given) -> str:
 @written("np.bitwise_and", "x y")
 def bitwise_and(given: Given) -> str:
     """Return `x & y`."""
-    return f"({given.code.atom(given['x'])} & {given.code.atom(given['y'])})"
+    return _bits(given, "&")
 
 
 @written("np.bitwise_or", "x y")
 def bitwise_or(given: Given) -> str:
     """Return `x | y`."""
-    return f"({given.code.atom(given['x'])} | {given.code.atom(given['y'])})"
+    return _bits(given, "|")
+
+
+def _bits(given: Given, sign: str) -> str:
+    first, second = _dtypes(given, given.name.removeprefix("np."), "x", "y")
+    x, y = given["x"], given["y"]
+    sides = [
+        given.code.atom(one) if given.code.dtype(one) == dtype else given.code.tensor(one, dtype)
+        for one, dtype in ((x, first), (y, second))
+    ]
+    return f"({sides[0]} {sign} {sides[1]})"

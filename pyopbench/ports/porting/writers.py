@@ -114,15 +114,30 @@ def _of_tensors(
         steps = ", ".join(f"`{one}`" for one in code.step_functions)
         says.append(f"Called on arrays, on the CPU and with the GIL held, and without a gradient: {steps}.")
     with_xla = ", compiled by XLA" if is_compiled else ""
-    how = f"TensorFlow port of `{facts.function}` in {facts.file}{with_xla}; the gradient is TensorFlow's own."
+    reruns = is_compiled and bool(facts.differentiable) and _has_loop(code)
+    gradient = "the gradient runs it again" if reruns else "the gradient is TensorFlow's own"
+    how = f"TensorFlow port of `{facts.function}` in {facts.file}{with_xla}; {gradient}."
     statements[name] = documented(statements[name], docstring(body.doc, facts, how, says))
-    if is_compiled:
+    if reruns:
+        statements[name] = with_head(statements[name], name, f"@{code.use('np_compiled')}\ndef {name}(")
+    elif is_compiled:
         statements[name] = compiled(statements[name], name)
     statements = _without_copies(units, statements)
     texts = _with_snippets(units, statements, sorted(code.snippets), tables=code.tables | code.step_functions)
     except_for = ", except for calls without a TensorFlow equivalent" if code.step_functions else ""
     text = module_text(f"`{facts.function}` of {facts.file} as TensorFlow ops{except_for}.", texts, units)
     return Made(text, not_run=tuple(sorted(set(code.not_run))), notes=tuple(notes)), code
+
+
+def _has_loop(code: TensorCode) -> bool:
+    """Does the graph of a port have a loop?"""
+    if any(one in text for text in source_of(sorted(code.snippets)) for one in ("tf.scan(", "tf.map_fn(")):
+        return True
+    return any(
+        isinstance(node, ast.For | ast.While) and code.observed.decides(unit.source, node)
+        for unit in code.units.in_order()
+        for node in ast.walk(unit.node)
+    )
 
 
 def _without_copies(units: Units, statements: dict[str, str]) -> dict[str, str]:

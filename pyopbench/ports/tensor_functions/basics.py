@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 from typing import Any
 
 import numpy as np
@@ -249,6 +250,48 @@ def np_part_replaced_for_xla(tensor: Any, key: Any, values: Any) -> Any:
     shape = [at.shape[0] for one, at in zip(whole, places, strict=True) if isinstance(one, slice)] + row
     values = tf.reshape(tf.broadcast_to(tf.cast(values, tensor.dtype), shape), [*(at.shape[0] for at in places), *row])
     return tf.tensor_scatter_nd_update(tensor, tf.stack(tf.meshgrid(*places, indexing="ij"), axis=-1), values)
+
+
+def np_compiled(function: Any) -> Any:
+    """Return a function compiled by XLA. Its gradient is compiled with a second run of the function in it.
+
+    TensorFlow cannot take a gradient of a compiled loop from outside: what the loop keeps for it stays in XLA's memory.
+    """
+    compiled = tf.function(function, jit_compile=True)
+
+    def differentiable(nest: Any) -> Any:
+        tensors = [one for one in tf.nest.flatten(nest) if tf.is_tensor(one)]
+        return [one for one in tensors if one.dtype.is_floating or one.dtype.is_complex]
+
+    def gradient_of(inputs: Any, named: Any, slopes: Any) -> Any:
+        watched = differentiable((inputs, named))
+        with tf.GradientTape() as tape:
+            tape.watch(watched)
+            outputs = differentiable(function(*inputs, **named))
+        return tape.gradient(outputs, watched, slopes, unconnected_gradients="zero")
+
+    gradient = tf.function(gradient_of, jit_compile=True)
+
+    def call(*inputs: Any, **named: Any) -> Any:
+        inputs, named = tf.nest.map_structure(
+            lambda one: tf.convert_to_tensor(one) if isinstance(one, np.ndarray) else one, (inputs, named)
+        )
+        # A tape may only see `with_gradient`, and nothing of what is in it.
+        unseen, unseen_named = tf.nest.map_structure(
+            lambda one: tf.stop_gradient(one) if tf.is_tensor(one) else one, (inputs, named)
+        )
+
+        def with_gradient(*_: Any) -> Any:
+            outputs = compiled(*unseen, **unseen_named)
+            kept = [bool(differentiable(one)) for one in tf.nest.flatten(outputs)]
+            return outputs, lambda *slopes: gradient(
+                unseen, unseen_named, [slope for slope, is_kept in zip(slopes, kept, strict=True) if is_kept]
+            )
+
+        watched = differentiable((inputs, named))
+        return tf.custom_gradient(with_gradient)(*watched) if watched else compiled(*inputs, **named)
+
+    return functools.wraps(function)(tf.autograph.experimental.do_not_convert(call))
 
 
 def np_element_places(tensor: Any) -> Any:

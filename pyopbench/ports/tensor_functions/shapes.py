@@ -399,7 +399,7 @@ def np_linspace(
     parts = num - 1 if endpoint else num
     apart = stop - start
     places = tf.reshape(tf.cast(tf.range(num), start.dtype), [-1] + [1] * apart.shape.rank)
-    step = apart / tf.cast(parts, start.dtype) if parts > 0 else apart * tf.constant(np.nan, start.dtype)
+    step = apart / tf.cast(parts, start.dtype) if parts > 0 else tf.constant(np.nan, tf.float64)
     found = places * step + start if parts > 0 else places * apart + start
     if endpoint and num > 1:
         found = tf.concat([found[:-1], (stop + tf.zeros_like(apart))[None]], 0)

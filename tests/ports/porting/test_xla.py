@@ -14,7 +14,7 @@ from pyopbench.ports.porting import writers
 from pyopbench.ports.porting.module_text import import_text
 from pyopbench.ports.porting.observe import observe
 from pyopbench.ports.porting.refusal import CannotPort
-from written_ports import line_of, write_source
+from written_ports import line_of, run_its_test, write_source
 
 SEEN_WRONG = ("2.21.",)
 """Versions of TensorFlow in which XLA was seen to pick other elements."""
@@ -69,7 +69,7 @@ def test_xla_compiles_a_key_with_a_tensor_and_a_slice_from_a_number_wrong() -> N
 
 
 def _agrees(folder: Path, source: str, shape: tuple[int, ...]) -> None:
-    """Compare a port with its body; TensorFlow has no gradient of a loop from outside of XLA."""
+    """Compare a port with its body."""
     made = write_source(folder, source, f"rng.random({shape})", to="traced_xla")
     names: dict[str, Any] = {"np": np}
     exec(source, names)
@@ -91,6 +91,50 @@ def test_a_write_at_a_key_with_tensors_is_right(write: str, tmp_path: Path) -> N
 def test_parts_of_a_cube_are_written_to(tmp_path: Path) -> None:
     written = "y[i, 1:j, :] = x[j, 1:j, ::-1]; y[:, i, j] = x[:, j, i]; y[i, ..., 2:4] += x[i, 0, 2:4]"
     _agrees(tmp_path, _in_loop(written), (5, 5, 5))
+
+
+LOOPS = [
+    "for t in range(1, len(x)):\n        y[t] = 0.3 * x[t] + 0.7 * y[t - 1]\n    return y",
+    "for t in range(1, len(x)):\n        y[t] = max(y[t - 1], x[t] * y[t - 1])\n    return y[-1], len(y)",
+    "s = x[0]\n    for t in range(len(x)):\n        if x[t] > s:\n            s = s + x[t] ** 2\n    return s",
+    "return signal.lfilter([0.3], [1, -0.7], x * y)",
+]
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_the_gradient_of_a_loop_runs_it_again(loop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own test compares the gradient with differences; and it is that of `traced`, also in a graph."""
+    source = f"from scipy import signal\n\n\ndef body(x):\n    y = x.copy()\n    {loop}\n"
+    made = write_source(tmp_path, source, "rng.random(9)", to="traced_xla")
+    run_its_test(made, tmp_path, monkeypatch)
+    usual = import_text("looping", write_source(tmp_path, source, "rng.random(9)").port).body
+    compiled = import_text("looping", made.port).body
+    x = tf.constant(np.random.default_rng(1).random(9))
+
+    def gradient(function: Any, x: tf.Tensor) -> tf.Tensor:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            result = tf.nest.flatten(function(x))[0]
+        return tape.gradient(result, x)
+
+    expected = gradient(usual, x)
+    assert np.any(expected)
+    for call in (gradient, tf.function(gradient), tf.function(gradient, jit_compile=True)):
+        np.testing.assert_allclose(call(compiled, x), expected, rtol=1e-9)
+
+
+def test_an_input_that_is_a_number_or_has_no_gradient_is_passed_on(tmp_path: Path) -> None:
+    source = "def body(x, n, c):\n    for t in range(len(x)):\n        x = x * c + n\n    return x\n"
+    made = write_source(tmp_path, source, "rng.random(5)", "np.arange(5)", "0.5", to="traced_xla")
+    body = import_text("looping", made.port).body
+    x, n = np.linspace(0, 1, 5), np.arange(5)
+    expected = x / 32 + n * (1 - 1 / 32) * 2
+    np.testing.assert_allclose(body(x, n, 0.5), expected)
+    np.testing.assert_allclose(body(tf.constant(x), n=tf.constant(n), c=0.5), expected)
+    with tf.GradientTape() as tape:
+        tape.watch(given := tf.constant(x))
+        result = body(given, tf.constant(n), tf.constant(0.5, tf.float64))
+    np.testing.assert_allclose(tape.gradient(result, given), np.full(5, 1 / 32))
 
 
 def test_a_number_is_written_to_as_a_whole(tmp_path: Path) -> None:

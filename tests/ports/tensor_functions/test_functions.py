@@ -191,8 +191,29 @@ OF_OTHER_DTYPES = {
     "np.clip(x, -300, 3)": np.arange(5, dtype=np.int8),
     "x.clip(-1, 300)": np.arange(5, dtype=np.uint8),
     "x.clip(1, 2**8 - 1)": np.arange(5, dtype=np.uint8),
+    **dict.fromkeys(
+        (
+            "np.maximum(x, x[::-1])",
+            "np.fmax(x, False)",
+            "np.minimum(x, x[::-1])",
+            "np.fmin(True, x)",
+            "x < x[::-1]",
+            "np.less(x, x[::-1])",
+            "np.less_equal(x, False)",
+            "np.greater(x, x[::-1])",
+            "np.greater_equal(True, x)",
+            "np.bitwise_and(x, x[::-1])",
+            "np.bitwise_or(x, np.arange(4))",
+            "np.bitwise_and(np.arange(4), x)",
+        ),
+        np.array([True, False, True, True]),
+    ),
+    "np.bitwise_or(x, np.arange(5) * 300)": np.arange(5, dtype=np.int8),
+    "np.bitwise_and(x, 3)": np.arange(5, dtype=np.uint8),
+    "np.linspace(x[0], x[1], 0, retstep=True)": np.arange(5, dtype=np.complex64),
+    "np.linspace(x, x + 1, 1, retstep=True)[1]": np.arange(5, dtype=np.float32),
 }
-"""Arrays and bounds for which NumPy's result has another dtype than the array, or for which a bound has no effect."""
+"""Arrays and bounds for which NumPy's result has another dtype than the array, no bound has an effect, or truths."""
 
 
 @pytest.mark.parametrize("expression", [one for one in OF_OTHER_DTYPES if exists(one)])
