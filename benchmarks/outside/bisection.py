@@ -52,6 +52,8 @@ DRIFT = 0.02
 """Standard deviation of the drift from one block to the next."""
 FREEDOM = {"normal": math.inf, "heavy tails": 3, "unequal spreads": math.inf, "drift in blocks": math.inf}
 """Noise -> degrees of freedom of Student's t."""
+NUMBERS = {noise: number for number, noise in enumerate(FREEDOM)}
+"""That seed the draws."""
 UNEQUAL = 3.0
 """The spread of every third commit over that of the others, if spreads are unequal."""
 KINDS = (
@@ -129,7 +131,7 @@ class Machine:
 
 def simulated(seed: int, spread: float, planted: int, step: float = STEP, noise: str = "normal") -> dict[str, Any]:
     """Return the launches of both ways on one series of commits, and whether the search found the planted ones."""
-    rng = np.random.default_rng([seed, planted, round(1000 * spread), round(1000 * step), list(FREEDOM).index(noise)])
+    rng = np.random.default_rng([seed, planted, round(1000 * spread), round(1000 * step), NUMBERS[noise]])
     machine = Machine(rng, spread, planted, step, noise)
     machine.compare(0, range(1, COMMITS + 1), MINIMUM_EFFECT)
     of_all, machine.launches = machine.launches, 0

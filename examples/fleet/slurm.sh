@@ -15,7 +15,7 @@ set -euo pipefail
 export PYOPBENCH_HOST="${SLURMD_NODENAME:-$(hostname -s)}"
 folder="${RESULTS:-shards}/shard-$SLURM_ARRAY_TASK_ID"
 
-if [ -e "$folder/run.json" ] || [ -e "$folder/versions.json" ]; then  # the node was lost, and Slurm starts it again
+if [ -e "$folder/run.json" ] || [ -e "$folder/sides.json" ]; then  # the node was lost, and Slurm starts it again
   own=()
   for word in "$@"; do case "$word" in *.py | *.py:*) own+=("$word") ;; esac; done
   exec pyopbench resume --yes "$folder" "${own[@]+"${own[@]}"}"

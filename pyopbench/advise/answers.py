@@ -168,14 +168,19 @@ def variant_text(variant: str) -> str:
     """Return a change in a few words."""
     key = read_key(variant)
     if key is None:
-        return f"port to {variant}"
+        return _to(variant)
     if key.form == "processes":
         return "call it in a process pool"
     if key.form == "map":
         return f"map in parallel ({parallel_text(key.parallel)})"
     if key.form == "switch" and key.variant not in PORTS:
         return f"call it by {key.variant}"
-    return f"port to {key.variant}"
+    return _to(key.variant)
+
+
+def _to(variant: str) -> str:
+    """Return a change to a variant; one that Numba compiles is still called back."""
+    return f"{'switch' if variant.startswith('njit') else 'port'} to {variant}"
 
 
 def leave(shown: Shown) -> Answer:

@@ -101,7 +101,7 @@ def reasons(advice: Advice) -> list[str]:
     """Return why each callback is left alone or changed, and how far the losses of the program differ."""
     found = [f"{row.callback.title}: {row.answer.text}. {row.answer.why}" for row in advice.rows]
     if any(row.answer.is_change and row.answer.variant.endswith("njit") for row in advice.rows):
-        found.append("a port to njit needs Numba wherever the program runs")
+        found.append("njit needs Numba wherever the program runs")
     if advice.patch is not None and len(advice.tried) > 1 and not advice.gains:
         found.append("no time was left to measure what each change saves: use a larger --budget")
     most = sum(row.shown.most for row in advice.rows if row.callback.name in advice.tried)

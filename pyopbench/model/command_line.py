@@ -804,7 +804,7 @@ COMPARE = (
         is_repeated=True,
         is_required=True,
     ),
-    Option("axis", "What A and B differ in: run, commit, tf or variant.", "NAME", default="run"),
+    Option("axis", "What A and B differ in: run, side, commit, tf or variant.", "NAME", default="run"),
     replace(
         FAIL_ON,
         help="Which slowdown gives exit code 1: slower, slower:5% (by 5% or more) or never.",

@@ -229,7 +229,7 @@ def test_after_a_port_that_is_not_faster_the_next_one_is_tried(world: World) -> 
     assert world.decided == ["first", "first again"]
     assert advice.realised is not None
     assert advice.realised.saved == pytest.approx(0.5, abs=0.01)
-    assert [row[3] for row in rows(advice)] == ["port to njit", "port to traced", "leave it"]
+    assert [row[3] for row in rows(advice)] == ["switch to njit", "port to traced", "leave it"]
     assert world.ran.count(frozenset()) == 1 + 3 + 3, "each change has its own runs before it"
     stored = as_data(advice)["callbacks"][0]
     assert (stored["variant"], [one["variant"] for one in stored["withdrawn"]]) == ("njit", ["traced"])
