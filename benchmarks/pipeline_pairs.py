@@ -1,6 +1,6 @@
 """How often the same form of a pipeline is told apart from itself, and how often one with more work is not.
 
-    python benchmarks/pipeline_pairs.py                # 100 pairs on an idle machine: about 60 minutes on two cores
+    python benchmarks/pipeline_pairs.py                # writes results/pipeline_pairs.json; 50 minutes, two idle cores
     python benchmarks/pipeline_pairs.py --pairs 10 --share 0.03
     python benchmarks/pipeline_pairs.py --pairs 2 --launches 2   # to try it out
 
@@ -25,12 +25,16 @@ import random
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import stored_document
+from markdown_table import table
 from pyopbench.model.arrangement import Arrangement
+from pyopbench.model.write_file import write_atomically
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -46,9 +50,13 @@ SIZE = 8
 """Pixels a side: a body of a third of a millisecond, of which a block holds some hundred calls."""
 MOST_APART, MOST_CHANGED, FOUND, FOUND_SLOWER = 0.05, 0.01, 0.95, 0.25
 """Shares of pairs: at most found different, at most advised to change, at least found if one is so much slower."""
+MORE = 0.05
+"""Share of more work for an element."""
 SLOWER = (0.05, 0.1, 0.15, 0.2, FOUND_SLOWER, 0.3, 0.4, 0.5)
 """Shares by which an element is made slower in the data."""
 MINIMUM_EFFECT = 0.03
+STORED = Path(__file__).parents[1] / "results" / "pipeline_pairs.json"
+VERSION = 1
 PLANNED: dict[str, Any] = {
     "parallel": [1, 2],
     "batch": [1],
@@ -66,6 +74,8 @@ PLANNED: dict[str, Any] = {
 }
 """What a run in a pipeline would be planned by; nothing of it matters for what is compared here."""
 ROLES = ("one", "other", "more")
+NAMES = {"other": "same", "more": "more_work"}
+"""Role -> its name in what is stored."""
 KEPT: list[Any] = []
 """Pipelines that ran: freeing one while a call is under way waits for ever, as that call waits for the interpreter."""
 
@@ -193,7 +203,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--pairs", type=int, default=PAIRS)
     parser.add_argument("--launches", type=int, default=LAUNCHES)
-    parser.add_argument("--share", type=float, default=0.05, help="of more work")
+    parser.add_argument("--share", type=float, default=MORE, help="of more work")
+    parser.add_argument("--json", type=Path, help=f"write the result here; default: {STORED.name} if all is as usual")
     parser.add_argument("--launch", nargs=3, type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.launch:
@@ -222,12 +233,32 @@ def main() -> int:
         for pair, slower in itertools.product(range(pairs), SLOWER):
             found[slower] += compared(launches, pair, "other", slower)[0]
         print_row(done, *(told[role, what] for role in ROLES[1:] for what in ("apart", "changed")))
-    print_row("slower by", "found")
-    print_row("---", "---")
-    for slower in SLOWER:
-        print_row(f"{slower:.0%}", f"{found[slower]} of {done}")
-    is_alike = told["other", "apart"] <= MOST_APART * done and told["other", "changed"] <= MOST_CHANGED * done
+    settings = {"pairs": done, "launches": given.launches, "more_work": given.share}
+    document = {
+        **stored_document.begin(VERSION, ("tensorflow-cpu", "tensorflow", "numpy"), settings),
+        **{name: {what: told[role, what] for what in ("apart", "changed")} for role, name in NAMES.items()},
+        "slower": [{"by": slower, "found": found[slower]} for slower in SLOWER],
+    }
+    print("\n" + results_table(document))  # noqa: T201 - a script
+    path = given.json or (STORED if settings == {"pairs": PAIRS, "launches": LAUNCHES, "more_work": MORE} else None)
+    if path is not None:
+        write_atomically(path, (json.dumps(document, indent=1) + "\n").encode())
+    same = document["same"]
+    is_alike = same["apart"] <= MOST_APART * done and same["changed"] <= MOST_CHANGED * done
     return 0 if is_alike and found[FOUND_SLOWER] >= FOUND * done else 1
+
+
+def results_table(document: Mapping[str, Any]) -> str:
+    """Return how many pairs were told apart, and where a change was recommended, as Markdown."""
+    settings = document["settings"]
+    more = f"the body does {settings['more_work']:.0%} more work"
+    rows = [
+        [what, settings["pairs"], document[name]["apart"], document[name]["changed"]]
+        for what, name in (("nothing: the same arrangement twice", "same"), (more, "more_work"))
+    ]
+    rows += [[f"takes {one['by']:.0%} longer", settings["pairs"], one["found"], ""] for one in document["slower"]]
+    cells = ([str(one) for one in row] for row in rows)
+    return table(["difference", "pairs", "told apart", "change recommended"], cells)
 
 
 def print_row(*cells: object) -> None:

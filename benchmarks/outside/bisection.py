@@ -10,7 +10,7 @@ because a run over revisions has an A/A control.
 
 The simulation draws the places of the commits and the noise. The drift of blocks is a random walk. Launches have normal
 noise, or noise with the tails of Student's t with 3 degrees of freedom. In two more kinds, every third commit has three
-times the spread of the others, or each block drifts from its first launch to its last.
+times the spread of the others, or each block drifts while it is measured, in random order.
 
 On a machine, the script creates a repository in `FOLDER` whose commits repeat a NumPy call more or less often. Nothing
 else may run on the machine meanwhile.
@@ -60,7 +60,6 @@ KINDS = (
     *((planted, STEP, noise) for planted in (0, 1, 3) for noise in FREEDOM),
     (3, STEP / 2, "normal"),
     (3, 2 * STEP, "normal"),
-    *((planted, STEP, noise) for planted in (0, 3) for noise in ("unequal spreads", "drift in blocks")),
 )
 """How many commits are planted, how much slower each is, and the noise. The search expects steps of `STEP`."""
 FEWEST, MOST = 3, 100

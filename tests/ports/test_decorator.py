@@ -156,7 +156,7 @@ def test_numbers_text_and_several_outputs() -> None:
 
 def test_what_cannot_be_written_is_refused_with_its_line() -> None:
     def body(x: Any) -> Any:
-        return np.packbits(x > 0)
+        return np.real_if_close(x)
 
     with pytest.raises(BadInput) as refused:
         traced(body)(np.ones(3))
