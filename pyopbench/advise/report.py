@@ -22,7 +22,7 @@ from pyopbench.report.markdown import escape, fence
 from pyopbench.report.sections import Code, Paragraph, Table
 from pyopbench.store.integrity import sealed
 from pyopbench.store.open_file import REPORT, read_bytes
-from pyopbench.store.strict_json import storable
+from pyopbench.store.strict_json import storable, without_nan
 
 MARKDOWN, HTML, DATA = "report.md", "report.html", "report.json"
 COLUMNS = ("callback", "where", "at most", "answer", "promised", "realised")
@@ -166,7 +166,7 @@ def write(advice: Advice) -> Path:
         style=Markup(page.source("page.css")),
     )
     write_atomically(advice.folder / HTML, printable(html).encode() + b"\n")
-    write_atomically(advice.folder / DATA, sealed(json.dumps(storable(as_data(advice)), indent=1)))
+    write_atomically(advice.folder / DATA, sealed(json.dumps(without_nan(storable(as_data(advice))), indent=1)))
     return advice.folder / HTML
 
 

@@ -6,7 +6,6 @@ The keys of the JSON are in results/README.md. A number that does not exist (an 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -18,6 +17,7 @@ from pyopbench.judge.verdicts import CaseVerdict
 from pyopbench.model import formatting
 from pyopbench.model.printable import printable
 from pyopbench.report.markdown import escape
+from pyopbench.store.strict_json import without_nan
 
 SCHEMA = 3
 LONGEST_NAME = 200
@@ -161,7 +161,7 @@ def as_document(found: Comparison, fail_on: float | None, *, failed: bool) -> An
         "cases": [_case(case) for case in found.cases],
         "unmatched": [_unmatched(case) for case in found.unmatched],
     }
-    return _finite(document)
+    return without_nan(document)
 
 
 def _side(side: ComparedSide) -> dict[str, Any]:
@@ -210,11 +210,3 @@ def _unmatched(case: UnmatchedCase) -> dict[str, Any]:
 
 def _key(key: CaseKey) -> dict[str, Any]:
     return {"case": key.name, "environment": dict(key.environment)}
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    return [_finite(item) for item in value] if isinstance(value, list | tuple) else value

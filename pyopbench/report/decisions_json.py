@@ -44,7 +44,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import types
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -60,6 +59,7 @@ from pyopbench.model.case import Failure
 from pyopbench.model.errors import PyopbenchError
 from pyopbench.store import integrity
 from pyopbench.store.limitations import Limitation
+from pyopbench.store.strict_json import without_nan
 from pyopbench.store.warnings import RunWarning
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def decisions_json(judgement: Judgement) -> str:
         "twins": [asdict(pair) for pair in judgement.twins.pairs],
         "machines": [{**asdict(one), "text": one.text()} for one in judgement.machines],
     }
-    text = json.dumps(_plain(document), indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False)
+    text = json.dumps(without_nan(document), indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False)
     return integrity.sealed(text).decode()
 
 
@@ -122,15 +122,6 @@ def _mix_key(key: int | tuple[str, int]) -> str:
 
 def _noise(disturbance: Disturbance) -> dict[str, Any]:
     return {**asdict(disturbance), "too_noisy": disturbance.too_noisy}
-
-
-def _plain(value: Any) -> Any:
-    """Return the value as JSON knows it: text for keys, and None for numbers that do not exist."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def schema() -> dict[str, Any]:

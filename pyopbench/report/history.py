@@ -6,8 +6,6 @@ The keys of the JSON are in results/README.md. A number that does not exist is n
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -19,6 +17,7 @@ from pyopbench.model import formatting
 from pyopbench.model.printable import printable
 from pyopbench.report.comparison import shared_parts, short_names
 from pyopbench.report.markdown import escape, fence
+from pyopbench.store.strict_json import without_nan
 
 SCHEMA = 1
 COLUMNS = ("case", "change", "from, to", "status", "measured again")
@@ -99,7 +98,7 @@ def as_json(history: History) -> str:
         "remarks": [asdict(remark) for remark in history.remarks],
         "warnings": [asdict(warning) for warning in history.warnings],
     }
-    return json.dumps(_plain(document), sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
+    return json.dumps(without_nan(document), sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
 
 
 def _series(traced: Traced) -> dict[str, Any]:
@@ -135,12 +134,3 @@ def _change(history: History, change: FoundChange) -> dict[str, Any]:
 
 def _rounded(values: Any) -> list[float]:
     return [float(f"{value:.6g}") for value in values.tolist()]
-
-
-def _plain(value: Any) -> Any:
-    """Return the value as JSON knows it: None for numbers that do not exist."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, Sequence) and not isinstance(value, str) else value

@@ -10,7 +10,7 @@ import copy
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -155,6 +155,15 @@ def _check_text(text: str) -> None:
             text.encode()
         except UnicodeEncodeError as error:
             raise ValueError(f"half of a surrogate pair in {text[:LONGEST_SHOWN]!a}") from error
+
+
+def without_nan(value: Any) -> Any:
+    """Return a document with text for keys, and None for numbers that do not exist, which JSON does not have."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {str(key): without_nan(item) for key, item in value.items()}
+    return [without_nan(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def storable(value: Any) -> Any:
