@@ -256,6 +256,7 @@ def np_compiled(function: Any) -> Any:
     """Return a function compiled by XLA. Its gradient is compiled with a second run of the function in it.
 
     TensorFlow cannot take a gradient of a compiled loop from outside: what the loop keeps for it stays in XLA's memory.
+    A gradient of the gradient is compiled likewise, with both in it.
     """
     compiled = tf.function(function, jit_compile=True)
 
@@ -270,11 +271,12 @@ def np_compiled(function: Any) -> Any:
             outputs = differentiable(function(*inputs, **named))
         return tape.gradient(outputs, watched, slopes, unconnected_gradients="zero")
 
-    gradient = tf.function(gradient_of, jit_compile=True)
+    gradient = functools.cache(lambda: np_compiled(gradient_of))
 
     def call(*inputs: Any, **named: Any) -> Any:
         inputs, named = tf.nest.map_structure(
-            lambda one: tf.convert_to_tensor(one) if isinstance(one, np.ndarray) else one, (inputs, named)
+            lambda one: tf.convert_to_tensor(one) if isinstance(one, np.ndarray | tf.Variable) else one,
+            (inputs, named),
         )
         # A tape may only see `with_gradient`, and nothing of what is in it.
         unseen, unseen_named = tf.nest.map_structure(
@@ -284,8 +286,8 @@ def np_compiled(function: Any) -> Any:
         def with_gradient(*_: Any) -> Any:
             outputs = compiled(*unseen, **unseen_named)
             kept = [bool(differentiable(one)) for one in tf.nest.flatten(outputs)]
-            return outputs, lambda *slopes: gradient(
-                unseen, unseen_named, [slope for slope, is_kept in zip(slopes, kept, strict=True) if is_kept]
+            return outputs, lambda *slopes: gradient()(
+                inputs, named, [slope for slope, is_kept in zip(slopes, kept, strict=True) if is_kept]
             )
 
         watched = differentiable((inputs, named))
