@@ -168,18 +168,18 @@ def variant_text(variant: str) -> str:
     """Return a change in a few words."""
     key = read_key(variant)
     if key is None:
-        return _to(variant)
+        return _change_to(variant)
     if key.form == "processes":
         return "call it in a process pool"
     if key.form == "map":
         return f"map in parallel ({parallel_text(key.parallel)})"
     if key.form == "switch" and key.variant not in PORTS:
         return f"call it by {key.variant}"
-    return _to(key.variant)
+    return _change_to(key.variant)
 
 
-def _to(variant: str) -> str:
-    """Return a change to a variant; one that Numba compiles is still called back."""
+def _change_to(variant: str) -> str:
+    """Return the change to a variant: a port, or for `njit` a switch, because it is still a callback."""
     return f"{'switch' if variant.startswith('njit') else 'port'} to {variant}"
 
 

@@ -416,7 +416,7 @@ def test_a_budget_is_for_the_whole_search_which_the_same_command_continues(call,
     assert call(results, "--bisect", "--budget", "7m")[0] == 0
     assert again.now <= 7 * 60
     assert again.budgets == ["420s", "240s"]
-    assert not bisected(tmp_path)["is_over"]
+    assert not bisected(tmp_path)["is_finished"]
     assert len(bisected(tmp_path)["left"]) > 1
     many = len(again.runs)
     while call(results, "--bisect", "--budget", "7m")[0] == 0:
@@ -426,7 +426,7 @@ def test_a_budget_is_for_the_whole_search_which_the_same_command_continues(call,
     assert len(set(again.runs)) == len(again.runs)
 
 
-def test_a_search_ends_after_a_number_of_rounds_and_goes_on_from_there(call, tmp_path, monkeypatch, survey):
+def test_a_search_ends_after_a_number_of_rounds_and_the_next_command_continues(call, tmp_path, monkeypatch, survey):
     results, again, made = survey
     monkeypatch.setattr(history, "MOST_ROUNDS", 1)
     for rounds in (1, 2):

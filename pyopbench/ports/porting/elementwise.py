@@ -49,13 +49,13 @@ OF_MATH = ("exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "tan", "sinh", 
 """What Python's `math` has under NumPy's names, and computes in float64."""
 
 OF_FLOATS = {"isnan": "np_is_nan", "isinf": "np_is_inf", "isfinite": "np_is_finite"}
-"""What TensorFlow has for floats alone, and a function that takes all."""
+"""Functions that TensorFlow has only for floats, and helpers that support all dtypes."""
 
-OF_TRUTHS = {"maximum": "logical_or", "fmax": "logical_or", "minimum": "logical_and", "fmin": "logical_and"}
-"""Functions that TensorFlow does not have for truth values, and what they are of those."""
+BOOLEAN = {"maximum": "logical_or", "fmax": "logical_or", "minimum": "logical_and", "fmin": "logical_and"}
+"""Functions that TensorFlow lacks for booleans, and those that return the same for them."""
 
 ORDERING = ("less", "less_equal", "greater", "greater_equal")
-"""Functions that TensorFlow has for numbers alone."""
+"""Functions that TensorFlow has only for numbers, not for booleans."""
 
 LOGICAL = ("logical_and", "logical_or", "logical_xor", "logical_not")
 
@@ -85,10 +85,10 @@ def _binary(ufunc: str, function: str) -> None:
         first, second = _dtypes(given, ufunc, "x", "y")
         if given.get("out") is not None or given.get("where") is not None:
             return _guarded(given, ufunc, first, second)
-        if first == "bool" and ufunc in (*OF_TRUTHS, *ORDERING):
+        if first == "bool" and ufunc in (*BOOLEAN, *ORDERING):
             x, y = (given.code.tensor(given[one], first) for one in ("x", "y"))
-            if ufunc in OF_TRUTHS:
-                return f"tf.{OF_TRUTHS[ufunc]}({x}, {y})"
+            if ufunc in BOOLEAN:
+                return f"tf.{BOOLEAN[ufunc]}({x}, {y})"
             return f"{function}(tf.cast({x}, tf.uint8), tf.cast({y}, tf.uint8))"
         if function.startswith("np_"):
             return write_helper(given.code, function, [(given["x"], first), (given["y"], second)])
@@ -167,16 +167,16 @@ def invert(given: Given) -> str:
 @written("np.bitwise_and", "x y")
 def bitwise_and(given: Given) -> str:
     """Return `x & y`."""
-    return _bits(given, "&")
+    return _bitwise(given, "&")
 
 
 @written("np.bitwise_or", "x y")
 def bitwise_or(given: Given) -> str:
     """Return `x | y`."""
-    return _bits(given, "|")
+    return _bitwise(given, "|")
 
 
-def _bits(given: Given, sign: str) -> str:
+def _bitwise(given: Given, sign: str) -> str:
     first, second = _dtypes(given, given.name.removeprefix("np."), "x", "y")
     x, y = given["x"], given["y"]
     sides = [

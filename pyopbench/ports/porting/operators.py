@@ -95,7 +95,7 @@ def write_comparison(code: TypedCode, node: ast.Compare) -> str | None:
 
 
 def _dtypes_compared(code: TypedCode, operator: ast.cmpop, sides: Sequence[ast.expr]) -> Sequence[str]:
-    """Return the dtypes in which NumPy compares; TensorFlow orders no truth values, so these become integers."""
+    """Return the dtypes in which to compare: those of NumPy, but uint8 where TensorFlow has no order of booleans."""
     dtypes, _ = code.loop(COMPARISONS[type(operator)], sides)
     return ["uint8", "uint8"] if isinstance(operator, ORDERS) and "bool" in dtypes else dtypes
 

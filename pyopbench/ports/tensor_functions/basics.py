@@ -30,7 +30,7 @@ def np_sizes(tensor: Any) -> Any:
 def np_known_sizes(tensor: Any, axes: Any = slice(None)) -> Any:
     """Return the sizes of the axes, or of a slice of them, as numbers."""
     known = tensor.shape.as_list()[axes]
-    if None in known:  # Python would take None for a missing bound of a slice, and for false
+    if None in known:  # in Python, None is a missing bound of a slice, and false
         raise NotImplementedError("needs shapes that are known before the graph runs")
     return known
 
@@ -165,7 +165,7 @@ def np_once_replaced(tensor: Any, places: Any, values: Any) -> Any:
 
 
 def np_key_of_axes(tensor: Any, key: Any) -> Any:
-    """Return a key of numbers, slices and `...` as a list with one of them for each axis."""
+    """Return a key of numbers, slices and `...` as a list with a number or a slice for each axis."""
     entries = list(key) if isinstance(key, tuple) else [key]
     place = next((place for place, one in enumerate(entries) if one is Ellipsis), len(entries))
     entries[place : place + 1] = [slice(None)] * (tensor.shape.rank - sum(one is not Ellipsis for one in entries))
@@ -210,7 +210,7 @@ def np_part_replaced_for_xla(tensor: Any, key: Any, values: Any) -> Any:
     tensor = tf.convert_to_tensor(tensor)
     entries = np_key_of_axes(tensor, key)
     axes = [place for place, one in enumerate(entries) if isinstance(one, slice)]
-    # A slice between tensors is written as its whole axis, in which all other elements stay the same.
+    # For a slice with tensors as bounds, the whole axis is written, with the old values outside of the slice.
     bounds = {place: (entries[place].start, entries[place].stop) for place in axes}
     between = [place for place in axes if any(tf.is_tensor(one) for one in bounds[place])]
     whole = [slice(None) if place in between else one for place, one in enumerate(entries)]
@@ -232,7 +232,7 @@ def np_part_replaced_for_xla(tensor: Any, key: Any, values: Any) -> Any:
                 along = [-1 if other == axis else 1 for other in range(len(axes))]
                 is_part &= tf.reshape((at >= start) & (at < stop), along)
                 if values.shape[axis] != 1:
-                    # A single value is for all positions; its size may be unknown until the graph runs.
+                    # A single value is broadcast; whether it is one may be unknown until the graph runs.
                     is_single = tf.equal(tf.shape(values)[axis], 1)
                     values = tf.gather(
                         values, tf.where(is_single, tf.zeros_like(at), tf.maximum(at - start, 0)), axis=axis
@@ -253,9 +253,9 @@ def np_part_replaced_for_xla(tensor: Any, key: Any, values: Any) -> Any:
 
 
 def np_compiled(function: Any) -> Any:
-    """Return a function compiled by XLA. Its gradient is compiled with a second run of the function in it.
+    """Return a function compiled by XLA, with a gradient that XLA compiles too, and that runs the function again.
 
-    TensorFlow cannot take a gradient of a compiled loop from outside: what the loop keeps for it stays in XLA's memory.
+    Otherwise TensorFlow cannot compute the gradient of a loop in it: the values of each iteration stay inside XLA.
     """
     compiled = tf.function(function, jit_compile=True)
 
@@ -263,12 +263,12 @@ def np_compiled(function: Any) -> Any:
         tensors = [one for one in tf.nest.flatten(nest) if tf.is_tensor(one)]
         return [one for one in tensors if one.dtype.is_floating or one.dtype.is_complex]
 
-    def gradient_of(inputs: Any, named: Any, slopes: Any) -> Any:
+    def gradient_of(inputs: Any, named: Any, upstream: Any) -> Any:
         watched = differentiable((inputs, named))
         with tf.GradientTape() as tape:
             tape.watch(watched)
             outputs = differentiable(function(*inputs, **named))
-        return tape.gradient(outputs, watched, slopes, unconnected_gradients="zero")
+        return tape.gradient(outputs, watched, upstream, unconnected_gradients="zero")
 
     gradient = tf.function(gradient_of, jit_compile=True)
 
@@ -276,16 +276,16 @@ def np_compiled(function: Any) -> Any:
         inputs, named = tf.nest.map_structure(
             lambda one: tf.convert_to_tensor(one) if isinstance(one, np.ndarray) else one, (inputs, named)
         )
-        # A tape may only see `with_gradient`, and nothing of what is in it.
-        unseen, unseen_named = tf.nest.map_structure(
+        # A tape must record only `with_gradient`, not the ops in it.
+        stopped, stopped_named = tf.nest.map_structure(
             lambda one: tf.stop_gradient(one) if tf.is_tensor(one) else one, (inputs, named)
         )
 
         def with_gradient(*_: Any) -> Any:
-            outputs = compiled(*unseen, **unseen_named)
+            outputs = compiled(*stopped, **stopped_named)
             kept = [bool(differentiable(one)) for one in tf.nest.flatten(outputs)]
-            return outputs, lambda *slopes: gradient(
-                unseen, unseen_named, [slope for slope, is_kept in zip(slopes, kept, strict=True) if is_kept]
+            return outputs, lambda *upstream: gradient(
+                stopped, stopped_named, [one for one, is_kept in zip(upstream, kept, strict=True) if is_kept]
             )
 
         watched = differentiable((inputs, named))

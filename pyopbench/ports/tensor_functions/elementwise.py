@@ -398,7 +398,7 @@ def np_isreal(x: Any) -> Any:
 
 @of_numpy("np.unpackbits", a="own")
 def np_unpackbits(a: Any, axis: Any = None, count: Any = None, bitorder: str = "big") -> Any:
-    """Return the bits of bytes as zeros and ones, along an axis or of all elements."""
+    """Return the bits of bytes as zeros and ones, along an axis or in one vector."""
     a = tf.reshape(a, [-1]) if axis is None else a
     (place,) = np_axes(0 if axis is None else axis, a.shape.rank)
     moved = np_moved(a, place, -1)
@@ -414,7 +414,7 @@ def np_unpackbits(a: Any, axis: Any = None, count: Any = None, bitorder: str = "
 
 @of_numpy("np.packbits", a="own")
 def np_packbits(a: Any, axis: Any = None, bitorder: str = "big") -> Any:
-    """Return bytes of which each has eight elements as its bits, along an axis or of all elements."""
+    """Return bytes whose bits are eight elements each, along an axis or in one vector."""
     a = tf.reshape(a, [-1]) if axis is None else a
     (place,) = np_axes(0 if axis is None else axis, a.shape.rank)
     moved = np_moved(tf.cast(tf.cast(a, tf.bool), tf.uint8), place, -1)
