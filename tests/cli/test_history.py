@@ -397,16 +397,15 @@ def test_an_interrupted_round_is_resumed(call, tmp_path, monkeypatch):
 
 @pytest.fixture
 def survey(tmp_path, monkeypatch):
-    """A run of the first and the last of 17 commits of a repository, one of which is slower; what measures; commits."""
-    place = repositories.repository(tmp_path)
-    made = [repositories.commit(place, {"work.py": f"N = {number}"}, f"{number}", day=1) for number in range(17)]
+    """Return a run of the first and the last of 17 commits, slower from the fourth on, a measurer, and the commits."""
+    made = committed(tmp_path, 17)
     again = RevisionReruns(monkeypatch, made, made[3])
     again.measure(tmp_path / "survey", [made[0], made[16]], launches=4)
     return tmp_path / "survey", again, made
 
 
 def bisected(tmp_path):
-    (found,) = json.loads((tmp_path / "results/history/history.json").read_text(encoding="utf-8"))["bisected"]
+    (found,) = read_part(tmp_path, "bisected")
     return found
 
 
