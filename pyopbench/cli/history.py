@@ -92,8 +92,7 @@ def history(
         place = escape(str(out_path / RERUNS))
         err.print(f"interrupted; finished measurements are in {place}; the same command continues", soft_wrap=True)
         raise
-    found = stored
-    _write(found, out_path)
+    _write(stored, out_path)
     if as_json:
         out.print_json(read_bytes(out_path / "history.json", REPORT).decode())
     else:

@@ -103,7 +103,7 @@ LOOPS = [
 
 @pytest.mark.parametrize("loop", LOOPS)
 def test_the_gradient_of_a_loop_runs_it_again(loop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The test of the port compares the gradient with finite differences; this one compares it with that of `traced`."""
+    """The test of the port compares the gradient with finite differences; here, it is compared with `traced`."""
     source = f"from scipy import signal\n\n\ndef body(x):\n    y = x.copy()\n    {loop}\n"
     made = write_source(tmp_path, source, "rng.random(9)", to="traced_xla")
     run_its_test(made, tmp_path, monkeypatch)
