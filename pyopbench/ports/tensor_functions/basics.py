@@ -256,6 +256,7 @@ def np_compiled(function: Any) -> Any:
     """Return a function compiled by XLA, with a gradient that XLA compiles too, and that runs the function again.
 
     Otherwise TensorFlow cannot compute the gradient of a loop in it: the values of each iteration stay inside XLA.
+    A gradient of the gradient is compiled in the same way, and runs both again.
     """
     compiled = tf.function(function, jit_compile=True)
 
@@ -270,11 +271,12 @@ def np_compiled(function: Any) -> Any:
             outputs = differentiable(function(*inputs, **named))
         return tape.gradient(outputs, watched, upstream, unconnected_gradients="zero")
 
-    gradient = tf.function(gradient_of, jit_compile=True)
+    gradient = functools.cache(lambda: np_compiled(gradient_of))
 
     def call(*inputs: Any, **named: Any) -> Any:
         inputs, named = tf.nest.map_structure(
-            lambda one: tf.convert_to_tensor(one) if isinstance(one, np.ndarray) else one, (inputs, named)
+            lambda one: tf.convert_to_tensor(one) if isinstance(one, np.ndarray | tf.Variable) else one,
+            (inputs, named),
         )
         # A tape must record only `with_gradient`, not the ops in it.
         stopped, stopped_named = tf.nest.map_structure(
@@ -284,8 +286,8 @@ def np_compiled(function: Any) -> Any:
         def with_gradient(*_: Any) -> Any:
             outputs = compiled(*stopped, **stopped_named)
             kept = [bool(differentiable(one)) for one in tf.nest.flatten(outputs)]
-            return outputs, lambda *upstream: gradient(
-                stopped, stopped_named, [one for one, is_kept in zip(upstream, kept, strict=True) if is_kept]
+            return outputs, lambda *upstream: gradient()(
+                inputs, named, [one for one, is_kept in zip(upstream, kept, strict=True) if is_kept]
             )
 
         watched = differentiable((inputs, named))
