@@ -126,8 +126,8 @@ class Answer:
         promised: share of a step of the program that is saved.
         seconds: of a call of the current callback, as measured outside of the program.
         folder: of the files, in that of the callback.
-        obstacle: why it is left alone: as the program is written, it cannot be measured or no port can replace it; no
-            change saves enough; or changes were withdrawn after they were tried in the program.
+        obstacle: why it is left alone: it could not be measured, nothing can replace it as the program is written, no
+            change saves enough, or a change was withdrawn after it was tried. Empty for a change.
     """
 
     action: Action
