@@ -1,17 +1,17 @@
-"""How often the same form of a pipeline is told apart from itself, and how often one with more work is not.
+"""How often the same form of a pipeline is found different from itself, and how often one with more work is not.
 
     python benchmarks/pipeline_pairs.py                # writes results/pipeline_pairs.json; 50 minutes, two idle cores
     python benchmarks/pipeline_pairs.py --pairs 10 --share 0.03
     python benchmarks/pipeline_pairs.py --pairs 2 --launches 2   # to try it out
 
 A worker holds some pairs at a time: for each the current callback in `Dataset.map`, the same once more, and the same
-with a share of more work for an element, all over a body that holds the lock. They are measured and judged as by
+with a share of more work for an element, all with a body that holds the GIL. They are measured and judged as by
 `pyopbench pipeline`: interleaved, and in several launches. For 5% more work the body is called once more for every 20th
-element. Counted is how often an interval leaves out 1, which for the same form is 5% of the time by what
-an interval is, and how often somebody is told to change something.
+element. The script counts how often an interval does not contain 1, which for the same form should be 5% of the time,
+and how often a change is recommended.
 
-The second table has how often an element that takes longer would be found: of each pair of the same, one is made so
-much slower in the data, by multiplication. Exit code 1 unless the same form is found different in at most 5 of 100
+The script also counts how often a form would be found whose elements take longer: in each pair of the same form, the
+times of one are multiplied by a factor. Exit code 1 unless the same form is found different in at most 5 of 100
 pairs, a change is recommended in at most one, and 25% more are found in 95.
 """
 
@@ -72,10 +72,10 @@ PLANNED: dict[str, Any] = {
     "body_seconds": 0.0,
     "output_shapes": [],
 }
-"""What a run in a pipeline would be planned by; nothing of it matters for what is compared here."""
+"""The plan of a run in a pipeline; none of it affects what is compared here."""
 ROLES = ("one", "other", "more")
 NAMES = {"other": "same", "more": "more_work"}
-"""Role -> its name in what is stored."""
+"""Role -> its key in the stored file."""
 KEPT: list[Any] = []
 """Pipelines that ran: freeing one while a call is under way waits for ever, as that call waits for the interpreter."""
 
@@ -199,12 +199,14 @@ def compared(launches: list[dict[str, Any]], pair: int, role: str, slower: float
 
 
 def main() -> int:
-    """Measure all pairs and print how often each was told apart; 1 if the same form was, or nothing is always found."""
+    """Measure all pairs and print how often each was found different; return 1 if that misses the limits at the top."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--pairs", type=int, default=PAIRS)
     parser.add_argument("--launches", type=int, default=LAUNCHES)
-    parser.add_argument("--share", type=float, default=MORE, help="of more work")
-    parser.add_argument("--json", type=Path, help=f"write the result here; default: {STORED.name} if all is as usual")
+    parser.add_argument("--share", type=float, default=MORE, help="share of more work")
+    parser.add_argument(
+        "--json", type=Path, help=f"write the result here; by default to {STORED.name} if nothing else is given"
+    )
     parser.add_argument("--launch", nargs=3, type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.launch:
@@ -212,9 +214,7 @@ def main() -> int:
         print(json.dumps(measure_launch(launch, pairs, given.share, warm or None)), flush=True)  # noqa: T201 - a script
         os._exit(0)  # without freeing what is kept
     more = f"{given.share:.0%} more work"
-    print_row(
-        "pairs", "same: interval without 1", "same: told to change", f"{more}: interval", f"{more}: told to change"
-    )
+    print_row("pairs", "same: interval without 1", "same: change", f"{more}: interval without 1", f"{more}: change")
     print_row(*["---"] * 5)
     told: Counter[tuple[str, str]] = Counter()
     found: Counter[float] = Counter()
@@ -249,16 +249,16 @@ def main() -> int:
 
 
 def results_table(document: Mapping[str, Any]) -> str:
-    """Return how many pairs were told apart, and where a change was recommended, as Markdown."""
+    """Return for how many pairs a difference was found, and a change recommended, as Markdown."""
     settings = document["settings"]
     more = f"the body does {settings['more_work']:.0%} more work"
     rows = [
         [what, settings["pairs"], document[name]["apart"], document[name]["changed"]]
-        for what, name in (("nothing: the same arrangement twice", "same"), (more, "more_work"))
+        for what, name in (("none: the same arrangement twice", "same"), (more, "more_work"))
     ]
     rows += [[f"takes {one['by']:.0%} longer", settings["pairs"], one["found"], ""] for one in document["slower"]]
     cells = ([str(one) for one in row] for row in rows)
-    return table(["difference", "pairs", "told apart", "change recommended"], cells)
+    return table(["difference", "pairs", "difference found", "change recommended"], cells)
 
 
 def print_row(*cells: object) -> None:

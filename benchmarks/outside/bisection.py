@@ -53,7 +53,7 @@ DRIFT = 0.02
 FREEDOM = {"normal": math.inf, "heavy tails": 3, "unequal spreads": math.inf, "drift in blocks": math.inf}
 """Noise -> degrees of freedom of Student's t."""
 NUMBERS = {noise: number for number, noise in enumerate(FREEDOM)}
-"""That seed the draws."""
+"""Noise -> a number that is part of the seed."""
 UNEQUAL = 3.0
 """The spread of every third commit over that of the others, if spreads are unequal."""
 KINDS = (
@@ -65,7 +65,7 @@ KINDS = (
 FEWEST, MOST = 3, 100
 """Launches of each side before the first verdict, and in total at most."""
 BLOCKS_OF_ROUND = 2
-"""The fewest that a run allows."""
+"""Blocks in a round: the fewest launches of a commit that a run allows."""
 MOST_ROUNDS = 100
 
 

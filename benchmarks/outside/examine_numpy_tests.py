@@ -96,17 +96,17 @@ class Namespace(types.ModuleType):
 
 
 class SortedSet(set[Any]):
-    """A set in an order of its own: Python before 3.12 orders None by its address, which differs between processes.
+    """A set with a fixed order: before Python 3.12, None is hashed by its address, which differs between processes.
 
-    Trax's tables go over `set(range(n)) | set([None])`, and of their rows, ten are chosen by their places.
+    Trax's tables iterate over `set(range(n)) | set([None])`, and ten of their rows are selected by position.
     """
 
     def __iter__(self) -> Iterator[Any]:
-        """Yield the elements in the order of their texts."""
+        """Yield the elements, sorted by their `repr`."""
         return iter(sorted(super().__iter__(), key=repr))
 
     def __or__(self, other: Any) -> SortedSet:  # type: ignore[override]
-        """Return the elements of both, in that order too."""
+        """Return the elements of both, also with a fixed order."""
         return SortedSet([*self, *other])
 
 

@@ -126,8 +126,8 @@ class Answer:
         promised: share of a step of the program that is saved.
         seconds: of a call of the current callback, as measured outside of the program.
         folder: of the files, in that of the callback.
-        obstacle: why it is left alone: as the program is written, it cannot be measured or no port can replace it; no
-            change saves enough; or changes were withdrawn after they were tried in the program.
+        obstacle: why it is left alone: it could not be measured, nothing can replace it as the program is written, no
+            change saves enough, or a change was withdrawn after it was tried. Empty for a change.
     """
 
     action: Action
@@ -172,18 +172,18 @@ def variant_text(variant: str) -> str:
     """Return a change in a few words."""
     key = read_key(variant)
     if key is None:
-        return _to(variant)
+        return _change_to(variant)
     if key.form == "processes":
         return "call it in a process pool"
     if key.form == "map":
         return f"map in parallel ({parallel_text(key.parallel)})"
     if key.form == "switch" and key.variant not in PORTS:
         return f"call it by {key.variant}"
-    return _to(key.variant)
+    return _change_to(key.variant)
 
 
-def _to(variant: str) -> str:
-    """Return a change to a variant; one that Numba compiles is still called back."""
+def _change_to(variant: str) -> str:
+    """Return the change to a variant: a port, or for `njit` a switch, because it is still a callback."""
     return f"{'switch' if variant.startswith('njit') else 'port'} to {variant}"
 
 

@@ -39,7 +39,7 @@ OBSTACLES: Mapping[Obstacle, str] = {
     ),
     "no_gain": "For {}, no change is worth it: there is nothing to do.",
 }
-"""What to do about callbacks that are left alone, by what is in the way; each callback has its reason elsewhere."""
+"""Obstacle -> what to do about callbacks that are left alone for it; the reasons have the details of each."""
 
 
 def rows(advice: Advice) -> list[tuple[str, ...]]:

@@ -36,12 +36,12 @@ RERUNS = "reruns"
 """The folder, in that of the history, for what is measured again; what is there already is not measured twice."""
 MOST_ROWS = 30
 SEARCH = "search-"
-"""How the names of folders of searches begin, next to re-runs; each has a run for each round, and `COMMITS`."""
+"""Prefix of the folders of searches, which are next to those of re-runs; each has its rounds, and `COMMITS`."""
 COMMITS = "commits.txt"
 LAUNCHES_OF_ROUND = 2
 """Launches of each commit in a round of a search: the fewest that a run allows."""
 MOST_ROUNDS = 50
-"""Of searches, that one command measures."""
+"""The most rounds that one command measures, in all searches together."""
 RERUN_AXES = ("tf", "commit")
 """Along which axes this pyopbench can measure two moments interleaved."""
 
@@ -63,7 +63,7 @@ def history(
     options = _options(by, minimum_effect, run_spread, alarm_rate)
     if budget_seconds is not None and not (confirm or bisect):
         raise BadInput(
-            "--budget limits what is measured, and nothing is measured",
+            "--budget needs --confirm or --bisect: otherwise nothing is measured",
             received=f"--budget {budget_seconds:g}s",
             legal="--budget with --confirm or --bisect",
             hint="add one of them, or leave --budget out",
@@ -88,7 +88,7 @@ def history(
             searched = _searched(found, results, out_path)
         if bisect:
             _write(searched, out_path)  # keeps what was confirmed even if this is not the repository
-            searched = _searched(found, results, out_path, _Rounds(budget_seconds, time.monotonic()).measure)
+            searched = _searched(found, results, out_path, _SearchBudget(budget_seconds, time.monotonic()).measure)
     except KeyboardInterrupt:
         place = escape(str(out_path / RERUNS))
         err.print(f"interrupted; finished measurements are in {place}; the same command continues", soft_wrap=True)
@@ -164,14 +164,14 @@ def _measure_again(found: History, folder: Path, seconds: float | None, *, only_
 
 
 @dataclass
-class _Rounds:
-    """The rounds of all searches of a command, which share its budget.
+class _SearchBudget:
+    """The budget of a command, which the rounds of all its searches share.
 
     Attributes:
-        seconds: that they may take together; None for as long as they need.
-        began: when the first could.
-        longest: how long the longest took for each of its commits; 0 before the first, which is always measured.
-        measured: how many there were.
+        seconds: the time for all rounds together; None for no limit.
+        began: when that time began.
+        longest: the longest time that a round took, divided by its number of commits; 0 before the first round.
+        measured: the number of rounds so far.
     """
 
     seconds: float | None
@@ -180,16 +180,19 @@ class _Rounds:
     measured: int = 0
 
     def measure(self, ops: tuple[str, ...], commits: Sequence[str], cases: tuple[str, ...], folder: Path) -> bool:
-        """Measure a round if it would probably end in time, and return whether it was."""
+        """Measure a round, unless it would probably end too late; return whether it was measured.
+
+        The first round is always measured: how long a round takes is not known before.
+        """
         began = time.monotonic()
         left = None if self.seconds is None else self.seconds - (began - self.began)
         needed = self.longest * len(commits)
         why = ""
         if self.measured == MOST_ROUNDS:
-            why = f"{MOST_ROUNDS} rounds are measured"
+            why = f"one command measures at most {MOST_ROUNDS} rounds"
         elif left is not None and self.measured and needed > left:
-            of, lasts = formatting.duration(self.seconds or 0.0), formatting.duration(needed)
-            why = f"{formatting.duration(max(left, 0.0))} are left of --budget {of}, and a round takes about {lasts}"
+            rest, budget = formatting.duration(max(left, 0.0)), formatting.duration(self.seconds or 0.0)
+            why = f"the next round needs about {formatting.duration(needed)}, and {rest} of --budget {budget} is left"
         if why:
             say(f"[yellow]bisection ends early:[/] {why}; the same command continues it", err)
             return False
@@ -208,9 +211,9 @@ def _searched(
 
     Args:
         found: the history.
-        results: that it is of.
-        folder: of its page, which keeps the rounds of searches.
-        measure: a round, as `_Rounds.measure` does; None to measure nothing.
+        results: the paths that it was read from.
+        folder: the folder of its page, which keeps the rounds of searches.
+        measure: measures a round, as `_SearchBudget.measure` does; None to measure nothing.
     """
     groups: dict[tuple[str, ...], list[int]] = {}
     for number, rerun in enumerate(found.reruns):
@@ -264,7 +267,7 @@ def _searched_group(
 def _measure_round(
     ops: tuple[str, ...], commits: Sequence[str], cases: tuple[str, ...], folder: Path, seconds: float | None
 ) -> None:
-    """Measure commits interleaved, or go on with such a run that was interrupted before it had a block."""
+    """Measure commits interleaved, or continue such a run that was interrupted before it had a block."""
     from pyopbench.judge.comparison.changes import Rerun
     from pyopbench.store import run_sides
 
@@ -278,7 +281,7 @@ def _measure_round(
 
 
 def _commits_of(place: Path, ops: Sequence[str], first: str, last: str, *, is_asked: bool) -> list[str] | None:
-    """Return the commits of a search, oldest first, from its folder, or from the repository if that may be asked."""
+    """Return the commits of a search, oldest first, from its folder, or from the repository if `is_asked`."""
     from pyopbench.engine import revisions
 
     path = place / COMMITS
@@ -314,7 +317,7 @@ def _resume(rerun: Rerun, folder: Path) -> None:
 
 def _start(words: Sequence[str], folder: Path, seconds: float | None) -> None:
     if folder.exists():
-        shutil.rmtree(folder)  # killed while it was planned
+        shutil.rmtree(folder)  # a run that was killed while it was planned
     budget = () if seconds is None else ("--budget", f"{seconds:g}s")
     _run((*words, *budget, "--out", str(folder)))
 

@@ -86,7 +86,7 @@ def _naming(path: Path) -> Iterator[None]:
     except OSError as error:
         if error.filename is None or os.sep not in str(error.filename):
             error.filename = str(path)
-            del error.filename2  # of None, its text says `-> None`
+            del error.filename2  # if it were set to None, the message would end in `-> None`
         raise
 
 

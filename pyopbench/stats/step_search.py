@@ -18,7 +18,7 @@ is dropped. A commit is named once the probability of its step is at least 1 - `
 
 **Limits.** The search does not find two steps of opposite direction between two commits that were launched, or steps
 much smaller than the expected one. Its error rates come from simulations: docs/outside.md has them by spread, with
-drift between blocks, and with heavy tails.
+drift between blocks and within them, with heavy tails, and with unequal spreads.
 
 Sources: V. E. Johnson and D. Rossell, "On the use of non-local prior densities in Bayesian hypothesis tests", J. R.
 Statist. Soc. B 72 (2010) 143-170, for moment priors (here of order 2); R. M. Karp and R. Kleinberg, "Noisy binary

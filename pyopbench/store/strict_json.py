@@ -158,7 +158,7 @@ def _check_text(text: str) -> None:
 
 
 def without_nan(value: Any) -> Any:
-    """Return a document with text for keys, and None for numbers that do not exist, which JSON does not have."""
+    """Return a document for JSON, which has no NaN or infinity: they are None, and every key is text."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, Mapping):

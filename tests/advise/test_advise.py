@@ -493,7 +493,7 @@ def test_a_share_is_short_and_has_its_interval(share: Share | None, shown: str) 
     assert share_text(share) == shown
 
 
-def test_why_callbacks_are_left_alone_is_told_apart_in_the_last_line(world: World) -> None:
+def test_the_last_line_distinguishes_why_callbacks_are_left_alone(world: World) -> None:
     world.share = {"first": 0.4, "second": 0.005}
     world.seconds = lambda ports: STEP_SECONDS * (1.5 if ports else 1)
     advice = world.advise()

@@ -397,16 +397,15 @@ def test_an_interrupted_round_is_resumed(call, tmp_path, monkeypatch):
 
 @pytest.fixture
 def survey(tmp_path, monkeypatch):
-    """A run of the first and the last of 17 commits of a repository, one of which is slower; what measures; commits."""
-    place = repositories.repository(tmp_path)
-    made = [repositories.commit(place, {"work.py": f"N = {number}"}, f"{number}", day=1) for number in range(17)]
+    """Return a run of the first and the last of 17 commits, slower from the fourth on, a measurer, and the commits."""
+    made = committed(tmp_path, 17)
     again = RevisionReruns(monkeypatch, made, made[3])
     again.measure(tmp_path / "survey", [made[0], made[16]], launches=4)
     return tmp_path / "survey", again, made
 
 
 def bisected(tmp_path):
-    (found,) = json.loads((tmp_path / "results/history/history.json").read_text(encoding="utf-8"))["bisected"]
+    (found,) = read_part(tmp_path, "bisected")
     return found
 
 
@@ -416,7 +415,7 @@ def test_a_budget_is_for_the_whole_search_which_the_same_command_continues(call,
     assert call(results, "--bisect", "--budget", "7m")[0] == 0
     assert again.now <= 7 * 60
     assert again.budgets == ["420s", "240s"]
-    assert not bisected(tmp_path)["is_over"]
+    assert not bisected(tmp_path)["is_finished"]
     assert len(bisected(tmp_path)["left"]) > 1
     many = len(again.runs)
     while call(results, "--bisect", "--budget", "7m")[0] == 0:
@@ -426,7 +425,7 @@ def test_a_budget_is_for_the_whole_search_which_the_same_command_continues(call,
     assert len(set(again.runs)) == len(again.runs)
 
 
-def test_a_search_ends_after_a_number_of_rounds_and_goes_on_from_there(call, tmp_path, monkeypatch, survey):
+def test_a_search_ends_after_a_number_of_rounds_and_the_next_command_continues(call, tmp_path, monkeypatch, survey):
     results, again, made = survey
     monkeypatch.setattr(history, "MOST_ROUNDS", 1)
     for rounds in (1, 2):

@@ -1,4 +1,4 @@
-"""The search for steps: which it finds, how often it is wrong, and that drift between blocks does not matter."""
+"""The search for steps: which steps it finds, how often it is wrong, and that drift between blocks cancels."""
 
 from __future__ import annotations
 

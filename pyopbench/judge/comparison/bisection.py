@@ -23,7 +23,7 @@ from pyopbench.store.read import read_source
 CommitBlock: TypeAlias = Sequence[tuple[str, float]]
 """Commits that were launched together, and the log of the time of each over that of the first."""
 MeasureCommits: TypeAlias = Callable[[Sequence[str], tuple[str, ...], Path], bool]
-"""Measures commits interleaved, with the ids of the cases and the folder for the run; returns whether it did."""
+"""Measures cases of some commits interleaved, into a folder; returns whether it did."""
 MOST_RANGES = MOST_GAPS // 2
 """How many suspicions one search follows, the largest first: each adds two ends, and gaps between these."""
 
@@ -135,12 +135,14 @@ class CommitSearch:
 
     def bisected(self) -> Iterator[Bisected]:
         """Yield the steps that were found, and those that are not narrowed down to a commit yet."""
-        is_over = not self.search.next_block()
+        is_finished = not self.search.next_block()
         launched = sorted({place for block in self.search.blocks for place, _ in block})
         measured = tuple(self.commits[place] for place in launched)
         for step in (*self.search.found, *self.search.open):
             left = tuple(self.commits[step.before + 1 : step.after + 1])
-            yield Bisected(self.case, self.commits[0], self.commits[-1], left, measured, math.exp(step.size), is_over)
+            yield Bisected(
+                self.case, self.commits[0], self.commits[-1], left, measured, math.exp(step.size), is_finished
+            )
 
     def judged(self, change: FoundChange, folder: Path) -> FoundChange:
         """Return a change with the result of the search, if it is of this series and has no re-run of its own."""
@@ -173,12 +175,12 @@ class CommitSearch:
 
 
 def run_searches(searches: Sequence[CommitSearch], folder: Path, measure: MeasureCommits | None) -> None:
-    """Take in the stored rounds of searches over the same commits, and measure further ones until nothing is left.
+    """Add the stored rounds to searches over the same commits, and measure more until there is nothing left to find.
 
     Args:
-        searches: each of which a round serves.
-        folder: of the rounds.
-        measure: a round, unless it decides not to, which ends the searches; None to take in only what is stored.
+        searches: the searches; a round measures the commits that any of them needs.
+        folder: the folder that has a folder for each round.
+        measure: measures a round; if it returns False, the searches end. None to use only stored rounds.
     """
     for number in itertools.count(1):
         asked = {one.case: one.wanted() for one in searches}
@@ -186,16 +188,16 @@ def run_searches(searches: Sequence[CommitSearch], folder: Path, measure: Measur
         if not wanted:
             return
         place = folder / f"{number:03}"
-        if _take_in(searches, place):
+        if _add_round(searches, place):
             continue
         commits = sorted(wanted, key=searches[0].commits.index)
         cases = tuple(case for case, some in asked.items() if some)
-        if measure is None or not measure(commits, cases, place) or not _take_in(searches, place):
+        if measure is None or not measure(commits, cases, place) or not _add_round(searches, place):
             return
 
 
-def _take_in(searches: Sequence[CommitSearch], folder: Path) -> bool:
-    """Add the blocks of a round to searches; return whether there were any."""
+def _add_round(searches: Sequence[CommitSearch], folder: Path) -> bool:
+    """Add the blocks of a round to searches; return whether any search can use them."""
     blocks = read_blocks(folder)
     added = [one.add(blocks.get(one.case, ())) for one in searches]
     return any(added)

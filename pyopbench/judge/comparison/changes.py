@@ -130,7 +130,7 @@ class Bisected:
         left: the commits that may have caused the step; a single one, unless measurements were unclear.
         measured: the commits that were measured to find it, in order.
         ratio: level after over level before; None if nothing was measured.
-        is_over: whether nothing is left to be measured; if several commits are left, the others failed.
+        is_finished: whether nothing is left to measure; if several commits are left then, those in between failed.
     """
 
     case: str
@@ -139,7 +139,7 @@ class Bisected:
     left: tuple[str, ...]
     measured: tuple[str, ...]
     ratio: float | None = None
-    is_over: bool = True
+    is_finished: bool = True
 
     @property
     def is_slower(self) -> bool:
@@ -155,7 +155,7 @@ class Bisected:
         if not self.left:
             return f"{self.case} cannot be bisected: {self.after} does not follow {self.before}."
         some = f"one of {len(self.left):,} commits up to {run_sides.short_hash(self.left[-1])}"
-        if self.is_over:
+        if self.is_finished:
             return f"{self.case} changed in {some}; those in between cannot be measured ({commits} measured)."
         return f"{self.case} changed in {some}; after {commits} it is not clear which. Run --bisect again to continue."
 

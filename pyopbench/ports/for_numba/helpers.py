@@ -378,7 +378,7 @@ def _histogram_typed(array: Any, bins: Any, low: Any, high: Any, weights: Any) -
         for place in range(values.size):
             one = values[place]
             if one >= limits[0] and one <= limits[-1]:
-                if is_guessed:  # rounding may put the guess into a neighbouring bin: the edges decide
+                if is_guessed:  # rounding may give a neighbouring bin, so compare with the edges
                     where = min(int((one - limits[0]) * each), last)
                     while one < limits[where]:
                         where -= 1

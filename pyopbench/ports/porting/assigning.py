@@ -71,7 +71,7 @@ def write_item(code: TypedCode, target: ast.Subscript, value: str, rank: int, no
 
 
 def _refuse_copy(code: TypedCode, target: ast.expr, entries: list[list[IndexEntry]]) -> None:
-    """Refuse to write to a part of what arrays of indices or a mask select: NumPy writes to a copy, which is lost."""
+    """Refuse to write to part of a selection by a mask or arrays of indices: in NumPy the selection is a copy."""
     if any(entry.is_copied for one in entries for entry in one):
         raise code.refusal(
             target,
@@ -92,7 +92,7 @@ def _is_whole_mask(entries: list[IndexEntry], rank: int) -> bool:
 
 
 def _replacing(code: TypedCode, entries: list[list[IndexEntry]], axes: int, rank: int) -> str:
-    """Return the function that replaces elements at indices that may occur twice: in one row NumPy keeps the last.
+    """Return the function that replaces elements; if an index occurs twice in one row, the last value is kept.
 
     If there are several arrays of indices, NumPy writes in the order of their memory layout.
 
@@ -172,7 +172,7 @@ def _with_shape(code: TypedCode, target: ast.expr, value: ast.expr) -> str:
 
 
 def _refuse_container(code: TypedCode, target: ast.expr) -> None:
-    """Refuse to write to a list or a dict where values decide: AutoGraph carries names, and not what is in them."""
+    """Refuse to write to a list or a dict in a branch or loop of tensors: AutoGraph passes on names, not items."""
     kinds = {one.kind for one in code.seen(without_keys(target))}
     assert code.unit is not None
     around = [one for one in ast.walk(code.unit.node) if isinstance(one, ast.If | ast.For | ast.While)]

@@ -49,10 +49,10 @@ OF_MATH = ("exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "tan", "sinh", 
 """What Python's `math` has under NumPy's names, and computes in float64."""
 
 OF_FLOATS = {"isnan": "np_is_nan", "isinf": "np_is_inf", "isfinite": "np_is_finite"}
-"""What TensorFlow has for floats alone, and a function that takes all."""
+"""Functions that TensorFlow has only for floats, and helpers that support all dtypes."""
 
-OF_TRUTHS = {"maximum": "logical_or", "fmax": "logical_or", "minimum": "logical_and", "fmin": "logical_and"}
-"""Functions that TensorFlow does not have for truth values, and what they are of those."""
+BOOLEAN = {"maximum": "logical_or", "fmax": "logical_or", "minimum": "logical_and", "fmin": "logical_and"}
+"""Functions that TensorFlow lacks for booleans, and those that return the same for them."""
 
 LOGICAL = ("logical_and", "logical_or", "logical_xor", "logical_not")
 
@@ -67,7 +67,7 @@ def _dtypes(given: Given, ufunc: str, *names: str) -> list[str]:
 
 
 def _of_dtype(ufunc: str, function: str, dtype: str) -> str:
-    return f"tf.{OF_TRUTHS[ufunc]}" if dtype == "bool" and ufunc in OF_TRUTHS else function
+    return f"tf.{BOOLEAN[ufunc]}" if dtype == "bool" and ufunc in BOOLEAN else function
 
 
 def _unary(ufunc: str, function: str) -> None:
@@ -168,16 +168,16 @@ def invert(given: Given) -> str:
 @written("np.bitwise_and", "x y")
 def bitwise_and(given: Given) -> str:
     """Return `x & y`."""
-    return _bits(given, "&")
+    return _bitwise(given, "&")
 
 
 @written("np.bitwise_or", "x y")
 def bitwise_or(given: Given) -> str:
     """Return `x | y`."""
-    return _bits(given, "|")
+    return _bitwise(given, "|")
 
 
-def _bits(given: Given, sign: str) -> str:
+def _bitwise(given: Given, sign: str) -> str:
     first, second = _dtypes(given, given.name.removeprefix("np."), "x", "y")
     x, y = given["x"], given["y"]
     sides = [

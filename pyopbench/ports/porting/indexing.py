@@ -34,7 +34,7 @@ class IndexEntry:
 
     @property
     def is_copied(self) -> bool:
-        """Whether NumPy copies what it picks."""
+        """Whether NumPy returns a copy of the elements, not a view."""
         return self.kind in ("places", "mask", "points")
 
 
@@ -138,7 +138,7 @@ def _is_array(code: TypedCode, node: ast.expr) -> bool:
 
 
 def pick(code: TypedCode, node: ast.expr, whole: Picked, entries: Sequence[IndexEntry]) -> str:
-    """Return the text of what a key picks of an array."""
+    """Return the code that selects the elements at a key."""
     _refuse_steps(code, node, entries)
     if [entry.kind for entry in entries] == ["points"]:
         return f"{code.use('np_at_points')}({whole.text}, {code.write(entries[0].node)})"
@@ -206,7 +206,7 @@ def _in_two_keys(code: TypedCode, whole: Picked, entries: Sequence[IndexEntry]) 
 
 
 def _refuse_steps(code: TypedCode, node: ast.expr, entries: Sequence[IndexEntry]) -> None:
-    """Refuse `x[:i:2]` for XLA, which picks other elements in a loop, without an error (seen in TensorFlow 2.21)."""
+    """Refuse `x[:i:2]` for XLA: in a loop it selects the wrong elements, without an error (in TensorFlow 2.21)."""
     slices = [entry.node for entry in entries if isinstance(entry.node, ast.Slice)] if code.is_compiled else []
     for one in slices:
         has_step = one.step is not None and ast.unparse(one.step) != "1"
@@ -347,7 +347,7 @@ def _pick_points(code: TypedCode, node: ast.expr, whole: Picked, entries: Sequen
 
 
 def _shapes_of(code: TypedCode, node: ast.expr) -> set[tuple[Any, ...]]:
-    """Return the shapes of an array of indices; for a list as the source shows them, else with its text, to differ."""
+    """Return the shapes of an array of indices; of a list by its source. An unknown shape includes the source text."""
     found: set[tuple[Any, ...]] = {one.shape for one in code.seen(node) if one.kind in (TENSOR, ARRAY)}
     if found:
         return found

@@ -47,7 +47,7 @@ METADATA = ("dtype", "itemsize", "nbytes", "ndim", "shape", "size")
 
 
 def name_of(value: Any) -> str:
-    """Return the name of a function, such as `np.sum` or `len`; empty for one that is in no table."""
+    """Return the name of a function, such as `np.sum` or `len`; empty for a function that is in no table."""
     if isinstance(value, type) and issubclass(value, np.generic):
         return f"np.{np.dtype(value).name}"
     known = _names().get(id(value))

@@ -22,7 +22,7 @@ def _sum(name: str, function: str) -> None:
     @written(f"np.{name}", "a axis dtype | keepdims")
     def write(given: Given) -> str | None:
         if given.dtype.startswith("float") and given.code.dtype(given["a"]).startswith("complex"):
-            return None  # spreads of complex numbers are real: a cast would lose the imaginary parts
+            return None  # a variance is real, and a cast of the complex numbers would lose their imaginary parts
         return _reduced(given, function, given.dtype)
 
 

@@ -1,7 +1,7 @@
 """Names that share the memory of one array, so that a write through one of them changes the others.
 
 In a port each name is a tensor of its own, so a write to one of them does not change the others. A port is refused if
-one name is written to and another one is read afterwards.
+one name is written to and another is read afterwards.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from pyopbench.ports.porting.watching import names_written, output_of, parameter
 from pyopbench.ports.porting.writing_functions import arguments_of, calls_in, unit_of, writes_in, written_parameters
 
 OF_SEVERAL = ("broadcast_arrays", "ix_", "meshgrid")
-"""Functions of `VIEWS` whose arguments are all arrays."""
+"""Functions of `VIEWS` that take several arrays; of the others, only the first argument is one."""
 
 COLLECTING = ("list", "tuple", "reversed", "zip", "enumerate", "iter", "next", "dict", "sorted")
-"""Python functions that return, or iterate over, the very objects that they are called with."""
+"""Python functions that return or iterate over their arguments, or the items of these, without a copy."""
 
 RETURNING = ("get", "pop", "popleft", "setdefault", "values", "items", "copy")
 """Methods of lists and dicts that return their items, or their last argument."""
@@ -31,9 +31,10 @@ ADDING = ("append", "appendleft", "extend", "insert", "setdefault", "update")
 
 
 class Lines:
-    """The statements of a function that bind names and write to arrays, and the paths from one to another.
+    """The statements of a function that bind names and write to arrays, and the paths between them.
 
-    A line is a statement here: several may be on one line of the file, or one on several.
+    Statements are numbered in the order of the source, and these numbers are called lines. They are not line numbers
+    of the file, where a line may have several statements, and a statement several lines.
     """
 
     def __init__(self, code: Any, function: ast.AST) -> None:
@@ -47,12 +48,12 @@ class Lines:
         self.writes: dict[str, list[int]] = {}
         in_place = set()
         for name, node in writes_in(code, code.unit, function):
-            # Statements in a loop are yielded themselves.
+            # `writes_in` also yields each statement in a loop.
             if not isinstance(node, ast.For) and not _is_item_replaced(code, node, name):
                 self.writes.setdefault(name, []).append(self.at(node))
             if isinstance(node, ast.AugAssign):
                 in_place.add(id(node.target))
-        # A variable of a comprehension is another one than that of the function.
+        # A variable of a comprehension is separate from one of the function with the same name.
         in_place |= {id(each) for one in nodes if isinstance(one, ast.comprehension) for each in ast.walk(one.target)}
         stores = [one for one in self.names if not isinstance(one.ctx, ast.Load) and id(one) not in in_place]
         self.bound = [(one.id, self.at(one)) for one in stores]
@@ -86,7 +87,7 @@ class Lines:
                 self.alternatives += [(spans[0], spans[1]), (spans[1], spans[0])]
 
     def at(self, node: ast.AST) -> int:
-        """Return the place of the statement that a node is in, as they follow each other in the source."""
+        """Return the line of the statement that a node is in."""
         return self.order[id(node)]
 
     def _number(self, node: ast.AST, place: int) -> None:
@@ -97,11 +98,11 @@ class Lines:
             self._number(one, place)
 
     def span(self, block: Sequence[ast.stmt]) -> tuple[int, int]:
-        """Return the first and the last place of statements that follow each other, with all in them."""
+        """Return the first and the last line of a block, with those of all statements in it."""
         return self.at(block[0]), max(self.at(one) for one in ast.walk(block[-1]) if isinstance(one, ast.stmt))
 
     def has_path(self, first: int, last: int, names: set[str]) -> bool:
-        """Is there a path from after one line to another on which none of the names is certain to be bound again?"""
+        """Is there a path from one line to another on which none of the names is sure to be bound again?"""
         bound = [line for name, line in self.bound if name in names]
         is_bound = any(first < one < last and self._always_runs(one, last) for one in bound)
         if last > first and not is_bound and not self._exclude_each_other(first, last):
@@ -115,17 +116,17 @@ class Lines:
         return False
 
     def _always_runs(self, line: int, where: int) -> bool:
-        """Does a line always run if another one does?"""
+        """Does a line always run if the line `where` does?"""
         return all(start <= where <= end for start, end, _ in self.blocks if start <= line <= end)
 
     def _exclude_each_other(self, first: int, last: int) -> bool:
-        """Is one line in an `if` and the other in its `else`, or after a block that ends by `return` or `raise`?"""
+        """Are two lines in an `if` and its `else`, or is the first in a block that ends in `return` or `raise`?"""
         left = any(ends and start <= first <= end < last for start, end, ends in self.blocks)
         return left or any(a <= first <= b and c <= last <= d for (a, b), (c, d) in self.alternatives)
 
 
 def refuse_shared_memory(code: Any, statement: ast.stmt) -> None:
-    """Refuse a statement that gives an array a second name, if one is written to and the other is read afterwards."""
+    """Refuse a statement that gives an array a second name, if one name is written to and the other is read later."""
     if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Tuple | ast.List):
         for target in statement.targets:
             _refuse_swapped(code, target, statement.value)
@@ -139,7 +140,7 @@ def refuse_shared_memory(code: Any, statement: ast.stmt) -> None:
                 _refuse_pair(code, lines, name, other, value)
     for call in calls_in(statement):
         _refuse_passed(code, call)
-        _refuse_given_twice(code, lines, call)
+        _refuse_overlapping(code, lines, call)
         _refuse_added(code, lines, call)
         if isinstance(statement, ast.Expr):
             _refuse_local(code, lines, call)
@@ -167,7 +168,7 @@ def _refuse_pair(code: Any, lines: Lines, name: str, other: str, value: ast.expr
 
 
 def _refuse_local(code: Any, lines: Lines, call: ast.Call) -> None:
-    """Refuse a call of a nested function that writes to its arguments: in a port, the caller does not see that."""
+    """Refuse a call of a nested function that writes to its arguments: in a port, the caller's array is unchanged."""
     function = _local(code, call.func)
     if not isinstance(function, ast.FunctionDef):
         return
@@ -182,59 +183,61 @@ def _refuse_local(code: Any, lines: Lines, call: ast.Call) -> None:
 
 
 def _refuse_passed(code: Any, call: ast.Call) -> None:
-    """Refuse to pass a function that writes to its arguments to another one: a port of it returns them."""
+    """Refuse to pass a function that writes to its arguments to another function: its port returns them instead."""
     for one in (*call.args, *(each.value for each in call.keywords)):
         unit = unit_of(code, code.unit, one)
         if unit is not None and written_parameters(code, unit):
-            raise code.refusal(call, f"`{unit.name}` writes to its arguments, and is passed on", "call it in a loop")
+            raise code.refusal(
+                call, f"`{unit.name}` writes to its arguments, and is passed to a function", "call it in a loop"
+            )
 
 
-def _refuse_given_twice(code: Any, lines: Lines, call: ast.Call) -> None:
-    """Refuse a call that writes to one argument whose memory another one may share."""
+def _refuse_overlapping(code: Any, lines: Lines, call: ast.Call) -> None:
+    """Refuse a call that writes to an argument, if another argument may share its memory."""
     unit = unit_of(code, code.unit, call.func)
     written = written_parameters(code, unit) if unit is not None else []
     if unit is None or not written:
         return
-    given = [
+    passed = [
         (name, _origins(code, viewed(code, value), lines.at(call))) for name, value in arguments_of(unit.node, call)
     ]
-    for place, (name, names) in enumerate(given):
-        for other, others in given[:place] + given[place + 1 :]:
+    for place, (name, names) in enumerate(passed):
+        for other, others in passed[:place] + passed[place + 1 :]:
             if name in written and names & others:
-                problem = f"`{name}` and `{other}` of `{unit.name}` may be the same memory, and `{name}` is written to"
+                problem = f"`{name}` and `{other}` of `{unit.name}` may share memory, and `{name}` is written to"
                 raise code.refusal(call, problem, "use .copy()")
 
 
 def _refuse_added(code: Any, lines: Lines, call: ast.Call) -> None:
-    """Refuse a call that adds an argument to another one, a list or a dict, where the two are pairs to be refused."""
+    """Refuse a call that adds an array to a list or a dict, if one is written to and the other is read later."""
     unit = unit_of(code, code.unit, call.func)
-    given = {} if unit is None else dict(arguments_of(unit.node, call))
+    passed = {} if unit is None else dict(arguments_of(unit.node, call))
     for one in ast.walk(unit.node) if unit is not None else ():
         function = one.func if isinstance(one, ast.Call) else None
         if not isinstance(function, ast.Attribute) or function.attr not in ADDING:
             continue
-        if not isinstance(function.value, ast.Name) or function.value.id not in given:
+        if not isinstance(function.value, ast.Name) or function.value.id not in passed:
             continue
         added = {each.id for each in ast.walk(one) if isinstance(each, ast.Name)} - {function.value.id}
-        for name in sorted(viewed(code, given[function.value.id])):
-            for other in sorted(set().union(*(viewed(code, given[each]) for each in added & {*given}))):
+        for name in sorted(viewed(code, passed[function.value.id])):
+            for other in sorted(set().union(*(viewed(code, passed[each]) for each in added & {*passed}))):
                 if lines.tensors & {name, other}:
                     _refuse_pair(code, lines, name, other, call)
 
 
 def _refuse_cached(code: Any, lines: Lines, name: str, value: ast.expr) -> None:
-    """Refuse to write to what a function keeps and returns again: later calls get what was written."""
+    """Refuse to write to an array from a cached function: later calls return the same array, with the new values."""
     unit = unit_of(code, code.unit, value.func) if isinstance(value, ast.Call) else None
     decorators = [] if unit is None else unit.node.decorator_list  # type: ignore[attr-defined]
     if any("cache" in ast.unparse(one) for one in decorators) and any(
         lines.has_path(lines.at(value), at, {name}) for at in lines.writes.get(name, ())
     ):
-        problem = f"`{name}` is kept by the cache of `{unit.name}`, and is written to"  # type: ignore[union-attr]
+        problem = f"`{name}` is in the cache of `{unit.name}`, and is written to"  # type: ignore[union-attr]
         raise code.refusal(value, problem, "use .copy()")
 
 
 def _refuse_swapped(code: Any, target: ast.expr, value: ast.Tuple | ast.List) -> None:
-    """Refuse `x[i], x[j] = x[j], x[i]` of rows: they are views, and NumPy overwrites the second before it is read."""
+    """Refuse `x[i], x[j] = x[j], x[i]` of rows: they are views, and NumPy overwrites `x[i]` before it reads it."""
     written: set[str] = set()
     targets = target.elts if isinstance(target, ast.Tuple | ast.List) else []
     for one, part in zip(targets, value.elts, strict=False):
@@ -251,20 +254,20 @@ def _refuse_rows_ahead(code: Any, lines: Lines, loop: ast.For) -> None:
     counter = loop.target.elts[0] if is_counted and isinstance(loop.target, ast.Tuple) else None
     several = loop.iter.args if is_counted else [loop.iter]  # type: ignore[attr-defined]  # `zip`, `enumerate`
     arrays = {name for one in several if code.is_tensor(one) for name in viewed(code, one)}
-    of_this_round = set()
+    of_this_iteration = set()
     for one in ast.walk(loop):
         if counter is not None and isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store):
             key = one.slice.elts[0] if isinstance(one.slice, ast.Tuple) else one.slice
             if ast.unparse(key) == ast.unparse(counter):
-                of_this_round.add(lines.at(one))
+                of_this_iteration.add(lines.at(one))
     begin, end = lines.span([loop])
     for name in sorted(arrays):
-        if any(begin < at <= end and at not in of_this_round for at in lines.writes.get(name, ())):
+        if any(begin < at <= end and at not in of_this_iteration for at in lines.writes.get(name, ())):
             raise code.refusal(loop, f"`{name}` is written to in a loop over its rows", "loop over a .copy() of it")
 
 
 def lines_of(code: Any) -> Lines:
-    """Return the lines of the function that is being written."""
+    """Return the lines of the function whose port is being written."""
     known: dict[int, Lines] = code.__dict__.setdefault("lines_of_memory", {})
     function = code.unit.node
     if id(function) not in known:
@@ -297,7 +300,7 @@ def _arrays_of_callers(code: Any) -> set[str]:
 
 
 Binding = tuple[str, ast.expr, int | None]
-"""A name, the value that it is bound to, and the index if it is one item of that value; None if that is not known."""
+"""A name, the value it is bound to, and the index of the item that it gets; None for the whole, or if unknown."""
 
 
 def _bindings(statement: ast.AST) -> Iterator[Binding]:
@@ -342,7 +345,7 @@ def _paired(target: ast.expr, value: ast.expr, place: int | None = None) -> Iter
             yield from _paired(one, part, None if is_paired else number)
     elif isinstance(target, ast.Name):
         yield target.id, value, place
-    elif isinstance(target, ast.Subscript):  # of a list or a dict; an array copies what is written to it
+    elif isinstance(target, ast.Subscript):  # of a list or a dict: a write to an array copies the values
         root = without_keys(target)
         if isinstance(root, ast.Name):
             yield root.id, value, place
@@ -376,7 +379,7 @@ def _sharing(code: Any, name: str, value: ast.expr, place: int | None, statement
 
 
 def _origins(code: Any, names: set[str], line: int) -> set[str]:
-    """Return names, and those whose memory they may share at a line."""
+    """Return some names, with all others whose memory they may share at a line."""
     lines, found = lines_of(code), set(names)
     waiting = [(one, line) for one in names]
     while waiting:
@@ -407,7 +410,7 @@ def _are_disjoint(one: ast.expr, other: ast.expr) -> bool:
 
 
 def _span(key: ast.expr) -> tuple[float, float] | None:
-    """Return the first index of a key and the one after its last; None unless both are constants from the start."""
+    """Return the first index that a key selects and the one after the last; None unless both are known constants."""
     if isinstance(key, ast.Constant) and type(key.value) is int:
         return key.value, key.value + 1
     if not isinstance(key, ast.Slice) or key.step is not None:
@@ -448,7 +451,7 @@ def viewed(code: Any, value: ast.AST, place: int | None = None) -> set[str]:
             targets = {each.id for each in ast.walk(one.target) if isinstance(each, ast.Name)}
             if targets & of_element:
                 of_element = of_element - targets | viewed(code, one.iter)
-        # What a generator goes over is read as late as its elements are.
+        # A generator reads the array that it iterates over only when its elements are used.
         return of_element | (viewed(code, value.generators[0].iter) if isinstance(value, ast.GeneratorExp) else set())
     elif isinstance(value, ast.Subscript):
         is_copy = any(entry.is_copied for entry in entries_of(code, value.slice))
@@ -466,7 +469,7 @@ def _is_array(code: Any, node: ast.AST) -> bool:
 
 
 def _is_global(code: Any, node: ast.expr) -> bool:
-    """Is it a value that the module has, and not the function?"""
+    """Is it a value of the module, not of the function?"""
     return code.value_of(node) is not None
 
 
@@ -488,9 +491,9 @@ def _of_call(code: Any, call: ast.Call, place: int | None) -> set[str]:
     elif isinstance(function, ast.Name) and function.id in COLLECTING and function.id not in code.units.by_name:
         parts = call.args
     elif isinstance(function, ast.Name) and function.id in ("map", "filter") and call.args:
-        parts = call.args[1:] if function.id == "filter" or _may_return_given(code, call.args[0]) else []
+        parts = call.args[1:] if function.id == "filter" or _may_return_argument(code, call.args[0]) else []
     elif isinstance(code.value_of(function), type) and not name_of(code.value_of(function)).startswith("np."):
-        parts = [*call.args, *(one.value for one in call.keywords)]  # an object that keeps what it is made of
+        parts = [*call.args, *(one.value for one in call.keywords)]  # an object that keeps its arguments
     output = output_of(call)
     found = set().union(*(viewed(code, one) for one in [*parts, *([output] if output is not None else [])]))
     local, unit = _local(code, function), unit_of(code, code.unit, function)
@@ -506,7 +509,7 @@ def _of_call(code: Any, call: ast.Call, place: int | None) -> set[str]:
 
 
 def _of_diagonal(code: Any, call: ast.Call) -> list[ast.expr]:
-    """Return the matrix of which `np.diag` is a diagonal, or the array whose axes `np.einsum` only picks."""
+    """Return the array of which `np.diag` or `np.einsum` returns a view; empty if the call returns a copy."""
     first = call.args[0] if call.args else None
     if not isinstance(first, ast.Constant):
         return [first] if first is not None and code.rank(first) > 1 else []
@@ -514,8 +517,8 @@ def _of_diagonal(code: Any, call: ast.Call) -> list[ast.expr]:
     return call.args[1:2] if len(call.args) == 2 and (not arrow or set(before) == set(behind)) else []
 
 
-def _may_return_given(code: Any, function: ast.expr) -> bool:
-    """May a function that is passed to another one return what it is called with, or a view of it?"""
+def _may_return_argument(code: Any, function: ast.expr) -> bool:
+    """May a function return one of its arguments, or a view of it?"""
     local, unit = _local(code, function), unit_of(code, code.unit, function)
     if local is not None:
         return bool(_returned(code, local, None) & {*parameters_of(local)})
@@ -525,7 +528,7 @@ def _may_return_given(code: Any, function: ast.expr) -> bool:
 
 
 def _local(code: Any, function: ast.expr) -> ast.FunctionDef | ast.Lambda | None:
-    """Return a nested function or a lambda, also by its name; None for any other function."""
+    """Return the definition of a nested function or a lambda; None for any other function."""
     if isinstance(function, ast.Lambda):
         return function
     if not isinstance(function, ast.Name):
@@ -540,7 +543,7 @@ def _local(code: Any, function: ast.expr) -> ast.FunctionDef | ast.Lambda | None
 
 
 def _defaults(function: Any) -> list[tuple[str, ast.expr]]:
-    """Return the parameters that have defaults, with those."""
+    """Return the parameters that have defaults, and the defaults."""
     arguments = function.args
     usual = [one.arg for one in (*arguments.posonlyargs, *arguments.args)]
     named = [one.arg for one in arguments.kwonlyargs]
@@ -561,14 +564,14 @@ def _returned_by_unit(code: Any, unit: Unit, place: int | None) -> set[str]:
 
 
 def _returned(code: Any, function: ast.AST, place: int | None) -> set[str]:
-    """Return the names in a function whose memory it may return."""
+    """Return the names in a function whose memory its result may share."""
     known: dict[tuple[int, int | None], set[str]] = code.__dict__.setdefault("returned_memory", {})
     key = id(function), place
     if key not in known:
         known[key] = set()  # for a function that calls itself
         values = [function.body] if isinstance(function, ast.Lambda) else []
-        giving = [one for one in ast.walk(function) if isinstance(one, ast.Return | ast.Yield | ast.YieldFrom)]
-        values += [one.value for one in giving if one.value is not None]
+        results = [one for one in ast.walk(function) if isinstance(one, ast.Return | ast.Yield | ast.YieldFrom)]
+        values += [one.value for one in results if one.value is not None]
         lines = lines_of(code)
         known[key] = set().union(*(_origins(code, viewed(code, one, place), lines.at(one)) for one in values))
     return known[key]

@@ -219,7 +219,7 @@ class TensorCode(TypedCode):
         return None
 
     def as_it_stands(self, node: ast.AST) -> str:
-        """Return the text of a node with its parts written, and with its header replaced if it has another one."""
+        """Return the source of a node with its parts as written for the port, and with its new header if it has one."""
         parts = [(*self.source.span(part), self._part(node, part)) for part in parts_of(node)]
         if node in self.headers and isinstance(node, ast.For):
             begin, end = self.source.span(node)[0], self.source.span(node.iter)[1]

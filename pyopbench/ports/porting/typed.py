@@ -44,7 +44,7 @@ class TypedCode(Code):
 
     Attributes:
         observed: what they were on examples.
-        snippets: names of functions that the written code calls, which are written beside it.
+        snippets: names of functions that the written code calls, which are written next to it.
         is_mapped: is it called for each example of a batch by `tf.vectorized_map`?
         is_compiled: does XLA compile it? XLA supports neither writes at tensor indices nor `tf.range` with tensors.
         spelled: the calls that are written as those of a function on tensors, by its name.

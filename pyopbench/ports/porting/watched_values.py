@@ -495,10 +495,10 @@ OF_UNKNOWN_SIZE = frozenset(
     {"nonzero", "flatnonzero", "argwhere", "unique", "compress", "extract", "intersect1d", "union1d", "setdiff1d"}
     | {"setxor1d", "trim_zeros", "bincount", "unique_values", "unique_counts", "unique_inverse", "unique_all"}
 )
-"""Functions whose results are as long as values have it."""
+"""Functions whose results have a length that depends on values."""
 
 SPLITTING = {"split": 0, "array_split": 0, "vsplit": 0, "hsplit": 1, "dsplit": 2}
-"""Functions whose results vary in length along an axis, by default this one, if the cuts depend on values."""
+"""Functions that cut an array along an axis, with the default axis; if the places are values, so are the lengths."""
 
 WRITING = frozenset({"copyto", "put", "putmask", "place", "fill_diagonal", "put_along_axis", "shuffle"})
 WRITING_METHODS = frozenset({"sort", "fill", "put", "partition", "itemset", "resize", "setfield"})

@@ -365,14 +365,14 @@ def names_bound(statements: Sequence[ast.AST]) -> set[str]:
 
 
 def parameters_of(function: ast.AST) -> list[str]:
-    """Return the names of the parameters of a function or a lambda, without `*` and `**`; none of anything else."""
+    """Return the names of the parameters of a function or lambda, without `*` and `**`; empty for any other node."""
     if not isinstance(function, ast.FunctionDef | ast.Lambda):
         return []
     return [one.arg for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]
 
 
 def without_keys(node: ast.AST) -> ast.AST:
-    """Return `x` of `x[key][key]`."""
+    """Return `x` for `x[key][key]`; any node that is not an item unchanged."""
     while isinstance(node, ast.Subscript):
         node = node.value
     return node

@@ -65,7 +65,7 @@ def writes_in(code: Any, unit: Unit, function: ast.AST) -> Iterator[tuple[str, a
 
 
 def _written_by_call(code: Any, unit: Unit, call: ast.Call) -> Iterator[str]:
-    """Yield the names of arrays that a call writes to, by a method, a NumPy function or one of the user's."""
+    """Yield the names of arrays that a call of a method, a NumPy function or a function of the user writes to."""
     function = call.func
     if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.attr in METHODS:
         yield function.value.id

@@ -30,7 +30,7 @@ def np_sizes(tensor: Any) -> Any:
 def np_known_sizes(tensor: Any, axes: Any = slice(None)) -> Any:
     """Return the sizes of the axes, or of a slice of them, as numbers."""
     known = tensor.shape.as_list()[axes]
-    if None in known:  # Python would take None for a missing bound of a slice, and for false
+    if None in known:  # in Python, None is a missing bound of a slice, and false
         raise NotImplementedError("needs shapes that are known before the graph runs")
     return known
 
@@ -165,7 +165,7 @@ def np_once_replaced(tensor: Any, places: Any, values: Any) -> Any:
 
 
 def np_key_of_axes(tensor: Any, key: Any) -> Any:
-    """Return a key of numbers, slices and `...` as a list with one of them for each axis."""
+    """Return a key of numbers, slices and `...` as a list with a number or a slice for each axis."""
     entries = list(key) if isinstance(key, tuple) else [key]
     place = next((place for place, one in enumerate(entries) if one is Ellipsis), len(entries))
     entries[place : place + 1] = [slice(None)] * (tensor.shape.rank - sum(one is not Ellipsis for one in entries))
@@ -210,7 +210,7 @@ def np_part_replaced_for_xla(tensor: Any, key: Any, values: Any) -> Any:
     tensor = tf.convert_to_tensor(tensor)
     entries = np_key_of_axes(tensor, key)
     axes = [place for place, one in enumerate(entries) if isinstance(one, slice)]
-    # A slice between tensors is written as its whole axis, in which all other elements stay the same.
+    # For a slice with tensors as bounds, the whole axis is written, with the old values outside of the slice.
     bounds = {place: (entries[place].start, entries[place].stop) for place in axes}
     between = [place for place in axes if any(tf.is_tensor(one) for one in bounds[place])]
     whole = [slice(None) if place in between else one for place, one in enumerate(entries)]
@@ -232,7 +232,7 @@ def np_part_replaced_for_xla(tensor: Any, key: Any, values: Any) -> Any:
                 along = [-1 if other == axis else 1 for other in range(len(axes))]
                 is_part &= tf.reshape((at >= start) & (at < stop), along)
                 if values.shape[axis] != 1:
-                    # A single value is for all positions; its size may be unknown until the graph runs.
+                    # A single value is broadcast; whether it is one may be unknown until the graph runs.
                     is_single = tf.equal(tf.shape(values)[axis], 1)
                     values = tf.gather(
                         values, tf.where(is_single, tf.zeros_like(at), tf.maximum(at - start, 0)), axis=axis
@@ -253,38 +253,38 @@ def np_part_replaced_for_xla(tensor: Any, key: Any, values: Any) -> Any:
 
 
 def np_compiled(function: Any) -> Any:
-    """Return a function compiled by XLA. Its gradient is compiled with a second run of the function in it.
+    """Return a function compiled by XLA, with a gradient that XLA compiles too, and that runs the function again.
 
-    TensorFlow cannot take a gradient of a compiled loop from outside: what the loop keeps for it stays in XLA's memory.
-    A gradient of the gradient is compiled likewise, with both in it.
+    Otherwise TensorFlow cannot compute the gradient of a loop in it: the values of each iteration stay inside XLA.
+    A gradient of the gradient is compiled in the same way, and runs both again.
     """
     compiled = tf.function(function, jit_compile=True)
 
     def differentiable(values: Any) -> Any:
         return [one for one in values if tf.is_tensor(one) and (one.dtype.is_floating or one.dtype.is_complex)]
 
-    def gradient_of(inputs: Any, named: Any, slopes: Any) -> Any:
+    def gradient_of(inputs: Any, named: Any, upstream: Any) -> Any:
         watched = differentiable(tf.nest.flatten((inputs, named)))
         with tf.GradientTape() as tape:
             tape.watch(watched)
             outputs = tf.nest.flatten(function(*inputs, **named))
         kept = [place for place, one in enumerate(outputs) if differentiable([one])]
-        outputs, slopes = [outputs[place] for place in kept], [slopes[place] for place in kept]
-        return tape.gradient(outputs, watched, slopes, unconnected_gradients="zero")
+        outputs, upstream = [outputs[place] for place in kept], [upstream[place] for place in kept]
+        return tape.gradient(outputs, watched, upstream, unconnected_gradients="zero")
 
     gradient = functools.cache(lambda: np_compiled(gradient_of))
 
     def call(*inputs: Any, **named: Any) -> Any:
         given = tf.nest.flatten((inputs, named))
         given = [tf.convert_to_tensor(one) if isinstance(one, np.ndarray | tf.Variable) else one for one in given]
-        # A tape may only see `with_gradient`, and nothing of what is in it.
-        unseen = [tf.stop_gradient(one) if tf.is_tensor(one) else one for one in given]
-        unseen_inputs, unseen_named = tf.nest.pack_sequence_as((inputs, named), unseen)
+        # A tape must record only `with_gradient`, not the ops in it.
+        stopped = [tf.stop_gradient(one) if tf.is_tensor(one) else one for one in given]
+        stopped_inputs, stopped_named = tf.nest.pack_sequence_as((inputs, named), stopped)
         inputs, named = tf.nest.pack_sequence_as((inputs, named), given)
 
         def with_gradient(*_: Any) -> Any:
-            outputs = compiled(*unseen_inputs, **unseen_named)
-            return outputs, lambda *slopes: gradient()(inputs, named, slopes)
+            outputs = compiled(*stopped_inputs, **stopped_named)
+            return outputs, lambda *upstream: gradient()(inputs, named, upstream)
 
         watched = differentiable(given)
         return tf.custom_gradient(with_gradient)(*watched) if watched else compiled(*inputs, **named)

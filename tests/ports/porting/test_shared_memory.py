@@ -1,4 +1,4 @@
-"""Names that share the memory of one array that is written to: which bodies a port refuses, and which it does not."""
+"""Several names for the memory of one array that is written to: which bodies are refused, and which are ported."""
 
 from __future__ import annotations
 
@@ -100,17 +100,17 @@ def test_an_array_with_two_names_is_refused_even_if_no_example_writes_to_one(lin
 
 
 SHARED = {
-    "by way of another name": "z = x\n    y = z\n    y[y < 0] = 0\n    return x",
+    "through a third name": "z = x\n    y = z\n    y[y < 0] = 0\n    return x",
     "two names in one statement": "y = z = x * 2\n    v = y\n    v[v < 0] = 0\n    return z",
     "two views": "y = x[:4]\n    z = x[3:]\n    y[y < 0] = 0\n    return z",
-    "a name that is bound again on one way only": (
+    "a name that is bound again in one branch only": (
         "y = x\n    if x[0] > 2:\n        y = y * 2\n    y[y < 0] = 0\n    return x"
     ),
     "a list": "y = []\n    y.append(x)\n    x[x < 0] = 0\n    return np.stack(y)",
     "a list that a loop adds to": (
         "y = []\n    for i in range(3):\n        x[x < -i] = i\n        y.append(x)\n    return np.stack(y)"
     ),
-    "the row of the round before": (
+    "a row from the previous iteration": (
         "y, z = x * 1, 0.0\n    for i in range(3):\n        x[x < -i] = i\n"
         "        z += y[1]\n        y = x\n    return z"
     ),
@@ -121,16 +121,16 @@ SHARED = {
         "z, y = 0.0, x.reshape(3, 2)\n    for i, r in enumerate(y):\n        z += r.sum()\n"
         "        y[2] = np.where(y[2] < -i, i, y[2])\n    return z"
     ),
-    "a function in the function": "def f(z):\n        z[z < 0] = 0\n\n    f(x)\n    return x",
+    "a nested function": "def f(z):\n        z[z < 0] = 0\n\n    f(x)\n    return x",
     "a view that is sorted": "y = x[:1]\n    y.sort()\n    return x",
-    "a part of what a mask picks": "x[x < 0][:1] = 5\n    return x",
-    "a part of what indices pick": "x[np.argsort(x)][0] += 1\n    return x",
-    "an output that a mask picks": "np.negative(x[:0], out=x[x < 0])\n    return x",
+    "part of a selection by a mask": "x[x < 0][:1] = 5\n    return x",
+    "part of a selection by indices": "x[np.argsort(x)][0] += 1\n    return x",
+    "an output selected by a mask": "np.negative(x[:0], out=x[x < 0])\n    return x",
     "rows of a generator function": "for y in rows(x.reshape(2, 3)):\n        y[y < 0] = 0\n    return x",
     "a default": "def f(n, z=x):\n        return z[n:]\n\n    y = f(1)\n    y[y < 0] = 0\n    return x",
     "a default of a lambda": "f = lambda z=x: z\n    y = f()\n    y[y < 0] = 0\n    return x",
-    "what map returns": "y, z = map(whole, [x[:3], x[3:]])\n    y[y < 0] = 0\n    return x",
-    "what map writes to": "list(map(clip, [x[:3]]))\n    return x",
+    "results of map": "y, z = map(whole, [x[:3], x[3:]])\n    y[y < 0] = 0\n    return x",
+    "an array that map writes to": "list(map(clip, [x[:3]]))\n    return x",
     "an item that is doubled": "y = [x]\n    y[0] *= 2\n    return x",
     "a dict that is updated": "y = {}\n    y.update(a=x)\n    x[x < 0] = 0\n    return y['a']",
     "an item that is set and returned": "y = {}.setdefault('a', x)\n    z = y\n    z[z < 0] = 0\n    return y",
@@ -139,7 +139,7 @@ SHARED = {
     "an attribute of an object": "y = Box(x).x\n    y[y < 0] = 0\n    return x",
     "an attribute of a named object": "z = Box(x)\n    y = z.x\n    y[y < 0] = 0\n    return x",
     "a part of a named tuple": "y, z = Pair(x, 1)\n    y[y < 0] = 0\n    return x",
-    "a generator that is asked later": "y = (z * 2 for z in [x])\n    x[x < 0] = 0\n    return next(y)",
+    "a generator that is used later": "y = (z * 2 for z in [x])\n    x[x < 0] = 0\n    return next(y)",
     "arrays broadcast together": (
         "y, z = np.broadcast_arrays(x, np.zeros((2, 1)))\n    x[x < 0] = 0\n    return y + z"
     ),
@@ -152,7 +152,7 @@ SHARED = {
     "one array in two arguments": "return shift(x, x.reshape(-1))",
     "two arguments of a helper that is a whole statement": "y = x[:2]\n    z = shift(x, y)\n    return z",
     "a second name of what a helper returns": "y = cut(x)\n    y[y > 1] = 1\n    return x",
-    "what a cache keeps": "y = table()\n    y[x < 0] = 1\n    return y + table()",
+    "an array in a cache": "y = table()\n    y[x < 0] = 1\n    return y + table()",
     "rows that a helper writes to": (
         "z, y = 0.0, x.reshape(3, 2) * 1\n    for r in y:\n        z += r.sum()\n        clip(y)\n    return z"
     ),
@@ -166,11 +166,11 @@ SHARED = {
     "a variable of a comprehension": (
         "y = x * 1\n    z = y\n    n = sum([y for y in range(3)])\n    z[z < 0] = n\n    return y"
     ),
-    "what is replaced in a copy": "np.place(x[[0, 1]], x[[0, 1]] < 0, 9)\n    return x",
+    "a replacement in a copy": "np.place(x[[0, 1]], x[[0, 1]] < 0, 9)\n    return x",
 }
 
 NOT_SHARED = {
-    "what a helper computes": "y = whole(x) * 2\n    y[y < 0] = 0\n    return x + y",
+    "twice the result of a helper": "y = whole(x) * 2\n    y[y < 0] = 0\n    return x + y",
     "halves": "y = x[:3]\n    z = x[3:]\n    y[y < 1] = 1\n    return y + z",
     "columns": "z = x.reshape(3, 2) * 1\n    y, z = z[:, 0], z[:, 1]\n    y *= 2\n    return y + z",
     "an item of a list": "y = [x[:3], x[3:]]\n    y[0] = np.maximum(y[0], 0)\n    return x, np.stack(y)",
@@ -179,10 +179,14 @@ NOT_SHARED = {
     "a count in a list": "y = [0, 0]\n    y[0] += 1\n    x[x < 0] = y[0]\n    return x",
     "sums by a matrix product": "y = np.einsum('ij->i', x.reshape(2, 3))\n    y[y < 0] = 0\n    return y + x[:2]",
     "one array that is only read, in two arguments": "y = x * 1\n    return shift_by(y, x, x) + y.sum()",
-    "what a helper gets computed": "y = shift(x * 1, x * 2)\n    return y + x",
-    "doubles of a generator": "y = sum(z * 2 for z in x)\n    x[x < 0] = 0\n    return x + y",
-    "the other way of an if": ("y = x\n    if x[0] > 0:\n        y[y < 0.5] = 0\n        return y\n    return x * 2"),
-    "the row of this round": ("y = x.reshape(3, 2)\n    for i, r in enumerate(y):\n        y[i] = r / 2\n    return y"),
+    "arguments that are new arrays": "y = shift(x * 1, x * 2)\n    return y + x",
+    "a sum over a generator": "y = sum(z * 2 for z in x)\n    x[x < 0] = 0\n    return x + y",
+    "the other branch of an if": (
+        "y = x\n    if x[0] > 0:\n        y[y < 0.5] = 0\n        return y\n    return x * 2"
+    ),
+    "the row of the same iteration": (
+        "y = x.reshape(3, 2)\n    for i, r in enumerate(y):\n        y[i] = r / 2\n    return y"
+    ),
 }
 
 

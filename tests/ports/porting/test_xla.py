@@ -1,4 +1,4 @@
-"""Ports that XLA compiles: loops with indices that are tensors; XLA supports few of these, and one of them is wrong."""
+"""Ports that XLA compiles: loops, and in them indices that are tensors, for some of which XLA is wrong."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pyopbench.ports.tensor_functions.basics import np_compiled
 from written_ports import line_of, run_its_test, write_source
 
 SEEN_WRONG = ("2.21.",)
-"""Versions of TensorFlow in which XLA was seen to pick other elements."""
+"""Versions of TensorFlow in which XLA was seen to select the wrong elements."""
 
 READS = [
     "x[i, 1:-1]", "x[1:-1, i]", "x[i, 1:4]", "x[i, 2:]", "x[i : i + 2, 1:-1]", "x[i, ::2]", "x[i, None, 1:-1]",
@@ -53,7 +53,7 @@ def _no_loop_is_unrolled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.skipif(
-    not tf.__version__.startswith(SEEN_WRONG), reason="what XLA makes of such keys was seen in another TensorFlow"
+    not tf.__version__.startswith(SEEN_WRONG), reason="XLA was not tried with such keys in this TensorFlow"
 )
 def test_xla_compiles_a_key_with_a_tensor_and_a_slice_from_a_number_wrong() -> None:
     def loop(x: tf.Tensor) -> tf.Tensor:
@@ -104,7 +104,7 @@ LOOPS = [
 
 @pytest.mark.parametrize("loop", LOOPS)
 def test_the_gradient_of_a_loop_runs_it_again(loop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its own test compares the gradient with differences; and it is that of `traced`, also in a graph."""
+    """The test of the port compares the gradient with finite differences; here, it is compared with `traced`."""
     source = f"from scipy import signal\n\n\ndef body(x):\n    y = x.copy()\n    {loop}\n"
     made = write_source(tmp_path, source, "rng.random(9)", to="traced_xla")
     run_its_test(made, tmp_path, monkeypatch)
@@ -126,7 +126,7 @@ def test_the_gradient_of_a_loop_runs_it_again(loop: str, tmp_path: Path, monkeyp
 
 @pytest.mark.parametrize("how", ["eager", "graph", "compiled"])
 def test_a_gradient_of_the_gradient_of_a_loop_is_right(how: str) -> None:
-    """Of `x ** 3`, with a term outside of the loop, so that no part of the gradient is missing without a trace."""
+    """The function is `x ** 3`, with a term outside of the loop, so that a missing part of the gradient shows."""
 
     @np_compiled
     def cube(x: tf.Tensor, unused: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -201,7 +201,7 @@ def test_a_loop_over_a_range_of_tensors_has_a_counter(loop: str, tmp_path: Path)
     "statement", ["y[i:0:-1, j] = 1.0", "y[i, j] = x[i, :i:2].sum()", "y[i, j] = x[i::-1, 1].sum()"]
 )
 def test_a_step_between_tensors_is_refused_where_it_is_written(statement: str, tmp_path: Path) -> None:
-    """XLA picks other elements in a loop, without an error."""
+    """In a loop, XLA selects the wrong elements, without an error."""
     with pytest.raises(CannotPort) as refused:
         write_source(tmp_path, _in_loop(statement), "rng.random((7, 7))", to="traced_xla")
     assert line_of(refused.value) == statement

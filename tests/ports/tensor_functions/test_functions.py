@@ -216,7 +216,7 @@ OF_OTHER_DTYPES = {
     "np.linspace(x[0], x[1], 0, retstep=True)": np.arange(5, dtype=np.complex64),
     "np.linspace(x, x + 1, 1, retstep=True)[1]": np.arange(5, dtype=np.float32),
 }
-"""Arrays and bounds for which NumPy's result has another dtype than the array, no bound has an effect, or truths."""
+"""Expressions with an array for each: the result has another dtype, a bound has no effect, or values are booleans."""
 
 
 @pytest.mark.parametrize("expression", [one for one in OF_OTHER_DTYPES if exists(one)])
