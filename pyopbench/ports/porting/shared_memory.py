@@ -20,7 +20,10 @@ from pyopbench.ports.porting.writing_functions import unit_of, writes_in, writte
 OF_SEVERAL = ("broadcast_arrays", "ix_", "meshgrid")
 """Functions of `VIEWS` whose arguments are all arrays."""
 
-COLLECTING = ("list", "tuple", "reversed", "zip", "enumerate", "iter", "next", "dict", "sorted")
+AT_ONCE = ("list", "tuple", "dict", "sorted")
+"""Python functions that return what they are called with, and iterate over it before they return."""
+
+COLLECTING = (*AT_ONCE, "reversed", "zip", "enumerate", "iter", "next")
 """Python functions that return, or iterate over, the very objects that they are called with."""
 
 RETURNING = ("get", "pop", "popleft", "setdefault", "values", "items", "copy")
@@ -242,6 +245,7 @@ def _refuse_rows_ahead(code: Any, lines: Lines, loop: ast.For) -> None:
     counter = loop.target.elts[0] if is_counted and isinstance(loop.target, ast.Tuple) else None
     several = loop.iter.args if is_counted else [loop.iter]  # type: ignore[attr-defined]  # `zip`, `enumerate`
     arrays = {name for one in several if code.is_tensor(one) for name in viewed(code, one)}
+    arrays |= {name for one in several if isinstance(one, ast.GeneratorExp) for name in _read_late(code, one)}
     of_this_round = set()
     for one in ast.walk(loop):
         if counter is not None and isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store):
@@ -325,6 +329,8 @@ def _of_loop(target: ast.expr, items: ast.expr) -> Iterator[Binding]:
     elif isinstance(items, ast.Tuple | ast.List):
         for part in items.elts:
             yield from _paired(target, part)
+    elif isinstance(items, ast.GeneratorExp):
+        yield from _paired(target, items, 0)  # an element, and not the generator
     else:
         yield from _paired(target, items)
 
@@ -461,8 +467,8 @@ def viewed(code: Any, value: ast.AST, place: int | None = None) -> set[str]:
             targets = {each.id for each in ast.walk(one.target) if isinstance(each, ast.Name)}
             if targets & of_element:
                 of_element = of_element - targets | viewed(code, one.iter)
-        # What a generator goes over is read as late as its elements are.
-        return of_element | (viewed(code, value.generators[0].iter) if isinstance(value, ast.GeneratorExp) else set())
+        is_late = isinstance(value, ast.GeneratorExp) and place is None
+        return of_element | (_read_late(code, value) if is_late else set())
     elif isinstance(value, ast.Subscript):
         is_copy = any(entry.is_copied for entry in entries_of(code, value.slice))
         parts = [] if is_copy and _is_array(code, value.value) else [value.value]
@@ -472,6 +478,13 @@ def viewed(code: Any, value: ast.AST, place: int | None = None) -> set[str]:
     elif isinstance(value, ast.Call):
         return _of_call(code, value, place)
     return set().union(*(viewed(code, one) for one in parts))
+
+
+def _read_late(code: Any, generator: ast.GeneratorExp) -> set[str]:
+    """Return the arrays that a generator reads while something iterates over it."""
+    names = [one for one in ast.walk(generator) if isinstance(one, ast.Name)]
+    own = {one.id for one in names if isinstance(one.ctx, ast.Store)}
+    return {one.id for one in names if one.id not in own and _may_be_shared(code, one) and not _is_global(code, one)}
 
 
 def _is_array(code: Any, node: ast.AST) -> bool:
@@ -499,6 +512,10 @@ def _of_call(code: Any, call: ast.Call, place: int | None) -> set[str]:
         elif function.attr in RETURNING and not is_method and isinstance(function.value, ast.Name):
             parts = [function.value, *call.args[-1:]] if not _is_global(code, function.value) else []
     elif isinstance(function, ast.Name) and function.id in COLLECTING and function.id not in code.units.by_name:
+        if function.id in AT_ONCE:
+            return set().union(
+                *(viewed(code, one, 0 if isinstance(one, ast.GeneratorExp) else None) for one in call.args)
+            )
         parts = call.args
     elif isinstance(function, ast.Name) and function.id in ("map", "filter") and call.args:
         parts = call.args[1:] if function.id == "filter" or _may_return_given(code, call.args[0]) else []

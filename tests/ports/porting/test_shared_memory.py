@@ -130,6 +130,14 @@ SHARED = {
     "an attribute of a named object": "z = Box(x)\n    y = z.x\n    y[y < 0] = 0\n    return x",
     "a part of a named tuple": "y, z = Pair(x, 1)\n    y[y < 0] = 0\n    return x",
     "a generator that is asked later": "y = (z * 2 for z in [x])\n    x[x < 0] = 0\n    return next(y)",
+    "a generator of what it reads later": (
+        "y = (x[i] * 2 for i in range(3))\n    x[x < 0] = 0\n    return [z for z in y]"
+    ),
+    "what a generator computes in a loop": (
+        "n, y = 0.0, x * 1\n    for i, z in ((i, y[i:] * 2) for i in range(3)):\n        n += z[0]\n"
+        "        y[y < i] = i\n    return n"
+    ),
+    "what a generator collects": "y = list(z[1:] for z in [x])\n    x[x < 0] = 0\n    return y[0]",
     "arrays broadcast together": (
         "y, z = np.broadcast_arrays(x, np.zeros((2, 1)))\n    x[x < 0] = 0\n    return y + z"
     ),
@@ -168,6 +176,12 @@ NOT_SHARED = {
     "sums by a matrix product": "y = np.einsum('ij->i', x.reshape(2, 3))\n    y[y < 0] = 0\n    return y + x[:2]",
     "what a helper gets computed": "y = shift(x * 1, x * 2)\n    return y + x",
     "doubles of a generator": "y = sum(z * 2 for z in x)\n    x[x < 0] = 0\n    return x + y",
+    "doubles that a loop writes to": (
+        "for y in (z * 2 for z in x.reshape(2, 3)):\n        y[y < 0] = 0\n    return x, y"
+    ),
+    "a list of a generator": "y = list(z * 2 for z in x.reshape(2, 3))\n    x[x < 0] = 0\n    return x, y[0]",
+    "a tuple of a generator": "y = tuple(z.sum() for z in x.reshape(2, 3))\n    x[x < 0] = 0\n    return x, y[0]",
+    "parts that a generator copies": "y, z = (v * 1 for v in np.split(x, 2))\n    y[y < 0] = 0\n    return x, y, z",
     "the other way of an if": ("y = x\n    if x[0] > 0:\n        y[y < 0.5] = 0\n        return y\n    return x * 2"),
     "the row of this round": ("y = x.reshape(3, 2)\n    for i, r in enumerate(y):\n        y[i] = r / 2\n    return y"),
 }
