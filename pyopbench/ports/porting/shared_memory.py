@@ -467,8 +467,9 @@ def viewed(code: Any, value: ast.AST, place: int | None = None) -> set[str]:
             targets = {each.id for each in ast.walk(one.target) if isinstance(each, ast.Name)}
             if targets & of_element:
                 of_element = of_element - targets | viewed(code, one.iter)
-        is_late = isinstance(value, ast.GeneratorExp) and place is None
-        return of_element | (_read_late(code, value) if is_late else set())
+        if isinstance(value, ast.GeneratorExp) and place is None:
+            of_element |= _read_late(code, value)
+        return of_element
     elif isinstance(value, ast.Subscript):
         is_copy = any(entry.is_copied for entry in entries_of(code, value.slice))
         parts = [] if is_copy and _is_array(code, value.value) else [value.value]
@@ -512,10 +513,8 @@ def _of_call(code: Any, call: ast.Call, place: int | None) -> set[str]:
         elif function.attr in RETURNING and not is_method and isinstance(function.value, ast.Name):
             parts = [function.value, *call.args[-1:]] if not _is_global(code, function.value) else []
     elif isinstance(function, ast.Name) and function.id in COLLECTING and function.id not in code.units.by_name:
-        if function.id in AT_ONCE:
-            return set().union(
-                *(viewed(code, one, 0 if isinstance(one, ast.GeneratorExp) else None) for one in call.args)
-            )
+        if function.id in AT_ONCE and call.args and isinstance(call.args[0], ast.GeneratorExp):
+            return viewed(code, call.args[0], 0)
         parts = call.args
     elif isinstance(function, ast.Name) and function.id in ("map", "filter") and call.args:
         parts = call.args[1:] if function.id == "filter" or _may_return_given(code, call.args[0]) else []
