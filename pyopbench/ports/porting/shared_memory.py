@@ -345,8 +345,10 @@ def _paired(target: ast.expr, value: ast.expr, place: int | None = None) -> Iter
             yield from _paired(one, part, None if is_paired else number)
     elif isinstance(target, ast.Name):
         yield target.id, value, place
-    elif isinstance(target, ast.Subscript):  # of a list or a dict; an array copies what is written to it
-        root = without_keys(target)
+    elif isinstance(target, ast.Subscript | ast.Attribute):  # not of an array, which copies what is written to it
+        root = target
+        while isinstance(root, ast.Subscript | ast.Attribute):
+            root = root.value
         if isinstance(root, ast.Name):
             yield root.id, value, place
 
@@ -372,7 +374,9 @@ def _is_written_to(code: Any, statement: ast.stmt, name: str) -> bool:
     roots = [one for one in ast.walk(statement) if isinstance(one, ast.Name) and one.id == name]
     is_array = any(seen.kind in (TENSOR, ARRAY) for one in roots for seen in code.seen(one))
     targets = getattr(statement, "targets", [getattr(statement, "target", None)])
-    is_part = any(isinstance(one, ast.Subscript) for target in targets if target for one in ast.walk(target))
+    is_part = any(
+        isinstance(one, ast.Subscript | ast.Attribute) for target in targets if target for one in ast.walk(target)
+    )
     return is_array and (is_part or isinstance(statement, ast.AugAssign))
 
 
