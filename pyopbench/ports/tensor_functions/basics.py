@@ -276,20 +276,36 @@ def np_compiled(function: Any) -> Any:
         inputs, named = tf.nest.map_structure(
             lambda one: tf.convert_to_tensor(one) if isinstance(one, np.ndarray) else one, (inputs, named)
         )
-        # A tape may only see `with_gradient`, and nothing of what is in it.
-        unseen, unseen_named = tf.nest.map_structure(
-            lambda one: tf.stop_gradient(one) if tf.is_tensor(one) else one, (inputs, named)
-        )
+        watched = differentiable((inputs, named))
 
-        def with_gradient(*_: Any) -> Any:
+        def unseen_of(tensors: Any) -> Any:
+            # Tapes see only the two custom gradients: one that saw into them would leave out parts of derivatives.
+            rest = map(tf.stop_gradient, tensors)
+            return tf.nest.map_structure(lambda one: next(rest) if differentiable(one) else one, (inputs, named))
+
+        def with_gradient(*tensors: Any) -> Any:
+            unseen, unseen_named = unseen_of(tensors)
             outputs = compiled(*unseen, **unseen_named)
             kept = [bool(differentiable(one)) for one in tf.nest.flatten(outputs)]
-            return outputs, lambda *slopes: gradient(
-                unseen, unseen_named, [slope for slope, is_kept in zip(slopes, kept, strict=True) if is_kept]
+
+            def first(slopes: Any, *tensors: Any) -> Any:
+                def second(*_: Any) -> Any:
+                    raise NotImplementedError(
+                        f"{function.__name__}, compiled by XLA, has first derivatives by tf.GradientTape only: for "
+                        "second ones, and tf.autodiff.ForwardAccumulator, port to traced"
+                    )
+
+                return gradient(*unseen_of(tensors), [tf.stop_gradient(one) for one in slopes]), second
+
+            return outputs, lambda *slopes: tf.custom_gradient(first)(
+                [slope for slope, is_kept in zip(slopes, kept, strict=True) if is_kept], *tensors
             )
 
-        watched = differentiable((inputs, named))
-        return tf.custom_gradient(with_gradient)(*watched) if watched else compiled(*inputs, **named)
+        if not watched:
+            return compiled(*inputs, **named)
+        # In a branch of `tf.cond`, TensorFlow only finds the inputs of a custom gradient if it is in a function.
+        call_with_gradient = tf.custom_gradient(with_gradient)
+        return call_with_gradient(*watched) if tf.executing_eagerly() else tf.function(call_with_gradient)(*watched)
 
     return functools.wraps(function)(tf.autograph.experimental.do_not_convert(call))
 

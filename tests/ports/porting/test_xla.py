@@ -14,6 +14,7 @@ from pyopbench.ports.porting import writers
 from pyopbench.ports.porting.module_text import import_text
 from pyopbench.ports.porting.observe import observe
 from pyopbench.ports.porting.refusal import CannotPort
+from pyopbench.ports.tensor_functions.basics import np_compiled
 from written_ports import line_of, run_its_test, write_source
 
 SEEN_WRONG = ("2.21.",)
@@ -135,6 +136,44 @@ def test_an_input_that_is_a_number_or_has_no_gradient_is_passed_on(tmp_path: Pat
         tape.watch(given := tf.constant(x))
         result = body(given, tf.constant(n), tf.constant(0.5, tf.float64))
     np.testing.assert_allclose(tape.gradient(result, given), np.full(5, 1 / 32))
+
+
+@np_compiled
+def _cubed(x: tf.Tensor) -> tf.Tensor:
+    for _ in tf.range(1):
+        x = x**3
+    return x
+
+
+def test_a_compiled_loop_has_its_gradient_in_a_branch() -> None:
+    """TensorFlow does not find the inputs of a custom gradient that a branch of `tf.cond` calls."""
+
+    @tf.function
+    def branch(x: tf.Tensor) -> tf.Tensor:
+        return tf.cond(tf.reduce_sum(x) > 0, lambda: _cubed(x), lambda: x)
+
+    x = tf.constant([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        result = branch(x)
+    np.testing.assert_allclose(tape.gradient(result, x), [3.0, 12.0])
+
+
+@pytest.mark.parametrize("is_graph", [False, True])
+def test_a_second_derivative_of_a_compiled_loop_is_refused(is_graph: bool) -> None:
+    """A tape would find none, or only part of one, without an error."""
+
+    def second(x: tf.Tensor) -> tf.Tensor:
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape() as inner:
+                inner.watch(x)
+                result = _cubed(x) ** 2
+            first = inner.gradient(result, x)
+        return outer.gradient(first, x)
+
+    with pytest.raises(NotImplementedError):
+        (tf.function(second) if is_graph else second)(tf.constant([1.0, 2.0]))
 
 
 def test_a_number_is_written_to_as_a_whole(tmp_path: Path) -> None:
