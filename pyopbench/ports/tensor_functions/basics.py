@@ -277,17 +277,24 @@ def np_compiled(function: Any) -> Any:
     def call(*inputs: Any, **named: Any) -> Any:
         given = tf.nest.flatten((inputs, named))
         given = [tf.convert_to_tensor(one) if isinstance(one, np.ndarray | tf.Variable) else one for one in given]
-        # A tape must record only `with_gradient`, not the ops in it.
-        stopped = [tf.stop_gradient(one) if tf.is_tensor(one) else one for one in given]
-        stopped_inputs, stopped_named = tf.nest.pack_sequence_as((inputs, named), stopped)
-        inputs, named = tf.nest.pack_sequence_as((inputs, named), given)
-
-        def with_gradient(*_: Any) -> Any:
-            outputs = compiled(*stopped_inputs, **stopped_named)
-            return outputs, lambda *upstream: gradient()(inputs, named, upstream)
-
         watched = differentiable(given)
-        return tf.custom_gradient(with_gradient)(*watched) if watched else compiled(*inputs, **named)
+
+        def arguments(tensors: Any) -> Any:
+            rest = iter(tensors)
+            every = [next(rest) if differentiable([one]) else one for one in given]
+            return tf.nest.pack_sequence_as((inputs, named), every)
+
+        def with_gradient(*tensors: Any) -> Any:
+            # A tape must record only `with_gradient`, not the ops in it.
+            stopped, stopped_named = arguments([tf.stop_gradient(one) for one in tensors])
+            outputs = compiled(*stopped, **stopped_named)
+            return outputs, lambda *upstream: gradient()(*arguments(tensors), upstream)
+
+        if not watched:
+            return compiled(*inputs, **named)
+        differentiated = tf.custom_gradient(with_gradient)
+        # In a branch of `tf.cond`, TensorFlow finds the inputs of a custom gradient only if it is in a function.
+        return differentiated(*watched) if tf.executing_eagerly() else tf.function(differentiated)(*watched)
 
     return functools.wraps(function)(tf.autograph.experimental.do_not_convert(call))
 

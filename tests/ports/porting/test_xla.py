@@ -183,6 +183,27 @@ def test_an_input_that_is_a_number_or_has_no_gradient_is_passed_on(tmp_path: Pat
     np.testing.assert_allclose(tape.gradient(result, given), np.full(5, 1 / 32))
 
 
+@np_compiled
+def _cubed(x: tf.Tensor) -> tf.Tensor:
+    for _ in tf.range(1):
+        x = x**3
+    return x
+
+
+def test_a_compiled_loop_has_its_gradient_in_a_branch() -> None:
+    """TensorFlow does not find the inputs of a custom gradient that a branch of `tf.cond` calls."""
+
+    @tf.function
+    def branch(x: tf.Tensor) -> tf.Tensor:
+        return tf.cond(tf.reduce_sum(x) > 0, lambda: _cubed(x), lambda: x)
+
+    x = tf.constant([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        result = branch(x)
+    np.testing.assert_allclose(tape.gradient(result, x), [3.0, 12.0])
+
+
 def test_a_number_is_written_to_as_a_whole(tmp_path: Path) -> None:
     _agrees(tmp_path, "def body(x):\n    y = np.zeros(())\n    y[...] = x.sum()\n    return y\n", (3,))
 
