@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import random
 import subprocess
 import sys
@@ -142,7 +141,7 @@ def advise(folder: Path, out: Path, budget: str) -> dict[str, Any]:
         "callbacks": [{key: one[key] for key in KEPT} for one in content["callbacks"]],
         "promised": content["promised"],
         "realised": content["realised"],
-        "loss_difference": None if math.isnan(content["loss_difference"] or 0) else content["loss_difference"],
+        "loss_difference": content["loss_difference"],
         "is_changed": content["patch"] is not None,
     }
 

@@ -9,6 +9,8 @@ from typing import Any
 
 from scipy import stats
 
+from pyopbench.store.strict_json import without_nan
+
 LEVEL = 0.95
 NEAR = 0.03
 """A case is resolved if the interval of the ratio lies within one plus or minus this: pyopbench's minimum effect."""
@@ -103,19 +105,12 @@ class Row:
             "missed": self.missed,
             "called_different": self.called_different,
         }
-        return {**asdict(self), **figures, "pairs": [_finite(asdict(pair)) for pair in self.pairs]}
+        return {**asdict(self), **figures, "pairs": [without_nan(asdict(pair)) for pair in self.pairs]}
 
 
 def _share(answers: Any) -> float:
     counted = list(answers)
     return sum(counted) / len(counted)
-
-
-def _finite(content: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: None if isinstance(value, float) and not math.isfinite(value) else value
-        for name, value in content.items()
-    }
 
 
 @dataclass(frozen=True)

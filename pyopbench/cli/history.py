@@ -80,24 +80,25 @@ def history(
     if len(found.warnings) > MOST_ROWS:
         more = formatting.count(len(found.warnings) - MOST_ROWS, "more warning")
         say(f"and {more}, all in history.json", err)
-    before = _slower(_searched(found, results, out_path))
+    searched = _searched(found, results, out_path)
+    before = _slower(searched)
     try:
         if (confirm or bisect) and _measure_again(found, out_path, budget_seconds, only_others=bisect):
             found = read_history(results, options, list(_confirmations(out_path, options)))
-        stored = _searched(found, results, out_path)
+            searched = _searched(found, results, out_path)
         if bisect:
-            _write(stored, out_path)  # keeps what was confirmed even if this is not the repository
-            stored = _searched(found, results, out_path, _SearchBudget(budget_seconds, time.monotonic()).measure)
+            _write(searched, out_path)  # keeps what was confirmed even if this is not the repository
+            searched = _searched(found, results, out_path, _Rounds(budget_seconds, time.monotonic()).measure)
     except KeyboardInterrupt:
         place = escape(str(out_path / RERUNS))
         err.print(f"interrupted; finished measurements are in {place}; the same command continues", soft_wrap=True)
         raise
-    _write(stored, out_path)
+    _write(searched, out_path)
     if as_json:
         out.print_json(read_bytes(out_path / "history.json", REPORT).decode())
     else:
-        _print(stored, out_path)
-    return EXIT_SLOWER if _slower(stored) - before else 0
+        _print(searched, out_path)
+    return EXIT_SLOWER if _slower(searched) - before else 0
 
 
 def _slower(found: History) -> set[object]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from pyopbench.ports.porting.arguments import Given
 from pyopbench.ports.porting.helper_calls import write_helper
-from pyopbench.ports.porting.operators import is_order_of_floats
+from pyopbench.ports.porting.operators import COMPARISONS, dtypes_compared, is_order_of_floats
 from pyopbench.ports.porting.table import written
 
 UNARY = {
@@ -54,16 +54,20 @@ OF_FLOATS = {"isnan": "np_is_nan", "isinf": "np_is_inf", "isfinite": "np_is_fini
 BOOLEAN = {"maximum": "logical_or", "fmax": "logical_or", "minimum": "logical_and", "fmin": "logical_and"}
 """Functions that TensorFlow lacks for booleans, and those that return the same for them."""
 
-ORDERING = ("less", "less_equal", "greater", "greater_equal")
-"""Functions that TensorFlow has only for numbers, not for booleans."""
-
 LOGICAL = ("logical_and", "logical_or", "logical_xor", "logical_not")
 
 
 def _dtypes(given: Given, ufunc: str, *names: str) -> list[str]:
     if ufunc in LOGICAL:
         return ["bool"] * len(names)
-    return given.code.loop(getattr(np, ufunc), [given[name] for name in names])[0]
+    function, values = getattr(np, ufunc), [given[name] for name in names]
+    if function in COMPARISONS.values():
+        return dtypes_compared(given.code, function, values)
+    return given.code.loop(function, values)[0]
+
+
+def _of_dtype(ufunc: str, function: str, dtype: str) -> str:
+    return f"tf.{OF_TRUTHS[ufunc]}" if dtype == "bool" and ufunc in OF_TRUTHS else function
 
 
 def _unary(ufunc: str, function: str) -> None:
@@ -85,14 +89,10 @@ def _binary(ufunc: str, function: str) -> None:
         first, second = _dtypes(given, ufunc, "x", "y")
         if given.get("out") is not None or given.get("where") is not None:
             return _guarded(given, ufunc, first, second)
-        if first == "bool" and ufunc in (*BOOLEAN, *ORDERING):
-            x, y = (given.code.tensor(given[one], first) for one in ("x", "y"))
-            if ufunc in BOOLEAN:
-                return f"tf.{BOOLEAN[ufunc]}({x}, {y})"
-            return f"{function}(tf.cast({x}, tf.uint8), tf.cast({y}, tf.uint8))"
-        if function.startswith("np_"):
-            return write_helper(given.code, function, [(given["x"], first), (given["y"], second)])
-        return f"{function}({given.code.tensor(given['x'], first)}, {given.code.operand(given['y'], second)})"
+        called = _of_dtype(ufunc, function, first)
+        if called.startswith("np_"):
+            return write_helper(given.code, called, [(given["x"], first), (given["y"], second)])
+        return f"{called}({given.code.tensor(given['x'], first)}, {given.code.operand(given['y'], second)})"
 
 
 def _outer(ufunc: str, function: str) -> None:
@@ -104,10 +104,11 @@ def _outer(ufunc: str, function: str) -> None:
         first, second = _dtypes(given, ufunc, "x", "y")
         added = ", ".join(["tf.newaxis"] * code.rank(given["y"]))
         x = f"tf.convert_to_tensor({code.tensor(given['x'], first)})[..., {added}]"
-        if function.startswith("np_"):
-            code.use(function)
+        called = _of_dtype(ufunc, function, first)
+        if called.startswith("np_"):
+            code.use(called)
         y = f"tf.convert_to_tensor({code.tensor(given['y'], second)})"
-        return f"{function}({x}, {y})"
+        return f"{called}({x}, {y})"
 
 
 def _guarded(given: Given, ufunc: str, first: str, second: str) -> str:

@@ -91,13 +91,13 @@ def write_comparison(code: TypedCode, node: ast.Compare) -> str | None:
         return _write_membership(code, node)
     if type(node.ops[0]) not in COMPARISONS:
         raise code.refusal(node, f"`{ast.unparse(node)}` has no counterpart in TensorFlow")
-    return write_sides(code, node, sides, _dtypes_compared(code, node.ops[0], sides))
+    return write_sides(code, node, sides, dtypes_compared(code, COMPARISONS[type(node.ops[0])], sides))
 
 
-def _dtypes_compared(code: TypedCode, operator: ast.cmpop, sides: Sequence[ast.expr]) -> Sequence[str]:
-    """Return the dtypes in which to compare: those of NumPy, but uint8 where TensorFlow has no order of booleans."""
-    dtypes, _ = code.loop(COMPARISONS[type(operator)], sides)
-    return ["uint8", "uint8"] if isinstance(operator, ORDERS) and "bool" in dtypes else dtypes
+def dtypes_compared(code: TypedCode, ufunc: np.ufunc, sides: Sequence[ast.expr]) -> list[str]:
+    """Return the dtypes in which NumPy compares; TensorFlow orders no truth values, so these become integers."""
+    dtypes, _ = code.loop(ufunc, sides)
+    return ["uint8", "uint8"] if "bool" in dtypes and ufunc not in (np.equal, np.not_equal) else dtypes
 
 
 def _write_chain(code: TypedCode, node: ast.Compare, sides: Sequence[ast.expr]) -> str:
@@ -106,7 +106,7 @@ def _write_chain(code: TypedCode, node: ast.Compare, sides: Sequence[ast.expr]) 
     for left, operator, right in zip(sides, node.ops, sides[1:], strict=False):
         if type(operator) not in COMPARISONS:
             raise code.refusal(node, f"`{ast.unparse(node)}` has no counterpart in TensorFlow", "write it in two")
-        dtypes = _dtypes_compared(code, operator, [left, right])
+        dtypes = dtypes_compared(code, COMPARISONS[type(operator)], [left, right])
         signs = code.source.text(code.source.span(left)[1], code.source.span(right)[0]).strip()
         texts.append(f"({code.operand(left, dtypes[0])} {signs} {code.operand(right, dtypes[1])})")
     return " & ".join(texts)

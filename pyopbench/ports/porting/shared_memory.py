@@ -15,7 +15,7 @@ from pyopbench.ports.porting.names import METADATA, VIEWS, name_of
 from pyopbench.ports.porting.observe import ARRAY, TENSOR
 from pyopbench.ports.porting.units import Unit
 from pyopbench.ports.porting.watching import names_written, output_of, parameters_of, without_keys
-from pyopbench.ports.porting.writing_functions import unit_of, writes_in, written_parameters
+from pyopbench.ports.porting.writing_functions import arguments_of, calls_in, unit_of, writes_in, written_parameters
 
 OF_SEVERAL = ("broadcast_arrays", "ix_", "meshgrid")
 """Functions of `VIEWS` that take several arrays; of the others, only the first argument is one."""
@@ -44,7 +44,7 @@ class Lines:
         self.names = [one for one in nodes if isinstance(one, ast.Name)]
         self.tensors = {one.id for one in self.names if code.holds_tensors(one)}
         self.arrays = {one.id for one in self.names if _may_be_shared(code, one)}
-        self.only_sizes = {id(one.value) for one in nodes if isinstance(one, ast.Attribute) and one.attr in METADATA}
+        only_sizes = {id(one.value) for one in nodes if isinstance(one, ast.Attribute) and one.attr in METADATA}
         self.writes: dict[str, list[int]] = {}
         in_place = set()
         for name, node in writes_in(code, code.unit, function):
@@ -60,7 +60,14 @@ class Lines:
         self.reads = [
             (one.id, self.at(one))
             for one in self.names
-            if (isinstance(one.ctx, ast.Load) or id(one) in in_place) and id(one) not in self.only_sizes
+            if (isinstance(one.ctx, ast.Load) or id(one) in in_place) and id(one) not in only_sizes
+        ]
+        self.bindings = [
+            (*one, self.at(statement))
+            for statement in nodes
+            if isinstance(statement, ast.stmt)
+            for one in _bindings(statement)
+            if not _is_written_to(code, statement, one[0])
         ]
         self.loops = [self.span([one]) for one in nodes if isinstance(one, ast.For | ast.While)]
         local = [one for one in nodes if isinstance(one, ast.FunctionDef) and one is not function]
@@ -131,7 +138,7 @@ def refuse_shared_memory(code: Any, statement: ast.stmt) -> None:
         for other in sorted(_sharing(code, name, value, place, statement)):
             if lines.tensors & {name, other}:
                 _refuse_pair(code, lines, name, other, value)
-    for call in _calls_in(statement):
+    for call in calls_in(statement):
         _refuse_passed(code, call)
         _refuse_overlapping(code, lines, call)
         _refuse_added(code, lines, call)
@@ -166,7 +173,7 @@ def _refuse_local(code: Any, lines: Lines, call: ast.Call) -> None:
     if not isinstance(function, ast.FunctionDef):
         return
     written = names_written(function.body)
-    for name, value in _arguments(function, call):
+    for name, value in arguments_of(function, call):
         root = without_keys(value)
         if name not in written or not isinstance(root, ast.Name) or root.id not in lines.tensors:
             continue
@@ -191,11 +198,11 @@ def _refuse_overlapping(code: Any, lines: Lines, call: ast.Call) -> None:
     written = written_parameters(code, unit) if unit is not None else []
     if unit is None or not written:
         return
-    passed = [
-        (name, _origins(code, viewed(code, value), lines.at(call))) for name, value in _arguments(unit.node, call)
+    given = [
+        (name, _origins(code, viewed(code, value), lines.at(call))) for name, value in arguments_of(unit.node, call)
     ]
-    for place, (name, names) in enumerate(passed):
-        for other, others in passed[:place] + passed[place + 1 :]:
+    for place, (name, names) in enumerate(given):
+        for other, others in given[:place] + given[place + 1 :]:
             if name in written and names & others:
                 problem = f"`{name}` and `{other}` of `{unit.name}` may share memory, and `{name}` is written to"
                 raise code.refusal(call, problem, "use .copy()")
@@ -204,7 +211,7 @@ def _refuse_overlapping(code: Any, lines: Lines, call: ast.Call) -> None:
 def _refuse_added(code: Any, lines: Lines, call: ast.Call) -> None:
     """Refuse a call that adds an array to a list or a dict, if one is written to and the other is read later."""
     unit = unit_of(code, code.unit, call.func)
-    passed = {} if unit is None else dict(_arguments(unit.node, call))
+    given = {} if unit is None else dict(arguments_of(unit.node, call))
     for one in ast.walk(unit.node) if unit is not None else ():
         function = one.func if isinstance(one, ast.Call) else None
         if not isinstance(function, ast.Attribute) or function.attr not in ADDING:
@@ -308,17 +315,11 @@ def _bindings(statement: ast.AST) -> Iterator[Binding]:
             yield from _paired(statement.target, statement.value)
     elif isinstance(statement, ast.For):
         yield from _of_loop(statement.target, statement.iter)
-    for call in _calls_in(statement):
+    for call in calls_in(statement):
         function = call.func
         if isinstance(function, ast.Attribute) and function.attr in ADDING and isinstance(function.value, ast.Name):
             name = function.value.id
             yield from ((name, one, None) for one in (*call.args, *(each.value for each in call.keywords)))
-
-
-def _calls_in(statement: ast.AST) -> list[ast.Call]:
-    """Return the calls in a statement, except those in nested statements."""
-    parts = [one for one in ast.iter_child_nodes(statement) if not isinstance(one, ast.stmt | ast.ExceptHandler)]
-    return [one for part in parts for one in ast.walk(part) if isinstance(one, ast.Call)]
 
 
 def _of_loop(target: ast.expr, items: ast.expr) -> Iterator[Binding]:
@@ -350,22 +351,6 @@ def _paired(target: ast.expr, value: ast.expr, place: int | None = None) -> Iter
             yield root.id, value, place
 
 
-def _all_bindings(code: Any) -> list[tuple[str, ast.expr, int | None, int]]:
-    known: dict[int, Any] = code.__dict__.setdefault("bindings_of_memory", {})
-    function = code.unit.node
-    if id(function) not in known:
-        lines = lines_of(code)
-        known[id(function)] = [
-            (*one, lines.at(statement))
-            for statement in ast.walk(function)
-            if isinstance(statement, ast.stmt)
-            for one in _bindings(statement)
-            if not _is_written_to(code, statement, one[0])
-        ]
-    found: list[tuple[str, ast.expr, int | None, int]] = known[id(function)]
-    return found
-
-
 def _is_written_to(code: Any, statement: ast.stmt, name: str) -> bool:
     """Does a statement write to elements of an array of that name? Such a write copies the values."""
     roots = [one for one in ast.walk(statement) if isinstance(one, ast.Name) and one.id == name]
@@ -383,7 +368,7 @@ def _sharing(code: Any, name: str, value: ast.expr, place: int | None, statement
     line = lines.at(statement)
     roots = _origins(code, viewed(code, value, place), line)
     found = set(roots)
-    for other, its_value, its_place, at in _all_bindings(code):
+    for other, its_value, its_place, at in lines.bindings:
         if other in found or other == name or at == line or not lines.has_path(at, line, {other}):
             continue
         if other not in lines.arrays or _are_disjoint(value, its_value):
@@ -399,7 +384,7 @@ def _origins(code: Any, names: set[str], line: int) -> set[str]:
     waiting = [(one, line) for one in names]
     while waiting:
         name, seen_at = waiting.pop()
-        for bound, value, place, at in _all_bindings(code):
+        for bound, value, place, at in lines.bindings:
             if bound != name or at == seen_at or not lines.has_path(at, seen_at, {name}):
                 continue
             new = {one for one in viewed(code, value, place) - found if lines.has_path(at, seen_at, {one})}
@@ -515,11 +500,11 @@ def _of_call(code: Any, call: ast.Call, place: int | None) -> set[str]:
     if local is not None:
         names = _returned(code, local, place)
         found |= (names - {*parameters_of(local)}) | set().union(
-            *(viewed(code, one) for name, one in [*_arguments(local, call), *_defaults(local)] if name in names)
+            *(viewed(code, one) for name, one in [*arguments_of(local, call), *_defaults(local)] if name in names)
         )
     elif unit is not None:
         names = _returned_by_unit(code, unit, place)
-        found |= set().union(*(viewed(code, one) for name, one in _arguments(unit.node, call) if name in names))
+        found |= set().union(*(viewed(code, one) for name, one in arguments_of(unit.node, call) if name in names))
     return found
 
 
@@ -567,17 +552,6 @@ def _defaults(function: Any) -> list[tuple[str, ast.expr]]:
         *zip(named, arguments.kw_defaults, strict=True),
     )
     return [(name, value) for name, value in several if value is not None]
-
-
-def _arguments(function: Any, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
-    """Yield the names of parameters with the arguments that a call passes for them."""
-    names = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
-    if any(isinstance(one, ast.Starred) for one in call.args):
-        yield from ((name, one) for name in names for one in call.args)
-    else:
-        yield from zip(names, call.args, strict=False)
-    for one in call.keywords:
-        yield from ((name, one.value) for name in ([one.arg] if one.arg else names))
 
 
 def _returned_by_unit(code: Any, unit: Unit, place: int | None) -> set[str]:

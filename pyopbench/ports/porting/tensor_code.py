@@ -88,6 +88,7 @@ class TensorCode(TypedCode):
         ahead = self.ahead.pop(id(node), [])
         calls, are_all = writing_functions.calls_before(self, node)
         if are_all:
+            refuse_shared_memory(self, node)
             *calls, text = calls
         else:
             around, self.hoisted = self.hoisted, []

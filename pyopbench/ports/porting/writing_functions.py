@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from pyopbench.ports.porting.assigning import root_of, write_item
+from pyopbench.ports.porting.assigning import write_item
 from pyopbench.ports.porting.control_flow import decided_around
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import TENSOR
@@ -104,13 +104,20 @@ def unit_of(code: Any, unit: Unit, function: ast.expr) -> Unit | None:
 
 
 def _given(code: Any, called: Unit, call: ast.Call) -> dict[str, ast.expr]:
-    assert isinstance(called.node, ast.FunctionDef)
-    arguments = called.node.args
-    names = [one.arg for one in (*arguments.posonlyargs, *arguments.args)]
     if any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords):
         raise code.refusal(call, f"`{called.name}` writes to its arguments, and is called with `*`", "write them out")
-    found = dict(zip(names, call.args, strict=False))
-    return found | {str(one.arg): one.value for one in call.keywords}
+    return dict(arguments_of(called.node, call))
+
+
+def arguments_of(function: Any, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the names of parameters with the arguments that a call passes for them, or may pass with `*` and `**`."""
+    names = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
+    if any(isinstance(one, ast.Starred) for one in call.args):
+        yield from ((name, one) for name in names for one in call.args)
+    else:
+        yield from zip(names, call.args, strict=False)
+    for one in call.keywords:
+        yield from ((name, one.value) for name in ([one.arg] if one.arg else names))
 
 
 def _is_called(code: Any, unit: Unit) -> bool:
@@ -167,22 +174,19 @@ def with_written(code: Any, node: ast.Return, text: str | None) -> str | None:
     return f"return {', '.join([value or 'None', *names])}"
 
 
+def calls_in(statement: ast.AST) -> list[ast.Call]:
+    """Return the calls of a statement, without those of statements in it."""
+    inner = ast.stmt | ast.ExceptHandler | ast.match_case
+    parts = [one for one in ast.iter_child_nodes(statement) if not isinstance(one, inner)]
+    return [one for part in parts for one in ast.walk(part) if isinstance(one, ast.Call)]
+
+
 def _calls(code: Any, node: ast.stmt) -> list[tuple[ast.Call, Unit]]:
     """Return the calls in a statement, and in none inside of it, of functions that write to their arguments."""
-    parts: list[ast.AST] = [node]
-    if isinstance(node, ast.If | ast.While):
-        parts = [node.test]
-    elif isinstance(node, ast.For):
-        parts = [node.iter]
-    elif isinstance(node, ast.With | ast.Try | ast.FunctionDef | ast.ClassDef):
+    if isinstance(node, ast.With | ast.Try | ast.FunctionDef | ast.ClassDef):
         return []
-    found = []
-    for part in parts:
-        for one in ast.walk(part):
-            if isinstance(one, ast.Call):
-                called = unit_of(code, code.unit, one.func)
-                if called is not None and written_parameters(code, called):
-                    found.append((one, called))
+    called = [(one, unit_of(code, code.unit, one.func)) for one in calls_in(node)]
+    found = [(one, unit) for one, unit in called if unit is not None and written_parameters(code, unit)]
     return sorted(found, key=lambda one: (one[0].end_lineno or 0, one[0].end_col_offset or 0))
 
 
@@ -221,25 +225,18 @@ def calls_before(code: Any, node: ast.stmt) -> tuple[list[str], bool]:
 def _call(code: Any, call: ast.Call, called: Unit, result: str, node: ast.stmt) -> list[str]:
     given = _given(code, called, call)
     targets, behind = [result] if result else [], []
-    roots: list[str] = []
     for name in written_parameters(code, called):
         value = given.get(name)
         if isinstance(value, ast.Name):
             targets.append(value.id)
-            roots.append(value.id)
         elif isinstance(value, ast.Subscript):
             part = code.fresh("part")
             targets.append(part)
-            root, _ = root_of(code, value)
-            roots.append(root.id)
             behind.append(write_item(code, value, part, code.rank(value), node))
         elif value is None or isinstance(value, ast.Call | ast.BinOp):
             targets.append("_")  # a default, or what nobody else has
         else:
             raise code.refusal(node, f"`{called.name}` writes to `{ast.unparse(value)}`", "give it a name before")
-    others = [one for name, value in given.items() for one in _roots(value)]
-    if len(set(roots)) < len(roots) or any(others.count(one) > 1 for one in roots):
-        raise code.refusal(node, f"`{called.name}` gets one array twice, and writes to it", "give it a .copy()")
     return [f"{', '.join(targets)} = {code.write_call(call)}", *behind]
 
 

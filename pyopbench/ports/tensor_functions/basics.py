@@ -260,37 +260,33 @@ def np_compiled(function: Any) -> Any:
     """
     compiled = tf.function(function, jit_compile=True)
 
-    def differentiable(nest: Any) -> Any:
-        tensors = [one for one in tf.nest.flatten(nest) if tf.is_tensor(one)]
-        return [one for one in tensors if one.dtype.is_floating or one.dtype.is_complex]
+    def differentiable(values: Any) -> Any:
+        return [one for one in values if tf.is_tensor(one) and (one.dtype.is_floating or one.dtype.is_complex)]
 
-    def gradient_of(inputs: Any, named: Any, upstream: Any) -> Any:
-        watched = differentiable((inputs, named))
+    def gradient_of(inputs: Any, named: Any, slopes: Any) -> Any:
+        watched = differentiable(tf.nest.flatten((inputs, named)))
         with tf.GradientTape() as tape:
             tape.watch(watched)
-            outputs = differentiable(function(*inputs, **named))
-        return tape.gradient(outputs, watched, upstream, unconnected_gradients="zero")
+            outputs = tf.nest.flatten(function(*inputs, **named))
+        kept = [place for place, one in enumerate(outputs) if differentiable([one])]
+        outputs, slopes = [outputs[place] for place in kept], [slopes[place] for place in kept]
+        return tape.gradient(outputs, watched, slopes, unconnected_gradients="zero")
 
     gradient = functools.cache(lambda: np_compiled(gradient_of))
 
     def call(*inputs: Any, **named: Any) -> Any:
-        inputs, named = tf.nest.map_structure(
-            lambda one: tf.convert_to_tensor(one) if isinstance(one, np.ndarray | tf.Variable) else one,
-            (inputs, named),
-        )
-        # A tape must record only `with_gradient`, not the ops in it.
-        stopped, stopped_named = tf.nest.map_structure(
-            lambda one: tf.stop_gradient(one) if tf.is_tensor(one) else one, (inputs, named)
-        )
+        given = tf.nest.flatten((inputs, named))
+        given = [tf.convert_to_tensor(one) if isinstance(one, np.ndarray | tf.Variable) else one for one in given]
+        # A tape may only see `with_gradient`, and nothing of what is in it.
+        unseen = [tf.stop_gradient(one) if tf.is_tensor(one) else one for one in given]
+        unseen_inputs, unseen_named = tf.nest.pack_sequence_as((inputs, named), unseen)
+        inputs, named = tf.nest.pack_sequence_as((inputs, named), given)
 
         def with_gradient(*_: Any) -> Any:
-            outputs = compiled(*stopped, **stopped_named)
-            kept = [bool(differentiable(one)) for one in tf.nest.flatten(outputs)]
-            return outputs, lambda *upstream: gradient()(
-                inputs, named, [one for one, is_kept in zip(upstream, kept, strict=True) if is_kept]
-            )
+            outputs = compiled(*unseen_inputs, **unseen_named)
+            return outputs, lambda *slopes: gradient()(inputs, named, slopes)
 
-        watched = differentiable((inputs, named))
+        watched = differentiable(given)
         return tf.custom_gradient(with_gradient)(*watched) if watched else compiled(*inputs, **named)
 
     return functools.wraps(function)(tf.autograph.experimental.do_not_convert(call))

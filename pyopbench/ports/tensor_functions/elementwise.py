@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.ports.tensor_functions.basics import np_axes, np_is_inf, np_is_nan, np_known_sizes, np_moved
+from pyopbench.ports.tensor_functions.basics import np_axes, np_gathered, np_is_inf, np_is_nan, np_known_sizes, np_moved
 from pyopbench.ports.tensor_functions.table import of_numpy, spelled
 
 
@@ -396,30 +396,29 @@ def np_isreal(x: Any) -> Any:
     return tf.equal(tf.math.imag(x), 0) if x.dtype.is_complex else tf.ones_like(x, tf.bool)
 
 
+def np_bit_places(bitorder: str) -> Any:
+    """Return by how many bits each of eight is from the lowest bit of its byte."""
+    return tf.constant(np.arange(8)[:: 1 if bitorder == "little" else -1], tf.uint8)
+
+
 @of_numpy("np.unpackbits", a="own")
 def np_unpackbits(a: Any, axis: Any = None, count: Any = None, bitorder: str = "big") -> Any:
-    """Return the bits of bytes as zeros and ones, along an axis or in one vector."""
-    a = tf.reshape(a, [-1]) if axis is None else a
-    (place,) = np_axes(0 if axis is None else axis, a.shape.rank)
-    moved = np_moved(a, place, -1)
-    shifts = tf.constant(np.arange(8)[:: 1 if bitorder == "little" else -1], tf.uint8)
-    bits = tf.bitwise.bitwise_and(tf.bitwise.right_shift(moved[..., None], shifts), tf.constant(1, tf.uint8))
-    sizes = tf.shape(moved)
+    """Return the bits of bytes as zeros and ones, along an axis or of all elements."""
+    a, axes = np_gathered(a, axis)
+    one, sizes = tf.constant(1, tf.uint8), tf.shape(a)
+    bits = tf.bitwise.bitwise_and(tf.bitwise.right_shift(a[..., None], np_bit_places(bitorder)), one)
     found = tf.reshape(bits, tf.concat([sizes[:-1], sizes[-1:] * 8], 0))
     if count is not None and count >= 0:
-        missing = tf.maximum(count - sizes[-1] * 8, 0)
-        found = tf.pad(found, [*[[0, 0]] * (a.shape.rank - 1), [0, missing]])
-    return np_moved(found[..., :count], -1, place)
+        found = tf.pad(found, [*[[0, 0]] * (a.shape.rank - 1), [0, tf.maximum(count - sizes[-1] * 8, 0)]])
+    return np_moved(found[..., :count], -1, min(axes, default=0))
 
 
 @of_numpy("np.packbits", a="own")
 def np_packbits(a: Any, axis: Any = None, bitorder: str = "big") -> Any:
-    """Return bytes whose bits are eight elements each, along an axis or in one vector."""
-    a = tf.reshape(a, [-1]) if axis is None else a
-    (place,) = np_axes(0 if axis is None else axis, a.shape.rank)
-    moved = np_moved(tf.cast(tf.cast(a, tf.bool), tf.uint8), place, -1)
-    sizes = tf.shape(moved)
-    padded = tf.pad(moved, [*[[0, 0]] * (a.shape.rank - 1), [0, -sizes[-1] % 8]])
+    """Return bytes of which each has eight elements as its bits, along an axis or of all elements."""
+    a, axes = np_gathered(tf.cast(tf.cast(a, tf.bool), tf.uint8), axis)
+    sizes = tf.shape(a)
+    padded = tf.pad(a, [*[[0, 0]] * (a.shape.rank - 1), [0, -sizes[-1] % 8]])
     bits = tf.reshape(padded, tf.concat([sizes[:-1], [(sizes[-1] + 7) // 8, 8]], 0))
-    shifts = tf.constant(np.arange(8)[:: 1 if bitorder == "little" else -1], tf.uint8)
-    return np_moved(tf.reduce_sum(tf.bitwise.left_shift(bits, shifts), -1), -1, place)
+    found = tf.reduce_sum(tf.bitwise.left_shift(bits, np_bit_places(bitorder)), -1)
+    return np_moved(found, -1, min(axes, default=0))

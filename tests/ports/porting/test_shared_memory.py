@@ -58,6 +58,16 @@ def shift(x, y):
     return y.sum()
 
 
+def cut(x):
+    x[x < 0] = 0
+    return x[:3]
+
+
+def shift_by(x, y, z):
+    x[x < 0] = 0
+    return (y + z).sum()
+
+
 def keep(items, x):
     items.append(x)
 
@@ -140,7 +150,9 @@ SHARED = {
     "real numbers, conjugated": "y = x.conj()\n    y[y < 0] = 0\n    return x",
     "two arguments of a helper": "y = x[:2]\n    return shift(x, y)",
     "one array in two arguments": "return shift(x, x.reshape(-1))",
-    "an array in a cache": "y = table()\n    y[x < 0] = 1\n    return y + table()",
+    "two arguments of a helper that is a whole statement": "y = x[:2]\n    z = shift(x, y)\n    return z",
+    "a second name of what a helper returns": "y = cut(x)\n    y[y > 1] = 1\n    return x",
+    "what a cache keeps": "y = table()\n    y[x < 0] = 1\n    return y + table()",
     "rows that a helper writes to": (
         "z, y = 0.0, x.reshape(3, 2) * 1\n    for r in y:\n        z += r.sum()\n        clip(y)\n    return z"
     ),
@@ -166,14 +178,11 @@ NOT_SHARED = {
     "a write on several lines": "y = x[:3] * 1\n    z = y\n    y[:] = np.maximum(\n        z, 0\n    )\n    return y",
     "a count in a list": "y = [0, 0]\n    y[0] += 1\n    x[x < 0] = y[0]\n    return x",
     "sums by a matrix product": "y = np.einsum('ij->i', x.reshape(2, 3))\n    y[y < 0] = 0\n    return y + x[:2]",
-    "arguments that are new arrays": "y = shift(x * 1, x * 2)\n    return y + x",
-    "a sum over a generator": "y = sum(z * 2 for z in x)\n    x[x < 0] = 0\n    return x + y",
-    "the other branch of an if": (
-        "y = x\n    if x[0] > 0:\n        y[y < 0.5] = 0\n        return y\n    return x * 2"
-    ),
-    "the row of the same iteration": (
-        "y = x.reshape(3, 2)\n    for i, r in enumerate(y):\n        y[i] = r / 2\n    return y"
-    ),
+    "one array that is only read, in two arguments": "y = x * 1\n    return shift_by(y, x, x) + y.sum()",
+    "what a helper gets computed": "y = shift(x * 1, x * 2)\n    return y + x",
+    "doubles of a generator": "y = sum(z * 2 for z in x)\n    x[x < 0] = 0\n    return x + y",
+    "the other way of an if": ("y = x\n    if x[0] > 0:\n        y[y < 0.5] = 0\n        return y\n    return x * 2"),
+    "the row of this round": ("y = x.reshape(3, 2)\n    for i, r in enumerate(y):\n        y[i] = r / 2\n    return y"),
 }
 
 
