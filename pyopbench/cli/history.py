@@ -88,7 +88,7 @@ def history(
             searched = _searched(found, results, out_path)
         if bisect:
             _write(searched, out_path)  # keeps what was confirmed even if this is not the repository
-            searched = _searched(found, results, out_path, _Rounds(budget_seconds, time.monotonic()).measure)
+            searched = _searched(found, results, out_path, _SearchBudget(budget_seconds, time.monotonic()).measure)
     except KeyboardInterrupt:
         place = escape(str(out_path / RERUNS))
         err.print(f"interrupted; finished measurements are in {place}; the same command continues", soft_wrap=True)

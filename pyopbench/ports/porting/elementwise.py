@@ -67,7 +67,7 @@ def _dtypes(given: Given, ufunc: str, *names: str) -> list[str]:
 
 
 def _of_dtype(ufunc: str, function: str, dtype: str) -> str:
-    return f"tf.{OF_TRUTHS[ufunc]}" if dtype == "bool" and ufunc in OF_TRUTHS else function
+    return f"tf.{BOOLEAN[ufunc]}" if dtype == "bool" and ufunc in BOOLEAN else function
 
 
 def _unary(ufunc: str, function: str) -> None:

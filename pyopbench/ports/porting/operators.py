@@ -95,7 +95,7 @@ def write_comparison(code: TypedCode, node: ast.Compare) -> str | None:
 
 
 def dtypes_compared(code: TypedCode, ufunc: np.ufunc, sides: Sequence[ast.expr]) -> list[str]:
-    """Return the dtypes in which NumPy compares; TensorFlow orders no truth values, so these become integers."""
+    """Return the dtypes in which to compare: those of NumPy, but uint8 where TensorFlow has no order of booleans."""
     dtypes, _ = code.loop(ufunc, sides)
     return ["uint8", "uint8"] if "bool" in dtypes and ufunc not in (np.equal, np.not_equal) else dtypes
 

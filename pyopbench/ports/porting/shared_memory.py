@@ -198,11 +198,11 @@ def _refuse_overlapping(code: Any, lines: Lines, call: ast.Call) -> None:
     written = written_parameters(code, unit) if unit is not None else []
     if unit is None or not written:
         return
-    given = [
+    passed = [
         (name, _origins(code, viewed(code, value), lines.at(call))) for name, value in arguments_of(unit.node, call)
     ]
-    for place, (name, names) in enumerate(given):
-        for other, others in given[:place] + given[place + 1 :]:
+    for place, (name, names) in enumerate(passed):
+        for other, others in passed[:place] + passed[place + 1 :]:
             if name in written and names & others:
                 problem = f"`{name}` and `{other}` of `{unit.name}` may share memory, and `{name}` is written to"
                 raise code.refusal(call, problem, "use .copy()")
@@ -211,7 +211,7 @@ def _refuse_overlapping(code: Any, lines: Lines, call: ast.Call) -> None:
 def _refuse_added(code: Any, lines: Lines, call: ast.Call) -> None:
     """Refuse a call that adds an array to a list or a dict, if one is written to and the other is read later."""
     unit = unit_of(code, code.unit, call.func)
-    given = {} if unit is None else dict(arguments_of(unit.node, call))
+    passed = {} if unit is None else dict(arguments_of(unit.node, call))
     for one in ast.walk(unit.node) if unit is not None else ():
         function = one.func if isinstance(one, ast.Call) else None
         if not isinstance(function, ast.Attribute) or function.attr not in ADDING:
