@@ -263,30 +263,30 @@ def np_compiled(function: Any) -> Any:
     def differentiable(values: Any) -> Any:
         return [one for one in values if tf.is_tensor(one) and (one.dtype.is_floating or one.dtype.is_complex)]
 
-    def gradient_of(inputs: Any, named: Any, slopes: Any) -> Any:
+    def gradient_of(inputs: Any, named: Any, upstream: Any) -> Any:
         watched = differentiable(tf.nest.flatten((inputs, named)))
         with tf.GradientTape() as tape:
             tape.watch(watched)
             outputs = tf.nest.flatten(function(*inputs, **named))
         kept = [place for place, one in enumerate(outputs) if differentiable([one])]
-        outputs, slopes = [outputs[place] for place in kept], [slopes[place] for place in kept]
-        return tape.gradient(outputs, watched, slopes, unconnected_gradients="zero")
+        outputs, upstream = [outputs[place] for place in kept], [upstream[place] for place in kept]
+        return tape.gradient(outputs, watched, upstream, unconnected_gradients="zero")
 
     gradient = functools.cache(lambda: np_compiled(gradient_of))
 
     def call(*inputs: Any, **named: Any) -> Any:
-        given = tf.nest.flatten((inputs, named))
-        given = [tf.convert_to_tensor(one) if isinstance(one, np.ndarray | tf.Variable) else one for one in given]
-        # A tape may only see `with_gradient`, and nothing of what is in it.
-        unseen = [tf.stop_gradient(one) if tf.is_tensor(one) else one for one in given]
-        unseen_inputs, unseen_named = tf.nest.pack_sequence_as((inputs, named), unseen)
-        inputs, named = tf.nest.pack_sequence_as((inputs, named), given)
+        flat = tf.nest.flatten((inputs, named))
+        flat = [tf.convert_to_tensor(one) if isinstance(one, np.ndarray | tf.Variable) else one for one in flat]
+        # A tape must record only `with_gradient`, not the ops in it.
+        stopped = [tf.stop_gradient(one) if tf.is_tensor(one) else one for one in flat]
+        stopped_inputs, stopped_named = tf.nest.pack_sequence_as((inputs, named), stopped)
+        inputs, named = tf.nest.pack_sequence_as((inputs, named), flat)
 
         def with_gradient(*_: Any) -> Any:
-            outputs = compiled(*unseen_inputs, **unseen_named)
-            return outputs, lambda *slopes: gradient()(inputs, named, slopes)
+            outputs = compiled(*stopped_inputs, **stopped_named)
+            return outputs, lambda *upstream: gradient()(inputs, named, upstream)
 
-        watched = differentiable(given)
+        watched = differentiable(flat)
         return tf.custom_gradient(with_gradient)(*watched) if watched else compiled(*inputs, **named)
 
     return functools.wraps(function)(tf.autograph.experimental.do_not_convert(call))
