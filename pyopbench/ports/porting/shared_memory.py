@@ -20,7 +20,10 @@ from pyopbench.ports.porting.writing_functions import arguments_of, calls_in, un
 OF_SEVERAL = ("broadcast_arrays", "ix_", "meshgrid")
 """Functions of `VIEWS` that take several arrays; of the others, only the first argument is one."""
 
-COLLECTING = ("list", "tuple", "reversed", "zip", "enumerate", "iter", "next", "dict", "sorted")
+AT_ONCE = ("list", "tuple", "dict", "sorted")
+"""Python functions that return their argument's items, and iterate over it before they return."""
+
+COLLECTING = (*AT_ONCE, "reversed", "zip", "enumerate", "iter", "next")
 """Python functions that return or iterate over their arguments, or the items of these, without a copy."""
 
 RETURNING = ("get", "pop", "popleft", "setdefault", "values", "items", "copy")
@@ -254,6 +257,7 @@ def _refuse_rows_ahead(code: Any, lines: Lines, loop: ast.For) -> None:
     counter = loop.target.elts[0] if is_counted and isinstance(loop.target, ast.Tuple) else None
     several = loop.iter.args if is_counted else [loop.iter]  # type: ignore[attr-defined]  # `zip`, `enumerate`
     arrays = {name for one in several if code.is_tensor(one) for name in viewed(code, one)}
+    arrays |= {name for one in several if isinstance(one, ast.GeneratorExp) for name in _read_late(code, one)}
     of_this_iteration = set()
     for one in ast.walk(loop):
         if counter is not None and isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store):
@@ -331,6 +335,8 @@ def _of_loop(target: ast.expr, items: ast.expr) -> Iterator[Binding]:
     elif isinstance(items, ast.Tuple | ast.List):
         for part in items.elts:
             yield from _paired(target, part)
+    elif isinstance(items, ast.GeneratorExp):
+        yield from _paired(target, items, 0)  # an element, and not the generator
     else:
         yield from _paired(target, items)
 
@@ -345,8 +351,10 @@ def _paired(target: ast.expr, value: ast.expr, place: int | None = None) -> Iter
             yield from _paired(one, part, None if is_paired else number)
     elif isinstance(target, ast.Name):
         yield target.id, value, place
-    elif isinstance(target, ast.Subscript):  # of a list or a dict: a write to an array copies the values
-        root = without_keys(target)
+    elif isinstance(target, ast.Subscript | ast.Attribute):  # not of an array: a write to one copies the values
+        root = target
+        while isinstance(root, ast.Subscript | ast.Attribute):
+            root = root.value
         if isinstance(root, ast.Name):
             yield root.id, value, place
 
@@ -356,7 +364,9 @@ def _is_written_to(code: Any, statement: ast.stmt, name: str) -> bool:
     roots = [one for one in ast.walk(statement) if isinstance(one, ast.Name) and one.id == name]
     is_array = any(seen.kind in (TENSOR, ARRAY) for one in roots for seen in code.seen(one))
     targets = getattr(statement, "targets", [getattr(statement, "target", None)])
-    is_part = any(isinstance(one, ast.Subscript) for target in targets if target for one in ast.walk(target))
+    is_part = any(
+        isinstance(one, ast.Subscript | ast.Attribute) for target in targets if target for one in ast.walk(target)
+    )
     return is_array and (is_part or isinstance(statement, ast.AugAssign))
 
 
@@ -451,8 +461,9 @@ def viewed(code: Any, value: ast.AST, place: int | None = None) -> set[str]:
             targets = {each.id for each in ast.walk(one.target) if isinstance(each, ast.Name)}
             if targets & of_element:
                 of_element = of_element - targets | viewed(code, one.iter)
-        # A generator reads the array that it iterates over only when its elements are used.
-        return of_element | (viewed(code, value.generators[0].iter) if isinstance(value, ast.GeneratorExp) else set())
+        if isinstance(value, ast.GeneratorExp) and place is None:
+            of_element |= _read_late(code, value)
+        return of_element
     elif isinstance(value, ast.Subscript):
         is_copy = any(entry.is_copied for entry in entries_of(code, value.slice))
         parts = [] if is_copy and _is_array(code, value.value) else [value.value]
@@ -462,6 +473,13 @@ def viewed(code: Any, value: ast.AST, place: int | None = None) -> set[str]:
     elif isinstance(value, ast.Call):
         return _of_call(code, value, place)
     return set().union(*(viewed(code, one) for one in parts))
+
+
+def _read_late(code: Any, generator: ast.GeneratorExp) -> set[str]:
+    """Return the arrays that a generator reads while something iterates over it."""
+    names = [one for one in ast.walk(generator) if isinstance(one, ast.Name)]
+    own = {one.id for one in names if isinstance(one.ctx, ast.Store)}
+    return {one.id for one in names if one.id not in own and _may_be_shared(code, one) and not _is_global(code, one)}
 
 
 def _is_array(code: Any, node: ast.AST) -> bool:
@@ -489,6 +507,8 @@ def _of_call(code: Any, call: ast.Call, place: int | None) -> set[str]:
         elif function.attr in RETURNING and not is_method and isinstance(function.value, ast.Name):
             parts = [function.value, *call.args[-1:]] if not _is_global(code, function.value) else []
     elif isinstance(function, ast.Name) and function.id in COLLECTING and function.id not in code.units.by_name:
+        if function.id in AT_ONCE and call.args and isinstance(call.args[0], ast.GeneratorExp):
+            return viewed(code, call.args[0], 0)
         parts = call.args
     elif isinstance(function, ast.Name) and function.id in ("map", "filter") and call.args:
         parts = call.args[1:] if function.id == "filter" or _may_return_argument(code, call.args[0]) else []

@@ -275,18 +275,18 @@ def np_compiled(function: Any) -> Any:
     gradient = functools.cache(lambda: np_compiled(gradient_of))
 
     def call(*inputs: Any, **named: Any) -> Any:
-        flat = tf.nest.flatten((inputs, named))
-        flat = [tf.convert_to_tensor(one) if isinstance(one, np.ndarray | tf.Variable) else one for one in flat]
+        given = tf.nest.flatten((inputs, named))
+        given = [tf.convert_to_tensor(one) if isinstance(one, np.ndarray | tf.Variable) else one for one in given]
         # A tape must record only `with_gradient`, not the ops in it.
-        stopped = [tf.stop_gradient(one) if tf.is_tensor(one) else one for one in flat]
+        stopped = [tf.stop_gradient(one) if tf.is_tensor(one) else one for one in given]
         stopped_inputs, stopped_named = tf.nest.pack_sequence_as((inputs, named), stopped)
-        inputs, named = tf.nest.pack_sequence_as((inputs, named), flat)
+        inputs, named = tf.nest.pack_sequence_as((inputs, named), given)
 
         def with_gradient(*_: Any) -> Any:
             outputs = compiled(*stopped_inputs, **stopped_named)
             return outputs, lambda *upstream: gradient()(inputs, named, upstream)
 
-        watched = differentiable(flat)
+        watched = differentiable(given)
         return tf.custom_gradient(with_gradient)(*watched) if watched else compiled(*inputs, **named)
 
     return functools.wraps(function)(tf.autograph.experimental.do_not_convert(call))

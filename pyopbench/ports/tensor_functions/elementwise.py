@@ -403,7 +403,7 @@ def np_bit_places(bitorder: str) -> Any:
 
 @of_numpy("np.unpackbits", a="own")
 def np_unpackbits(a: Any, axis: Any = None, count: Any = None, bitorder: str = "big") -> Any:
-    """Return the bits of bytes as zeros and ones, along an axis or of all elements."""
+    """Return the bits of bytes as zeros and ones, along an axis or in one vector."""
     a, axes = np_gathered(a, axis)
     one, sizes = tf.constant(1, tf.uint8), tf.shape(a)
     bits = tf.bitwise.bitwise_and(tf.bitwise.right_shift(a[..., None], np_bit_places(bitorder)), one)
@@ -415,7 +415,7 @@ def np_unpackbits(a: Any, axis: Any = None, count: Any = None, bitorder: str = "
 
 @of_numpy("np.packbits", a="own")
 def np_packbits(a: Any, axis: Any = None, bitorder: str = "big") -> Any:
-    """Return bytes of which each has eight elements as its bits, along an axis or of all elements."""
+    """Return bytes whose bits are eight elements each, along an axis or in one vector."""
     a, axes = np_gathered(tf.cast(tf.cast(a, tf.bool), tf.uint8), axis)
     sizes = tf.shape(a)
     padded = tf.pad(a, [*[[0, 0]] * (a.shape.rank - 1), [0, -sizes[-1] % 8]])

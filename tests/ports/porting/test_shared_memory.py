@@ -138,8 +138,18 @@ SHARED = {
     "a list that a helper adds to": "y = []\n    keep(y, x)\n    x[x < 0] = 0\n    return y[0]",
     "an attribute of an object": "y = Box(x).x\n    y[y < 0] = 0\n    return x",
     "an attribute of a named object": "z = Box(x)\n    y = z.x\n    y[y < 0] = 0\n    return x",
+    "an attribute that is set": "z = Box(x * 2)\n    z.x = x\n    x[x < 0] = 0\n    return z.x",
+    "a name of an attribute that is set": "z = Box(x * 2)\n    z.x = x\n    y = z.x\n    y[y < 0] = 0\n    return x",
     "a part of a named tuple": "y, z = Pair(x, 1)\n    y[y < 0] = 0\n    return x",
     "a generator that is used later": "y = (z * 2 for z in [x])\n    x[x < 0] = 0\n    return next(y)",
+    "a generator of what it reads later": (
+        "y = (x[i] * 2 for i in range(3))\n    x[x < 0] = 0\n    return [z for z in y]"
+    ),
+    "what a generator computes in a loop": (
+        "n, y = 0.0, x * 1\n    for i, z in ((i, y[i:] * 2) for i in range(3)):\n        n += z[0]\n"
+        "        y[y < i] = i\n    return n"
+    ),
+    "what a generator collects": "y = list(z[1:] for z in [x])\n    x[x < 0] = 0\n    return y[0]",
     "arrays broadcast together": (
         "y, z = np.broadcast_arrays(x, np.zeros((2, 1)))\n    x[x < 0] = 0\n    return y + z"
     ),
@@ -152,7 +162,7 @@ SHARED = {
     "one array in two arguments": "return shift(x, x.reshape(-1))",
     "two arguments of a helper that is a whole statement": "y = x[:2]\n    z = shift(x, y)\n    return z",
     "a second name of what a helper returns": "y = cut(x)\n    y[y > 1] = 1\n    return x",
-    "what a cache keeps": "y = table()\n    y[x < 0] = 1\n    return y + table()",
+    "an array in a cache": "y = table()\n    y[x < 0] = 1\n    return y + table()",
     "rows that a helper writes to": (
         "z, y = 0.0, x.reshape(3, 2) * 1\n    for r in y:\n        z += r.sum()\n        clip(y)\n    return z"
     ),
@@ -179,10 +189,21 @@ NOT_SHARED = {
     "a count in a list": "y = [0, 0]\n    y[0] += 1\n    x[x < 0] = y[0]\n    return x",
     "sums by a matrix product": "y = np.einsum('ij->i', x.reshape(2, 3))\n    y[y < 0] = 0\n    return y + x[:2]",
     "one array that is only read, in two arguments": "y = x * 1\n    return shift_by(y, x, x) + y.sum()",
-    "what a helper gets computed": "y = shift(x * 1, x * 2)\n    return y + x",
-    "doubles of a generator": "y = sum(z * 2 for z in x)\n    x[x < 0] = 0\n    return x + y",
-    "the other way of an if": ("y = x\n    if x[0] > 0:\n        y[y < 0.5] = 0\n        return y\n    return x * 2"),
-    "the row of this round": ("y = x.reshape(3, 2)\n    for i, r in enumerate(y):\n        y[i] = r / 2\n    return y"),
+    "arguments that are new arrays": "y = shift(x * 1, x * 2)\n    return y + x",
+    "a sum over a generator": "y = sum(z * 2 for z in x)\n    x[x < 0] = 0\n    return x + y",
+    "the other branch of an if": (
+        "y = x\n    if x[0] > 0:\n        y[y < 0.5] = 0\n        return y\n    return x * 2"
+    ),
+    "the row of the same iteration": (
+        "y = x.reshape(3, 2)\n    for i, r in enumerate(y):\n        y[i] = r / 2\n    return y"
+    ),
+    "doubles that a loop writes to": (
+        "for y in (z * 2 for z in x.reshape(2, 3)):\n        y[y < 0] = 0\n    return x, y"
+    ),
+    "an attribute that is computed": "z = Box(x)\n    z.x = x * 2\n    y = z.x + 1\n    y[y < 0] = 0\n    return x, y",
+    "a list of a generator": "y = list(z * 2 for z in x.reshape(2, 3))\n    x[x < 0] = 0\n    return x, y[0]",
+    "a tuple of a generator": "y = tuple(z.sum() for z in x.reshape(2, 3))\n    x[x < 0] = 0\n    return x, y[0]",
+    "parts that a generator copies": "y, z = (v * 1 for v in np.split(x, 2))\n    y[y < 0] = 0\n    return x, y, z",
 }
 
 
