@@ -352,7 +352,7 @@ def _paired(target: ast.expr, value: ast.expr, place: int | None = None) -> Iter
     elif isinstance(target, ast.Name):
         yield target.id, value, place
     elif isinstance(target, ast.Subscript | ast.Attribute):  # not of an array: a write to one copies the values
-        root = target
+        root: ast.AST = target
         while isinstance(root, ast.Subscript | ast.Attribute):
             root = root.value
         if isinstance(root, ast.Name):
