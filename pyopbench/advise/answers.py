@@ -84,6 +84,7 @@ if __name__ == "__main__":
 '''
 
 Action: TypeAlias = Literal["leave", "port", "arrange"]
+Obstacle: TypeAlias = Literal["", "not_measured", "no_port", "no_gain", "withdrawn"]
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,8 @@ class Answer:
         promised: share of a step of the program that is saved.
         seconds: of a call of the current callback, as measured outside of the program.
         folder: of the files, in that of the callback.
+        obstacle: why it is left alone: as the program is written, it cannot be measured or no port can replace it; no
+            change saves enough; or changes were withdrawn after they were tried in the program.
     """
 
     action: Action
@@ -137,6 +140,7 @@ class Answer:
     promised: Share | None = None
     seconds: float | None = None
     folder: str = "port"
+    obstacle: Obstacle = ""
 
     @property
     def is_change(self) -> bool:
@@ -185,7 +189,7 @@ def _to(variant: str) -> str:
 
 def leave(shown: Shown) -> Answer:
     """Return the answer for a callback that is not measured."""
-    return Answer("leave", shown.why_not)
+    return Answer("leave", shown.why_not, obstacle="no_gain" if shown.is_small else "no_port")
 
 
 def decide(
@@ -212,7 +216,7 @@ def decide(
         judgement = measure_it(callback, op_file, folder, budget_seconds)
     except PyopbenchError as error:
         why = f"{error.message}: {_last(error.received)}".replace(f"{op_file}: ", "")
-        return Answer("leave", f"it could not be measured: {why}")
+        return Answer("leave", f"it could not be measured: {why}", obstacle="not_measured")
     if judgement.pipeline is not None:
         found = judgement.pipeline
         candidates, why = _arrangements(callback, found), found.why_text()
@@ -220,15 +224,17 @@ def decide(
             why = "measured alone, no change is clearly faster"
         today = found.by_key[_current_key(callback)].seconds if candidates else None
         reason = ". ".join([why.rstrip("."), *_failures_in(callback, found)])
+        has_port = any(_is_placeable(callback, key) for key in found.by_key)
     else:
         use = "training" if callback.gradient_calls else "inference"
         made = [one for one in judgement.decisions if one.use == use] or list(judgement.decisions)
         if not made:
-            return Answer("leave", "it could not be measured")
+            return Answer("leave", "it could not be measured", obstacle="not_measured")
         candidates, why, today = _candidates(made[0]), made[0].reason.text(), _today(made[0])
         reason = _why_kept(judgement, made[0])
+        has_port = not isinstance(made[0].reason, NoCandidate)
     if not candidates:
-        return Answer("leave", reason, seconds=today)
+        return Answer("leave", reason, seconds=today, obstacle="no_gain" if has_port else "no_port")
     promising = tuple(replace(one, promised=_promised(callback, step, one, today)) for one in candidates)
     return _first_written(callback, folder, Answer("leave", why, promising, seconds=today), promising, minimum_effect)
 
@@ -258,7 +264,8 @@ def _first_written(
             if number:
                 continue
             saves = f"is predicted to save {formatting.percent(max(promised.value, 0.0))} of a step"
-            return replace(left, why=f"the best change, {variant_text(candidate.variant)}, {saves}", promised=promised)
+            why = f"the best change, {variant_text(candidate.variant)}, {saves}"
+            return replace(left, why=why, promised=promised, obstacle="no_gain")
         place = f"port-{len(answer.candidates) - len(candidates) + number + 1}"
         written = _write(callback, folder / f"{callback.name}.py", folder / place, candidate.variant)
         if isinstance(written, str):
@@ -268,7 +275,7 @@ def _first_written(
         port, test, function = written
         return replace(chosen, port=port, test=test, function=function)
     why = f"it cannot be written: {refused}" if refused else "nothing else would save enough of a step"
-    return replace(left, why=why)
+    return replace(left, why=why, obstacle="no_port" if refused else "no_gain")
 
 
 def _last(received: object) -> str:

@@ -263,11 +263,13 @@ class Shown:
         share: of a step that it takes at least, as seen from Python.
         most: largest share of a step that it could save.
         why_not: why it is left as it is; empty where it is measured.
+        is_small: is that because it takes too small a share?
     """
 
     share: float
     most: float
     why_not: str
+    is_small: bool = False
 
 
 @dataclass(frozen=True)
@@ -290,7 +292,7 @@ def assess(callback: Callback, step: Step, minimum_effect: float = MINIMUM_EFFEC
     whole = step.steps * step.seconds
     share, most = min(1.0, callback.seconds / whole), min(1.0, callback.most_seconds / whole)
     if most < minimum_effect:
-        return Shown(share, most, "nothing to gain: it takes too small a share of the time")
+        return Shown(share, most, "nothing to gain: it takes too small a share of the time", is_small=True)
     return Shown(share, most, callback.why_not())
 
 

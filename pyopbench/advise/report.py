@@ -6,13 +6,15 @@ import json
 import math
 import os
 import shlex
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
 from pyopbench.advise.advice import Advice, Row
-from pyopbench.advise.answers import variant_text
+from pyopbench.advise.answers import Obstacle, variant_text
 from pyopbench.advise.turns import Realised, Share
 from pyopbench.model import formatting
 from pyopbench.model.printable import printable
@@ -27,6 +29,17 @@ from pyopbench.store.strict_json import storable, without_nan
 MARKDOWN, HTML, DATA = "report.md", "report.html", "report.json"
 COLUMNS = ("callback", "where", "at most", "answer", "promised", "realised")
 NONE, MINUS = "–", "−"
+
+OBSTACLES: Mapping[Obstacle, str] = {
+    "no_port": "{} cannot be replaced as the program is written: change what the reason names, and run advise again.",
+    "not_measured": "{} could not be measured: remove what the reason names, and run advise again.",
+    "withdrawn": (
+        "For {}, changes were tried and withdrawn, as the reason says: if the runs vary or no time was left, run "
+        "advise again with a larger --budget on an idle machine."
+    ),
+    "no_gain": "For {}, no change is worth it: there is nothing to do.",
+}
+"""What to do about callbacks that are left alone, by what is in the way; each callback has its reason elsewhere."""
 
 
 def rows(advice: Advice) -> list[tuple[str, ...]]:
@@ -86,7 +99,7 @@ def headline(advice: Advice) -> str:
     if not advice.rows:
         return "The program called no callback: there is nothing to do."
     if advice.patch is None or advice.realised is None:
-        return "Leave the callbacks as they are."
+        return " ".join(["Leave the callbacks as they are.", *_obstacles(advice)])
     found = advice.realised
     before, after = formatting.seconds(found.before_seconds), formatting.seconds(found.after_seconds)
     changed = formatting.count(sum(row.answer.is_change for row in advice.rows), "callback")
@@ -95,6 +108,12 @@ def headline(advice: Advice) -> str:
         f"Change {changed}: a {found.unit} takes {after} instead of {before}, {realised_text(found)} less, in "
         f"{found.runs} runs each.{start}"
     )
+
+
+def _obstacles(advice: Advice) -> list[str]:
+    """Return why callbacks are left alone and what to do next, a sentence for each reason that there is."""
+    found = Counter(row.answer.obstacle for row in advice.rows)
+    return [text.format(formatting.count(found[key], "callback")) for key, text in OBSTACLES.items() if found[key]]
 
 
 def reasons(advice: Advice) -> list[str]:
@@ -190,12 +209,14 @@ def as_data(advice: Advice) -> dict[str, Any]:
                 "variant": row.answer.variant or None,
                 "port": _port_of(row),
                 "why": row.answer.why,
+                "obstacle": row.answer.obstacle or None,
                 "promised": _interval(row.answer.promised),
                 "gain": _interval(advice.gains.get(row.callback.name)),
                 "withdrawn": [
                     {
                         "variant": one.variant,
                         "why": one.why,
+                        "includes_compiling": one.includes_compiling,
                         "promised": _interval(one.promised),
                         "realised": _realised(one.realised),
                     }

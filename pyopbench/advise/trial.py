@@ -33,6 +33,11 @@ LONGER = 3
 
 LEAST_TURNS, MOST_TURNS = 3, 6
 
+COMPILED = (
+    f"Each run was timed as a whole, because it takes fewer than {turns.LEAST_ELEMENTS} elements from its input, and "
+    "in each run Numba compiled the port: run advise on a longer program"
+)
+
 
 class Trial:
     """The changes of an advice in a copy of its program.
@@ -80,7 +85,11 @@ class Trial:
             why = "the program is slower with it" if is_slower else "the runs do not show that the program is faster"
             least = min(numbers, key=lambda number: _promise(self.advice.rows[number].answer))
             why += "" if len(numbers) == 1 else " with all changes, of which this one promises the least"
-            self._withdraw(least, why, realised if len(numbers) == 1 else None)
+            includes_compiling = realised.unit == "run" and self._are_compiled(numbers)
+            if includes_compiling:
+                why += f". {COMPILED}"
+            alone = realised if len(numbers) == 1 else None
+            self._withdraw(least, why, alone, includes_compiling=includes_compiling)
             self.earlier += before
             before = []
             numbers = self._placeable([one for one in numbers if self.advice.rows[one].answer.is_change])
@@ -112,13 +121,21 @@ class Trial:
             return error.message
         return ""
 
-    def _withdraw(self, number: int, why: str, realised: Realised | None = None) -> None:
+    def _are_compiled(self, numbers: Sequence[int]) -> bool:
+        return any("njit" in self.advice.rows[number].answer.variant for number in numbers)
+
+    def _withdraw(
+        self, number: int, why: str, realised: Realised | None = None, *, includes_compiling: bool = False
+    ) -> None:
         """Withdraw the change of a callback, and give it the next best answer if there is one and time is left."""
         row = self.advice.rows[number]
         callback, answer = row.callback, row.answer
-        self.advice.withdrawn.append(Withdrawn(callback.name, answer.variant, why, answer.promised, realised))
+        self.advice.withdrawn.append(
+            Withdrawn(callback.name, answer.variant, why, answer.promised, realised, includes_compiling)
+        )
         self.attempt.listener.warn(f"{callback.title}: {answer.text}: withdrawn: {why}")
-        left = Answer("leave", f"{answer.text}: withdrawn: {why}", answer.candidates, seconds=answer.seconds)
+        why = f"{answer.text}: withdrawn: {why}"
+        left = Answer("leave", why, answer.candidates, seconds=answer.seconds, obstacle="withdrawn")
         if answer.rest and self.attempt.left_seconds() < self._turns_seconds:
             others = formatting.listing([variant_text(one.variant) for one in answer.rest])
             left = replace(left, why=f"{left.why}. No time was left to try {others}")
@@ -244,7 +261,9 @@ class Trial:
             self.advice.gains = {}
             row, why = self.advice.rows[worst], "the program is faster without this change"
             self.advice.withdrawn.append(Withdrawn(row.callback.name, row.answer.variant, why, row.answer.promised))
-            self.advice.rows[worst] = replace(row, answer=Answer("leave", why, row.answer.candidates))
+            self.advice.rows[worst] = replace(
+                row, answer=Answer("leave", why, row.answer.candidates, obstacle="withdrawn")
+            )
             numbers = [number for number in numbers if number != worst]
             after = without[worst]
             self._note_tried(numbers, turns.realised(before, after), turns.largest_difference(before, after))

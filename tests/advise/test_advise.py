@@ -24,7 +24,7 @@ from pyopbench.advise.attempt import Options, Tools
 from pyopbench.advise.callbacks import Callback, Step
 from pyopbench.advise.program import Asked, Program, Run
 from pyopbench.advise.report import as_data, commands, headline, reasons, rows, share_text, write
-from pyopbench.advise.trial import WITHDRAWN
+from pyopbench.advise.trial import COMPILED, WITHDRAWN
 from pyopbench.engine.measure import Listener
 from pyopbench.model import formatting
 from pyopbench.model.errors import BadInput, NothingMeasured
@@ -45,6 +45,7 @@ class World:
         seconds: of a step by the ports that are in place: `first`, `second`, with the variant unless it is traced.
         loss, code: likewise.
         variants: the candidates of each callback, the best first.
+        elements: that the program takes from its input.
         ran, decided: what was done.
     """
 
@@ -60,6 +61,7 @@ class World:
         self.asked: list[Asked] = []
         self.dies_after = 10**6
         self.now = 0.0
+        self.elements = STEPS
         self.budgets: list[float] = []
         self.out: Path | None = None
 
@@ -77,9 +79,14 @@ class World:
             self.write_counts(copy, parts)
         # Machines are noisy: a run is up to 1% slower than another.
         step = self.seconds(ports) * (1 + 0.01 * (len(self.ran) % 3))
-        samples = [(1.0, 0.0), *((2 + step * n, float(n)) for n in range(1, STEPS + 1))]
+        samples = [(1.0, 0.0), *((2 + step * n, float(n)) for n in range(1, self.elements + 1))]
         return Run(
-            self.code(ports), 4.0, ["done", str(copy)], ["Traceback", "no"], samples, [{"batch loss": self.loss(ports)}]
+            self.code(ports),
+            3.0 + step * STEPS,
+            ["done", str(copy)],
+            ["Traceback", "no"],
+            samples,
+            [{"batch loss": self.loss(ports)}],
         )
 
     def write_counts(self, copy: Path, parts: Path) -> None:
@@ -484,3 +491,32 @@ def test_a_check_refuses_what_is_no_report(world: World) -> None:
 )
 def test_a_share_is_short_and_has_its_interval(share: Share | None, shown: str) -> None:
     assert share_text(share) == shown
+
+
+def test_why_callbacks_are_left_alone_is_told_apart_in_the_last_line(world: World) -> None:
+    world.share = {"first": 0.4, "second": 0.005}
+    world.seconds = lambda ports: STEP_SECONDS * (1.5 if ports else 1)
+    advice = world.advise()
+    assert [one["obstacle"] for one in as_data(advice)["callbacks"]] == ["withdrawn", "no_gain"]
+    row = advice.rows[0]
+    lines = {
+        headline(replace(advice, rows=[replace(row, answer=replace(row.answer, obstacle=one))]))
+        for one in ("no_port", "not_measured", "no_gain", "withdrawn")
+    }
+    assert len(lines) == 4
+    assert as_data(world.advise()) == as_data(advice), "it is read from the folder"
+
+
+@pytest.mark.parametrize(
+    ("variant", "elements", "includes"), [("njit", 4, True), ("traced", 4, False), ("njit", STEPS, False)]
+)
+def test_a_program_without_steps_is_timed_with_what_numba_takes_to_compile(
+    world: World, variant: str, elements: int, includes: bool
+) -> None:
+    world.share = {"first": 0.4, "second": 0.005}
+    world.variants["first"] = (variant,)
+    world.seconds = lambda ports: STEP_SECONDS * (1.5 if ports else 1)
+    world.elements = elements
+    (withdrawn,) = world.advise().withdrawn
+    assert withdrawn.includes_compiling is includes
+    assert (COMPILED in withdrawn.why) is includes

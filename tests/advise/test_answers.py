@@ -93,7 +93,7 @@ def test_batches_and_maps_that_a_patch_cannot_change_are_no_candidates(measured:
     assert measured({BATCH.key: 0.1}).candidates == ()
     assert measured({POOL.key: 0.1}, replace(CALLBACK, stage=None)).candidates == ()
     elsewhere = replace(CALLBACK, stage=Stage("", 5, 1, "parse", 3))
-    assert measured({POOL.key: 0.1}, elsewhere).action == "leave"
+    assert (measured({POOL.key: 0.1}, elsewhere).action, measured({}, elsewhere).obstacle) == ("leave", "no_port")
 
 
 def test_what_cannot_be_written_is_passed_over_and_the_next_answer_is_the_next_candidate(
@@ -104,7 +104,8 @@ def test_what_cannot_be_written_is_passed_over_and_the_next_answer_is_the_next_c
     assert [one.variant for one in answer.rest] == [POOL.key]
     again = decide_again(CALLBACK, tmp_path, answer, EFFECT)
     assert (again.action, again.variant, again.folder, again.rest) == ("arrange", POOL.key, "port-3", ())
-    assert decide_again(CALLBACK, tmp_path, again, EFFECT).action == "leave"
+    assert decide_again(CALLBACK, tmp_path, again, EFFECT).obstacle == "no_gain"
+    assert measured({PORT.key: 0.1}, refuse=(PORT.key,)).obstacle == "no_port"
 
 
 def test_a_change_that_is_predicted_to_save_too_little_is_not_tried(measured: Any) -> None:

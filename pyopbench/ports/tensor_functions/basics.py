@@ -256,6 +256,7 @@ def np_compiled(function: Any) -> Any:
     """Return a function compiled by XLA. Its gradient is compiled with a second run of the function in it.
 
     TensorFlow cannot take a gradient of a compiled loop from outside: what the loop keeps for it stays in XLA's memory.
+    A gradient of the gradient is compiled likewise, with both in it.
     """
     compiled = tf.function(function, jit_compile=True)
 
@@ -271,17 +272,19 @@ def np_compiled(function: Any) -> Any:
         outputs, slopes = [outputs[place] for place in kept], [slopes[place] for place in kept]
         return tape.gradient(outputs, watched, slopes, unconnected_gradients="zero")
 
-    gradient = tf.function(gradient_of, jit_compile=True)
+    gradient = functools.cache(lambda: np_compiled(gradient_of))
 
     def call(*inputs: Any, **named: Any) -> Any:
-        given = tf.nest.flatten((inputs, named))
-        given = [tf.convert_to_tensor(one) if isinstance(one, np.ndarray) else one for one in given]
+        nest = inputs, named
+        given = tf.nest.flatten(nest)
+        given = [tf.convert_to_tensor(one) if isinstance(one, np.ndarray | tf.Variable) else one for one in given]
         # A tape may only see `with_gradient`, and nothing of what is in it.
         unseen = [tf.stop_gradient(one) if tf.is_tensor(one) else one for one in given]
-        inputs, named = tf.nest.pack_sequence_as((inputs, named), unseen)
+        inputs, named = tf.nest.pack_sequence_as(nest, given)
+        unseen, unseen_named = tf.nest.pack_sequence_as(nest, unseen)
 
         def with_gradient(*_: Any) -> Any:
-            return compiled(*inputs, **named), lambda *slopes: gradient(inputs, named, slopes)
+            return compiled(*unseen, **unseen_named), lambda *slopes: gradient()(inputs, named, slopes)
 
         watched = differentiable(given)
         return tf.custom_gradient(with_gradient)(*watched) if watched else compiled(*inputs, **named)

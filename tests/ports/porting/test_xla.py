@@ -14,6 +14,7 @@ from pyopbench.ports.porting import writers
 from pyopbench.ports.porting.module_text import import_text
 from pyopbench.ports.porting.observe import observe
 from pyopbench.ports.porting.refusal import CannotPort
+from pyopbench.ports.tensor_functions.basics import np_compiled
 from written_ports import line_of, run_its_test, write_source
 
 SEEN_WRONG = ("2.21.",)
@@ -121,6 +122,51 @@ def test_the_gradient_of_a_loop_runs_it_again(loop: str, tmp_path: Path, monkeyp
     assert np.any(expected)
     for call in (gradient, tf.function(gradient), tf.function(gradient, jit_compile=True)):
         np.testing.assert_allclose(call(compiled, x), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("how", ["eager", "graph", "compiled"])
+def test_a_gradient_of_the_gradient_of_a_loop_is_right(how: str) -> None:
+    """Of `x ** 3`, with a term outside of the loop, so that no part of the gradient is missing without a trace."""
+
+    @np_compiled
+    def cube(x: tf.Tensor, unused: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        y = tf.ones_like(x)
+        y = tf.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, y * x), (0, y), maximum_iterations=3)[1]
+        return tf.cast(y, tf.int32), y
+
+    def gradients(x: tf.Tensor) -> list[tf.Tensor]:
+        with tf.GradientTape() as third, tf.GradientTape() as second:
+            third.watch(x)
+            second.watch(x)
+            with tf.GradientTape(persistent=True) as first:
+                first.watch(x)
+                y = cube(x, x)[1] + x**2
+            found = [first.gradient(y, x)]
+            found.append(second.gradient(first.gradient(y, x), x))
+        return [*found, third.gradient(found[-1], x)]
+
+    call = gradients if how == "eager" else tf.function(gradients, jit_compile=how == "compiled")
+    x = np.linspace(0.5, 2, 4, dtype=np.float32)
+    expected = [3 * x**2 + 2 * x, 6 * x + 2, np.full(4, 6)]
+    np.testing.assert_allclose(call(tf.constant(x)), expected, rtol=1e-5)
+
+
+def test_the_gradient_of_a_compiled_loop_has_the_slope_of_each_output_and_complex_numbers() -> None:
+    def two(x: tf.Tensor, z: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        body = lambda i, y: (i + 1, y * tf.cast(x, z.dtype) + z)  # noqa: E731
+        y = tf.while_loop(lambda i, _: i < 3, body, (0, z), maximum_iterations=3)[1]
+        return y, tf.math.real(y) * x
+
+    def slopes(function: Any) -> list[tf.Tensor]:
+        x, z = tf.Variable([0.5, 2.0], dtype=tf.float64), tf.constant([1 + 2j, 3 - 1j], tf.complex128)
+        with tf.GradientTape() as tape:
+            tape.watch(z)
+            first, second = function(x, z)
+            total = tf.reduce_sum(3 * tf.math.imag(first) + 5 * second)
+        return tape.gradient(total, [x, z])
+
+    for found, expected in zip(slopes(np_compiled(two)), slopes(two), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_an_input_that_is_a_number_or_has_no_gradient_is_passed_on(tmp_path: Path) -> None:
