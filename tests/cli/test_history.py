@@ -287,11 +287,11 @@ def committed(tmp_path, many: int) -> list[str]:
     return [repositories.commit(place, {"work.py": f"N = {number}"}, f"{number}", day=1) for number in range(many)]
 
 
-def surveyed(tmp_path, monkeypatch) -> tuple[RevisionReruns, Path]:
-    """Return a measurer of nine commits, slower from the fourth on, and a run over the first and the last of them."""
-    made = committed(tmp_path, 9)
+def surveyed(tmp_path, monkeypatch, many: int) -> tuple[RevisionReruns, Path]:
+    """Return a measurer of commits, slower from the fourth on, and a run over the first and the last of them."""
+    made = committed(tmp_path, many)
     again = RevisionReruns(monkeypatch, made, made[3])
-    again.measure(tmp_path / "survey", [made[0], made[8]], launches=4)
+    again.measure(tmp_path / "survey", [made[0], made[-1]], launches=4)
     return again, tmp_path / "survey"
 
 
@@ -354,7 +354,7 @@ def test_steps_without_a_suspicion_are_found_in_an_interleaved_run_of_few_commit
 
 
 def test_a_bisection_ends_if_commits_cannot_be_measured(call, tmp_path, monkeypatch):
-    again, survey = surveyed(tmp_path, monkeypatch)
+    again, survey = surveyed(tmp_path, monkeypatch, 9)
     made = again.commits
     again.fails = True
     assert call(survey, "--bisect")[0] == 0
@@ -368,7 +368,7 @@ def test_a_bisection_ends_if_commits_cannot_be_measured(call, tmp_path, monkeypa
 
 
 def test_a_bisection_skips_commits_that_fail(call, tmp_path, monkeypatch):
-    again, survey = surveyed(tmp_path, monkeypatch)
+    again, survey = surveyed(tmp_path, monkeypatch, 9)
     made = again.commits
     again.broken = {made[4], made[3]}
     assert call(survey, "--bisect")[0] == 0
@@ -378,7 +378,7 @@ def test_a_bisection_skips_commits_that_fail(call, tmp_path, monkeypatch):
 
 
 def test_an_interrupted_round_is_resumed(call, tmp_path, monkeypatch):
-    again, survey = surveyed(tmp_path, monkeypatch)
+    again, survey = surveyed(tmp_path, monkeypatch, 9)
     made = again.commits
     measure = again.measure
 
@@ -395,57 +395,47 @@ def test_an_interrupted_round_is_resumed(call, tmp_path, monkeypatch):
     assert found["left"] == [made[3]]
 
 
-@pytest.fixture
-def survey(tmp_path, monkeypatch):
-    """Return a run of the first and the last of 17 commits, slower from the fourth on, a measurer, and the commits."""
-    made = committed(tmp_path, 17)
-    again = RevisionReruns(monkeypatch, made, made[3])
-    again.measure(tmp_path / "survey", [made[0], made[16]], launches=4)
-    return tmp_path / "survey", again, made
-
-
-def bisected(tmp_path):
-    (found,) = read_part(tmp_path, "bisected")
-    return found
-
-
-def test_a_budget_is_for_the_whole_search_which_the_same_command_continues(call, tmp_path, survey):
+def test_a_budget_is_for_the_whole_search_which_the_same_command_continues(call, tmp_path, monkeypatch):
     """Each commit takes a minute, so that two rounds of three commits end within 7 minutes and a third does not."""
-    results, again, made = survey
-    assert call(results, "--bisect", "--budget", "7m")[0] == 0
+    again, survey = surveyed(tmp_path, monkeypatch, 17)
+    assert call(survey, "--bisect", "--budget", "7m")[0] == 0
     assert again.now <= 7 * 60
     assert again.budgets == ["420s", "240s"]
-    assert not bisected(tmp_path)["is_finished"]
-    assert len(bisected(tmp_path)["left"]) > 1
+    (found,) = read_part(tmp_path, "bisected")
+    assert not found["is_finished"]
+    assert len(found["left"]) > 1
     many = len(again.runs)
-    while call(results, "--bisect", "--budget", "7m")[0] == 0:
+    while call(survey, "--bisect", "--budget", "7m")[0] == 0:
         assert len(again.runs) > many, "at least one round"
         many = len(again.runs)
-    assert bisected(tmp_path)["left"] == [made[3]]
+    (found,) = read_part(tmp_path, "bisected")
+    assert found["left"] == [again.commits[3]]
     assert len(set(again.runs)) == len(again.runs)
 
 
-def test_a_search_ends_after_a_number_of_rounds_and_the_next_command_continues(call, tmp_path, monkeypatch, survey):
-    results, again, made = survey
+def test_a_search_ends_after_a_number_of_rounds_and_the_next_command_continues(call, tmp_path, monkeypatch):
+    again, survey = surveyed(tmp_path, monkeypatch, 17)
     monkeypatch.setattr(history, "MOST_ROUNDS", 1)
     for rounds in (1, 2):
-        assert call(results, "--bisect")[0] == 0
+        assert call(survey, "--bisect")[0] == 0
         assert len(again.runs) == rounds
     monkeypatch.setattr(history, "MOST_ROUNDS", 50)
-    assert call(results, "--bisect")[0] == 1
-    assert bisected(tmp_path)["left"] == [made[3]]
+    assert call(survey, "--bisect")[0] == 1
+    (found,) = read_part(tmp_path, "bisected")
+    assert found["left"] == [again.commits[3]]
 
 
-def test_an_interrupted_search_keeps_its_rounds(call, tmp_path, monkeypatch, survey):
-    results, again, made = survey
+def test_an_interrupted_search_keeps_its_rounds(call, tmp_path, monkeypatch):
+    again, survey = surveyed(tmp_path, monkeypatch, 17)
     monkeypatch.setattr(history, "MOST_ROUNDS", 1)
-    call(results, "--bisect")
+    call(survey, "--bisect")
     again.is_interrupted = True
-    code, _, said = call(results, "--bisect")
+    code, _, said = call(survey, "--bisect")
     assert code == 130
     assert "results/history/reruns" in said
     again.is_interrupted = False
     monkeypatch.setattr(history, "MOST_ROUNDS", 50)
-    assert call(results, "--bisect")[0] == 1
-    assert bisected(tmp_path)["left"] == [made[3]]
+    assert call(survey, "--bisect")[0] == 1
+    (found,) = read_part(tmp_path, "bisected")
+    assert found["left"] == [again.commits[3]]
     assert len(set(again.runs)) == len(again.runs), "no round is measured twice"

@@ -118,10 +118,8 @@ def _of_tensors(
     gradient = "the gradient runs it again" if reruns else "the gradient is TensorFlow's own"
     how = f"TensorFlow port of `{facts.function}` in {facts.file}{with_xla}; {gradient}."
     statements[name] = documented(statements[name], docstring(body.doc, facts, how, says))
-    if reruns:
-        statements[name] = with_head(statements[name], name, f"@{code.use('np_compiled')}\ndef {name}(")
-    elif is_compiled:
-        statements[name] = compiled(statements[name], name)
+    if is_compiled:
+        statements[name] = compiled(statements[name], name, *([code.use("np_compiled")] if reruns else []))
     statements = _without_copies(units, statements)
     texts = _with_snippets(units, statements, sorted(code.snippets), tables=code.tables | code.step_functions)
     except_for = ", except for calls without a TensorFlow equivalent" if code.step_functions else ""
@@ -290,9 +288,9 @@ def _tnp(op: Op, body: Body, examples: Examples, *, is_compiled: bool = False) -
     return Made(module_text(f"`{facts.function}` of {facts.file} in `tf.experimental.numpy`.", texts, units))
 
 
-def compiled(text: str, name: str) -> str:
+def compiled(text: str, name: str, decorator: str = "tf.function(jit_compile=True)") -> str:
     """Return a source in which a function has the decorator that has XLA compile it."""
-    return with_head(text, name, f"@tf.function(jit_compile=True)\ndef {name}(")
+    return with_head(text, name, f"@{decorator}\ndef {name}(")
 
 
 @dataclass(frozen=True)

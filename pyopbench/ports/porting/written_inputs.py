@@ -11,7 +11,7 @@ import numpy as np
 from pyopbench.ports.porting.names import METADATA, VIEWS, name_of
 from pyopbench.ports.porting.units import Unit, Units
 from pyopbench.ports.porting.watching import parameters_of
-from pyopbench.ports.porting.writing_functions import FUNCTIONS
+from pyopbench.ports.porting.writing_functions import FUNCTIONS, arguments_of
 
 METHODS = ("byteswap", "fill", "itemset", "partition", "put", "resize", "sort")
 """Methods that write to their array."""
@@ -176,8 +176,8 @@ class _Reader:
         return found
 
     def _by_call(self, called: Unit, call: ast.Call, of_names: dict[str, set[str]]) -> set[str]:
-        written, names = self.written(called), parameters_of(called.node)
-        given = [*zip(names, call.args, strict=False), *((one.arg, one.value) for one in call.keywords)]
+        written = self.written(called)
+        given = arguments_of(called.node, call) if written else ()
         return set().union(*(self._origins(value, of_names) for name, value in given if name in written))
 
     def _value(self, unit: Unit, node: ast.expr) -> Any:

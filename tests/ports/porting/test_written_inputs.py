@@ -94,6 +94,7 @@ def test_the_test_of_a_port_is_about_the_tensors_and_not_about_what_is_returned(
         ("a, b = y[1:], x.copy()\n    if x.sum() > 100:\n        a[0] = 1\n        b[0] = 1\n    return x + y", [1]),
         ("for i in range(len(x)):\n        if x[i] > 100:\n            x[i] = 100\n    return x + y", [0]),
         ("if x.sum() > 100:\n        write(1.0, y)\n    return x + y", [1]),
+        ("z = (1.0, y)\n    if x.sum() > 100:\n        write(*z)\n    return x + y", [1]),
         ("if x.sum() > 100:\n        x = x.copy()\n    x[0] = 1\n    return x + y", [0]),
         ("x = x.copy()\n    x[0] = 1\n    y = y * 2\n    y += 1\n    return x + y", []),
         ("z = np.zeros_like(x)\n    z[0] = y[0]\n    return x.reshape(-1) + z", []),
