@@ -1,0 +1,388 @@
+"""A body of `tf.py_function` that computes with tensors and with NumPy, as one that takes arrays.
+
+In `x[:, 0] - flag * 1e9` TensorFlow converts the array to the dtype of the tensor, and NumPy would widen both. The body
+that is written here converts the array itself. Where that is necessary is seen while the body runs on tensors. The new
+body then runs on arrays, and each value inside of it has to have the dtype, the shape and the bits of the old one.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import tensorflow as tf
+
+from pyopbench.model.definitions import CannotExtract
+from pyopbench.model.extract import extract
+from pyopbench.model.extracted_module import Extracted, load, place_of_user
+from pyopbench.model.function_source import local_names
+from pyopbench.model.op import Body
+from pyopbench.model.source_text import Function, Source, number_of, read_source
+from pyopbench.ports import conversions
+from pyopbench.ports.arrays import as_given, as_tuple, is_same
+from pyopbench.ports.for_numba.instead import PLACE
+from pyopbench.ports.porting.refusal import CannotPort
+from pyopbench.ports.rebinding import written
+
+VALUE, BEFORE = "pyopbench_value", "pyopbench_before"
+"""The functions that a watched body calls: with a value, and with a name and what is added to it."""
+
+MOST_VALUES = 100_000
+"""Values inside a body that are compared; a body with more is refused."""
+
+VALUES = (ast.Attribute, ast.BinOp, ast.Call, ast.Compare, ast.IfExp, ast.Name, ast.Subscript, ast.UnaryOp)
+"""Expressions whose values are compared."""
+
+OPERATORS = (ast.BinOp, ast.Compare, ast.AugAssign)
+
+FIX = "begin the body with `x = x.numpy()` for each of its tensors, and cast where you need a dtype"
+
+Value: TypeAlias = tuple[Any, ...]
+"""What is compared of a value: its kind, and of arrays and tensors dtype, shape and bits."""
+
+
+def on_arrays(function: Body, examples: Sequence[Sequence[Any]]) -> Body:
+    """Return a body that takes arrays, and computes what another one does with eager tensors.
+
+    Args:
+        function: takes eager tensors.
+        examples: arrays for its arguments.
+
+    Raises:
+        CannotPort: there is none, or not all of the body runs on the examples; with the user's line.
+    """
+    try:
+        extracted, _, _ = extract(lambda extraction: extraction.add(written(function), "", len(examples[0])))
+    except CannotExtract as error:
+        raise CannotPort(error.why, fix=error.fix, place=place_of_user(error.place)) from error
+    body = _Body(extracted)
+    try:
+        return _on_arrays(body, examples)
+    except CannotPort as refusal:
+        refusal.place = place_of_user(refusal.place)
+        raise
+
+
+def _on_arrays(body: _Body, examples: Sequence[Sequence[Any]]) -> Body:
+    tensors = [tuple(map(tf.constant, one)) for one in examples]
+    try:
+        expected = body.run(_Edits(), tensors)
+    except SyntaxError as error:  # such as a pattern of `match`, which is no expression
+        raise CannotPort("the body cannot be watched", fix=FIX, place=(body.source.path, 1)) from error
+    edits = body.edits(expected)
+    given = [as_given(one) for one in examples]
+    found = body.run(edits, given)
+    body.require_same(found, expected, edits)
+    if not all(map(is_same, [each for one in given for each in one], [each for one in examples for each in one])):
+        raise CannotPort("the body writes to an array that shares memory with an input", fix="copy the input first")
+    new = replace(body.extracted, text=edits.applied(body.source))
+    function: Body = getattr(load(new), new.names[-1])
+    return function
+
+
+class _Run:
+    """What is seen while a body runs.
+
+    Attributes:
+        values: of its expressions, with their numbers, in the order in which they were computed.
+        casts: by the number of an operand, the dtypes that TensorFlow converted it to: `None` for none.
+        tensors: numbers of expressions that were a tensor whenever they were computed.
+        others: numbers of those that were something else at least once.
+        outputs: of each call.
+    """
+
+    def __init__(self, parents: dict[int, ast.AST]) -> None:
+        self.parents = parents
+        self.values: list[tuple[int, Value]] = []
+        self.casts: dict[int, set[tuple[str, int] | None]] = {}
+        self.tensors: set[int] = set()
+        self.others: set[int] = set()
+        self.outputs: list[tuple[Any, ...]] = []
+        self.last: dict[int, Any] = {}
+
+    def value(self, number: int, value: Any) -> Any:
+        """Note the value of an expression, and return it."""
+        if len(self.values) == MOST_VALUES:
+            raise CannotPort(f"more than {MOST_VALUES:,} values are computed in the body", fix=FIX)
+        self.values.append((number, _of(value)))
+        self.last[number] = value
+        (self.tensors if tf.is_tensor(value) else self.others).add(number)
+        node = self.parents[number]
+        if isinstance(node, ast.BinOp):
+            self._note_operands(node.left, node.right, value)
+        elif isinstance(node, ast.Compare) and len(node.ops) == 1:
+            self._note_operands(node.left, node.comparators[0], value)
+        return value
+
+    def before(self, number: int, name: Any, value: Any) -> Any:
+        """Note what a name is before something is added to it, and return what that is."""
+        self.value(number, name)
+        node = self.parents[number]
+        assert isinstance(node, ast.AugAssign)
+        self._note(node.value, value, name if tf.is_tensor(name) else None)
+        return value
+
+    def _note_operands(self, left: ast.expr, right: ast.expr, result: Any) -> None:
+        """Note what TensorFlow converted the operands to: it computes if it returns a tensor."""
+        one, other = (self.last.get(number_of(node), _literal(node)) for node in (left, right))
+        computes = tf.is_tensor(result)
+        self._note(left, one, other if computes and tf.is_tensor(other) else None)
+        self._note(right, other, one if computes and tf.is_tensor(one) else None)
+
+    def _note(self, node: ast.expr, value: Any, tensor: Any) -> None:
+        cast = None
+        if tensor is not None and isinstance(value, np.ndarray | np.generic | list | tuple):
+            array = np.asarray(value)
+            same = isinstance(value, np.ndarray | np.generic) and array.dtype.name == tensor.dtype.name
+            cast = None if same else (tensor.dtype.name, array.ndim)
+        self.casts.setdefault(number_of(node), set()).add(cast)
+
+
+def _literal(node: ast.expr) -> Any:
+    """Return something of the kind of a literal, which is not watched."""
+    return [0] if isinstance(node, ast.List | ast.Tuple) else None
+
+
+def _of(value: Any) -> Value:
+    if tf.is_tensor(value) and not hasattr(value, "numpy"):
+        return ("symbolic",)
+    if tf.is_tensor(value) or isinstance(value, np.ndarray | np.generic):
+        array = np.asarray(value)
+        if array.dtype.hasobject:
+            return ("array", "object", array.shape, repr(array.tolist()))
+        if array.dtype.kind in "fc":  # there are several NaN, and which one results is up to the library
+            array = np.where(np.isnan(array), np.asarray(np.nan, array.dtype), array)
+        return ("array", array.dtype.name, array.shape, array.tobytes())
+    return (type(value).__name__, repr(value)) if isinstance(value, int | float | complex | str) else ("other",)
+
+
+class _Edits:
+    """Changes of a source, none of which changes the number of its lines.
+
+    Attributes:
+        around: begin and end of an expression, and the text before it and behind it; of those with the same ends the
+            first is the outermost.
+        instead: begin and end of a piece without expressions that stay, and what is there instead.
+    """
+
+    def __init__(self) -> None:
+        self.around: list[tuple[int, int, str, str]] = []
+        self.instead: list[tuple[int, int, str]] = []
+
+    def replaces_end(self, span: tuple[int, int]) -> bool:
+        """Does an expression begin or end inside of a piece that is replaced?"""
+        return any(begin < place < end for begin, end, _ in self.instead for place in span) or any(
+            begin <= span[0] and span[1] <= end for begin, end, _ in self.instead
+        )
+
+    def applied(self, source: Source) -> str:
+        """Return the text of a source with the changes."""
+        events: list[tuple[Any, ...]] = []
+        for rank, (begin, end, before, after) in enumerate(self.around):
+            events += [(begin, 2, -end, rank, begin, before), (end, 0, -begin, -rank, end, after)]
+        for begin, end, new in self.instead:  # behind what ends there, and behind what begins there
+            is_head = any(begin == one for one, _, _, _ in self.around)
+            events.append((begin, 3 if is_head else 1, 0, 0, end, new))
+        pieces, position = [], 0
+        for begin, *_, end, new in sorted(events):
+            pieces += [source.text(position, begin), new]
+            position = end
+        return "".join([*pieces, source.text(position, len(source.data))])
+
+
+class _Body:
+    """A body in a module of its own: it runs with changes, and what its expressions are is seen."""
+
+    def __init__(self, extracted: Extracted) -> None:
+        self.extracted = extracted
+        self.source = read_source(extracted.path)
+        self.definitions = [one for one in self.source.tree.body if isinstance(one, Function)]
+        self.nodes = {number_of(node): node for node in ast.walk(self.source.tree)}
+        self.scope = vars(load(extracted))
+
+    def run(self, edits: _Edits, calls: Sequence[Sequence[Any]]) -> _Run:
+        """Call the body, and return what was seen."""
+        run, watching = _Run(self.nodes), _Edits()
+        watching.instead, watching.around = edits.instead, list(edits.around)
+        for node in self._watched():
+            if isinstance(node, ast.AugAssign):
+                name = self.source.text(*self.source.span(node.target))
+                watching.around.append(
+                    (*self.source.span(node.value), f"{BEFORE}({number_of(node)}, {name}, ", ")"),
+                )
+            elif not edits.replaces_end(self.source.span(node)):
+                watching.around.append((*self.source.span(node), f"{VALUE}({number_of(node)}, ", ")"))
+        scope: dict[str, Any] = {"__name__": self.extracted.path, VALUE: run.value, BEFORE: run.before}
+        code = compile(watching.applied(self.source), self.extracted.path, "exec", dont_inherit=True)
+        exec(code, scope)
+        run.values.clear()  # what the module computes when it is loaded
+        for arguments in calls:
+            try:
+                run.outputs.append(as_tuple(scope[self.extracted.names[-1]](*arguments)))
+            except CannotPort as refusal:
+                refusal.place = self._place_of(refusal)
+                raise
+            except Exception as error:
+                kind = "tensors" if any(map(tf.is_tensor, arguments)) else "arrays"
+                why = f"the body fails with {kind}: {type(error).__name__}: {str(error).splitlines()[0][:120]}"
+                raise CannotPort(why, fix=FIX, place=self._place_of(error)) from error
+        return run
+
+    def _watched(self) -> Iterator[ast.AST]:
+        for definition in self.definitions:
+            for statement in definition.body:
+                yield from _watched_in(statement)
+
+    def edits(self, run: _Run) -> _Edits:
+        """Return the changes with which the body takes arrays, by what was seen when it ran on tensors.
+
+        Raises:
+            CannotPort: TensorFlow computes in it by a function, or an operator has not run.
+        """
+        edits = _Edits()
+        numpy = next((name for name, value in self.scope.items() if value is np), "")
+        for definition in self.definitions:
+            for node in ast.walk(definition):
+                self._edit(node, definition, run, edits, numpy)
+        return edits
+
+    def _edit(self, node: ast.AST, definition: ast.AST, run: _Run, edits: _Edits, numpy: str) -> None:
+        source, number = self.source, number_of(node)
+        if isinstance(node, ast.Call):
+            instead = conversions.on_arrays(node, lambda one: self._value(one, definition), numpy)
+            if instead is not None and len(instead.parts) == 1:
+                (begin, end), (first, last) = source.span(node), source.span(instead.parts[0])
+                head, _, tail = PLACE.split(instead.text)
+                edits.instead += [(begin, first, head), (last, end, tail)]
+            elif _is_of_tensorflow(self._value(node.func, definition)):
+                raise self._refusal(node, f"`{ast.unparse(node.func)}` is a function of TensorFlow's")
+        if isinstance(node, OPERATORS) and number not in {*run.tensors, *run.others} and _is_local(node):
+            raise self._refusal(node, "no recorded call has computed this, so its dtype is not known")
+        if isinstance(node, ast.AugAssign) and number in run.tensors:
+            if number in run.others:
+                raise self._refusal(node, "this is a tensor in one call and an array in another one")
+            (begin, first), (value, _), (_, end) = map(source.span, (node.target, node.value, node))
+            name, sign = source.text(begin, first), source.text(first, value)
+            before, _, after = sign.partition("=")
+            edits.instead.append((first, value, f"{before.rstrip(OPERATOR_SIGNS)}= {name} {before.strip()} ({after}"))
+            edits.around.append((value, end, "", ")"))
+        if number in run.casts:
+            self._cast(node, run.casts[number], edits, numpy)
+        self._edit_attribute(node, run, edits)
+
+    def _cast(self, node: ast.AST, casts: set[tuple[str, int] | None], edits: _Edits, numpy: str) -> None:
+        if casts == {None}:
+            return
+        names = {cast[0] if cast else "" for cast in casts}
+        if len(names) > 1:
+            raise self._refusal(node, "this meets a tensor in one call and an array in another one")
+        dtype = "bool_" if names == {"bool"} else names.pop()
+        if not numpy or not hasattr(np, dtype):
+            raise self._refusal(node, f"NumPy has no {dtype}" if numpy else "the body does not import NumPy")
+        is_number = {cast[1] for cast in casts if cast} == {0} and not isinstance(node, ast.List | ast.Tuple)
+        before, after = (f"{numpy}.{dtype}(", ")") if is_number else (f"{numpy}.asarray(", f", dtype={numpy}.{dtype})")
+        edits.around.append((*self.source.span(node), before, after))
+
+    def _edit_attribute(self, node: ast.AST, run: _Run, edits: _Edits) -> None:
+        """Change what only tensors have: `x.get_shape()`, `x.shape.as_list()`, `x.dtype.as_numpy_dtype`."""
+        text = ast.unparse(node) if isinstance(node, ast.Call | ast.Attribute) else ""
+        for written_so, new, is_list in TENSOR_ATTRIBUTES:
+            if text.endswith(written_so):
+                value: Any = node
+                for _ in range(written_so.count(".") + written_so.count("(")):
+                    value = value.func if isinstance(value, ast.Call) else value.value
+                if number_of(value) in run.tensors - run.others:
+                    edits.instead.append((self.source.span(value)[1], self.source.span(node)[1], new))
+                    if is_list:
+                        edits.around.append((*self.source.span(node), "list(", ")"))
+                return
+
+    def _value(self, node: ast.AST, definition: ast.AST) -> Any:
+        if isinstance(node, ast.Name):
+            inner = [one for one in ast.walk(definition) if isinstance(one, Function | ast.Lambda)]
+            is_local = any(node.id in local_names(one) for one in inner)
+            return None if is_local else self.scope.get(node.id)
+        home = self._value(node.value, definition) if isinstance(node, ast.Attribute) else None
+        return None if home is None else getattr(home, node.attr, None)  # type: ignore[attr-defined]
+
+    def require_same(self, found: _Run, expected: _Run, edits: _Edits) -> None:
+        """Check that each value is what it was.
+
+        Raises:
+            CannotPort: one is not; with its line.
+        """
+        replaced = {number_of(one) for one in self._watched() if edits.replaces_end(self.source.span(one))}
+        before = [one for one in expected.values if one[0] not in replaced]
+        after = [one for one in found.values if one[0] not in replaced]
+        for (number, old), (other, new) in zip(before, after, strict=False):
+            if (number, old) != (other, new):
+                raise self._refusal(self.nodes[number], _difference(old, new))
+        pairs = zip(found.outputs, expected.outputs, strict=True)
+        if len(before) != len(after) or not all(len(a) == len(b) and all(map(is_same, a, b)) for a, b in pairs):
+            raise self._refusal(self.definitions[-1], "with arrays, the body returns something else")
+
+    def _refusal(self, node: Any, why: str) -> CannotPort:
+        return CannotPort(f"tensors are mixed with NumPy: {why}", fix=FIX, place=(self.source.path, node.lineno))
+
+    def _place_of(self, error: BaseException) -> tuple[str, int]:
+        place, trace = (self.source.path, self.definitions[-1].lineno), error.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename == self.source.path:
+                place = (self.source.path, trace.tb_lineno)
+            trace = trace.tb_next
+        return place
+
+
+OPERATOR_SIGNS = "+-*/%@&|^<>"
+
+TENSOR_ATTRIBUTES = (
+    (".shape.as_list()", ".shape", True),
+    (".get_shape().as_list()", ".shape", True),
+    (".get_shape()", ".shape", False),
+    (".dtype.as_numpy_dtype", ".dtype", False),
+    (".shape.rank", ".ndim", False),
+)
+"""What is written of a tensor, what an array has in its place, and whether a list is made of that."""
+
+
+def _difference(old: Value, new: Value) -> str:
+    names = [f"{one[1]} {list(one[2])}" if one[0] == "array" else one[0] for one in (old, new)]
+    if names[0] != names[1]:
+        return f"this is {names[0]} with tensors and {names[1]} with arrays"
+    return "with arrays, this has other values"
+
+
+def _watched_in(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what is watched in a statement: not what is called, or has no place of its own in the text."""
+    if isinstance(node, ast.JoinedStr | ast.Delete):
+        return
+    if isinstance(node, Function):
+        for one in node.body:
+            yield from _watched_in(one)
+        return
+    is_read = isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
+    if isinstance(node, VALUES) and is_read:
+        yield node
+    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        yield node
+    for child in ast.iter_child_nodes(node):
+        if isinstance(node, ast.Call) and child is node.func:
+            yield from (one for one in _watched_in(child) if one is not child)
+        elif not (isinstance(node, ast.AnnAssign) and child is node.annotation):
+            yield from _watched_in(child)
+
+
+def _is_local(node: ast.AST) -> bool:
+    """Is it an operator that is watched, and more than numbers?"""
+    if isinstance(node, ast.AugAssign):
+        return isinstance(node.target, ast.Name)
+    return any(isinstance(one, ast.Name) for one in ast.walk(node))
+
+
+def _is_of_tensorflow(value: Any) -> bool:
+    home = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
+    return hasattr(value, "__name__") and str(home).split(".")[0] in ("tensorflow", "keras")
