@@ -478,10 +478,13 @@ def with_copies(extracted: Extracted, name: str) -> Extracted | None:
 
 
 def place_of_user(place: Place | None) -> Place | None:
-    """Return the user's file and line for a place in an extracted module; any other place unchanged."""
+    """Return the user's file and line for a place in an extracted module, or in one that was extracted from that.
+
+    Any other place is returned unchanged.
+    """
     if place is None or place[0] not in _EXTRACTED:
         return place
     places = _EXTRACTED[place[0]].places
     before = [one for one in places[: place[1]] if one is not None]
     after = [one for one in places[place[1] :] if one is not None]
-    return next(iter([*reversed(before), *after]), None)
+    return place_of_user(next(iter([*reversed(before), *after]), None))

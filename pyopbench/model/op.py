@@ -31,6 +31,20 @@ output, a gradient those of its differentiable input."""
 
 
 @dataclass(frozen=True)
+class Refused:
+    """Why no body on arrays can be made of the body of a `tf.py_function`: the reason, a way out, and file and line."""
+
+    why: str
+    fix: str
+    place: tuple[str, int] | None
+
+    @property
+    def text(self) -> str:
+        """The reason with its place."""
+        return f"{self.place[0]}:{self.place[1]}: {self.why}" if self.place else self.why
+
+
+@dataclass(frozen=True)
 class Own:
     """What a user's own op has in addition to what every op has.
 
@@ -39,6 +53,8 @@ class Own:
             is then this body between two conversions, and serves only as the reference.
         computes_on_arrays: True if that body computes with NumPy alone; `Op.numpy` is then a copy of it that takes
             arrays, and is a NumPy body like any.
+        is_rewritten: True if that copy has another source, because the body computes with tensors too.
+        refused: why there is no such copy, although the body computes with arrays as well as with tensors.
         tried: names of bodies that nobody wrote for this op, so that a failure of theirs is no error.
         fixed_sizes: True if the op exists only at `Op.sizes`, because its inputs are examples.
         is_random: True if the body draws random numbers, so that it is seeded before each call.
@@ -47,6 +63,8 @@ class Own:
 
     py_function: Body | None = None
     computes_on_arrays: bool = False
+    is_rewritten: bool = False
+    refused: Refused | None = None
     tried: frozenset[str] = frozenset()
     fixed_sizes: bool = False
     is_random: bool = False
@@ -127,6 +145,11 @@ class Op:
     def py_function(self) -> Body | None:
         """The body of an own op's `tf.py_function`, if it has that instead of a NumPy body."""
         return None if self.own is None else self.own.py_function
+
+    @property
+    def is_written_for_tensors(self) -> bool:
+        """Does the function that ports are written from take eager tensors, as `.numpy()` asks for?"""
+        return self.own is not None and self.own.py_function is not None and not self.own.is_rewritten
 
     @property
     def is_on_tensors(self) -> bool:

@@ -1,7 +1,8 @@
-"""A body of `tf.py_function` that does all its computing on arrays, as a body that takes them.
+"""A body of `tf.py_function` that computes on arrays, as a body that takes them.
 
 It gets eager tensors and makes arrays of them: by `x.numpy()`, `np.asarray(x)`, or `np.sinh(x)` itself. What it returns
-it may make a tensor of again. Where TensorFlow computes anything, it is no such body.
+it may make a tensor of again. Where operators compute with tensors and with arrays, it is rewritten (`mixed_body`).
+Where functions of TensorFlow compute anything, it is no such body.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import numpy as np
 import tensorflow as tf
 
 from pyopbench.model.op import Body
-from pyopbench.ports import conversions
+from pyopbench.ports import conversions, mixed_body
 from pyopbench.ports.arrays import as_given, as_outputs, as_tuple, is_same
 from pyopbench.ports.for_numba.instead import PLACE
 from pyopbench.ports.rebinding import BODY, content, copy_functions, globals_read, written
@@ -38,22 +39,28 @@ MOST_SOURCES = 32
 LAMBDA = (lambda: None).__name__
 
 
-def body_on_arrays(function: Body | None, example: Sequence[Any]) -> Body | None:
+def body_on_arrays(function: Body | None, examples: Sequence[Sequence[Any]], *, needs_tape: bool = True) -> Body | None:
     """Return a copy of a body that takes arrays; None where it computes with TensorFlow, or is another one on arrays.
 
     Args:
         function: takes eager tensors.
-        example: arrays to look at what it does with them.
+        examples: arrays to look at what it does with them.
+        needs_tape: does a gradient that the tape finds through it matter?
+
+    Raises:
+        CannotPort: it computes with arrays too, and cannot be rewritten to do so alone; with the user's line.
     """
     if function is None or _is_of_tensorflow(function):
         return None
-    tensors = [tf.constant(one) for one in example]
+    tensors = [tf.constant(one) for one in examples[0]]
     with tf.GradientTape() as tape, ops_run() as ran:
         tape.watch([one for one in tensors if one.dtype.is_floating])
         expected = as_tuple(function(*tensors))
-    if ran - CONVERSIONS or _is_on_tape(tape, expected, tensors):
+    if needs_tape and _is_on_tape(tape, expected, tensors):
         return None
-    given = as_given(example)
+    if ran - CONVERSIONS:
+        return mixed_body.on_arrays(function, examples)
+    given = as_given(examples[0])
     try:
         copy = on_arrays(function)
         found = None if copy is None else as_outputs(copy(*given))
@@ -63,7 +70,7 @@ def body_on_arrays(function: Body | None, example: Sequence[Any]) -> Body | None
         return None
     if len(found) != len(expected) or not all(map(is_same, found, expected)):
         return None
-    if not all(map(is_same, given, example)):  # `x.numpy()` is a copy that may be written to, and an input is not
+    if not all(map(is_same, given, examples[0])):  # `x.numpy()` is a copy that may be written to, and an input is not
         return None
 
     def of_arrays(*inputs: Any) -> Any:

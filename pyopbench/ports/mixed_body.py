@@ -45,8 +45,10 @@ Value: TypeAlias = tuple[Any, ...]
 """What is compared of a value: its kind, and of arrays and tensors dtype, shape and bits."""
 
 
-def on_arrays(function: Body, examples: Sequence[Sequence[Any]]) -> Body:
+def on_arrays(function: Body, examples: Sequence[Sequence[Any]]) -> Body | None:
     """Return a body that takes arrays, and computes what another one does with eager tensors.
+
+    None where there are no arrays in that, so that it is one of TensorFlow alone.
 
     Args:
         function: takes eager tensors.
@@ -67,12 +69,14 @@ def on_arrays(function: Body, examples: Sequence[Sequence[Any]]) -> Body:
         raise
 
 
-def _on_arrays(body: _Body, examples: Sequence[Sequence[Any]]) -> Body:
+def _on_arrays(body: _Body, examples: Sequence[Sequence[Any]]) -> Body | None:
     tensors = [tuple(map(tf.constant, one)) for one in examples]
     try:
         expected = body.run(_Edits(), tensors)
     except SyntaxError as error:  # such as a pattern of `match`, which is no expression
         raise CannotPort("the body cannot be watched", fix=FIX, place=(body.source.path, 1)) from error
+    if not expected.has_arrays:
+        return None
     edits = body.edits(expected)
     given = [as_given(one) for one in examples]
     found = body.run(edits, given)
@@ -92,6 +96,7 @@ class _Run:
         casts: by the number of an operand, the dtypes that TensorFlow converted it to: `None` for none.
         tensors: numbers of expressions that were a tensor whenever they were computed.
         others: numbers of those that were something else at least once.
+        has_arrays: was one of them an array of NumPy's?
         outputs: of each call.
     """
 
@@ -101,6 +106,7 @@ class _Run:
         self.casts: dict[int, set[tuple[str, int] | None]] = {}
         self.tensors: set[int] = set()
         self.others: set[int] = set()
+        self.has_arrays = False
         self.outputs: list[tuple[Any, ...]] = []
         self.last: dict[int, Any] = {}
 
@@ -110,6 +116,7 @@ class _Run:
             raise CannotPort(f"more than {MOST_VALUES:,} values are computed in the body", fix=FIX)
         self.values.append((number, _of(value)))
         self.last[number] = value
+        self.has_arrays |= isinstance(value, np.ndarray)
         (self.tensors if tf.is_tensor(value) else self.others).add(number)
         node = self.parents[number]
         if isinstance(node, ast.BinOp):

@@ -227,7 +227,8 @@ def why_not(op: Op, variant: Variant, case: Case) -> str | None:
 
 def _why_not_here(op: Op, variant: Variant, case: Case) -> str | None:
     if op.is_own and (getattr(op, variant.body) is None or _is_of_py_function(op, variant)):
-        return f"not tried: your op has only a {' and a '.join(_brought(op))} body"
+        refused = op.own.refused if op.own is not None and variant.body == "numpy" else None
+        return f"not tried: {refused.text if refused else f'your op has only a {_listed(op)} body'}"
     if getattr(op, variant.body) is None:
         return f"{variant.name} needs a {variant.body} body, and the op has none"
     if op.own is not None and op.own.is_random and variant.is_attempt_for(op):
@@ -252,13 +253,13 @@ def _is_of_py_function(op: Op, variant: Variant) -> bool:
     return op.is_on_tensors and variant.body == "numpy" and variant.name != BASELINE
 
 
-def _brought(op: Op) -> list[str]:
+def _listed(op: Op) -> str:
     """Return the bodies that an own op brings: one reason for all variants of others, which nobody asked for."""
     if not op.is_on_tensors:
-        return [name for name in BODIES if getattr(op, name) is not None]
+        return " and a ".join(name for name in BODIES if getattr(op, name) is not None)
     tried = op.own.tried if op.own is not None else frozenset[str]()
     written = [name for name in BODIES[1:] if name not in tried and getattr(op, name) is not None]
-    return ["py_function", *written]
+    return " and a ".join(["py_function", *written])
 
 
 def _why_no_gradient(op: Op, variant: Variant, case: Case) -> str | None:

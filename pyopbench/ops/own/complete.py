@@ -19,12 +19,13 @@ import tensorflow as tf
 
 from pyopbench.model.case import DTYPES
 from pyopbench.model.errors import BadInput
-from pyopbench.model.op import Body, GradientBody, Op, Own
+from pyopbench.model.op import Body, GradientBody, Op, Own, Refused
 from pyopbench.model.own_op import OwnOp
 from pyopbench.ops.own.arguments import Arguments, Examples, arranged, inputs_of, wrong
 from pyopbench.ports.arrays import as_array, as_given, as_outputs, as_tuple, dtype_of, in_parts, is_rounded
 from pyopbench.ports.eager_body import body_on_arrays
-from pyopbench.ports.rebinding import BODY, returning_arrays
+from pyopbench.ports.porting.refusal import CannotPort
+from pyopbench.ports.rebinding import BODY, returning_arrays, written
 
 TOLERANCE = {
     "float64": 1e-10,
@@ -89,7 +90,9 @@ def complete(own: OwnOp, name: str, folder: Path) -> Op:
     is_numbered = isinstance(make_inputs, Examples) and make_inputs.are_numbered
     own = _called(own, arguments)
     example = tuple(as_array(one) for one in make_inputs(sizes[0], "", np.random.default_rng(0)))
-    on_arrays = body_on_arrays(own.py_function, example) if own.numpy is None and not own.seed_with else None
+    on_arrays, refused = None, None
+    if own.numpy is None and not own.seed_with:
+        on_arrays, refused = _tried_on_arrays(own, make_inputs, sizes)
     body = own.numpy or on_arrays or _on_arrays(own.py_function)
     returned = body(*as_given(example))
     outputs = _outputs_of(returned)
@@ -124,6 +127,8 @@ def complete(own: OwnOp, name: str, folder: Path) -> Op:
         own=Own(
             py_function=callback,
             computes_on_arrays=on_arrays is not None,
+            is_rewritten=on_arrays is not None and written(on_arrays) is not written(own.py_function),
+            refused=refused,
             tried=frozenset(one for one in ("tensor", "python") if on_tensors and getattr(own, one) is None),
             fixed_sizes=isinstance(make_inputs, Examples),
             is_random=bool(own.seed_with),
@@ -133,6 +138,19 @@ def complete(own: OwnOp, name: str, folder: Path) -> Op:
     _try_gradient(op, op.numpy_gradient, lambda one: one)
     _try_gradient(op, op.tensor_gradient, tf.convert_to_tensor)
     return op
+
+
+def _tried_on_arrays(
+    own: OwnOp, make_inputs: Callable[..., Any], sizes: Sequence[int]
+) -> tuple[Body | None, Refused | None]:
+    """Return a copy of the body of a `tf.py_function` that takes arrays, or why there is none."""
+    assert own.py_function is not None
+    chosen = sizes if isinstance(make_inputs, Examples) else sizes[:1]
+    examples = [tuple(map(as_array, make_inputs(size, "", np.random.default_rng(0)))) for size in chosen]
+    try:
+        return body_on_arrays(own.py_function, examples, needs_tape=own.differentiable != ()), None
+    except CannotPort as refusal:
+        return None, Refused(refusal.why, refusal.fix, refusal.place)
 
 
 def _check(own: OwnOp) -> None:

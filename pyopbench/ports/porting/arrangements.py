@@ -221,7 +221,7 @@ def _same_shapes(op: Op) -> dict[int, int]:
 def _around_body(arranged: _Arranged, callback: str) -> PortModule:
     """Return an arrangement that calls the body itself: in a callback, in a loop over a batch, or in processes."""
     key, facts, units = arranged.key, arranged.facts, arranged.units
-    is_pool, on_tensors = key.form in POOLED_FORMS, arranged.op.py_function is not None
+    is_pool, on_tensors = key.form in POOLED_FORMS, arranged.op.is_written_for_tensors
     if not is_pool and callback not in CALLBACKS:
         raise CannotPort(f"`{callback}` cannot be written", fix=f"use one of {', '.join(CALLBACKS)}")
     given = arranged.given("arrays")

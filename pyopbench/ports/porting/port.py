@@ -156,7 +156,7 @@ def require_same(op: Op, extracted: Op) -> None:
         CannotPort: it does not.
     """
     example = examples_of(op, 1, 1)[0]
-    is_on_tensors = op.py_function is not None
+    is_on_tensors = op.is_written_for_tensors
     expected, found = (
         as_outputs(body(*map(tf.constant, example)) if is_on_tensors else around(op.numpy, body)(*as_given(example)))
         for body in (written(op.numpy), written(extracted.numpy))
@@ -205,7 +205,8 @@ def original(op: Op, target: Target, frozen: Frozen, *, is_of_one: bool) -> tupl
     """
     inputs = Extraction(frozen)
     expression = add_inputs(inputs, target, op)
-    add_bodies(op, inputs)
+    # The test has the user's own function, also where the port is written from one that takes arrays.
+    add_bodies(op if op.py_function is None else replace(op, numpy=op.py_function), inputs)
     of_test = inputs.module()
     old = Old(
         Units.of_all(read_source(of_test.path)),
@@ -239,6 +240,9 @@ def _made(op: Op, body: Body, form: BatchedPort) -> tuple[Facts, Made]:
 
 def _check(op: Op, variant: str) -> None:
     if op.is_on_tensors:
+        refused = op.own.refused if op.own is not None else None
+        if refused is not None:
+            raise CannotPort(refused.why, fix=refused.fix, place=refused.place)
         raise CannotPort(
             "the body of `tf.py_function` computes with TensorFlow on the tensors that it gets",
             fix="ports are written from bodies that compute with NumPy",

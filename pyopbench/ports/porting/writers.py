@@ -90,7 +90,7 @@ Writer = Callable[[Op, Body, Examples], Made]
 
 def _traced(op: Op, body: Body, examples: Examples, *, is_compiled: bool = False) -> Made:
     is_text = has_text(op, examples)
-    function = written(op.numpy) if is_text and op.py_function is not None else op.numpy
+    function = written(op.numpy) if is_text and op.is_written_for_tensors else op.numpy
     observed = observe(function, examples, has_text=is_text)
     return _of_tensors(body, observed, TextCode if is_text else TensorCode, is_compiled=is_compiled)[0]
 
