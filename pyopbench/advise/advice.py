@@ -38,7 +38,6 @@ class Withdrawn:
         why: it is not made.
         promised: share of a step that it was predicted to save.
         realised: what it saved, if it was the only change; None if that was not timed.
-        includes_compiling: was Numba compiling the port in each run, within the time that counts?
     """
 
     name: str
@@ -46,7 +45,6 @@ class Withdrawn:
     why: str
     promised: Share | None = None
     realised: Realised | None = None
-    includes_compiling: bool = False
 
 
 @dataclass

@@ -140,6 +140,7 @@ def _name(attempt: Attempt, recorded: tuple[Usage, Run, Path]) -> Advice:
         cells = Cells.of(read_bytes(attempt.program.folder / attempt.program.notebook, SOURCE))
         locate(cells, attempt.program.notebook, usage, kept)
     files = {site.file for site in usage.sites} | {one.call.stage.file for one in kept if one.call.stage}
+    files |= {place[0] for one in kept for place in one.source.places if place}
     original = {file: path for file in files if (path := attempt.program.original(file, copy))}
     steps = run.elements if run.elements >= turns.LEAST_ELEMENTS else 1.0
     waited = usage.input_share.waited if usage.input_share is not None else 0.0

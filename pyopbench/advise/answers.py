@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
-from pyopbench.advise.callbacks import MIX_FILE, Callback, Shown, Step, load, mix_of, recorded_inputs, write_op_file
+from pyopbench.advise.callbacks import (
+    MIX_FILE,
+    Callback,
+    Shown,
+    Step,
+    in_lines_of_user,
+    load,
+    mix_of,
+    recorded_inputs,
+    write_op_file,
+)
 from pyopbench.advise.turns import Share
 from pyopbench.api import frames, measure
 from pyopbench.api.listeners import alone_on_this_machine, listener_here
@@ -38,6 +48,9 @@ if TYPE_CHECKING:
 PORTS = ("traced", "njit", "autograph")
 """What can replace a callback: TensorFlow ops; a callback whose body Numba compiles; or, for a py_function that already
 computes with TensorFlow, its unchanged body, converted by AutoGraph."""
+
+BRIDGE = "numpy_function"
+"""What can call the body of a py_function that takes arrays, or that was rewritten to take them."""
 
 IN_GRAPH = "in_graph"
 TEST_SECONDS = 300.0
@@ -107,6 +120,8 @@ class Candidate:
     def action(self) -> Action:
         """What to do: a port replaces the body; an arrangement calls the same body in another way."""
         key = read_key(self.variant)
+        if self.variant == BRIDGE:
+            return "arrange"
         if key is None or key.form == "port" or key.variant in PORTS:
             return "port"
         return "arrange"
@@ -171,6 +186,8 @@ class Answer:
 def variant_text(variant: str) -> str:
     """Return a change in a few words."""
     key = read_key(variant)
+    if variant == BRIDGE:
+        return f"call it by {BRIDGE}"
     if key is None:
         return _change_to(variant)
     if key.form == "processes":
@@ -211,6 +228,12 @@ def decide(
     op_file = folder / f"{callback.name}.py"
     if not op_file.exists():
         op_file = write_op_file(callback, folder)
+    answer = _decided(callback, op_file, step, budget_seconds, minimum_effect)
+    return replace(answer, why=in_lines_of_user(answer.why, callback, op_file))
+
+
+def _decided(callback: Callback, op_file: Path, step: Step, budget_seconds: float, minimum_effect: float) -> Answer:
+    folder = op_file.parent
     try:
         measure_it = _measured_in_pipeline if callback.in_input else _measured
         judgement = measure_it(callback, op_file, folder, budget_seconds)
@@ -248,7 +271,8 @@ def decide_again(callback: Callback, folder: Path, answer: Answer, minimum_effec
         answer: the one that was withdrawn.
         minimum_effect: a share of a step that is worth a change.
     """
-    return _first_written(callback, folder, answer, answer.rest, minimum_effect)
+    again = _first_written(callback, folder, answer, answer.rest, minimum_effect)
+    return replace(again, why=in_lines_of_user(again.why, callback, folder / f"{callback.name}.py"))
 
 
 def _first_written(
@@ -291,7 +315,7 @@ def _measured(callback: Callback, op_file: Path, folder: Path, budget_seconds: f
     result = measure.run(
         str(op_file),
         quick=True,
-        variants=(BASELINES[callback.kind], *ports_of(callback)),
+        variants=(BASELINES[callback.kind], *ports_of(callback), *_bridges(callback)),
         directions=() if callback.gradient_calls else ("forward",),
         modes=("node",) if callback.mode == "graph" else ("eager",),
         mix=mix,
@@ -336,6 +360,11 @@ def ports_of(callback: Callback) -> tuple[str, ...]:
     return PORTS if callback.kind == "py_function" else PORTS[:2]
 
 
+def _bridges(callback: Callback) -> tuple[str, ...]:
+    """Return the other callbacks for the same body."""
+    return (BRIDGE,) if callback.kind == "py_function" else ()
+
+
 def _candidates(decision: Decision) -> tuple[Candidate, ...]:
     """Return the ports that may save time; the one that was decided on is the first."""
     gains = getattr(decision.reason, "candidates", ())
@@ -350,10 +379,10 @@ def _candidates(decision: Decision) -> tuple[Candidate, ...]:
             name: Candidate(name, decision.saved, _finite(decision.saved_low), _finite(decision.saved_high, 1.0))
         } | {key: one for key, one in found.items() if key != name}
         rest = list(found.values())[1:]
-        return (found[name], *(one for one in rest if one.variant in PORTS and one.saved > MINIMUM_EFFECT))
+        return (found[name], *(one for one in rest if one.variant in (*PORTS, BRIDGE) and one.saved > MINIMUM_EFFECT))
     if decision.action == "keep":
         return ()
-    ports = [one for one in found.values() if one.variant in PORTS and one.saved > MINIMUM_EFFECT]
+    ports = [one for one in found.values() if one.variant in (*PORTS, BRIDGE) and one.saved > MINIMUM_EFFECT]
     return tuple(sorted(ports, key=lambda one: -one.saved))
 
 
@@ -394,8 +423,7 @@ def _is_placeable(callback: Callback, key: str) -> bool:
     if read is None or read.batch or (callback.stage is None or not callback.stage.file):
         return False
     if read.form in ("port", "switch"):  # in a graph, py_func is the same op as numpy_function
-        bridges = ("numpy_function",) if callback.kind == "py_function" else ()
-        return read.variant in (*ports_of(callback), *bridges)
+        return read.variant in (*ports_of(callback), *_bridges(callback))
     return read.form in ("map", "processes")
 
 
@@ -462,10 +490,11 @@ def _write(callback: Callback, op_file: Path, place: Path, variant: str) -> tupl
         return _write_body(callback, op_file, place, name)
     target = read_target(str(op_file), (), ())
     try:
-        files = write_port(target, variant, place / f"{name}.py")
+        files = write_port(target, f"switch {BRIDGE}" if variant == BRIDGE else variant, place / f"{name}.py")
     except PyopbenchError as error:
         return f"{error.message}: {_last(error.received)}"
-    return files.port.name, files.test.name, files.function if key is None else OUTPUTS
+    is_arranged = key is not None or variant == BRIDGE
+    return files.port.name, files.test.name, OUTPUTS if is_arranged else files.function
 
 
 def _write_body(callback: Callback, op_file: Path, place: Path, module: str) -> tuple[str, str, str] | str:

@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,9 @@ COPY = "program"
 BUDGET_SECONDS = 480.0
 RUNS_SHARE = 12
 """A run of the program may take the budget divided by this if nothing else is asked for; a longer one is ended."""
+
+WRITTEN = 1_000_000_000
+"""When the files of a change were written, in each copy: Numba compiles a file again whose time is another one."""
 
 NAMES = {
     "command": "the command",
@@ -150,6 +153,11 @@ class Attempt:
         """The folder of the copies; nothing stays in it."""
         return self.folder / "copies"
 
+    @property
+    def compiled(self) -> Path:
+        """The folder of what Numba compiled of the ports, which each run of a changed program finds."""
+        return self.folder / "compiled"
+
     def write(self, path: Path, content: Mapping[str, Any]) -> None:
         """Write the result of a stage, and how much of the budget is spent."""
         write_atomically(path, sealed(json.dumps(storable(content), indent=1)))
@@ -220,7 +228,10 @@ class Attempt:
             place = copy / path
             place.unlink(missing_ok=True)
             write_atomically(place, content)
+            os.utime(place, (WRITTEN, WRITTEN))
+        _copy_compiled(self.compiled, copy, change)
         run = self.tools.run(self.program, copy, parts, asked)
+        _copy_compiled(copy, self.compiled, change)
         shutil.rmtree(copy, ignore_errors=True)
         return run, copy
 
@@ -235,6 +246,15 @@ class Attempt:
     def timeout_seconds(self) -> float:
         """Seconds after which a run that does not end is killed."""
         return 60 + (self.options.budget_seconds if self.most_seconds is None else 3 * self.most_seconds)
+
+
+def _copy_compiled(source: Path, target: Path, change: Iterable[str]) -> None:
+    """Copy what Numba compiled of the files of a change, which it keeps next to them."""
+    for path in map(Path, change):
+        place = path.parent / "__pycache__"
+        for one in sorted((source / place).glob(f"{path.stem}.*.nb[ic]")):
+            (target / place).mkdir(parents=True, exist_ok=True)
+            shutil.copy2(one, target / place / one.name)
 
 
 def read_stored(path: Path) -> dict[str, Any]:

@@ -45,10 +45,15 @@ class KeptExample(Struct):
 
 
 class KeptSource(Struct):
-    """The source of a body with all it needs, or why there is none."""
+    """The source of a body with all it needs, or why there is none.
+
+    Attributes:
+        places: for each line of the text, the file and line that it is from, or None.
+    """
 
     text: str = ""
     name: str = ""
+    places: list[tuple[str, int] | None] = []
     refused: str = ""
     fix: str = ""
 
@@ -110,7 +115,7 @@ class Callback:
         calls, gradient_calls: how many.
         seconds: in the body and around it, as far as that is seen from Python, forward and gradient.
         flight_seconds: from where its inputs are ready to where its outputs are; None where that was not measured.
-        kept: what was kept of it; None where nothing was.
+        kept: what was kept of it, with files as in `file`; None where nothing was.
         sizes: calls by the elements of the largest input.
         stage: of the input pipeline, with `file` as above; None if that is not known.
         cell: and line in it, such as `cell 3:2`, in a notebook, whose cells `line` counts as one source.
@@ -202,6 +207,9 @@ def callbacks_of(usage: Usage, kept: Sequence[KeptSite], original: Mapping[str, 
         for site in sites:
             for size, number in site.calls_by_size.items():
                 calls[size] = calls.get(size, 0) + number
+        if largest is not None:
+            places = [one and (original.get(one[0], ""), one[1]) for one in largest.source.places]
+            largest = structs.replace(largest, source=structs.replace(largest.source, places=places))
         flights = [one.flight_seconds for one in sites]
         stage = None if largest is None else largest.call.stage
         if stage is not None:
@@ -302,9 +310,8 @@ def write_op_file(callback: Callback, folder: Path) -> Path:
     assert kept is not None
     text = kept.source.text
     head, sep = "", ""
-    future = "from __future__ import annotations\n"
-    if text.startswith(future):
-        head, sep, text = future, "\n", text.removeprefix(future)
+    if text.startswith(FUTURE):
+        head, sep, text = FUTURE, "\n", text.removeprefix(FUTURE)
     baseline = BASELINES[callback.kind]
     body = "py_function" if callback.kind == "py_function" else "numpy"
     content = "\n".join(
@@ -329,6 +336,8 @@ def write_op_file(callback: Callback, folder: Path) -> Path:
             "    inputs=RECORDED_INPUTS,",
             f"    {body}={kept.source.name},",
             *([f"    python={kept.source.name},"] if body == "py_function" else []),  # it may be of TensorFlow ops
+            # Nothing asked for a gradient, so the one that a tape might find through the body does not matter.
+            *(["    differentiable=(),"] if body == "py_function" and not callback.gradient_calls else []),
             f"    baseline={baseline!r},",
             ")",
             "",
@@ -340,6 +349,27 @@ def write_op_file(callback: Callback, folder: Path) -> Path:
     if near:
         write_mix(folder / MIX_FILE, near)
     return path
+
+
+FUTURE = "from __future__ import annotations\n"
+
+
+def in_lines_of_user(text: str, callback: Callback, op_file: Path) -> str:
+    """Return a text in which lines of the op file of a callback are those of the program that they were copied from."""
+    assert callback.kept is not None
+    source = callback.kept.source
+    block = source.text.removeprefix(FUTURE).strip()
+    before, found, _ = op_file.read_text(encoding="utf-8").partition(block)
+    if not block or not found:
+        return text
+    shift = before.count("\n") - source.text[: source.text.index(block)].count("\n")
+
+    def replaced(place: re.Match[str]) -> str:
+        line = int(place[1]) - 1 - shift
+        user = source.places[line] if 0 <= line < len(source.places) else None
+        return f"{user[0]}:{user[1]}" if user and user[0] else place[0]
+
+    return re.sub(rf"[^\s:]*\b{re.escape(op_file.name)}(?::| line )(\d+)", replaced, text)
 
 
 def mix_of(callback: Callback) -> dict[int, int]:

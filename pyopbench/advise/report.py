@@ -216,7 +216,6 @@ def as_data(advice: Advice) -> dict[str, Any]:
                     {
                         "variant": one.variant,
                         "why": one.why,
-                        "includes_compiling": one.includes_compiling,
                         "promised": _interval(one.promised),
                         "realised": _realised(one.realised),
                     }

@@ -14,7 +14,7 @@ import msgspec
 
 from pyopbench.advise import turns
 from pyopbench.advise.advice import PATCH, Advice, Withdrawn
-from pyopbench.advise.answers import OUTPUTS, Answer, output_dtypes, variant_text
+from pyopbench.advise.answers import BRIDGE, OUTPUTS, Answer, output_dtypes, variant_text
 from pyopbench.advise.attempt import VERSION, Attempt, read_stored
 from pyopbench.advise.callbacks import Callback
 from pyopbench.advise.notebook import edited, is_notebook
@@ -32,12 +32,6 @@ LONGER = 3
 """A run before or after a change may take this many times as long as the recording, for the same steps."""
 
 LEAST_TURNS, MOST_TURNS = 3, 6
-
-COMPILED = (
-    f"Each run was timed as a whole, because it takes fewer than {turns.LEAST_ELEMENTS} elements from its input, and "
-    "in each run Numba compiled the port: run advise on a longer program"
-)
-
 
 class Trial:
     """The changes of an advice in a copy of its program.
@@ -70,6 +64,8 @@ class Trial:
         before: list[Run] = []
         while numbers:
             change = self._change(numbers)
+            if self._are_compiled(numbers):
+                self._compile(change)
             before, after = self._take_turns(before, change)
             found = turns.differences([*self.earlier, *before], after)
             if found:  # nothing was timed, so the runs before the change can be used again
@@ -85,11 +81,8 @@ class Trial:
             why = "the program is slower with it" if is_slower else "the runs do not show that the program is faster"
             least = min(numbers, key=lambda number: _promise(self.advice.rows[number].answer))
             why += "" if len(numbers) == 1 else " with all changes, of which this one promises the least"
-            includes_compiling = realised.unit == "run" and self._are_compiled(numbers)
-            if includes_compiling:
-                why += f". {COMPILED}"
             alone = realised if len(numbers) == 1 else None
-            self._withdraw(least, why, alone, includes_compiling=includes_compiling)
+            self._withdraw(least, why, alone)
             self.earlier += before
             before = []
             numbers = self._placeable([one for one in numbers if self.advice.rows[one].answer.is_change])
@@ -121,18 +114,20 @@ class Trial:
             return error.message
         return ""
 
+    def _compile(self, change: Mapping[str, bytes]) -> None:
+        """Run the changed program once, so that Numba keeps what it compiles: what counts is each later start."""
+        longest = self.run_seconds
+        self._turn(f"compiling-{_mark(change)}", "with Numba compiling the port, which does not count", change)
+        self.run_seconds = longest
+
     def _are_compiled(self, numbers: Sequence[int]) -> bool:
         return any("njit" in self.advice.rows[number].answer.variant for number in numbers)
 
-    def _withdraw(
-        self, number: int, why: str, realised: Realised | None = None, *, includes_compiling: bool = False
-    ) -> None:
+    def _withdraw(self, number: int, why: str, realised: Realised | None = None) -> None:
         """Withdraw the change of a callback, and give it the next best answer if there is one and time is left."""
         row = self.advice.rows[number]
         callback, answer = row.callback, row.answer
-        self.advice.withdrawn.append(
-            Withdrawn(callback.name, answer.variant, why, answer.promised, realised, includes_compiling)
-        )
+        self.advice.withdrawn.append(Withdrawn(callback.name, answer.variant, why, answer.promised, realised))
         self.attempt.listener.warn(f"{callback.title}: {answer.text}: withdrawn: {why}")
         why = f"{answer.text}: withdrawn: {why}"
         left = Answer("leave", why, answer.candidates, seconds=answer.seconds, obstacle="withdrawn")
@@ -295,7 +290,9 @@ class Trial:
 def _placement(callback: Callback, answer: Answer) -> Placement:
     kept = callback.kept
     assert kept is not None
-    graph_without_gradient = callback.kind != "py_function" and not callback.in_input
+    # Nothing asked a py_function for a gradient, or it is one of TensorFlow's own that autograph keeps.
+    has_gradient = callback.kind == "py_function" and (callback.gradient_calls or answer.variant == "autograph")
+    without_gradient = not has_gradient and not callback.in_input
     return Placement(
         line=callback.line,
         kind=callback.kind,
@@ -307,7 +304,7 @@ def _placement(callback: Callback, answer: Answer) -> Placement:
         is_list=kept.call.is_list,
         dtypes=tuple(kept.call.dtypes),
         port_dtypes=tuple(output_dtypes(callback)),
-        stops_gradient=graph_without_gradient and answer.variant != "njit",
+        stops_gradient=without_gradient and answer.variant not in ("njit", BRIDGE),
         takes_list=answer.function == OUTPUTS,
     )
 

@@ -156,13 +156,16 @@ class Keeper:
         return "text" in again and again["text"] != held.source["text"]
 
     def _source(self, held: Held, function: Any, arguments: int) -> dict[str, Any]:
-        """Return the source of a function with all it needs (`text`, `name`), or why it has none (`refused`)."""
+        """Return the source of a function with all it needs (`text`, `name`), or why it has none (`refused`).
+
+        `places` has file and line of the user's for each line of the text, or None.
+        """
         try:
             with _unchanged_random_numbers(), _on_path(self.package):
                 extract = importlib.import_module(EXTRACTOR)
                 body = as_written(function, held.site.key[1])
                 found, _, _ = extract.extract(lambda one: one.add(body, arguments=arguments))
-                return {"text": found.text, "name": found.names[0]}
+                return {"text": found.text, "name": found.names[0], "places": found.places}
         except Exception as error:  # noqa: BLE001 - it cannot be extracted, or pyopbench cannot be imported
             why, place = getattr(error, "why", None) or repr(error), getattr(error, "place", None)
             return {"refused": why, "fix": getattr(error, "fix", ""), "place": list(place) if place else None}
