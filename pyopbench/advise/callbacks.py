@@ -356,11 +356,10 @@ FUTURE = "from __future__ import annotations\n"
 
 def in_lines_of_user(text: str, callback: Callback, op_file: Path) -> str:
     """Return a text in which lines of the op file of a callback are those of the program that they were copied from."""
-    assert callback.kept is not None
-    source = callback.kept.source
+    source = KeptSource() if callback.kept is None else callback.kept.source
     block = source.text.removeprefix(FUTURE).strip()
-    before, found, _ = op_file.read_text(encoding="utf-8").partition(block)
-    if not block or not found:
+    before, found, _ = op_file.read_text(encoding="utf-8").partition(block or "\0")
+    if not found:
         return text
     shift = before.count("\n") - source.text[: source.text.index(block)].count("\n")
 

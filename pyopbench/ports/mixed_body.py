@@ -75,7 +75,7 @@ def _on_arrays(body: _Body, examples: Sequence[Sequence[Any]]) -> Body | None:
         expected = body.run(_Edits(), tensors)
     except SyntaxError as error:  # such as a pattern of `match`, which is no expression
         raise CannotPort("the body cannot be watched", fix=FIX, place=(body.source.path, 1)) from error
-    if not expected.has_arrays:
+    if not expected.arrays:
         return None
     edits = body.edits(expected)
     given = [as_given(one) for one in examples]
@@ -96,7 +96,7 @@ class _Run:
         casts: by the number of an operand, the dtypes that TensorFlow converted it to: `None` for none.
         tensors: numbers of expressions that were a tensor whenever they were computed.
         others: numbers of those that were something else at least once.
-        has_arrays: was one of them an array of NumPy's?
+        arrays: numbers of those that were an array of NumPy's at least once.
         outputs: of each call.
     """
 
@@ -106,7 +106,7 @@ class _Run:
         self.casts: dict[int, set[tuple[str, int] | None]] = {}
         self.tensors: set[int] = set()
         self.others: set[int] = set()
-        self.has_arrays = False
+        self.arrays: set[int] = set()
         self.outputs: list[tuple[Any, ...]] = []
         self.last: dict[int, Any] = {}
 
@@ -116,7 +116,8 @@ class _Run:
             raise CannotPort(f"more than {MOST_VALUES:,} values are computed in the body", fix=FIX)
         self.values.append((number, _of(value)))
         self.last[number] = value
-        self.has_arrays |= isinstance(value, np.ndarray)
+        if isinstance(value, np.ndarray):
+            self.arrays.add(number)
         (self.tensors if tf.is_tensor(value) else self.others).add(number)
         node = self.parents[number]
         if isinstance(node, ast.BinOp):
@@ -164,7 +165,8 @@ def _of(value: Any) -> Value:
         if array.dtype.kind in "fc":  # there are several NaN, and which one results is up to the library
             array = np.where(np.isnan(array), np.asarray(np.nan, array.dtype), array)
         return ("array", array.dtype.name, array.shape, array.tobytes())
-    return (type(value).__name__, repr(value)) if isinstance(value, int | float | complex | str) else ("other",)
+    is_plain = isinstance(value, int | float | complex | str | type)
+    return (type(value).__name__, repr(value)) if is_plain else ("other",)
 
 
 class _Edits:
@@ -270,7 +272,7 @@ class _Body:
         if isinstance(node, OPERATORS) and number not in {*run.tensors, *run.others} and _is_local(node):
             raise self._refusal(node, "no recorded call has computed this, so its dtype is not known")
         if isinstance(node, ast.AugAssign) and number in run.tensors:
-            if number in run.others:
+            if number in run.arrays:  # which is changed in place, and other names may have it
                 raise self._refusal(node, "this is a tensor in one call and an array in another one")
             (begin, first), (value, _), (_, end) = map(source.span, (node.target, node.value, node))
             name, sign = source.text(begin, first), source.text(first, value)
