@@ -33,6 +33,7 @@ LONGER = 3
 
 LEAST_TURNS, MOST_TURNS = 3, 6
 
+
 class Trial:
     """The changes of an advice in a copy of its program.
 

@@ -75,7 +75,7 @@ def _on_arrays(body: _Body, examples: Sequence[Sequence[Any]]) -> Body | None:
         expected = body.run(_Edits(), tensors)
     except SyntaxError as error:  # such as a pattern of `match`, which is no expression
         raise CannotPort("the body cannot be watched", fix=FIX, place=(body.source.path, 1)) from error
-    if not expected.arrays:
+    if not {ARRAY, SCALAR} & set().union(*expected.kinds.values()):
         return None
     edits = body.edits(expected)
     given = [as_given(one) for one in examples]
@@ -94,9 +94,7 @@ class _Run:
     Attributes:
         values: of its expressions, with their numbers, in the order in which they were computed.
         casts: by the number of an operand, the dtypes that TensorFlow converted it to: `None` for none.
-        tensors: numbers of expressions that were a tensor whenever they were computed.
-        others: numbers of those that were something else at least once.
-        arrays: numbers of those that were an array of NumPy's at least once.
+        kinds: by number, what an expression was.
         outputs: of each call.
     """
 
@@ -104,9 +102,7 @@ class _Run:
         self.parents = parents
         self.values: list[tuple[int, Value]] = []
         self.casts: dict[int, set[tuple[str, int] | None]] = {}
-        self.tensors: set[int] = set()
-        self.others: set[int] = set()
-        self.arrays: set[int] = set()
+        self.kinds: dict[int, set[str]] = {}
         self.outputs: list[tuple[Any, ...]] = []
         self.last: dict[int, Any] = {}
 
@@ -116,9 +112,7 @@ class _Run:
             raise CannotPort(f"more than {MOST_VALUES:,} values are computed in the body", fix=FIX)
         self.values.append((number, _of(value)))
         self.last[number] = value
-        if isinstance(value, np.ndarray):
-            self.arrays.add(number)
-        (self.tensors if tf.is_tensor(value) else self.others).add(number)
+        self.kinds.setdefault(number, set()).add(_kind_of(value))
         node = self.parents[number]
         if isinstance(node, ast.BinOp):
             self._note_operands(node.left, node.right, value)
@@ -150,6 +144,16 @@ class _Run:
         self.casts.setdefault(number_of(node), set()).add(cast)
 
 
+TENSOR, ARRAY, SCALAR, SHAPE, DTYPE, OTHER = "tensor", "array", "scalar", "shape", "dtype", "other"
+
+
+def _kind_of(value: Any) -> str:
+    if tf.is_tensor(value):
+        return TENSOR
+    kinds = {np.ndarray: ARRAY, np.generic: SCALAR, tf.TensorShape: SHAPE, tf.DType: DTYPE}
+    return next((kind for one, kind in kinds.items() if isinstance(value, one)), OTHER)
+
+
 def _literal(node: ast.expr) -> Any:
     """Return something of the kind of a literal, which is not watched."""
     return [0] if isinstance(node, ast.List | ast.Tuple) else None
@@ -165,6 +169,8 @@ def _of(value: Any) -> Value:
         if array.dtype.kind in "fc":  # there are several NaN, and which one results is up to the library
             array = np.where(np.isnan(array), np.asarray(np.nan, array.dtype), array)
         return ("array", array.dtype.name, array.shape, array.tobytes())
+    if isinstance(value, tf.DType | np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
+        return ("dtype", np.dtype(getattr(value, "as_numpy_dtype", value)).name)
     is_plain = isinstance(value, int | float | complex | str | type)
     return (type(value).__name__, repr(value)) if is_plain else ("other",)
 
@@ -175,11 +181,13 @@ class _Edits:
     Attributes:
         around: begin and end of an expression, and the text before it and behind it; of those with the same ends the
             first is the outermost.
+        inside: the same, of what belongs to the expression, as the `len` of `len(x.shape)` for `x.shape.rank`.
         instead: begin and end of a piece without expressions that stay, and what is there instead.
     """
 
     def __init__(self) -> None:
         self.around: list[tuple[int, int, str, str]] = []
+        self.inside: list[tuple[int, int, str, str]] = []
         self.instead: list[tuple[int, int, str]] = []
 
     def replaces_end(self, span: tuple[int, int]) -> bool:
@@ -191,7 +199,7 @@ class _Edits:
     def applied(self, source: Source) -> str:
         """Return the text of a source with the changes."""
         events: list[tuple[Any, ...]] = []
-        for rank, (begin, end, before, after) in enumerate(self.around):
+        for rank, (begin, end, before, after) in enumerate([*self.around, *self.inside]):
             events += [(begin, 2, -end, rank, begin, before), (end, 0, -begin, -rank, end, after)]
         for begin, end, new in self.instead:  # behind what ends there, and behind what begins there
             is_head = any(begin == one for one, _, _, _ in self.around)
@@ -216,7 +224,7 @@ class _Body:
     def run(self, edits: _Edits, calls: Sequence[Sequence[Any]]) -> _Run:
         """Call the body, and return what was seen."""
         run, watching = _Run(self.nodes), _Edits()
-        watching.instead, watching.around = edits.instead, list(edits.around)
+        watching.instead, watching.around, watching.inside = edits.instead, list(edits.around), edits.inside
         for node in self._watched():
             if isinstance(node, ast.AugAssign):
                 name = self.source.text(*self.source.span(node.target))
@@ -230,16 +238,19 @@ class _Body:
         exec(code, scope)
         run.values.clear()  # what the module computes when it is loaded
         for arguments in calls:
-            try:
-                run.outputs.append(as_tuple(scope[self.extracted.names[-1]](*arguments)))
-            except CannotPort as refusal:
-                refusal.place = self._place_of(refusal)
-                raise
-            except Exception as error:
-                kind = "tensors" if any(map(tf.is_tensor, arguments)) else "arrays"
-                why = f"the body fails with {kind}: {type(error).__name__}: {str(error).splitlines()[0][:120]}"
-                raise CannotPort(why, fix=FIX, place=self._place_of(error)) from error
+            run.outputs.append(self._call(scope[self.extracted.names[-1]], arguments))
         return run
+
+    def _call(self, function: Body, arguments: Sequence[Any]) -> tuple[Any, ...]:
+        try:
+            return as_tuple(function(*arguments))
+        except CannotPort as refusal:
+            refusal.place = self._place_of(refusal)
+            raise
+        except Exception as error:
+            kind = "tensors" if any(map(tf.is_tensor, arguments)) else "arrays"
+            why = f"the body fails with {kind}: {type(error).__name__}: {str(error).partition(chr(10))[0][:120]}"
+            raise CannotPort(why, fix=FIX, place=self._place_of(error)) from error
 
     def _watched(self) -> Iterator[ast.AST]:
         for definition in self.definitions:
@@ -269,10 +280,10 @@ class _Body:
                 edits.instead += [(begin, first, head), (last, end, tail)]
             elif _is_of_tensorflow(self._value(node.func, definition)):
                 raise self._refusal(node, f"`{ast.unparse(node.func)}` is a function of TensorFlow's")
-        if isinstance(node, OPERATORS) and number not in {*run.tensors, *run.others} and _is_local(node):
+        if isinstance(node, OPERATORS) and number not in run.kinds and _is_local(node):
             raise self._refusal(node, "no recorded call has computed this, so its dtype is not known")
-        if isinstance(node, ast.AugAssign) and number in run.tensors:
-            if number in run.arrays:  # which is changed in place, and other names may have it
+        if isinstance(node, ast.AugAssign) and TENSOR in run.kinds.get(number, ()):
+            if ARRAY in run.kinds[number]:  # which is changed in place, and other names may have it
                 raise self._refusal(node, "this is a tensor in one call and an array in another one")
             (begin, first), (value, _), (_, end) = map(source.span, (node.target, node.value, node))
             name, sign = source.text(begin, first), source.text(first, value)
@@ -298,17 +309,14 @@ class _Body:
 
     def _edit_attribute(self, node: ast.AST, run: _Run, edits: _Edits) -> None:
         """Change what only tensors have: `x.get_shape()`, `x.shape.as_list()`, `x.dtype.as_numpy_dtype`."""
-        text = ast.unparse(node) if isinstance(node, ast.Call | ast.Attribute) else ""
-        for written_so, new, is_list in TENSOR_ATTRIBUTES:
-            if text.endswith(written_so):
-                value: Any = node
-                for _ in range(written_so.count(".") + written_so.count("(")):
-                    value = value.func if isinstance(value, ast.Call) else value.value
-                if number_of(value) in run.tensors - run.others:
-                    edits.instead.append((self.source.span(value)[1], self.source.span(node)[1], new))
-                    if is_list:
-                        edits.around.append((*self.source.span(node), "list(", ")"))
-                return
+        is_called = isinstance(node, ast.Call) and not node.args and not node.keywords
+        attribute = node.func if is_called else node  # type: ignore[attr-defined]
+        if not isinstance(attribute, ast.Attribute):
+            return
+        kind, around, new = TENSOR_ATTRIBUTES.get((attribute.attr, is_called), ("", "", ""))
+        if kind and run.kinds.get(number_of(attribute.value)) == {kind}:
+            edits.instead.append((self.source.span(attribute.value)[1], self.source.span(node)[1], new))
+            edits.inside += [(*self.source.span(node), f"{around}(", ")")] if around else []
 
     def _value(self, node: ast.AST, definition: ast.AST) -> Any:
         if isinstance(node, ast.Name):
@@ -324,6 +332,9 @@ class _Body:
         Raises:
             CannotPort: one is not; with its line.
         """
+        left = next((number for number, kinds in found.kinds.items() if TENSOR in kinds), None)
+        if left is not None:
+            raise self._refusal(self.nodes[left], "this is a tensor that is made outside of the body")
         replaced = {number_of(one) for one in self._watched() if edits.replaces_end(self.source.span(one))}
         before = [one for one in expected.values if one[0] not in replaced]
         after = [one for one in found.values if one[0] not in replaced]
@@ -348,14 +359,13 @@ class _Body:
 
 OPERATOR_SIGNS = "+-*/%@&|^<>"
 
-TENSOR_ATTRIBUTES = (
-    (".shape.as_list()", ".shape", True),
-    (".get_shape().as_list()", ".shape", True),
-    (".get_shape()", ".shape", False),
-    (".dtype.as_numpy_dtype", ".dtype", False),
-    (".shape.rank", ".ndim", False),
-)
-"""What is written of a tensor, what an array has in its place, and whether a list is made of that."""
+TENSOR_ATTRIBUTES = {
+    ("get_shape", True): (TENSOR, "", ".shape"),
+    ("as_list", True): (SHAPE, "list", ""),
+    ("rank", False): (SHAPE, "len", ""),
+    ("as_numpy_dtype", False): (DTYPE, "", ""),
+}
+"""Attributes and whether they are called: what has them, what is called with that instead, and what follows it."""
 
 
 def _difference(old: Value, new: Value) -> str:

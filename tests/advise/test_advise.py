@@ -24,7 +24,7 @@ from pyopbench.advise.attempt import Options, Tools
 from pyopbench.advise.callbacks import Callback, Step
 from pyopbench.advise.program import Asked, Program, Run
 from pyopbench.advise.report import as_data, commands, headline, reasons, rows, share_text, write
-from pyopbench.advise.trial import COMPILED, WITHDRAWN
+from pyopbench.advise.trial import WITHDRAWN
 from pyopbench.engine.measure import Listener
 from pyopbench.model import formatting
 from pyopbench.model.errors import BadInput, NothingMeasured
@@ -507,16 +507,30 @@ def test_the_last_line_distinguishes_why_callbacks_are_left_alone(world: World) 
     assert as_data(world.advise()) == as_data(advice), "it is read from the folder"
 
 
-@pytest.mark.parametrize(
-    ("variant", "elements", "includes"), [("njit", 4, True), ("traced", 4, False), ("njit", STEPS, False)]
-)
-def test_a_program_without_steps_is_timed_with_what_numba_takes_to_compile(
-    world: World, variant: str, elements: int, includes: bool
+@pytest.mark.parametrize(("variant", "uncounted"), [("njit", 1), ("traced", 0)])
+def test_what_numba_compiles_is_kept_for_the_runs_that_count(
+    world: World, variant: str, uncounted: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.share = {"first": 0.4, "second": 0.005}
     world.variants["first"] = (variant,)
-    world.seconds = lambda ports: STEP_SECONDS * (1.5 if ports else 1)
-    world.elements = elements
-    (withdrawn,) = world.advise().withdrawn
-    assert withdrawn.includes_compiling is includes
-    assert (COMPILED in withdrawn.why) is includes
+    cached: list[bool] = []
+    run = world.run
+
+    def run_and_compile(program: Program, copy: Path, parts: Path, asked: Asked) -> Run:
+        port = copy / "first_port.py"
+        found = run(program, copy, parts, asked)
+        if not port.exists():
+            return found
+        cache = copy / "__pycache__" / "first_port.first-3.py311.nbi"
+        is_cached = cache.exists() and cache.read_text() == str(port.stat().st_mtime_ns)
+        cached.append(is_cached)
+        if not is_cached:
+            cache.parent.mkdir(exist_ok=True)
+            cache.write_text(str(port.stat().st_mtime_ns))
+        return found
+
+    monkeypatch.setattr(world, "run", run_and_compile)
+    advice = world.advise()
+    assert advice.realised is not None
+    assert cached == [False, *[True] * (len(cached) - 1)]
+    assert len(cached) == advice.realised.runs + uncounted

@@ -21,6 +21,7 @@ from pyopbench.advise.callbacks import (
     Step,
     assess,
     callbacks_of,
+    in_lines_of_user,
     load,
     write_op_file,
 )
@@ -127,6 +128,37 @@ def test_the_op_file_has_the_recorded_inputs_and_a_mix(
     assert scope["OP"].numpy(3) == 6
     assert len(list(place.glob("*.npy"))) == (packed_bytes == 0)
     assert (place / "mix.csv").read_text() == "size,weight\n2,30\n401,15\n"
+
+
+@pytest.mark.parametrize("head", ["", "from __future__ import annotations\n"])
+def test_a_line_of_the_op_file_is_shown_as_the_line_of_the_program(tmp_path: Path, head: str) -> None:
+    text = f"{head}\nimport numpy as np\n\n\ndef scale(x):\n    return np.sort(x)\n"
+    places = [*[None] * text.count("\n"), None]
+    places[-3:-1] = [("copy/train.py", 7), ("copy/train.py", 8)]  # type: ignore[list-item]
+    kept = kept_of(tmp_path, np.ones(3), source=KeptSource(text, "scale", places=places))  # type: ignore[arg-type]
+    usage = Usage(9.0, 1, [SiteUsage("train.py", 3, "f", "numpy_function", "graph", "scale", Cost(5, 0, 0.1))])
+    (callback,) = callbacks_of(usage, [kept], {"train.py": "train.py", "copy/train.py": "src/train.py"})
+    place = tmp_path / "scale"
+    place.mkdir()
+    op_file = write_op_file(callback, place)
+    line = op_file.read_text().splitlines().index("    return np.sort(x)") + 1
+    said = [f"{op_file}:{line}: no", f"scale.py line {line - 1}", f"scale.py:{line + 9}", f"other.py:{line}"]
+    assert [in_lines_of_user(one, callback, op_file) for one in said] == [
+        "src/train.py:8: no",
+        "src/train.py:7",
+        *said[2:],
+    ]
+
+
+@pytest.mark.parametrize(("gradients", "named"), [(0, ()), (9, None)])
+def test_a_gradient_that_nothing_asked_for_does_not_keep_a_body_from_being_replaced(
+    tmp_path: Path, gradients: int, named: Any
+) -> None:
+    callback = callback_of(kept_of(tmp_path, np.ones(3)), kind="py_function", gradient_calls=gradients)
+    (tmp_path / "op").mkdir()
+    scope: dict[str, Any] = {}
+    exec(write_op_file(callback, tmp_path / "op").read_text(), scope)
+    assert scope["OP"].differentiable == named
 
 
 def test_a_small_array_is_written_in_numbers_whatever_it_holds(tmp_path: Path) -> None:

@@ -90,9 +90,8 @@ def complete(own: OwnOp, name: str, folder: Path) -> Op:
     is_numbered = isinstance(make_inputs, Examples) and make_inputs.are_numbered
     own = _called(own, arguments)
     example = tuple(as_array(one) for one in make_inputs(sizes[0], "", np.random.default_rng(0)))
-    on_arrays, refused = None, None
-    if own.numpy is None and not own.seed_with:
-        on_arrays, refused = _tried_on_arrays(own, make_inputs, sizes)
+    on_arrays, refused = _tried_on_arrays(own, make_inputs, sizes)
+    is_rewritten = on_arrays is not None and written(on_arrays) is not own.py_function
     body = own.numpy or on_arrays or _on_arrays(own.py_function)
     returned = body(*as_given(example))
     outputs = _outputs_of(returned)
@@ -127,7 +126,7 @@ def complete(own: OwnOp, name: str, folder: Path) -> Op:
         own=Own(
             py_function=callback,
             computes_on_arrays=on_arrays is not None,
-            is_rewritten=on_arrays is not None and written(on_arrays) is not written(own.py_function),
+            is_rewritten=is_rewritten,
             refused=refused,
             tried=frozenset(one for one in ("tensor", "python") if on_tensors and getattr(own, one) is None),
             fixed_sizes=isinstance(make_inputs, Examples),
@@ -144,7 +143,8 @@ def _tried_on_arrays(
     own: OwnOp, make_inputs: Callable[..., Any], sizes: Sequence[int]
 ) -> tuple[Body | None, Refused | None]:
     """Return a copy of the body of a `tf.py_function` that takes arrays, or why there is none."""
-    assert own.py_function is not None
+    if own.py_function is None or own.numpy is not None or own.seed_with:
+        return None, None
     chosen = sizes if isinstance(make_inputs, Examples) else sizes[:1]
     examples = [tuple(map(as_array, make_inputs(size, "", np.random.default_rng(0)))) for size in chosen]
     try:

@@ -1,0 +1,255 @@
+"""Bodies of `tf.py_function` that compute with tensors and arrays: they are rewritten for arrays, or refused."""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from pyopbench import OwnOp
+from pyopbench.ops.own.complete import complete
+from pyopbench.ports import mixed_body
+from pyopbench.ports.arrays import as_given, as_tuple, is_same
+from pyopbench.ports.mixed_body import on_arrays
+from pyopbench.ports.porting.refusal import CannotPort
+from written_ports import run_its_test, write
+
+X = np.random.default_rng(0).normal(size=(4, 5, 5)).astype(np.float32)
+ROW = X[0, 0]
+SQUARE = np.random.default_rng(1).normal(size=(50, 50)).astype(np.float32)
+WHOLE = np.arange(6, dtype=np.int32).reshape(2, 3)
+
+
+def greedy_places(scores: Any) -> Any:
+    taken = np.zeros(scores.shape[:2].as_list(), np.int32)
+    found = np.zeros_like(taken)
+    for place in range(scores.shape[1]):
+        row = scores[:, place, :]
+        row = row - taken * 1e9
+        best = np.argmax(row, axis=1)
+        found[:, place] = best
+        taken[np.arange(len(taken)), best] = 1
+    return found
+
+
+def adds_in_place(x: Any) -> Any:
+    y = np.linspace(0, 1, x.shape[0])
+    x -= y * 3 / 7
+    return np.sum(x)
+
+
+def of_numbers_of_numpy(x: Any) -> Any:
+    return np.tanh(x * np.float64(1.1))
+
+
+def where_larger(x: Any) -> Any:
+    return np.where(x > np.linspace(-1, 1, 5), x, 0)
+
+
+def with_a_list(x: Any) -> Any:
+    return np.sort(x * [0.1, 0.2, 0.3, 0.4, 0.5])
+
+
+def of_whole_numbers(x: Any) -> Any:
+    return np.cumsum(x * np.arange(3) + 2, axis=0)
+
+
+def _scaled(x: Any) -> Any:
+    return x / np.max(x)
+
+
+def with_a_helper(x: Any) -> Any:
+    return np.sort(_scaled(x))
+
+
+def makes_tensors(x: Any) -> Any:
+    return tf.constant(np.cos(x[1:])), tf.cast(np.floor(x.numpy() * 4), tf.int32)
+
+
+def of_attributes(x: Any) -> Any:
+    rows = x.get_shape().as_list()
+    return np.ones(rows, x.dtype.as_numpy_dtype) * x[::-1] + np.float32(x.shape.rank)
+
+
+def counts_in_tensors(x: Any) -> Any:
+    k = 0
+    while k < 5:
+        k += x[0, 1] + np.int64(1)
+    return np.asarray(k)
+
+
+of_a_lambda = lambda x: np.argsort(-x)  # noqa: E731
+
+MIXED: list[tuple[Callable[..., Any], Any]] = [
+    (greedy_places, X),
+    (adds_in_place, ROW),
+    (of_numbers_of_numpy, ROW),
+    (where_larger, ROW),
+    (with_a_list, ROW),
+    (of_whole_numbers, WHOLE),
+    (with_a_helper, ROW),
+    (makes_tensors, ROW),
+    (of_attributes, ROW),
+    (counts_in_tensors, WHOLE),
+    (of_a_lambda, ROW),
+]
+
+
+def text_of(body: Any) -> str:
+    return "".join(linecache.getlines(body.__code__.co_filename))
+
+
+@pytest.mark.parametrize(("body", "given"), MIXED, ids=[one.__name__ for one, _ in MIXED])
+def test_a_rewritten_body_returns_for_arrays_what_the_old_one_does_for_tensors(body: Any, given: Any) -> None:
+    found = on_arrays(body, [(given,)])
+    assert found is not None
+    before = given.copy()
+    new, old = as_tuple(found(*as_given((given,)))), as_tuple(body(tf.constant(given)))
+    assert len(new) == len(old)
+    assert all(map(is_same, new, old))
+    assert is_same(given, before)
+
+
+def test_an_array_gets_the_dtype_of_the_tensor_it_meets_and_nothing_else_changes() -> None:
+    text = text_of(on_arrays(greedy_places, [(X,)]))
+    changed = set(text.splitlines()) - set(inspect.getsource(greedy_places).splitlines())
+    assert "        row = row - np.asarray(taken * 1e9, dtype=np.float32)" in changed
+    assert "    taken = np.zeros(list(scores.shape[:2]), np.int32)" in changed
+    assert len(changed) == 2 + 3, "NumPy and the empty lines above the function"
+
+
+def test_a_body_without_arrays_is_one_of_tensorflow() -> None:
+    assert on_arrays(lambda x: x * 2 + 1, [(ROW,)]) is None
+
+
+def calls_tensorflow(x: Any) -> Any:
+    y = tf.sin(x)
+    return np.sum(y)
+
+
+def has_a_branch(x: Any) -> Any:
+    if x.shape[0] > 100:
+        x = x * np.float64(2)
+    return np.sum(x - 1)
+
+
+def rounds_otherwise(x: Any) -> Any:
+    a = np.ones(3)
+    return np.argmax(x @ x) + a
+
+
+def meets_both(x: Any) -> Any:
+    y = np.zeros(5)
+    for one in (x, x.numpy()):
+        y = y + one * np.float64(2)
+    return np.sum(y)
+
+
+def prints_a_type(x: Any) -> Any:
+    y = x > 0
+    assert type(y) is not None
+    return np.sum(y)
+
+
+def writes_to_memory(x: Any) -> Any:
+    y = np.asarray(x * 1)
+    z = x.numpy()
+    z[0] = 5
+    return y + z
+
+
+REFUSED: list[tuple[Callable[..., Any], Any, int]] = [
+    (calls_tensorflow, ROW, 1),
+    (has_a_branch, ROW, 2),
+    (rounds_otherwise, SQUARE, 2),
+    (meets_both, ROW, 3),
+    (prints_a_type, ROW, 2),
+]
+
+
+@pytest.mark.parametrize(("body", "given", "line"), REFUSED, ids=[one.__name__ for one, _, _ in REFUSED])
+def test_what_is_not_the_same_is_refused_with_its_line(body: Any, given: Any, line: int) -> None:
+    with pytest.raises(CannotPort) as caught:
+        on_arrays(body, [(given,)])
+    assert caught.value.place == (__file__, body.__code__.co_firstlineno + line)
+    assert caught.value.fix
+
+
+def test_a_body_that_writes_to_an_input_is_refused() -> None:
+    with pytest.raises(CannotPort):
+        on_arrays(writes_to_memory, [(ROW.copy(),)])
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("float32", "float64"), ("float32", "float16"), ("* 1e9", "* 1e8"), ("dtype=np.float32", "")],
+)
+def test_a_planted_fault_is_found_where_it_is(old: str, new: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    applied = mixed_body._Edits.applied
+
+    def faulty(self: Any, source: Any) -> str:
+        return applied(self, source).replace(old, new)
+
+    runs: list[int] = []
+    run = mixed_body._Body.run
+
+    def counted(self: Any, edits: Any, calls: Sequence[Any]) -> Any:
+        runs.append(1)
+        if len(runs) == 2:  # the run on arrays
+            monkeypatch.setattr(mixed_body._Edits, "applied", faulty)
+        return run(self, edits, calls)
+
+    monkeypatch.setattr(mixed_body._Body, "run", counted)
+    with pytest.raises(CannotPort) as caught:
+        on_arrays(greedy_places, [(X,)])
+    first = greedy_places.__code__.co_firstlineno
+    assert caught.value.place is not None
+    assert caught.value.place[1] - first in (5, 6)
+    assert len(runs) == 2
+
+
+def test_each_recorded_call_counts() -> None:
+    """In the second call, TensorFlow rounds another number."""
+
+    def body(x: Any) -> Any:
+        y = np.zeros(1)
+        return x + 1 if x.shape[0] == 5 else np.asarray(x @ x) + y
+
+    with pytest.raises(CannotPort):
+        on_arrays(body, [(ROW,), (SQUARE,)])
+
+
+@pytest.mark.parametrize("to", ["traced", "njit"])
+def test_a_port_of_it_is_written_with_a_test_against_the_body_on_tensors(
+    to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / f"mixed_{to}.py"
+    head = "import numpy as np\nfrom pyopbench import OwnOp\n\n\n"
+    body = "def body(x):\n    flag = np.arange(4)\n    return np.argmax(x - flag * 1e9) + flag\n"
+    op = "\n\nOP = OwnOp(inputs=(np.arange(4, dtype=np.float32),), py_function=body)\n"
+    path.write_text(head + body + op, encoding="utf-8")
+    made = write(str(path), to=to)
+    assert run_its_test(made, tmp_path, monkeypatch)
+    assert "x - flag * 1e9" in made.test
+    assert "x - flag * 1e9" not in made.port
+
+
+def test_where_it_is_refused_the_op_says_why_and_where() -> None:
+    op = complete(OwnOp(inputs=(ROW,), py_function=calls_tensorflow, differentiable=()), "mine", Path())
+    assert op.own is not None
+    assert op.own.refused is not None
+    assert op.own.refused.place == (__file__, calls_tensorflow.__code__.co_firstlineno + 1)
+
+
+def test_a_gradient_that_the_tape_finds_keeps_the_body_as_it_is() -> None:
+    def body(x: Any) -> Any:
+        return x * np.linspace(0, 1, 5)
+
+    found = [complete(OwnOp(inputs=(ROW,), py_function=body, differentiable=one), "mine", Path()) for one in (None, ())]
+    assert [one.is_on_tensors for one in found] == [True, False]
