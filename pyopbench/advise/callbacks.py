@@ -23,7 +23,7 @@ from pyopbench.model.cores import usable_cores
 from pyopbench.model.literals import NotWritable, source_parts
 from pyopbench.model.write_file import write_atomically
 from pyopbench.store.mix_file import write_mix
-from pyopbench.store.open_file import RECORDING, read_bytes
+from pyopbench.store.open_file import RECORDING, SOURCE, read_bytes
 from pyopbench.store.strict_json import parse, problem
 
 MIX_FILE = "mix.csv"
@@ -308,10 +308,8 @@ def write_op_file(callback: Callback, folder: Path) -> Path:
     """Write the op file of a callback, with its kept inputs, and the mix of its sizes; return its path."""
     kept = callback.kept
     assert kept is not None
-    text = kept.source.text
-    head, sep = "", ""
-    if text.startswith(FUTURE):
-        head, sep, text = FUTURE, "\n", text.removeprefix(FUTURE)
+    head, text = _split_future(kept.source.text)
+    sep = "\n" if head else ""
     baseline = BASELINES[callback.kind]
     body = "py_function" if callback.kind == "py_function" else "numpy"
     content = "\n".join(
@@ -351,14 +349,17 @@ def write_op_file(callback: Callback, folder: Path) -> Path:
     return path
 
 
-FUTURE = "from __future__ import annotations\n"
+def _split_future(text: str) -> tuple[str, str]:
+    """Return the import of `annotations` that a source begins with, and the rest of it."""
+    future = "from __future__ import annotations\n"
+    return (future, text.removeprefix(future)) if text.startswith(future) else ("", text)
 
 
 def in_lines_of_user(text: str, callback: Callback, op_file: Path) -> str:
     """Return a text in which lines of the op file of a callback are those of the program that they were copied from."""
     source = KeptSource() if callback.kept is None else callback.kept.source
-    block = source.text.removeprefix(FUTURE).strip()
-    before, found, _ = op_file.read_text(encoding="utf-8").partition(block or "\0")
+    block = _split_future(source.text)[1].strip()
+    before, found, _ = read_bytes(op_file, SOURCE).decode().partition(block or "\0")
     if not found:
         return text
     shift = before.count("\n") - source.text[: source.text.index(block)].count("\n")

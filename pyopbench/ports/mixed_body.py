@@ -8,6 +8,7 @@ body then runs on arrays, and each value inside of it has to have the dtype, the
 from __future__ import annotations
 
 import ast
+import hashlib
 import types
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -42,7 +43,7 @@ OPERATORS = (ast.BinOp, ast.Compare, ast.AugAssign)
 FIX = "begin the body with `x = x.numpy()` for each of its tensors, and cast where you need a dtype"
 
 Value: TypeAlias = tuple[Any, ...]
-"""What is compared of a value: its kind, and of arrays and tensors dtype, shape and bits."""
+"""What is compared of a value: its kind, and of arrays and tensors dtype, shape and a hash of their bits."""
 
 
 def on_arrays(function: Body, examples: Sequence[Sequence[Any]]) -> Body | None:
@@ -168,7 +169,8 @@ def _of(value: Any) -> Value:
             return ("array", "object", array.shape, repr(array.tolist()))
         if array.dtype.kind in "fc":  # there are several NaN, and which one results is up to the library
             array = np.where(np.isnan(array), np.asarray(np.nan, array.dtype), array)
-        return ("array", array.dtype.name, array.shape, array.tobytes())
+        bits = hashlib.blake2b(array.tobytes(), digest_size=16).digest()
+        return ("array", array.dtype.name, array.shape, bits)
     if isinstance(value, tf.DType | np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
         return ("dtype", np.dtype(getattr(value, "as_numpy_dtype", value)).name)
     is_plain = isinstance(value, int | float | complex | str | type)
@@ -235,7 +237,10 @@ class _Body:
                 watching.around.append((*self.source.span(node), f"{VALUE}({number_of(node)}, ", ")"))
         scope: dict[str, Any] = {"__name__": self.extracted.path, VALUE: run.value, BEFORE: run.before}
         code = compile(watching.applied(self.source), self.extracted.path, "exec", dont_inherit=True)
-        exec(code, scope)
+        try:
+            exec(code, scope)
+        except Exception as error:  # as with data that the extracted module reads only once
+            raise CannotPort(f"the module of the body cannot be loaded twice: {error}", fix=FIX) from error
         run.values.clear()  # what the module computes when it is loaded
         for arguments in calls:
             run.outputs.append(self._call(scope[self.extracted.names[-1]], arguments))

@@ -91,7 +91,7 @@ def complete(own: OwnOp, name: str, folder: Path) -> Op:
     own = _called(own, arguments)
     example = tuple(as_array(one) for one in make_inputs(sizes[0], "", np.random.default_rng(0)))
     on_arrays, refused = _tried_on_arrays(own, make_inputs, sizes)
-    is_rewritten = on_arrays is not None and written(on_arrays) is not own.py_function
+    is_rewritten = bool(on_arrays and own.py_function and written(on_arrays) is not written(own.py_function))
     body = own.numpy or on_arrays or _on_arrays(own.py_function)
     returned = body(*as_given(example))
     outputs = _outputs_of(returned)
