@@ -35,8 +35,11 @@ VALUE, BEFORE = "pyopbench_value", "pyopbench_before"
 MOST_VALUES = 100_000
 """Values inside a body that are compared; a body with more is refused."""
 
-VALUES = (ast.Attribute, ast.BinOp, ast.Call, ast.Compare, ast.IfExp, ast.Name, ast.Subscript, ast.UnaryOp)
-"""Expressions whose values are compared."""
+VALUES = (
+    *(ast.Attribute, ast.BinOp, ast.Call, ast.Compare, ast.Constant, ast.Dict, ast.IfExp, ast.List, ast.ListComp),
+    *(ast.Name, ast.Subscript, ast.UnaryOp),
+)
+"""Expressions whose values are compared. A tuple may have no brackets, so it cannot be an argument as it stands."""
 
 OPERATORS = (ast.BinOp, ast.Compare, ast.AugAssign)
 
@@ -273,7 +276,58 @@ class _Body:
         for definition in self.definitions:
             for node in ast.walk(definition):
                 self._edit(node, definition, run, edits, numpy)
+            self._require_run(definition, run)
         return edits
+
+    def _require_run(self, definition: ast.AST, run: _Run) -> None:
+        """Check that what has not run makes no tensor of an array, and no array of a tensor.
+
+        Raises:
+            CannotPort: it might: the operators that compute with it would have other rules.
+        """
+        nodes = list(ast.walk(definition))
+        kinds: dict[str, set[str]] = {}
+        for one in nodes:
+            if isinstance(one, ast.Name):
+                kinds.setdefault(one.id, set()).update(run.kinds.get(number_of(one), ()))
+        inside = {name for one in nodes if isinstance(one, Function | ast.Lambda) for name in local_names(one)}
+
+        def has_run(node: ast.AST) -> bool:
+            return any(number_of(one) in run.kinds for one in ast.walk(node))
+
+        def may_be_tensor(node: ast.AST) -> bool:
+            return any(TENSOR in kinds[one.id] or (one.id in inside and not kinds[one.id]) for one in _names_in([node]))
+
+        for node in nodes:
+            for value, targets in _bindings_in(node):
+                becomes_tensor = any(TENSOR in kinds[one.id] for one in _names_in(targets))
+                if not has_run(value) and (becomes_tensor or may_be_tensor(value)):
+                    raise self._refusal(value, "no recorded call has run this, so what it makes is not known")
+            if isinstance(node, ast.IfExp | ast.BoolOp) and has_run(node):
+                ways = [node.body, node.orelse] if isinstance(node, ast.IfExp) else node.values
+                is_tensor = any(TENSOR in run.kinds.get(number_of(one), ()) for one in (node, *ways))
+                if any(not has_run(one) and (is_tensor or may_be_tensor(one)) for one in ways):
+                    raise self._refusal(node, "only one way of this has run, so what it makes is not known")
+        both = {name for name, found in kinds.items() if TENSOR in found and {ARRAY, SCALAR} & found}
+        self._require_always(definition, both)
+
+    def _require_always(self, definition: ast.AST, names: set[str]) -> None:
+        """Check that names which are tensors first and arrays then become so whichever way the body takes.
+
+        Raises:
+            CannotPort: one is bound by a part that may not run.
+        """
+        every = [one for one in _names_in([definition]) if one.id in names]
+        for node in ast.walk(definition):
+            if not isinstance(node, ast.If | ast.While | ast.Try | ast.For):
+                continue
+            within = {*_names_in([node])}
+            bound = [one for one in every if one in within and isinstance(one.ctx, ast.Store)]
+            stays = isinstance(node, ast.For)  # of a loop that runs, each round binds it again
+            bound = [one for one in bound if not stays or any(o.id == one.id and o not in within for o in every)]
+            if bound:
+                why = f"`{bound[0].id}` is a tensor or an array by whether this runs"
+                raise self._refusal(bound[0], why)
 
     def _edit(self, node: ast.AST, definition: ast.AST, run: _Run, edits: _Edits, numpy: str) -> None:
         source, number = self.source, number_of(node)
@@ -295,6 +349,8 @@ class _Body:
             before, _, after = sign.partition("=")
             edits.instead.append((first, value, f"{before.rstrip(OPERATOR_SIGNS)}= {name} {before.strip()} ({after}"))
             edits.around.append((value, end, "", ")"))
+        if number in run.casts and {TENSOR} < run.kinds.get(number, set()) & {TENSOR, ARRAY, SCALAR}:
+            raise self._refusal(node, "this is a tensor in one call and an array in another one")
         if number in run.casts:
             self._cast(node, run.casts[number], edits, numpy)
         self._edit_attribute(node, run, edits)
@@ -398,6 +454,17 @@ def _watched_in(node: ast.AST) -> Iterator[ast.AST]:
             yield from (one for one in _watched_in(child) if one is not child)
         elif not (isinstance(node, ast.AnnAssign) and child is node.annotation):
             yield from _watched_in(child)
+
+
+def _bindings_in(node: ast.AST) -> list[tuple[ast.expr, list[Any]]]:
+    """Return a value that a node binds to names, and where."""
+    value = getattr(node, "iter" if isinstance(node, ast.For | ast.comprehension) else "value", None)
+    targets = getattr(node, "targets", [getattr(node, "target", None)])
+    return [(value, targets)] if value is not None and any(targets) else []
+
+
+def _names_in(nodes: Sequence[ast.AST | None]) -> list[ast.Name]:
+    return [one for node in nodes if node is not None for one in ast.walk(node) if isinstance(one, ast.Name)]
 
 
 def _is_local(node: ast.AST) -> bool:
