@@ -77,6 +77,13 @@ def of_attributes(x: Any) -> Any:
     return np.ones(rows, x.dtype.as_numpy_dtype) * x[::-1] + np.float32(x.shape.rank)
 
 
+def has_a_branch_without_tensors(x: Any) -> Any:
+    whole = np.sum(x[1:])
+    if whole == 0.0:
+        whole = np.finfo(np.float32).eps
+    return np.asarray(x) / whole
+
+
 def counts_in_tensors(x: Any) -> Any:
     k = 0
     while k < 5:
@@ -96,6 +103,7 @@ MIXED: list[tuple[Callable[..., Any], Any]] = [
     (with_a_helper, ROW),
     (makes_tensors, ROW),
     (of_attributes, ROW),
+    (has_a_branch_without_tensors, ROW),
     (counts_in_tensors, WHOLE),
     (of_a_lambda, ROW),
 ]
@@ -164,11 +172,55 @@ def writes_to_memory(x: Any) -> Any:
     return y + z
 
 
+def may_become_an_array(x: Any) -> Any:
+    y = -x
+    if np.sum(x) > 100:
+        y = np.zeros(5)
+    return np.sum(y + np.arange(5))
+
+
+def may_become_a_tensor(x: Any) -> Any:
+    y = np.zeros(5)
+    if x.shape[0] > 100:
+        y = x
+    return np.sum(x) + y
+
+
+def may_stay_a_tensor(x: Any) -> Any:
+    """TensorFlow would keep float32 where the first line does not run."""
+    if np.sum(x) < 100:
+        x = x.numpy()
+    return x + np.arange(5)
+
+
+def may_have_no_round(x: Any) -> Any:
+    y = x
+    for _ in range(int(abs(np.sum(x)) + 1)):
+        y = np.asarray(y)
+    return y + np.arange(5)
+
+
+def of_one_way(x: Any) -> Any:
+    y = x if x.shape[0] < 100 else np.zeros(5)
+    return np.asarray(y + np.arange(5))
+
+
+def of_another_default(x: Any) -> Any:
+    y = np.zeros(5) if np.sum(x) < 100 else x
+    return np.sum(x) + y
+
+
 REFUSED: list[tuple[Callable[..., Any], Any, int]] = [
     (calls_tensorflow, ROW, 1),
     (has_a_branch, ROW, 2),
     (rounds_otherwise, SQUARE, 2),
     (meets_both, ROW, 3),
+    (may_become_an_array, ROW, 3),
+    (may_become_a_tensor, ROW, 3),
+    (may_stay_a_tensor, ROW, 3),
+    (may_have_no_round, ROW, 3),
+    (of_one_way, ROW, 1),
+    (of_another_default, ROW, 1),
     (prints_a_type, ROW, 2),
 ]
 
