@@ -40,6 +40,7 @@ from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import PyopbenchError
 from pyopbench.model.label import Label
 from pyopbench.model.own_target import read_target
+from pyopbench.model.portable import BRIDGE
 from pyopbench.model.write_file import write_atomically
 
 if TYPE_CHECKING:
@@ -48,9 +49,6 @@ if TYPE_CHECKING:
 PORTS = ("traced", "njit", "autograph")
 """What can replace a callback: TensorFlow ops; a callback whose body Numba compiles; or, for a py_function that already
 computes with TensorFlow, its unchanged body, converted by AutoGraph."""
-
-BRIDGE = "numpy_function"
-"""What can call the body of a py_function that takes arrays, or that was rewritten to take them."""
 
 IN_GRAPH = "in_graph"
 TEST_SECONDS = 300.0
@@ -490,11 +488,10 @@ def _write(callback: Callback, op_file: Path, place: Path, variant: str) -> tupl
         return _write_body(callback, op_file, place, name)
     target = read_target(str(op_file), (), ())
     try:
-        files = write_port(target, f"switch {BRIDGE}" if variant == BRIDGE else variant, place / f"{name}.py")
+        files = write_port(target, variant, place / f"{name}.py")
     except PyopbenchError as error:
         return f"{error.message}: {_last(error.received)}"
-    is_arranged = key is not None or variant == BRIDGE
-    return files.port.name, files.test.name, OUTPUTS if is_arranged else files.function
+    return files.port.name, files.test.name, files.function if key is None else OUTPUTS
 
 
 def _write_body(callback: Callback, op_file: Path, place: Path, module: str) -> tuple[str, str, str] | str:

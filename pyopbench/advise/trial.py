@@ -14,7 +14,7 @@ import msgspec
 
 from pyopbench.advise import turns
 from pyopbench.advise.advice import PATCH, Advice, Withdrawn
-from pyopbench.advise.answers import BRIDGE, OUTPUTS, Answer, output_dtypes, variant_text
+from pyopbench.advise.answers import OUTPUTS, Answer, output_dtypes, variant_text
 from pyopbench.advise.attempt import VERSION, Attempt, read_stored
 from pyopbench.advise.callbacks import Callback
 from pyopbench.advise.notebook import edited, is_notebook
@@ -23,6 +23,7 @@ from pyopbench.advise.program import Asked, Run
 from pyopbench.advise.turns import Difference, Realised
 from pyopbench.model import formatting
 from pyopbench.model.arrangement import AUTOTUNE, read_key
+from pyopbench.model.portable import BRIDGE
 from pyopbench.model.write_file import write_atomically
 from pyopbench.store.open_file import SOURCE, read_bytes
 

@@ -16,6 +16,9 @@ PORTABLE = (
 )  # fmt: skip
 """Variants that are made of a NumPy body as it stands, and that can be written as source."""
 
+BRIDGE = "numpy_function"
+"""The variant that calls the body as it is on arrays; a body of `tf.py_function` is written for arrays."""
+
 SKELETON = "custom_op"
 """The variant of which all but its loops is written: those are for the user."""
 
@@ -49,7 +52,7 @@ BATCHED = {
 }
 """Batched forms that can be written as source, by the names that `pyopbench verify --batch` gives them."""
 
-WRITABLE = (*PORTABLE, *BATCHED, SKELETON)
+WRITABLE = (*PORTABLE, BRIDGE, *BATCHED, SKELETON)
 """All that `--to` takes."""
 
 

@@ -16,6 +16,7 @@ from pyopbench.advise.answers import Answer, Candidate, decide, decide_again, va
 from pyopbench.advise.callbacks import Callback, Stage, Step
 from pyopbench.judge.pipeline import TrainingStep, judge
 from pyopbench.model.arrangement import AUTOTUNE, Arrangement
+from pyopbench.model.portable import BRIDGE
 
 EFFECT = 0.03
 PORT = Arrangement("port", "port", "ds.map(traced)", AUTOTUNE, 0, "traced", 4.0)
@@ -116,6 +117,8 @@ def test_a_change_that_is_predicted_to_save_too_little_is_not_tried(measured: An
 
 
 def test_a_candidate_says_what_it_is() -> None:
-    actions = {one: Candidate(one, 0.5, 0.4, 0.6).action for one in ("njit", PORT.key, NJIT.key, POOL.key, TWO.key)}
-    assert list(actions.values()) == ["port", "port", "port", "arrange", "arrange"]
+    actions = {
+        one: Candidate(one, 0.5, 0.4, 0.6).action for one in ("njit", BRIDGE, PORT.key, NJIT.key, POOL.key, TWO.key)
+    }
+    assert list(actions.values()) == ["port", "arrange", "port", "port", "arrange", "arrange"]
     assert len({variant_text(one) for one in actions}) == 4, "njit by either name"

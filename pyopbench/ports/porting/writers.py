@@ -16,7 +16,7 @@ import tensorflow as tf
 
 from pyopbench.model.extracted_module import extracted_at
 from pyopbench.model.op import Op
-from pyopbench.model.portable import SKELETON
+from pyopbench.model.portable import BRIDGE, SKELETON
 from pyopbench.model.source_text import Source
 from pyopbench.ports.arrays import as_given, as_tuple
 from pyopbench.ports.conversions import on_arrays
@@ -319,6 +319,12 @@ def _njit(op: Op, body: Body, examples: Examples, *, parallel: bool = False) -> 
     return _callback(op, body, _Callback(how, lambda copied: [numba_code.adapter(facts, copied)], decorator))
 
 
+def _numpy_function(op: Op, body: Body, examples: Examples) -> Made:
+    facts = body.facts
+    how = f"`{facts.function}` of {facts.file}, on arrays, behind `tf.numpy_function`."
+    return _callback(op, body, _Callback(how, lambda copied: [numba_code.adapter(facts, copied)]))
+
+
 def _numpy_whole(op: Op, body: Body, examples: Examples) -> Made:
     facts = body.facts
     how = f"`{facts.function}` of {facts.file}, called once with a batch, behind `tf.numpy_function`."
@@ -441,6 +447,7 @@ WRITERS: dict[str, Writer] = {
     "tnp_xla": partial(_tnp, is_compiled=True),
     "njit": _njit,
     "njit_parallel": partial(_njit, parallel=True),
+    BRIDGE: _numpy_function,
     "numpy_whole": _numpy_whole,
     "njit_loop": _njit_loop,
     SKELETON: _custom_op,

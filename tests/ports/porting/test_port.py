@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench.model.portable import BATCHED, PORTABLE, SKELETON, WRITABLE, format_text
+from pyopbench.model.portable import BATCHED, BRIDGE, PORTABLE, SKELETON, WRITABLE, format_text
 from pyopbench.ports.porting.module_text import import_text
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.writers import WRITERS
@@ -478,7 +478,7 @@ def test_a_port_for_xla_says_so_to_tensorflow(to: str, tmp_path: Path, monkeypat
 
 
 def test_every_variant_that_can_be_asked_for_can_be_written() -> None:
-    assert set(WRITERS) == {*PORTABLE, SKELETON, *(one.writer for one in BATCHED.values())}
+    assert set(WRITERS) == {*PORTABLE, BRIDGE, SKELETON, *(one.writer for one in BATCHED.values())}
     assert {*WRITERS, *BATCHED} == set(WRITABLE)
 
 
