@@ -14,6 +14,7 @@ from pipelines import BATCH, CURRENT, PARALLEL, POOL, rows
 from pyopbench.advise import answers
 from pyopbench.advise.answers import Answer, Candidate, decide, decide_again, variant_text
 from pyopbench.advise.callbacks import Callback, Stage, Step
+from pyopbench.advise.turns import Share
 from pyopbench.judge.pipeline import TrainingStep, judge
 from pyopbench.model.arrangement import AUTOTUNE, Arrangement
 from pyopbench.model.portable import BRIDGE
@@ -121,4 +122,13 @@ def test_a_candidate_says_what_it_is() -> None:
         one: Candidate(one, 0.5, 0.4, 0.6).action for one in ("njit", BRIDGE, PORT.key, NJIT.key, POOL.key, TWO.key)
     }
     assert list(actions.values()) == ["port", "arrange", "port", "port", "arrange", "arrange"]
-    assert len({variant_text(one) for one in actions}) == 4, "njit by either name"
+    assert len({variant_text(one) for one in actions}) == 5, "njit by either name"
+
+
+@pytest.mark.parametrize(("bridge", "first"), [(0.29, BRIDGE), (0.35, BRIDGE), (0.2, "njit")])
+def test_numpy_function_comes_first_where_nothing_else_saves_noticeably_more(bridge: float, first: str) -> None:
+    promised = {"njit": 0.3, "traced": 0.1, BRIDGE: bridge}
+    given = tuple(Candidate(one, 0.5, 0.4, 0.6, Share(value, 0, 1)) for one, value in promised.items())
+    found = answers._least_work_first(given, EFFECT)
+    assert found[0].variant == first
+    assert [one for one in found if one.variant != BRIDGE] == list(given[:2])
