@@ -8,6 +8,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from pipelines import BATCH, CURRENT, PARALLEL, POOL, rows
@@ -123,6 +125,23 @@ def test_a_candidate_says_what_it_is() -> None:
     }
     assert list(actions.values()) == ["port", "arrange", "port", "port", "arrange", "arrange"]
     assert len({variant_text(one) for one in actions}) == 5, "njit by either name"
+
+
+def test_every_variant_that_was_measured_at_all_sizes_may_be_the_next_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [
+        ("njit", "forward", 1, 0.2, 0.1, 0.3),
+        ("njit", "forward", 9, 0.4, 0.3, 0.5),
+        ("traced", "forward", 1, 0.1, 0.1, 0.1),
+        ("traced", "forward", 9, 0.3, 0.2, 0.4),
+        ("traced", "forward_backward", 1, 9.0, 8.0, 10.0),
+        ("autograph", "forward", 1, 0.1, 0.1, 0.1),
+        ("autograph", "forward", 9, np.nan, np.nan, np.nan),
+    ]
+    verdicts = pd.DataFrame(rows, columns=["variant", "direction", "size", "ratio", "low", "high"])
+    monkeypatch.setattr(answers.frames, "verdicts", lambda _: verdicts)
+    found = answers._measured_gains(SimpleNamespace(), "inference")  # type: ignore[arg-type]
+    assert list(found) == ["traced", "njit"]
+    assert (found["njit"].saved, found["njit"].low, found["njit"].high) == pytest.approx((0.7, 0.5, 0.9))
 
 
 @pytest.mark.parametrize(("bridge", "first"), [(0.29, BRIDGE), (0.35, BRIDGE), (0.2, "njit")])
