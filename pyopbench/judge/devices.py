@@ -1,0 +1,194 @@
+"""Where each op should run: the fastest variant on the CPU against the fastest on a GPU, size by size.
+
+Each device is measured in processes of its own, which take turns within one run. So the ratio of two devices is one of
+two medians that were measured separately: what a launch was like on the one says nothing of the other, and the variance
+of the log ratio is the sum of both (B. L. Welch, Biometrika 34 (1947) 28-35). Inputs and results are where the op runs:
+what it costs to bring them there is no part of it, but for callbacks, whose Python runs on the host wherever they are
+pinned.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import pandas as pd
+
+from pyopbench.judge.latencies import standing, usual_gradients
+from pyopbench.judge.within_run import Compared
+from pyopbench.model import formatting
+from pyopbench.model.case import GPU
+from pyopbench.stats import costs, estimate
+from pyopbench.stats.estimate import Estimate
+from pyopbench.stats.launch_model import over_each_machine
+from pyopbench.stats.unpaired import Unpaired
+
+if TYPE_CHECKING:
+    from pyopbench.store.measured_run import Run
+
+CPU = "cpu"
+CANDIDATES = ("callback", "port")
+"""Kinds of variants that an op may be run as; what is measured to explain these is no place to run it."""
+
+Row: TypeAlias = Mapping[str, Any]
+"""A row of `latencies.latency_table`."""
+Where: TypeAlias = tuple[str, str, str, str, int]
+"""Op, direction, mode, dtype and size."""
+
+
+@dataclass(frozen=True)
+class OnDevice:
+    """What a call costs on one device.
+
+    Attributes:
+        label: of the fastest variant there.
+        seconds: of it, per call.
+        callback_seconds: of the current callback there; None where it has no number.
+        launches: that measured the fastest variant.
+    """
+
+    label: str
+    seconds: float
+    callback_seconds: float | None
+    launches: int
+
+
+@dataclass(frozen=True)
+class DeviceComparison:
+    """Where an op should run at one size.
+
+    Attributes:
+        op, direction, mode, dtype, size: where it holds.
+        cpu, gpu: the fastest variant on each device.
+        ratio: time on the GPU over time on the CPU, each of its fastest variant; above 1 the CPU is faster.
+        low, high: the interval of the ratio, corrected for all comparisons; None for one launch.
+        device: where to run it; None where the difference is not clear: below the minimum effect, or with an interval
+            that includes 1.
+    """
+
+    op: str
+    direction: str
+    mode: str
+    dtype: str
+    size: int
+    cpu: OnDevice
+    gpu: OnDevice
+    ratio: float
+    low: float | None
+    high: float | None
+    device: Literal["cpu", "gpu"] | None
+
+
+def device_comparisons(found: Compared) -> tuple[DeviceComparison, ...]:
+    """Return where each op should run, in the order of the latencies; none where only one device was measured.
+
+    Args:
+        found: what was compared within the devices of a run.
+    """
+    kinds = {name: found.run.catalogue.variant(name).kind for name in set(found.latencies["variant"])}
+    order = usual_gradients(found.run.catalogue, found.baseline)
+    placed: dict[Where, dict[str, list[Row]]] = {}
+    for rows in found.rows_by_op.values():
+        for row in rows:
+            if kinds[row["variant"]] in CANDIDATES and row["seconds"] > 0 and not row["too_noisy"]:
+                where = (row["op"], row["direction"], row["mode"], row["dtype"], int(row["size"]))
+                placed.setdefault(where, {}).setdefault(row["placement"], []).append(row)
+    pairs = {
+        where: tuple(_on_device(at[place], found.baseline, order) for place in (CPU, GPU))
+        for where, at in placed.items()
+        if {CPU, GPU} <= set(at)
+    }
+    if not pairs:
+        return ()
+    logs = _log_estimates(found.run, found.rounds, {case for pair in pairs.values() for case, _ in pair})
+    level = 1 - estimate.FAMILY_ERROR / len(pairs)
+    return tuple(
+        _compared(where, pair, _difference(*(logs[case] for case, _ in pair)), level, found.minimum_effect)
+        for where, pair in pairs.items()
+    )
+
+
+def _on_device(rows: Iterable[Row], baseline: str, order: list[str]) -> tuple[str, OnDevice]:
+    """Return the id of the fastest case of some rows, and what is told of it."""
+    every = list(rows)
+    best = min(every, key=lambda row: (row["seconds"], row["label"]))
+    ours = sorted(
+        (row for row in every if row["variant"] == baseline), key=lambda row: standing(str(row["gradient"]), order)
+    )
+    callback = float(ours[0]["seconds"]) if ours else None
+    return str(best["case"]), OnDevice(str(best["label"]), float(best["seconds"]), callback, int(best["launches"]))
+
+
+def _log_estimates(run: Run, rounds: pd.DataFrame, cases: set[str]) -> dict[str, Estimate]:
+    """Return the estimate over launches of the log of each case's cost, its spread moved towards what is usual."""
+    medians = costs.launch_medians(rounds[rounds["case"].isin(list(cases))], "seconds", estimate.UNIT)
+    medians = medians[medians["value"] > 0]
+    medians = medians.assign(value=medians["value"].map(math.log))
+    found = over_each_machine(medians, run.hosts) if run.hosts else estimate.estimates(medians)
+    return dict(zip(found, estimate.moderated(list(found.values())), strict=True))
+
+
+def _difference(cpu: Estimate, gpu: Estimate) -> Unpaired:
+    """Return the log of the ratio; nothing is added for what runs differ by, because it is one run."""
+    return Unpaired(gpu.mean - cpu.mean, math.nan, min(cpu.n, gpu.n), first=cpu, second=gpu)
+
+
+def _compared(
+    where: Where,
+    pair: Sequence[tuple[str, OnDevice]],
+    difference: Unpaired,
+    level: float,
+    minimum_effect: float,
+) -> DeviceComparison:
+    low, high = difference.interval(level)
+    is_clear = abs(difference.mean) > math.log1p(minimum_effect) and (low > 0 or high < 0)
+    (_, cpu), (_, gpu) = pair
+    return DeviceComparison(
+        *where,
+        cpu,
+        gpu,
+        estimate.exp(difference.mean),
+        None if math.isnan(low) else estimate.exp(low),
+        None if math.isnan(high) else estimate.exp(high),
+        ("cpu" if difference.mean > 0 else "gpu") if is_clear else None,
+    )
+
+
+@dataclass(frozen=True)
+class DeviceSummary:
+    """Where an op should run over its sizes.
+
+    Attributes:
+        op, direction, mode, dtype: where it holds.
+        sizes: at each measured size, ascending.
+    """
+
+    op: str
+    direction: str
+    mode: str
+    dtype: str
+    sizes: tuple[DeviceComparison, ...]
+
+    def devices_text(self) -> str:
+        """Return the device at each range of sizes: `cpu at 10–1 k, gpu at 1 M`."""
+        ranges = ((device, list(some)) for device, some in groupby(self.sizes, lambda one: one.device))
+        return ", ".join(
+            f"{device or 'unclear'} at {formatting.size_range(some[0].size, some[-1].size)}" for device, some in ranges
+        )
+
+    def ratios_text(self) -> str:
+        """Return the time on the GPU over that on the CPU, from the least to the most over the sizes."""
+        least, most = min(one.ratio for one in self.sizes), max(one.ratio for one in self.sizes)
+        ends = dict.fromkeys(map(formatting.ratio, (least, most)))
+        return " to ".join(ends)
+
+
+def summaries_of(comparisons: Sequence[DeviceComparison]) -> tuple[DeviceSummary, ...]:
+    """Return the comparisons by op, direction, mode and dtype, in their order."""
+    found: dict[tuple[str, str, str, str], list[DeviceComparison]] = {}
+    for one in comparisons:
+        found.setdefault((one.op, one.direction, one.mode, one.dtype), []).append(one)
+    return tuple(DeviceSummary(*where, tuple(sorted(some, key=lambda one: one.size))) for where, some in found.items())
