@@ -712,6 +712,7 @@ def test_a_section_says_when_there_is_nothing_to_show(judged):
         "source",
         "machines",
         "automatic",
+        "devices",
         "worth",
         "probes",
         "nodes",
