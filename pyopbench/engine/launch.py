@@ -13,7 +13,7 @@ from msgspec import structs
 from pyopbench.engine import memory
 from pyopbench.engine.remaining_work import RemainingWork, failures_elsewhere, failures_of
 from pyopbench.engine.worker_process import CaseLost, Worker
-from pyopbench.model.case import Case, by_placement, forward_group
+from pyopbench.model.case import GPU, Case, by_placement, forward_group
 from pyopbench.model.errors import BadInput
 from pyopbench.model.host import host_name
 from pyopbench.store import run_folder
@@ -112,6 +112,7 @@ class WarmLaunch:
             heard=self.heard,
             checkout=work.checkout,
             own=work.own,
+            hides_gpu=self.placement != GPU,
         )
 
     def _goes_here(self, group: str) -> bool:

@@ -658,14 +658,23 @@ def plan_both(folder: Path, *variants: str, sizes: tuple[int, ...] = SIZES, **ch
     return [stored.group(size=size, placement=place) for place in PLACES for size in sizes]
 
 
-def test_each_launch_has_a_worker_for_each_placement(folder: Path) -> None:
-    groups = plan_both(folder, "well", "well_too")
+def test_each_launch_has_a_worker_for_each_placement(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of the CPU sees no GPU."""
+    groups, hidden = plan_both(folder, "well", "well_too"), list[bool]()
+    start = worker_process.Worker._start
+
+    def spy(self: Any, *arguments: Any) -> Any:
+        hidden.append(self._hides_gpu)
+        return start(self, *arguments)
+
+    monkeypatch.setattr(worker_process.Worker, "_start", spy)
     ended = measure.measure_run(open_side(folder), settings(launches=3), ignore, never)
     assert (ended.launches, ended.by) == (3, "launches")
     assert failures(folder) == [], "no worker was given groups of both"
     assert sorted(measured(folder)) == sorted((launch, group) for launch in range(3) for group in groups)
     assert sorted(line["launch"] for line in lines_of(folder, "launch")) == [0, 0, 1, 1, 2, 2]
     assert lines_of(folder, "workers")[0]["launches"] == [0, 1, 2]
+    assert Counter(hidden) == {True: 3, False: 3}
 
 
 def test_groups_of_both_in_one_worker_would_be_noticed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

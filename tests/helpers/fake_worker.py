@@ -23,7 +23,8 @@ lacks what `FAKE_WORKER_LACKS` says.
 
 The file that `FAKE_WORKER_KILLED_ONCE` names is taken away by the first that is to sample, which is then killed.
 
-A worker that has prepared cases of one placement fails those of another, which a real one could not measure.
+A worker that has prepared cases of one placement fails those of another, which a real one could not measure, and those
+of a GPU that is hidden from it.
 `FAKE_WORKER_SECONDS` has for each VARIANT/PLACEMENT what a call takes there.
 
 Of an op in a pipeline, arrangements behave as `FAKE_WORKER_ARRANGEMENTS` says of their keys, and elements take so many
@@ -311,7 +312,7 @@ PREPARED: set[str] = set()
 
 def answer_prepare(request: Mapping[str, Any]) -> dict[str, Any]:
     places = {case.split("/")[-1] for case in (*PREPARED, *request["cases"])}
-    if len(places) > 1:
+    if len(places) > 1 or (places == {"gpu"} and os.environ.get("CUDA_VISIBLE_DEVICES") == "-1"):
         elsewhere = {"status": "raised", "reason": f"of {sorted(places)}", "launch": request["launch"]}
         return {"failures": [{"case": case, **elsewhere} for case in request["cases"]]}
     failures, well = tried(request["cases"], request["launch"])

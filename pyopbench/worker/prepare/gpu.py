@@ -37,12 +37,12 @@ NOWHERE = re.compile(r"(?!)")
 
 
 def require_gpu() -> None:
-    """Check that TensorFlow sees a GPU.
+    """Check that TensorFlow sees a GPU, which this process has not hidden.
 
     Raises:
         Unsupported: it does not; with the devices that it sees.
     """
-    if not tf.config.list_physical_devices("GPU"):
+    if not tf.config.get_visible_devices("GPU"):
         raise Unsupported("TensorFlow sees no GPU", received=", ".join(listed()))
 
 
