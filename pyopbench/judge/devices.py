@@ -10,7 +10,7 @@ pinned.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -64,7 +64,7 @@ class DeviceComparison:
         op, direction, mode, dtype, size: where it holds.
         cpu, gpu: the fastest variant on each device.
         ratio: time on the GPU over time on the CPU, each of its fastest variant; above 1 the CPU is faster.
-        low, high: the interval of the ratio, corrected for all comparisons; None for one launch.
+        low, high: the interval of the ratio, corrected for all comparisons and interim analyses; None for one launch.
         device: where to run it; None where the difference is not clear: below the minimum effect, or with an interval
             that includes 1.
     """
@@ -88,6 +88,51 @@ def device_comparisons(found: Compared) -> tuple[DeviceComparison, ...]:
     Args:
         found: what was compared within the devices of a run.
     """
+    pairs = _pairs(found)
+    return tuple(_compared(pair, _level(found, pairs), found.minimum_effect) for pair in pairs)
+
+
+def open_device_cases(found: Compared, failed: Collection[str]) -> frozenset[str]:
+    """Return the fastest cases of both devices where it could still become clear which of them is the faster.
+
+    Args:
+        found: what was compared so far.
+        failed: ids of cases that are not measured again.
+    """
+    pairs = [pair for pair in _pairs(found) if not set(pair.cases) & set(failed)]
+    level = _level(found, pairs)
+    return frozenset(case for pair in pairs if _is_open(pair, level, found.minimum_effect) for case in pair.cases)
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """The fastest variant on each device, the ids of their cases, and the log of the ratio of their costs."""
+
+    where: Where
+    cpu: OnDevice
+    gpu: OnDevice
+    cases: tuple[str, str]
+    difference: Unpaired
+
+    def is_clear(self, level: float, minimum_effect: float) -> bool:
+        """Whether one device is the faster by more than the minimum effect."""
+        low, high = self.difference.interval(level)
+        return abs(self.difference.mean) > math.log1p(minimum_effect) and (low > 0 or high < 0)
+
+
+def _level(found: Compared, pairs: Sequence[_Pair]) -> float:
+    """Return the level of an interval that is corrected for all comparisons, and for the looks that the run held."""
+    return 1 - found.rulebook.rules.looks.share(estimate.FAMILY_ERROR, max(len(pairs), 1))
+
+
+def _is_open(pair: _Pair, level: float, minimum_effect: float) -> bool:
+    low, high = pair.difference.interval(level)
+    border = math.log1p(minimum_effect)
+    are_alike = -border < low and high < border  # False without an interval
+    return not are_alike and not pair.is_clear(level, minimum_effect)
+
+
+def _pairs(found: Compared) -> list[_Pair]:
     kinds = {name: found.run.catalogue.variant(name).kind for name in set(found.latencies["variant"])}
     order = usual_gradients(found.run.catalogue, found.baseline)
     placed: dict[Where, dict[str, list[Row]]] = {}
@@ -96,19 +141,18 @@ def device_comparisons(found: Compared) -> tuple[DeviceComparison, ...]:
             if kinds[row["variant"]] in CANDIDATES and row["seconds"] > 0 and not row["too_noisy"]:
                 where = (row["op"], row["direction"], row["mode"], row["dtype"], int(row["size"]))
                 placed.setdefault(where, {}).setdefault(row["placement"], []).append(row)
-    pairs = {
-        where: tuple(_on_device(at[place], found.baseline, order) for place in (CPU, GPU))
+    fastest = {
+        where: [_on_device(at[place], found.baseline, order) for place in (CPU, GPU)]
         for where, at in placed.items()
         if {CPU, GPU} <= set(at)
     }
-    if not pairs:
-        return ()
-    logs = _log_estimates(found.run, found.rounds, {case for pair in pairs.values() for case, _ in pair})
-    level = 1 - estimate.FAMILY_ERROR / len(pairs)
-    return tuple(
-        _compared(where, pair, _difference(*(logs[case] for case, _ in pair)), level, found.minimum_effect)
-        for where, pair in pairs.items()
-    )
+    if not fastest:
+        return []
+    logs = _log_estimates(found.run, found.rounds, {case for both in fastest.values() for case, _ in both})
+    return [
+        _Pair(where, cpu, gpu, (on_cpu, on_gpu), _difference(logs[on_cpu], logs[on_gpu]))
+        for where, ((on_cpu, cpu), (on_gpu, gpu)) in fastest.items()
+    ]
 
 
 def _on_device(rows: Iterable[Row], baseline: str, order: list[str]) -> tuple[str, OnDevice]:
@@ -136,24 +180,17 @@ def _difference(cpu: Estimate, gpu: Estimate) -> Unpaired:
     return Unpaired(gpu.mean - cpu.mean, math.nan, min(cpu.n, gpu.n), first=cpu, second=gpu)
 
 
-def _compared(
-    where: Where,
-    pair: Sequence[tuple[str, OnDevice]],
-    difference: Unpaired,
-    level: float,
-    minimum_effect: float,
-) -> DeviceComparison:
-    low, high = difference.interval(level)
-    is_clear = abs(difference.mean) > math.log1p(minimum_effect) and (low > 0 or high < 0)
-    (_, cpu), (_, gpu) = pair
+def _compared(pair: _Pair, level: float, minimum_effect: float) -> DeviceComparison:
+    low, high = pair.difference.interval(level)
+    mean = pair.difference.mean
     return DeviceComparison(
-        *where,
-        cpu,
-        gpu,
-        estimate.exp(difference.mean),
+        *pair.where,
+        pair.cpu,
+        pair.gpu,
+        estimate.exp(mean),
         None if math.isnan(low) else estimate.exp(low),
         None if math.isnan(high) else estimate.exp(high),
-        ("cpu" if difference.mean > 0 else "gpu") if is_clear else None,
+        ("cpu" if mean > 0 else "gpu") if pair.is_clear(level, minimum_effect) else None,
     )
 
 

@@ -7,10 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from frames import Bench, run_of
-from pyopbench.judge.devices import DeviceComparison, _difference, summaries_of
+from pyopbench.judge.devices import DeviceComparison, _difference, open_device_cases, summaries_of
+from pyopbench.judge.interim_analysis import interim_analysis_of
 from pyopbench.judge.judge import Judgement, judge_run
+from pyopbench.judge.within_run import compared
 from pyopbench.model.case import Case, Failure
 from pyopbench.stats.estimate import Estimate
 
@@ -72,6 +75,16 @@ def test_the_device_is_the_faster_one_where_that_is_clear(found: tuple[DeviceCom
     assert found[0].ratio > 1 > found[-1].ratio
 
 
+def test_the_interval_pays_for_interim_analyses(found: tuple[DeviceComparison, ...]) -> None:
+    quick = run_of(*both())
+    quick.looks = (2, 3)
+    looked = judge_run(quick).devices  # type: ignore[arg-type]
+    for one, other in zip(found, looked, strict=True):
+        assert one.low is not None
+        assert other.low is not None
+        assert other.low < one.low < one.ratio == other.ratio
+
+
 def test_what_is_the_same_on_both_is_not_clear() -> None:
     cpu = Bench({"py_function_numpy": 9e-5}, launches=4, seed=3)
     same = judged(cpu, replace(cpu, seed=4, placement="gpu")).devices
@@ -122,6 +135,42 @@ def test_a_summary_has_the_sizes_of_each_direction_and_dtype_in_order() -> None:
         (direction, dtype) for direction in ("forward", "forward_backward") for dtype in ("float32", "float64")
     ]
     assert all(tuple(one.size for one in summary.sizes) == SIZES for summary in summaries)
+
+
+def open_cases(*benches: Bench, failed: tuple[str, ...] = ()) -> set[tuple[str, str, int]]:
+    found = map(Case.from_id, open_device_cases(judged(*benches), failed))
+    return {(case.variant, case.placement, case.size) for case in found}
+
+
+def test_what_is_clear_is_measured_no_further() -> None:
+    assert open_cases(*both()) == set()
+
+
+def test_the_fastest_of_both_devices_are_measured_on_until_it_is_clear() -> None:
+    cpu, gpu = both(launches=3, between=0.3)
+    near = replace(gpu, curves={"py_function_numpy": 3e-4, "native": lambda n: 6e-6 + 9e-9 * n, "xla": 1e-2})
+    assert open_cases(cpu, near) >= {("native", "cpu", 1_000), ("native", "gpu", 1_000)}
+    assert not {variant for variant, _, _ in open_cases(cpu, near)} & {"xla"}
+    first = Case("sinh", "native", "none", "forward", "call", "float32", 1_000, "gpu").id
+    assert {size for _, _, size in open_cases(cpu, near, failed=(first,))} <= set(SIZES[1:])
+
+
+def test_devices_that_are_surely_alike_are_measured_no_further() -> None:
+    cpu = Bench({"py_function_numpy": 9e-5}, launches=8, between=0.001, within=0.001, seed=3)
+    alike = replace(cpu, seed=4, placement="gpu")
+    assert {one.device for one in judged(cpu, alike).devices} == {None}
+    assert open_cases(cpu, alike) == set()
+
+
+def test_an_interim_analysis_leaves_open_what_tells_the_devices_apart() -> None:
+    """Though every answer on each device is clear."""
+    cpu = Bench({"py_function_numpy": 9e-5, "native": 1e-5}, launches=3, between=0.3, within=0.001, sizes=(10,))
+    on_gpu = replace(cpu, seed=4, placement="gpu")
+    quick = run_of(cpu, on_gpu)
+    quick.settings = structs.replace(quick.settings, until="decided")
+    found = compared(quick, "py_function_numpy", 0.03)  # type: ignore[arg-type]
+    assert open_device_cases(found, ()) <= interim_analysis_of(found, 3, 8).open
+    assert open_device_cases(found, ())
 
 
 @pytest.mark.parametrize("launches", [(2, 2), (3, 8), (8, 8)])

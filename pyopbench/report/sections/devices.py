@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 INTRO = (
     "The fastest variant on the CPU against the fastest on the GPU. {modes}; the two devices are measured by different "
     "processes that take turns, so each ratio is of two medians over launches that were measured separately. Its "
-    "interval is corrected for {many}. A difference is clear if it is above {effect} and the interval excludes 1."
+    "interval is corrected for {many} and for interim analyses. A difference is clear if it is above {effect} and the "
+    "interval excludes 1."
 )
 WITHOUT_COPIES = (
     "Inputs and results are on the device that the op runs on. Copies between host and device are not included, except "
