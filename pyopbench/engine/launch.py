@@ -163,7 +163,7 @@ class WarmLaunch:
         assert self.worker is not None
         if "environment" in answer:
             _require_same(self.work.environment, self.worker.environment)
-            environment = {**self.worker.environment, "host": host_name()}
+            environment = {**self.worker.environment, "host": host_name(), "placement": self.placement}
             self.work.append(LaunchLine(launch=self.launch, environment=environment))
             self.work.start_seconds = time.monotonic() - self._began
             return True

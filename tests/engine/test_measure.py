@@ -672,7 +672,8 @@ def test_each_launch_has_a_worker_for_each_placement(folder: Path, monkeypatch: 
     assert (ended.launches, ended.by) == (3, "launches")
     assert failures(folder) == [], "no worker was given groups of both"
     assert sorted(measured(folder)) == sorted((launch, group) for launch in range(3) for group in groups)
-    assert sorted(line["launch"] for line in lines_of(folder, "launch")) == [0, 0, 1, 1, 2, 2]
+    workers = [(line["launch"], line["environment"]["placement"]) for line in lines_of(folder, "launch")]
+    assert sorted(workers) == [(launch, place) for launch in range(3) for place in PLACES]
     assert lines_of(folder, "workers")[0]["launches"] == [0, 1, 2]
     assert Counter(hidden) == {True: 3, False: 3}
 
