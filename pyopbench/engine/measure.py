@@ -364,7 +364,7 @@ class _Schedule:
     def _measure_apart(self, launch: WarmLaunch) -> None:
         """Measure each group that does not go with others by a process of its own, which counts to the launch."""
         work = launch.work
-        for group in sorted(by_placement(work.apart).get(launch.placement, ())):
+        for group in sorted(work.apart):
             if launch.launch in work.sampled[group] or not work.needs(group):
                 continue
             alone = WarmLaunch(work, launch.launch, [group], is_apart=True)
