@@ -25,6 +25,7 @@ from pyopbench.model.errors import BadInput, Interrupted
 from pyopbench.model.option_text import asked_from_python
 from pyopbench.model.own_target import NO_OWN_OPS, usual_baseline
 from pyopbench.model.ownership import require_own
+from pyopbench.model.parse import split_some
 from pyopbench.model.process_guard import TemporaryFolder
 from pyopbench.model.side import combine_environments
 from pyopbench.store import run_folder, run_sides
@@ -130,7 +131,7 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
             directions=tuple(directions),
             modes=tuple(modes),
             dtypes=tuple(dtypes),
-            placements=(device,),
+            placements=split_some("device", [device]),
             sizes=tuple(sizes),
             quick=quick,
             parts=not rev if parts is None else parts,

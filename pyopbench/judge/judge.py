@@ -26,6 +26,7 @@ from pyopbench.judge.cost_components import (
 )
 from pyopbench.judge.crossovers import crossovers, size_trend_of
 from pyopbench.judge.decision import Decision, SizeRange, SizeSeconds
+from pyopbench.judge.devices import DeviceComparison, device_comparisons
 from pyopbench.judge.evidence import advice_on_copies, caveats_of, changes_of, reason_of
 from pyopbench.judge.findings import (
     Answer,
@@ -95,6 +96,11 @@ class Judgement(Compared):
         shares = shares_of_bodies(bodies, self.rounds, dict(pairs))
         found = (body_share_of(comparison, one, self.run.catalogue, shares) for comparison, one in made)
         return tuple(share for share in found if share is not None)
+
+    @cached_property
+    def devices(self) -> tuple[DeviceComparison, ...]:
+        """Where each op should run, by size, in the order of the latencies; none where one device was measured."""
+        return device_comparisons(self)
 
     @cached_property
     def pipeline(self) -> PipelineJudgement | None:

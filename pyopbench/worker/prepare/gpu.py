@@ -13,14 +13,16 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from pyopbench.model.errors import Elsewhere, Unsupported
 from pyopbench.model.op import Body
-from pyopbench.model.places import DEVICE
+from pyopbench.model.places import DEVICE, HOST
 from pyopbench.model.variant import Variant
 from pyopbench.ops.kernels.simulated_device import SCOPES, Counts, is_on_device, listed
 from pyopbench.ports.arrays import as_tuple, one_or_tuple
@@ -37,12 +39,12 @@ NOWHERE = re.compile(r"(?!)")
 
 
 def require_gpu() -> None:
-    """Check that TensorFlow sees a GPU.
+    """Check that TensorFlow sees a GPU, which this process has not hidden.
 
     Raises:
         Unsupported: it does not; with the devices that it sees.
     """
-    if not tf.config.list_physical_devices("GPU"):
+    if not tf.config.get_visible_devices("GPU"):
         raise Unsupported("TensorFlow sees no GPU", received=", ".join(listed()))
 
 
@@ -52,8 +54,38 @@ def count_copies(call: Callable[[], Any]) -> tuple[Any, Counts]:
     Raises:
         Unsupported: there is no GPU, or the profiler's events cannot be read.
     """
+    require_gpu()
+    _require_events()
     result, spaces = _recorded(call)
     return result, counts_of(spaces)
+
+
+KNOWN_ELEMENTS = 1000
+
+
+@lru_cache(maxsize=1)
+def _require_events() -> None:
+    """Check that the profiler reports copies that are known to be made; else no call would seem to copy anything.
+
+    Raises:
+        Unsupported: it reports none, as where CUPTI is missing or may not be used.
+    """
+
+    def there_and_back() -> Any:
+        with tf.device(SCOPES[HOST]):
+            here = tf.constant(np.ones(KNOWN_ELEMENTS, np.float32))
+        with tf.device(SCOPES[DEVICE]):
+            return tf.identity(here).numpy()
+
+    _, spaces = _recorded(there_and_back)
+    counts, least = counts_of(spaces), KNOWN_ELEMENTS * np.dtype(np.float32).itemsize
+    if min(counts.to_device_bytes, counts.to_host_bytes) < least:
+        raise Unsupported(
+            f"the profiler of TensorFlow {tf.__version__} does not report copies that were made",
+            received=f"of {least:,} bytes {counts.to_device_bytes:,} to the GPU and {counts.to_host_bytes:,} back",
+            hint="it needs NVIDIA's CUPTI, and a driver that lets this user profile "
+            "(https://developer.nvidia.com/ERR_NVGPUCTRPERM)",
+        )
 
 
 def _recorded(call: Callable[[], Any]) -> tuple[Any, list[Any]]:
