@@ -13,11 +13,14 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
 
+from pyopbench.model.case import GPU
 from pyopbench.model.errors import Elsewhere, Unsupported
 from pyopbench.model.op import Body
 from pyopbench.model.places import DEVICE
@@ -44,6 +47,33 @@ def require_gpu() -> None:
     """
     if not tf.config.list_physical_devices("GPU"):
         raise Unsupported("TensorFlow sees no GPU", received=", ".join(listed()))
+
+
+def use_device(placement: str) -> None:
+    """Have TensorFlow see the GPUs of the machine, or the CPU alone.
+
+    Raises:
+        Unsupported: as `require_gpu`.
+    """
+    if placement == GPU:
+        require_gpu()
+        _share_memory()
+    else:
+        _hide_accelerators()
+
+
+@lru_cache(maxsize=1)
+def _share_memory() -> None:
+    # Several workers are warm at the same time, and TensorFlow takes all memory of a GPU for the first by default.
+    with suppress(RuntimeError):  # it is in use already
+        for one in tf.config.list_physical_devices("GPU"):
+            tf.config.experimental.set_memory_growth(one, True)
+
+
+@lru_cache(maxsize=1)
+def _hide_accelerators() -> None:
+    # A device scope around each call would be timed with it; a process that sees only the CPU needs none.
+    tf.config.set_visible_devices([], "GPU")
 
 
 def count_copies(call: Callable[[], Any]) -> tuple[Any, Counts]:
