@@ -143,6 +143,10 @@ def _fixtures_of(item: pytest.Item) -> tuple[str, ...]:
 @pytest.fixture(scope="session")
 def simulated(kernels: None) -> Iterator[Process]:
     """The process with the simulated device. What copies it counts does not depend on what else the machine does."""
+    from pyopbench.ops.kernels.simulated_device import why_not
+
+    if why_not():
+        pytest.skip(why_not())
     process = Process()
     yield process
     process.close()

@@ -357,7 +357,7 @@ def _run_controls(work: Work, name: str, number: int, trial: Trial, seconds: flo
     settings = replace(work.extent.settings, seed=number, budget_seconds=seconds)
     variants = tuple(dict.fromkeys((BASELINE, *names.values(), *names)))
     axes = Axes(ops=trial.ops, sizes=trial.sizes, variants=variants, modes=(MODE,), directions=DIRECTIONS, parts=False)
-    with _controls_found():
+    with controls_found():
         return _run(work, name, plan.Request(axes, settings, BASELINE, work.command, names), trial)
 
 
@@ -398,7 +398,7 @@ def control_of(base: str, percent: int) -> str:
 
 
 @contextmanager
-def _controls_found() -> Iterator[None]:
+def controls_found() -> Iterator[None]:
     """Let workers find controls, and nothing that is somebody's own: what is shipped is what is certified."""
     before: Mapping[str, Any] = {PATH_VARIABLE: os.environ[PATH_VARIABLE]} if PATH_VARIABLE in os.environ else {}
     os.environ[PATH_VARIABLE] = str(CONTROLS)

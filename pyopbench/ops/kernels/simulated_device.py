@@ -83,12 +83,23 @@ def is_simulated() -> bool:
     return bool(_loaded)
 
 
+def why_not() -> str:
+    """Return why this TensorFlow cannot have the simulated device; an empty text if it can.
+
+    One with CUDA registers its own kernels for a GPU, and would give them the host's memory.
+    """
+    if not tf.sysconfig.get_build_info().get("is_cuda_build", False):
+        return ""
+    version = tf.version.VERSION
+    return f"TensorFlow {version} is built with CUDA, and only one without can have it: `placement --tf {version}`"
+
+
 def simulate() -> Simulated:
     """Return the simulated device, loaded first where it is not there yet.
 
     Raises:
         CannotCompile: the plug-in cannot be compiled here.
-        Unsupported: TensorFlow cannot load it, or has looked for devices already.
+        Unsupported: TensorFlow cannot load it, has looked for devices already, or is built with CUDA.
     """
     if not _loaded:
         _loaded.append(_load())
@@ -101,6 +112,8 @@ def _load() -> Simulated:
 
     if context.context()._initialized:  # type: ignore[no-untyped-call,unused-ignore]
         raise Unsupported("the simulated device has to be loaded before TensorFlow looks for devices")
+    if why_not():
+        raise Unsupported(why_not())
     library, kernels = library_of(PLUG_IN), library_of(BORROWED_KERNELS)
     failed = f"TensorFlow {tf.__version__} cannot load the simulated device"
 

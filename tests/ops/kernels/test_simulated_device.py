@@ -14,12 +14,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tensorflow as tf
 
 from devices import needs_compiler
 from places import ROOT
+from pyopbench.ops.kernels import simulated_device
 from simulated import Process
 
 pytestmark = needs_compiler
+
+
+def test_tensorflow_with_cuda_has_kernels_of_its_own_and_cannot_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for is_cuda_build in (True, False):
+        monkeypatch.setattr(tf.sysconfig, "get_build_info", lambda told=is_cuda_build: {"is_cuda_build": told})
+        assert bool(simulated_device.why_not()) is is_cuda_build
 
 
 def run(code: str) -> Any:
@@ -136,6 +144,8 @@ def refused(tmp_path_factory: pytest.TempPathFactory) -> Refused:
 
     In this order, because TensorFlow looks for devices after the second.
     """
+    if simulated_device.why_not():
+        pytest.skip(simulated_device.why_not())
     folder = tmp_path_factory.mktemp("plug-ins")
     (folder / "nothing.so").write_text("nothing")
     (folder / "empty.cc").write_text("int nothing;\n")

@@ -1,0 +1,178 @@
+"""What only a machine with a GPU can tell of pyopbench itself.
+
+    python benchmarks/gpu.py pairs FOLDER [--seconds 150] [--device gpu]
+    python benchmarks/gpu.py judge FOLDER...
+    python benchmarks/gpu.py counts SIMULATED.json GPU.json...
+
+`pairs` measures identical code twice, and code that was slowed by a known share, with no clock of the GPU locked;
+`judge` tells how the verdicts on them came out, and needs no GPU. `counts` compares what the simulated device counted
+with what the profiler of TensorFlow saw on a GPU, row by row, of files that `pyopbench placement --out` wrote.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pyopbench.engine import certify, plan
+from pyopbench.engine.measure import measure_run
+from pyopbench.judge import judge
+from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, Axes, Case
+from pyopbench.store import counted_copies
+from pyopbench.store.counted_copies import CopiesRow
+from pyopbench.store.run_sides import OpenRun
+
+OPS = ("sinh", "square")
+SIZES = (1, 1_000, 1_000_000)
+PERCENTS = (0, *certify.INJECTED)
+"""By how much the current callback is slowed down; 0 is the same code a second time."""
+GROUP_SECONDS = 1.5
+"""Of a launch, for the variants and controls of one op, size and direction."""
+
+
+def measure_pairs(folder: Path, seconds: float, device: str) -> None:
+    """Measure the controls of `pyopbench certify` on a device, in a run of their own."""
+    made_from = certify.controls(PERCENTS)
+    variants = tuple(dict.fromkeys((BASELINE, *made_from.values(), *made_from)))
+    axes = Axes(
+        ops=OPS,
+        sizes=SIZES,
+        variants=variants,
+        modes=("call",),
+        directions=certify.DIRECTIONS,
+        placements=(device,),
+        parts=False,
+    )
+    settings = replace(certify.CONTROL_SETTINGS, budget_seconds=seconds, group_seconds=GROUP_SECONDS, seed=1)
+    with certify.controls_found():
+        side = plan.begin(folder, plan.Request(axes, settings, BASELINE, tuple(sys.argv), made_from))
+        run = OpenRun(folder, (side,))
+        measure_run(
+            side,
+            settings,
+            lambda step: None,
+            lambda launches: judge.interim_analysis(run, _how(), launches, settings.launches).open,
+        )
+
+
+def _how() -> judge.Judging:
+    return judge.Judging(BASELINE, MINIMUM_EFFECT)
+
+
+def pairs_of(folders: Sequence[Path]) -> list[dict[str, Any]]:
+    """Return for each slowdown how the verdicts of all runs came out, as `certify.Pairs`."""
+    verdicts = [one for folder in folders for one in judge.judge([folder], _how()).verdicts]
+    found = []
+    for percent in PERCENTS:
+        names = certify.controls((percent,))
+        there = [one for one in verdicts if Case.from_id(one.case).variant in names]
+        found.append(certify.count(there, percent).__dict__)
+    return found
+
+
+@dataclass(frozen=True)
+class Place:
+    """Which row of one device is to be compared with which of the other."""
+
+    op: str
+    variant: str
+    direction: str
+    mode: str
+    pinned: str
+    inputs: str
+    result: str
+
+
+def counts_of(document: Mapping[str, Any]) -> dict[Place, CopiesRow]:
+    """Return the rows of a document by their place."""
+    found = {}
+    for row in counted_copies.rows_of(document):
+        case = row.case
+        place = Place(case.op, case.variant, case.direction, case.mode, row.pinned, row.inputs, row.result)
+        found[place] = row
+    return found
+
+
+def compare_counts(simulated: Mapping[str, Any], seen: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Compare the copies and bytes of calls with new and with the same inputs.
+
+    Rows are comparable if both devices counted them, the same each time.
+
+    Returns:
+        `rows` of the GPU, how many are `comparable`, `equal`, and `on_device_equal` (copies within the device too);
+        `left_out`: why and how many rows are not comparable; `different`: each of those, with both counts.
+    """
+    ours = counts_of(simulated)
+    theirs = {place: row for document in seen for place, row in counts_of(document).items()}
+    left_out: Counter[str] = Counter()
+    different, equal, whole = [], 0, 0
+    for place, row in theirs.items():
+        reason = _why_not(ours.get(place), row)
+        if reason:
+            left_out[reason] += 1
+            continue
+        both = [_crossing(one.counts) for one in (ours[place], row)]
+        equal += both[0] == both[1]
+        whole += ours[place].counts == row.counts
+        if both[0] != both[1]:
+            different.append({**place.__dict__, "simulated": both[0], "seen": both[1]})
+    comparable = len(theirs) - sum(left_out.values())
+    return {
+        "rows": len(theirs),
+        "comparable": comparable,
+        "equal": equal,
+        "on_device_equal": whole,
+        "left_out": dict(left_out),
+        "different": different,
+    }
+
+
+def _why_not(simulated: CopiesRow | None, seen: CopiesRow) -> str:
+    if simulated is None:
+        return "not counted on the simulated device"
+    if simulated.refused or seen.refused:
+        return f"refused on {'both' if simulated.refused and seen.refused else 'one'}"
+    if simulated.varies or seen.varies:
+        return "differs from call to call"
+    return ""
+
+
+def _crossing(counts: Mapping[str, Mapping[str, Sequence[int]]]) -> list[list[int]]:
+    return [list(counts[state][way]) for state in counted_copies.STATES for way in ("to_device", "to_host")]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    pairs = commands.add_parser("pairs")
+    pairs.add_argument("folder", type=Path)
+    pairs.add_argument("--seconds", type=float, default=150.0)
+    pairs.add_argument("--device", default="gpu", choices=("cpu", "gpu"))
+    judged = commands.add_parser("judge")
+    judged.add_argument("folders", type=Path, nargs="+")
+    counts = commands.add_parser("counts")
+    counts.add_argument("simulated", type=Path)
+    counts.add_argument("seen", type=Path, nargs="+")
+    chosen = parser.parse_args(arguments)
+    found: Any
+    if chosen.command == "counts":
+        simulated, *seen = [json.loads(path.read_bytes()) for path in (chosen.simulated, *chosen.seen)]
+        found = compare_counts(simulated, seen)
+    elif chosen.command == "pairs":
+        measure_pairs(chosen.folder, chosen.seconds, chosen.device)
+        found = pairs_of([chosen.folder])
+    else:
+        found = pairs_of(chosen.folders)
+    sys.stdout.write(json.dumps(found, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
