@@ -132,9 +132,9 @@ def _measured_step_text(judgement: PipelineJudgement) -> str:
     step = judgement.step
     if step.seconds is None:
         return "The step alone has no number, so whether it hides its input is not known."
-    taken = formatting.seconds_interval(*judgement.input_seconds(judgement.current))
+    taken = formatting.ratio_interval(*step.share)
     batch, alone = formatting.count(step.elements, "element"), formatting.seconds(step.seconds)
-    words = f"On the GPU, a step of {batch} takes {alone} alone and {taken} with the current callback before it"
+    words = f"On the GPU, a step of {batch} takes {alone} alone and {taken} as long with the current callback before it"
     if judgement.is_hidden:
         return f"{words}: the input is hidden behind the step."
     if not judgement.is_not_hidden:
@@ -309,11 +309,14 @@ class TrainingStep:
         elements: that one step takes.
         seconds: that it takes with its input at hand; None where it is not known.
         is_measured: does it run on a GPU, so that times of arrangements include it?
+        share: how many times as long it then takes with the current callback before it, and the ends of the interval,
+            by the ratios within launches; nan where there is none.
     """
 
     elements: int
     seconds: float | None = None
     is_measured: bool = False
+    share: tuple[float, float, float] = (math.nan, math.nan, math.nan)
 
     @property
     def seconds_per_element(self) -> float:
@@ -419,21 +422,22 @@ class PipelineJudgement:
     @property
     def is_hidden(self) -> bool:
         """Does the current input hide behind the step, as far as the data tell?"""
+        if self.step.is_measured:
+            return self._share_of_step(2) <= 1 + self.choice.minimum_effect
         high = self.current.high if math.isfinite(self.current.high) else self.current.seconds
-        return self.step.seconds is not None and high <= self._longest_hidden
+        return self.step.seconds is not None and high <= self.step.seconds_per_element
 
     @property
     def is_not_hidden(self) -> bool:
         """Does the step wait for the current input, as far as the data tell?"""
+        if self.step.is_measured:
+            return self._share_of_step(1) > 1 + self.choice.minimum_effect
         low = self.current.low if math.isfinite(self.current.low) else self.current.seconds
-        return self.step.seconds is not None and low > self._longest_hidden
+        return self.step.seconds is not None and low > self.step.seconds_per_element
 
-    @property
-    def _longest_hidden(self) -> float:
-        """The time of an element up to which its input counts as hidden."""
-        # With its input, a step cannot take less than alone; what is not worth acting on is no wait.
-        share = self.choice.minimum_effect if self.step.is_measured else 0.0
-        return self.step.seconds_per_element * (1 + share)
+    def _share_of_step(self, end: int) -> float:
+        """Return an end of the interval of `TrainingStep.share`; the share itself where it has none."""
+        return self.step.share[end] if math.isfinite(self.step.share[end]) else self.step.share[0]
 
     def steps_per_second(self, of: Throughput) -> tuple[float, float, float] | None:
         """Return steps a second with an arrangement, and the ends of the interval; None where the step is not known.
@@ -572,9 +576,17 @@ def judge(rows: PipelineRows, minimum_effect: float, step: TrainingStep) -> Pipe
 
 def _step_alone(frame: pd.DataFrame, step: TrainingStep) -> TrainingStep:
     """Return a step with the time that it took alone on the GPU, which its calibration aimed at."""
-    medians = np.log(costs.launch_medians(frame[frame["case"] == STEP], "seconds", UNIT)["value"])
-    seconds = exp(float(medians.mean())) * step.elements if len(medians) else None
-    return TrainingStep(step.elements, seconds, is_measured=True)
+    medians = costs.launch_medians(frame, "seconds", UNIT).set_index(list(UNIT))
+    alone, current = (np.log(medians[medians["case"] == key]["value"]) for key in (STEP, CURRENT))
+    if alone.empty:
+        return TrainingStep(step.elements, is_measured=True)
+    seconds = exp(float(alone.mean())) * step.elements
+    both = (current - alone).dropna().to_numpy()
+    if not len(both):
+        return TrainingStep(step.elements, seconds, is_measured=True)
+    shares = Estimate.of(both)
+    low, high = (math.nan if math.isnan(end) else exp(end) for end in shares.interval())
+    return TrainingStep(step.elements, seconds, is_measured=True, share=(exp(shares.mean), low, high))
 
 
 def step_of(plan: PipelinePlan) -> TrainingStep:

@@ -135,6 +135,7 @@ def test_on_a_gpu_the_input_is_hidden_if_the_step_takes_no_longer_with_it_than_a
 ) -> None:
     found = on_gpu({CURRENT.key: seconds}, noise=2e-3 if hidden or not_hidden else 2e-2)
     assert found.step.is_measured
+    assert found.step.share[0] == pytest.approx(seconds / 2e-5, rel=0.05)
     assert found.step.seconds == pytest.approx(32 * 2e-5, rel=0.05)
     assert (found.is_hidden, found.is_not_hidden) == (hidden, not_hidden)
 
