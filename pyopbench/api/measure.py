@@ -272,6 +272,7 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
     minimum_effect: float = MINIMUM_EFFECT,
     step_seconds: float | None = None,
     step_elements: int = STEP_ELEMENTS,
+    device: str = "cpu",
     budget_seconds: float | None = None,
     launches: int | None = None,
     seed_with: str = "",
@@ -320,6 +321,7 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
             seed=rare.get("seed", 0),
             step_seconds=training.seconds_per_element,
             step_elements=step_elements,
+            device=device,
             minimum_effect=minimum_effect,
             own=own,
         )

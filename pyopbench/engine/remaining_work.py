@@ -228,6 +228,7 @@ class RemainingWork:
             "variant": current.variant,
             "size": current.size,
             "dtype": current.dtype,
+            "placement": current.placement,
             "budget_seconds": self.settings.budget_seconds,
             **{name: getattr(plan, name) for name in PLANNED},
         }
@@ -337,7 +338,7 @@ def remaining_work(
 
 PLANNED = (
     *("parallel", "batch", "deterministic", "processes", "private_threads"),
-    *("elements", "step_seconds", "minimum_effect"),
+    *("elements", "step_seconds", "step_elements", "minimum_effect"),
 )
 """What of the plan of a pipeline a worker is told."""
 PIPELINE_ROUND_SECONDS, LONGEST_BLOCK_SECONDS = 1.5, 0.5

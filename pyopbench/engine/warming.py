@@ -15,7 +15,7 @@ from pyopbench.engine import memory
 from pyopbench.engine.budget import LEAST_LAUNCHES, Budget, LimitedBy, Progress, Tell
 from pyopbench.engine.launch import WarmLaunch
 from pyopbench.engine.remaining_work import RemainingWork
-from pyopbench.model.case import by_placement
+from pyopbench.model.case import GPU, by_placement
 from pyopbench.model.cores import usable_cores
 from pyopbench.store.line_types import WorkersLine
 
@@ -56,6 +56,9 @@ class Warming:
         self._heard = threading.Event()
         # The first worker of a pipeline runs alone, to find out when the pipeline becomes steady. Later ones start,
         # check and warm up at the same time; they sample in turns, each while the others are idle.
+        # A training step on a GPU is calibrated while nobody else uses that GPU.
+        is_on_gpu = any(work.is_in_pipeline and work.side.content.current.placement == GPU for work in works)
+        self._most_at_once = 1 if is_on_gpu else len(usable_cores())
         most = 1 if any(work.is_in_pipeline and not work.launches for work in works) else MOST_WORKERS
         rows = min(most, max(work.most_needed for work in works))
         self._rows = [[one for work in works for one in self._planned(work, first, row)] for row in range(rows)]
@@ -105,7 +108,7 @@ class Warming:
         """Whether the next launch may begin now; those that may never are taken out of the plan."""
         if not self.launches:
             return True
-        if len(self._active) >= len(usable_cores()):
+        if len(self._active) >= self._most_at_once:
             return False
         if self._rows[0][0].launch == self.launches[-1].launch:
             return True  # the same launch has begun in another run or on another device, and is to have its partner

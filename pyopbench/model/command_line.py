@@ -759,6 +759,14 @@ PIPELINE = (
         least=1,
         python="elements of a training step.",
     ),
+    Option(
+        "device",
+        "gpu to measure in front of a step on the GPU that takes --step-ms.",
+        "NAME",
+        WHAT,
+        default="cpu",
+        python="`cpu` to measure the pipeline alone, `gpu` to measure it in front of such a step on the GPU.",
+    ),
     MINIMUM_EFFECT_OPTION,
     replace(
         LAUNCHES,

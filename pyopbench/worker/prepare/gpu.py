@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from pyopbench.model.case import GPU
 from pyopbench.model.errors import Elsewhere, Unsupported
 from pyopbench.model.op import Body
 from pyopbench.model.places import DEVICE, HOST
@@ -46,6 +47,24 @@ def require_gpu() -> None:
     """
     if not tf.config.get_visible_devices("GPU"):
         raise Unsupported("TensorFlow sees no GPU", received=", ".join(listed()))
+
+
+def use_device(placement: str) -> None:
+    """Have TensorFlow see the GPUs of the machine, or the CPU alone.
+
+    Raises:
+        Unsupported: as `require_gpu`.
+    """
+    if placement == GPU:
+        require_gpu()
+    else:
+        _hide_accelerators()
+
+
+@lru_cache(maxsize=1)
+def _hide_accelerators() -> None:
+    # A device scope around each call would be timed with it; a process that sees only the CPU needs none.
+    tf.config.set_visible_devices([], "GPU")
 
 
 def count_copies(call: Callable[[], Any]) -> tuple[Any, Counts]:
