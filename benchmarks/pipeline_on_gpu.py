@@ -13,12 +13,11 @@ import argparse
 import json
 import random
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
-
-import tensorflow as tf
 
 from pyopbench.model.case import GPU
 from pyopbench.model.errors import PyopbenchError
@@ -40,7 +39,7 @@ SHARES = (0.2, 1.0, 5.0)
 PORTS = [f"{form} {name} batch={BATCH}" for form in ("port_batch", "device") for name in ("native", "traced")]
 KEYS = ("step", "map", *PORTS)
 ROUNDS, BLOCK_SECONDS = 5, 0.1
-COLUMNS = ("body", "step", *KEYS)
+COLUMNS = ("body", "step / input", *KEYS)
 
 
 def context_of(elements: Elements, step_seconds: float = 0.0) -> PipelineContext:
@@ -79,8 +78,8 @@ def timed(pipelines: Mapping[str, RunningPipeline], rounds: int) -> dict[str, li
     return found
 
 
-def measure(body: str, rounds: int) -> list[dict[str, Any]]:
-    """Return for each step what it takes with every arrangement, and why there is no time where there is none."""
+def measure(body: str, rounds: int) -> Iterator[dict[str, Any]]:
+    """Yield for each step what it takes with every arrangement, and why there is no time where there is none."""
     OWN_OPS[body] = read_target(str(EXAMPLE / f"{body}.py"), [], [])
     size = load_op(body).quick_sizes[0]
     elements = replace(make_elements(body, "numpy_function", size, "float32"), step_elements=BATCH)
@@ -89,7 +88,6 @@ def measure(body: str, rounds: int) -> list[dict[str, Any]]:
     if isinstance(current, str):
         raise SystemExit(f"{body}: {current}")
     input_seconds = statistics.median(timed({"map": current}, rounds)["map"])
-    found = []
     for share in SHARES:
         context = context_of(elements, share * input_seconds / BATCH)
         made = {key: running(context, key) for key in KEYS}
@@ -97,9 +95,8 @@ def measure(body: str, rounds: int) -> list[dict[str, Any]]:
         pipelines = {key: one for key, one in made.items() if not isinstance(one, str)}
         seconds = timed(pipelines, rounds)
         row = {"body": body, "share": share, "input_seconds": input_seconds, "seconds": seconds, "refused": refused}
-        found.append({**row, "copies_of_step": copies_of(context)})
         print_row(body, f"{share:g} x", *(cell_of(seconds, key) for key in KEYS))
-    return found
+        yield {**row, "copies_of_step": copies_of(context)}
 
 
 def copies_of(context: PipelineContext) -> dict[str, Any] | str:
@@ -131,14 +128,19 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--bodies", nargs="+", default=BODIES, choices=BODIES)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     given = parser.parse_args(words)
-    gpu.use_device(GPU)
+    try:
+        gpu.use_device(GPU)
+    except PyopbenchError as error:
+        raise SystemExit(str(error)) from error
     print_row(*COLUMNS)
     print_row(*["---"] * len(COLUMNS))
-    rows = [row for body in given.bodies for row in measure(body, given.rounds)]
-    if given.out is not None:
-        facts = {**environment.machine(), **environment.software(), "gpu": environment.read_gpus()}
-        document = {"environment": facts, "tensorflow_devices": [one.name for one in tf.config.list_physical_devices()]}
-        given.out.write_text(json.dumps({**document, "batch": BATCH, "rows": rows}, indent=1) + "\n", encoding="utf-8")
+    rows: list[dict[str, Any]] = []
+    for row in chain.from_iterable(measure(body, given.rounds) for body in given.bodies):
+        rows.append(row)
+        if given.out is not None:
+            facts = {**environment.machine(), **environment.software(), "gpu": environment.read_gpus()}
+            document = {"environment": facts, "batch": BATCH, "rows": rows}
+            given.out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
