@@ -193,6 +193,19 @@ def wrap_on_gpu(built: Body, variant: Variant, mode: str) -> Body:
     return wrap(body, variant, mode, SCOPES[DEVICE])
 
 
+def bringing(backward: Callable[[], Any]) -> Callable[[], Any]:
+    """Return the backward pass of a callback with its gradients brought to the GPU, where what goes on needs them.
+
+    Eager `tf.py_function` leaves on the host what its Python made there; the result of forward is brought by the body.
+    """
+
+    def brought() -> list[Any]:
+        with tf.device(SCOPES[DEVICE]):
+            return [one if one is None or is_on_device(one) else tf.identity(one) for one in backward()]
+
+    return brought
+
+
 def constants_on_gpu(arrays: Sequence[Any]) -> tuple[Any, ...]:
     """Return copies as tensors on the GPU."""
     with tf.device(SCOPES[DEVICE]):

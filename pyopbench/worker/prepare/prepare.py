@@ -242,7 +242,10 @@ def _prepare_variant(op: Op, variant: Variant, case: Case, *, finite_differences
             checked = check_differences(checked, op, variant, _as_gradient(case))
         return Prepared(case, (call,), checked)
     output_gradients = place(reference.output_gradients)
-    forward, backward = segments = _blocking(forward_and_backward(op, function, tensors, output_gradients), case)
+    forward, backward = forward_and_backward(op, function, tensors, output_gradients)
+    if on_gpu and variant.is_callback:
+        backward = gpu.bringing(backward)
+    forward, backward = segments = _blocking((forward, backward), case)
     outputs = as_tuple(forward())
     gradients = backward()
     _require_there(case, "output", outputs)

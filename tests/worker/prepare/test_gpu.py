@@ -143,13 +143,14 @@ def test_ports_and_callbacks_land_on_the_device_forward_and_backward_in_both_mod
     told = simulated.run(
         BEGIN
         + """
-names = [("native", "autodiff"), ("py_function", "tape"), ("numpy_function", "custom_gradient")]
+names = [("native", "autodiff"), ("py_function", "tape"), ("numpy_function", "custom_gradient"),
+         ("py_function_numpy", "custom_gradient")]
 forward = [replace(case, variant=name, mode=mode) for name, _ in names for mode in ("call", "eager")]
 both = [replace(one, direction="forward_backward", gradient=dict(names)[one.variant]) for one in forward]
 print(json.dumps([landing(one) for one in (*forward, *both)]))
 """
     )
-    assert told == [[[True], True]] * 12
+    assert told == [[[True], True]] * 16
 
 
 @needs_compiler
